@@ -1,0 +1,80 @@
+//! Compiling C against `jvmpi.h`.
+
+use std::env;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The header under test.
+pub fn header() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jvmpi.h")
+}
+
+/// The C compiler, set up to find `jvmpi.h` and `jni.h`. `None`, and a line on stderr, if this
+/// machine has no `jni.h`.
+pub fn cc(test: &str) -> Option<Command> {
+    let Some(include) = jni_include() else {
+        skip(test, "no jni.h");
+        return None;
+    };
+    let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    // As system headers, so that warnings are about our header alone.
+    for directory in include {
+        cc.arg("-isystem").arg(directory);
+    }
+    cc.arg("-I").arg(header().parent().unwrap());
+    Some(cc)
+}
+
+/// Tells why a test checks nothing, past the test runner's capture.
+pub fn skip(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "{test}: skipped: {why}");
+}
+
+/// The directories of `jni.h` and `jni_md.h` in the first JDK that has them.
+fn jni_include() -> Option<[PathBuf; 2]> {
+    java_homes().into_iter().find_map(|home| {
+        let include = home.join("include");
+        include.join("jni.h").is_file().then_some(())?;
+        let platform = subdirectories(&include).into_iter().find(|d| d.join("jni_md.h").is_file());
+        Some([include, platform?])
+    })
+}
+
+/// Where a JDK may be: `JAVA_HOME`, that of the tools on the `PATH`, those of the distribution.
+fn java_homes() -> Vec<PathBuf> {
+    let mut homes: Vec<PathBuf> = env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
+    let path = env::var_os("PATH").unwrap_or_default();
+    for tool in ["javac", "java"] {
+        let found = env::split_paths(&path).find_map(|dir| fs::canonicalize(dir.join(tool)).ok());
+        // HOME/bin/javac
+        homes.extend(found.and_then(|tool| Some(tool.parent()?.parent()?.to_owned())));
+    }
+    homes.extend(subdirectories("/usr/lib/jvm".as_ref()));
+    homes
+}
+
+fn subdirectories(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(|p| p.is_dir()).collect();
+    found.sort();
+    found
+}
+
+/// A directory for one test's files.
+pub fn scratch(test: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// Runs a command; its standard output, or what it said and did instead of succeeding.
+pub fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?}: {}\n{stderr}", output.status));
+    }
+    Ok(String::from_utf8(output.stdout).unwrap())
+}

@@ -1,0 +1,74 @@
+//! `jvmpi.h` compiles without warnings in every dialect its users write.
+
+mod common;
+
+use std::fs;
+
+/// A source file of either language that leaves no use of the header to chance.
+const SOURCE: &str = r#"
+#include "jvmpi.h"
+#include "jvmpi.h"
+
+static JVMPI_Interface *jvmpi;
+
+static void notify(JVMPI_Event *event)
+{
+    switch (event->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD:
+    case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT: {
+        char *name = event->u.class_load.class_name;
+        jvmpi->RawMonitorDestroy(jvmpi->RawMonitorCreate(name));
+        break;
+    }
+    case JVMPI_EVENT_CLASS_LOAD_HOOK:
+        event->u.class_load_hook.new_class_data =
+            (unsigned char *)event->u.class_load_hook.malloc_f(1);
+        break;
+    case JVMPI_EVENT_INSTRUCTION_START:
+        if (event->u.instruction.u.lookupswitch_info.is_default)
+            jvmpi->ProfilerExit(1);
+        break;
+    }
+}
+
+extern "C" JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    (void)options;
+    (void)reserved;
+    if (jvmpi_get_interface(vm, JVMPI_VERSION_1, &jvmpi) != JNI_OK)
+        return JNI_ERR;
+    jvmpi->NotifyEvent = notify;
+    jvmpi->RawMonitorCreate("_a literal");
+    return jvmpi->EnableEvent(JVMPI_EVENT_CLASS_LOAD, 0) == JVMPI_SUCCESS ? JNI_OK : JNI_ERR;
+}
+"#;
+
+fn compile(test: &str, language: &str, standard: &str) {
+    let Some(mut cc) = common::cc(test) else { return };
+    let source = common::scratch(test).join("agent");
+    let text = if language == "c" { &SOURCE.replace(r#"extern "C" "#, "") } else { SOURCE };
+    fs::write(&source, text).unwrap();
+    cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+    cc.args([format!("-std={standard}"), format!("-x{language}")]).arg(source);
+    common::run(&mut cc).unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn c89() {
+    compile("c89", "c", "c89");
+}
+
+#[test]
+fn c99() {
+    compile("c99", "c", "c99");
+}
+
+#[test]
+fn cpp98() {
+    compile("cpp98", "c++", "c++98");
+}
+
+#[test]
+fn cpp20() {
+    compile("cpp20", "c++", "c++20");
+}
