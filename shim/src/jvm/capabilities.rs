@@ -1,0 +1,33 @@
+//! The capabilities that the shim takes when it is loaded.
+//!
+//! They must be taken before anyone can know what agents will ask for, so the shim takes those
+//! that cost nothing until used; `docs/architecture.md` has the measurements.
+
+use super::{Jvmti, Result};
+use jvmti_sys::jvmtiCapabilities;
+
+/// Adds those of the shim's capabilities that the VM can still give, and tells which it gave.
+///
+/// Another agent in the process may hold an exclusive one, and a VM that runs already gives fewer:
+/// what is missing then is refused where it is asked for.
+pub fn take(jvmti: Jvmti) -> Result<jvmtiCapabilities> {
+    let possible = jvmti.potential_capabilities()?;
+    let mut taken = jvmtiCapabilities::default();
+    macro_rules! take {
+        ($($getter:ident $setter:ident;)*) => { $( taken.$setter(possible.$getter()); )* };
+    }
+    take! {
+        can_tag_objects set_can_tag_objects;
+        can_generate_object_free_events set_can_generate_object_free_events;
+        can_generate_garbage_collection_events set_can_generate_garbage_collection_events;
+        can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
+        can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
+        can_get_line_numbers set_can_get_line_numbers;
+        can_get_source_file_name set_can_get_source_file_name;
+        can_suspend set_can_suspend;
+        can_get_thread_cpu_time set_can_get_thread_cpu_time;
+        can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
+    }
+    jvmti.add_capabilities(&taken)?;
+    Ok(taken)
+}

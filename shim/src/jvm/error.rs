@@ -1,0 +1,32 @@
+//! JVMTI error codes as Rust errors.
+
+use jvmti_sys::{JVMTI_ERROR_NONE, jvmtiError};
+use std::fmt;
+
+/// A JVMTI function's result other than `JVMTI_ERROR_NONE`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Error(pub jvmtiError);
+
+/// What a wrapped JVMTI function returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Turns the code that a JVMTI function returned into a result.
+    pub fn check(code: jvmtiError) -> Result<()> {
+        if code == JVMTI_ERROR_NONE { Ok(()) } else { Err(Self(code)) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JVMTI error {}", self.0)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,62 @@
+//! References that belong to no thread's frame.
+
+use super::Jni;
+use jni_sys::jobject;
+
+/// A JNI global reference, given back when dropped.
+pub struct GlobalRef(jobject);
+
+// SAFETY: a global reference may be used by every thread.
+unsafe impl Send for GlobalRef {}
+// SAFETY: as above.
+unsafe impl Sync for GlobalRef {}
+
+impl GlobalRef {
+    /// Keeps the object alive; None for NULL.
+    pub fn new(jni: Jni, object: jobject) -> Option<Self> {
+        let reference = jni.new_global(object);
+        (!reference.is_null()).then_some(Self(reference))
+    }
+
+    /// The reference, valid while `self` lives.
+    pub fn get(&self) -> jobject {
+        self.0
+    }
+}
+
+impl Drop for GlobalRef {
+    fn drop(&mut self) {
+        // A thread that is not attached cannot delete it; that leaks one reference.
+        if let Some(jni) = super::get().jni() {
+            jni.delete_global(self.0);
+        }
+    }
+}
+
+/// A JNI weak global reference, given back when dropped.
+pub struct WeakRef(jobject);
+
+// SAFETY: a weak global reference may be used by every thread.
+unsafe impl Send for WeakRef {}
+// SAFETY: as above.
+unsafe impl Sync for WeakRef {}
+
+impl WeakRef {
+    pub fn new(jni: Jni, object: jobject) -> Self {
+        Self(jni.new_weak(object))
+    }
+
+    /// The object in the current frame, None if it was collected.
+    pub fn get(&self, jni: Jni) -> Option<jobject> {
+        let object = jni.new_local(self.0);
+        (!object.is_null()).then_some(object)
+    }
+}
+
+impl Drop for WeakRef {
+    fn drop(&mut self) {
+        if let Some(jni) = super::get().jni() {
+            jni.delete_weak(self.0);
+        }
+    }
+}

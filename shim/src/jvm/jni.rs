@@ -1,0 +1,205 @@
+//! JNI calls of the thread that runs.
+
+use jni_sys::{JNI_OK, JNIEnv, jclass, jfieldID, jint, jmethodID, jobject, jthrowable, jvalue, jweak};
+use std::ffi::CStr;
+use std::ptr;
+
+/// The JNI environment of the thread that runs.
+///
+/// It is valid on that thread only, so it is neither `Send` nor `Sync`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Jni(*mut JNIEnv);
+
+/// Calls a slot of the JNI function table; every slot named in this file exists since JNI 1.2.
+macro_rules! jni {
+    ($jni:expr, $slot:ident $(, $argument:expr)*) => {
+        // SAFETY: `Jni::new` promises an environment of this thread, whose table has the slot;
+        // the callers in this file pass live references and NUL-terminated strings.
+        unsafe { ((**$jni.0).v1_2.$slot)($jni.0 $(, $argument)*) }
+    };
+}
+
+impl Jni {
+    /// # Safety
+    /// `env` is the JNI environment of the thread that runs, which stays attached while the value
+    /// is used.
+    pub unsafe fn new(env: *mut JNIEnv) -> Self {
+        Self(env)
+    }
+
+    /// The environment as JVMPI hands it to agents: the thread's ID.
+    pub fn env(self) -> *mut JNIEnv {
+        self.0
+    }
+
+    /// Runs `body` in a frame of local references of its own, so that none is left behind, and
+    /// with the thread's pending exception put aside, as most JNI functions must not meet one.
+    pub fn frame<R>(self, capacity: jint, body: impl FnOnce(Self) -> R) -> R {
+        let pending = self.exception();
+        if !pending.is_null() {
+            jni!(self, ExceptionClear);
+        }
+        let pushed = jni!(self, PushLocalFrame, capacity) == JNI_OK;
+        if !pushed {
+            jni!(self, ExceptionClear);
+        }
+        let result = body(self);
+        self.clear_exception();
+        if pushed {
+            jni!(self, PopLocalFrame, ptr::null_mut());
+        }
+        if !pending.is_null() {
+            jni!(self, Throw, pending);
+            self.delete_local(pending);
+        }
+        result
+    }
+
+    /// Announces that `count` more local references will be live in the current frame.
+    pub fn reserve(self, count: usize) {
+        let count = jint::try_from(count).unwrap_or(jint::MAX);
+        if jni!(self, EnsureLocalCapacity, count) != JNI_OK {
+            self.clear_exception();
+        }
+    }
+
+    fn exception(self) -> jthrowable {
+        jni!(self, ExceptionOccurred)
+    }
+
+    /// Drops a pending exception; true if there was one.
+    pub fn clear_exception(self) -> bool {
+        let pending = self.exception();
+        if pending.is_null() {
+            return false;
+        }
+        jni!(self, ExceptionClear);
+        self.delete_local(pending);
+        true
+    }
+
+    /// A reference that outlives the frame; NULL for NULL.
+    pub fn new_global(self, object: jobject) -> jobject {
+        jni!(self, NewGlobalRef, object)
+    }
+
+    /// Gives back what [`Self::new_global`] returned.
+    pub fn delete_global(self, reference: jobject) {
+        jni!(self, DeleteGlobalRef, reference);
+    }
+
+    /// A reference that does not keep its object alive; NULL for NULL.
+    pub fn new_weak(self, object: jobject) -> jweak {
+        jni!(self, NewWeakGlobalRef, object)
+    }
+
+    /// Gives back what [`Self::new_weak`] returned.
+    pub fn delete_weak(self, reference: jweak) {
+        jni!(self, DeleteWeakGlobalRef, reference);
+    }
+
+    /// A reference in the current frame; NULL for NULL and for a weak one whose object is gone.
+    pub fn new_local(self, object: jobject) -> jobject {
+        jni!(self, NewLocalRef, object)
+    }
+
+    /// Gives back a reference of the current frame.
+    pub fn delete_local(self, reference: jobject) {
+        jni!(self, DeleteLocalRef, reference);
+    }
+
+    /// Whether both are the same object, or both NULL.
+    pub fn same_object(self, one: jobject, other: jobject) -> bool {
+        jni!(self, IsSameObject, one, other)
+    }
+
+    /// A class of the boot loader or, from native code of a class, of its loader; None if there
+    /// is none.
+    pub fn find_class(self, name: &CStr) -> Option<jclass> {
+        let class = jni!(self, FindClass, name.as_ptr());
+        (!self.clear_exception() && !class.is_null()).then_some(class)
+    }
+
+    /// The class of an object.
+    pub fn class_of(self, object: jobject) -> jclass {
+        jni!(self, GetObjectClass, object)
+    }
+
+    /// The superclass; NULL for Object, interfaces and primitive types.
+    pub fn superclass(self, class: jclass) -> jclass {
+        jni!(self, GetSuperclass, class)
+    }
+
+    /// The ID of an instance method, None if the class has none such.
+    pub fn method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<jmethodID> {
+        let method = jni!(self, GetMethodID, class, name.as_ptr(), signature.as_ptr());
+        (!self.clear_exception() && !method.is_null()).then_some(method)
+    }
+
+    /// The ID of a static method, None if the class has none such.
+    pub fn static_method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<jmethodID> {
+        let method = jni!(self, GetStaticMethodID, class, name.as_ptr(), signature.as_ptr());
+        (!self.clear_exception() && !method.is_null()).then_some(method)
+    }
+
+    /// The ID of an instance field, None if the class has none such.
+    pub fn field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<jfieldID> {
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), signature.as_ptr());
+        (!self.clear_exception() && !field.is_null()).then_some(field)
+    }
+
+    /// The value of a `long` field.
+    pub fn long_field(self, object: jobject, field: jfieldID) -> i64 {
+        jni!(self, GetLongField, object, field)
+    }
+
+    /// The value of a reference field.
+    pub fn object_field(self, object: jobject, field: jfieldID) -> jobject {
+        jni!(self, GetObjectField, object, field)
+    }
+
+    /// Calls a static method without arguments that returns a reference.
+    pub fn call_static_object(self, class: jclass, method: jmethodID) -> Option<jobject> {
+        let result = jni!(self, CallStaticObjectMethodA, class, method, ptr::null());
+        (!self.clear_exception() && !result.is_null()).then_some(result)
+    }
+
+    /// Calls an instance method that returns a reference; None if it threw or returned NULL.
+    pub fn call_object(
+        self,
+        object: jobject,
+        method: jmethodID,
+        arguments: &[jvalue],
+    ) -> Option<jobject> {
+        let result = jni!(self, CallObjectMethodA, object, method, arguments.as_ptr());
+        (!self.clear_exception() && !result.is_null()).then_some(result)
+    }
+
+    /// Calls a `void` method; false if it threw.
+    pub fn call_void(self, object: jobject, method: jmethodID, arguments: &[jvalue]) -> bool {
+        jni!(self, CallVoidMethodA, object, method, arguments.as_ptr());
+        !self.clear_exception()
+    }
+
+    /// A new object, None if the constructor threw or memory is short.
+    pub fn new_object(
+        self,
+        class: jclass,
+        constructor: jmethodID,
+        arguments: &[jvalue],
+    ) -> Option<jobject> {
+        let object = jni!(self, NewObjectA, class, constructor, arguments.as_ptr());
+        (!self.clear_exception() && !object.is_null()).then_some(object)
+    }
+
+    /// A `java.lang.String` of modified UTF-8.
+    pub fn new_string(self, text: &CStr) -> Option<jobject> {
+        let string = jni!(self, NewStringUTF, text.as_ptr());
+        (!self.clear_exception() && !string.is_null()).then_some(string)
+    }
+
+    /// Whether the object is an instance of the class.
+    pub fn instance_of(self, object: jobject, class: jclass) -> bool {
+        jni!(self, IsInstanceOf, object, class)
+    }
+}

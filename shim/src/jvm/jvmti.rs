@@ -1,0 +1,371 @@
+//! JVMTI functions, each with its result as a Rust value.
+
+use super::error::{Error, Result};
+use jni_sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
+use jvmti_sys::*;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::{MaybeUninit, size_of};
+use std::ops::Deref;
+use std::{ptr, slice};
+
+/// A JVMTI environment: the shim's own, shared by all threads.
+#[derive(Clone, Copy)]
+pub struct Jvmti(*mut jvmtiEnv);
+
+// SAFETY: a JVMTI environment may be used by every thread (JVMTI specification, "Environments").
+unsafe impl Send for Jvmti {}
+// SAFETY: as above.
+unsafe impl Sync for Jvmti {}
+
+/// Calls a slot of the JVMTI function table.
+macro_rules! jvmti {
+    ($jvmti:expr, $slot:ident $(, $argument:expr)*) => {
+        // SAFETY: `Jvmti::new` promises a live environment; a VM older than a slot leaves the
+        // slot out of its table, and no slot newer than JDK 11 is named in this file. Pointers
+        // passed are to locals or to what the caller promises; JVMTI checks references itself.
+        unsafe {
+            match (**$jvmti.0).$slot {
+                Some(function) => Error::check(function($jvmti.0 $(, $argument)*)),
+                None => Err(Error(JVMTI_ERROR_NOT_AVAILABLE)),
+            }
+        }
+    };
+}
+
+/// An array or string that JVMTI allocated; given back when dropped.
+pub struct Allocated<T> {
+    jvmti: Jvmti,
+    start: *mut T,
+    length: usize,
+}
+
+impl<T> Deref for Allocated<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        if self.start.is_null() {
+            return &[];
+        }
+        // SAFETY: JVMTI filled `length` elements at `start`, which are ours until dropped.
+        unsafe { slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl<T> Drop for Allocated<T> {
+    fn drop(&mut self) {
+        self.jvmti.deallocate(self.start.cast());
+    }
+}
+
+/// What `GetThreadInfo` tells, references in the current frame.
+pub struct ThreadInfo {
+    /// The thread's name, modified UTF-8.
+    pub name: CString,
+    /// Its `ThreadGroup`, NULL when the thread has ended.
+    pub group: jobject,
+}
+
+/// What `GetThreadGroupInfo` tells.
+pub struct GroupInfo {
+    /// The group's name, modified UTF-8.
+    pub name: CString,
+    /// The parent group, NULL at the top.
+    pub parent: jobject,
+}
+
+/// A field's name and descriptor.
+pub struct Field {
+    pub name: CString,
+    pub signature: CString,
+}
+
+impl Jvmti {
+    /// # Safety
+    /// `env` is a JVMTI environment that is never disposed of.
+    pub unsafe fn new(env: *mut jvmtiEnv) -> Self {
+        Self(env)
+    }
+
+    // Memory
+
+    pub fn allocate(self, size: usize) -> Result<*mut u8> {
+        let mut memory = ptr::null_mut();
+        jvmti!(self, Allocate, size as jlong, &mut memory)?;
+        Ok(memory)
+    }
+
+    /// Gives back what JVMTI allocated; NULL is nothing.
+    pub fn deallocate(self, memory: *mut u8) {
+        let result = jvmti!(self, Deallocate, memory);
+        debug_assert!(result.is_ok());
+    }
+
+    fn array<T>(self, start: *mut T, length: jint) -> Allocated<T> {
+        Allocated { jvmti: self, start, length: usize::try_from(length).unwrap_or(0) }
+    }
+
+    /// Copies a string that JVMTI allocated; "" for NULL.
+    fn string(self, text: *mut c_char) -> CString {
+        if text.is_null() {
+            return CString::default();
+        }
+        // SAFETY: JVMTI strings are NUL-terminated.
+        let copy = unsafe { CStr::from_ptr(text) }.to_owned();
+        self.deallocate(text.cast());
+        copy
+    }
+
+    // Capabilities, events, phase
+
+    pub fn potential_capabilities(self) -> Result<jvmtiCapabilities> {
+        let mut capabilities = MaybeUninit::<jvmtiCapabilities>::zeroed();
+        jvmti!(self, GetPotentialCapabilities, capabilities.as_mut_ptr())?;
+        // SAFETY: all bits zero are valid capabilities, and JVMTI filled them in.
+        Ok(unsafe { capabilities.assume_init() })
+    }
+
+    pub fn add_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
+        jvmti!(self, AddCapabilities, capabilities)
+    }
+
+    pub fn set_callbacks(self, callbacks: &jvmtiEventCallbacks) -> Result<()> {
+        let size = size_of::<jvmtiEventCallbacks>() as jint;
+        jvmti!(self, SetEventCallbacks, callbacks, size)
+    }
+
+    pub fn set_notification(self, event: jvmtiEvent, on: bool) -> Result<()> {
+        let mode = if on { JVMTI_ENABLE } else { JVMTI_DISABLE };
+        // SAFETY: the environment is live, and NULL means all threads. Called outside the macro
+        // because the C function is variadic.
+        unsafe {
+            match (**self.0).SetEventNotificationMode {
+                Some(function) => Error::check(function(self.0, mode, event, ptr::null_mut())),
+                None => Err(Error(JVMTI_ERROR_NOT_AVAILABLE)),
+            }
+        }
+    }
+
+    /// Sends the events of this type for what exists already, on this thread.
+    pub fn generate_events(self, event: jvmtiEvent) -> Result<()> {
+        jvmti!(self, GenerateEvents, event)
+    }
+
+    pub fn phase(self) -> Result<jvmtiPhase> {
+        let mut phase = 0;
+        jvmti!(self, GetPhase, &mut phase)?;
+        Ok(phase)
+    }
+
+    /// A system property of the VM, None if it has none such.
+    pub fn system_property(self, name: &CStr) -> Option<CString> {
+        let mut value = ptr::null_mut();
+        jvmti!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
+        Some(self.string(value))
+    }
+
+    // Heap
+
+    /// The object's tag, 0 if it has none.
+    pub fn tag(self, object: jobject) -> Result<jlong> {
+        let mut tag = 0;
+        jvmti!(self, GetTag, object, &mut tag)?;
+        Ok(tag)
+    }
+
+    pub fn set_tag(self, object: jobject, tag: jlong) -> Result<()> {
+        jvmti!(self, SetTag, object, tag)
+    }
+
+    /// The object with this tag, in the current frame. Takes time in proportion to the number
+    /// of tags.
+    pub fn tagged(self, tag: jlong) -> Option<jobject> {
+        let (mut count, mut objects) = (0, ptr::null_mut());
+        jvmti!(self, GetObjectsWithTags, 1, &tag, &mut count, &mut objects, ptr::null_mut()).ok()?;
+        self.array(objects, count).first().copied()
+    }
+
+    /// The bytes that the object occupies, its header included.
+    pub fn object_size(self, object: jobject) -> Result<jlong> {
+        let mut size = 0;
+        jvmti!(self, GetObjectSize, object, &mut size)?;
+        Ok(size)
+    }
+
+    /// Collects garbage now; returns when the VM's collection is over.
+    pub fn force_garbage_collection(self) -> Result<()> {
+        jvmti!(self, ForceGarbageCollection)
+    }
+
+    // Classes
+
+    /// All loaded classes, each a reference in the current frame.
+    pub fn loaded_classes(self) -> Result<Allocated<jclass>> {
+        let (mut count, mut classes) = (0, ptr::null_mut());
+        jvmti!(self, GetLoadedClasses, &mut count, &mut classes)?;
+        Ok(self.array(classes, count))
+    }
+
+    /// The bits `JVMTI_CLASS_STATUS_*`.
+    pub fn class_status(self, class: jclass) -> Result<jint> {
+        let mut status = 0;
+        jvmti!(self, GetClassStatus, class, &mut status)?;
+        Ok(status)
+    }
+
+    /// The class's descriptor, such as `Ljava/lang/Object;` or `[I`.
+    pub fn class_signature(self, class: jclass) -> Result<CString> {
+        let mut signature = ptr::null_mut();
+        jvmti!(self, GetClassSignature, class, &mut signature, ptr::null_mut())?;
+        Ok(self.string(signature))
+    }
+
+    /// The `SourceFile` attribute, None if the class has none.
+    pub fn source_file(self, class: jclass) -> Option<CString> {
+        let mut name = ptr::null_mut();
+        jvmti!(self, GetSourceFileName, class, &mut name).ok()?;
+        Some(self.string(name))
+    }
+
+    /// The interfaces that the class itself names, references in the current frame.
+    pub fn interfaces(self, class: jclass) -> Result<Allocated<jclass>> {
+        let (mut count, mut interfaces) = (0, ptr::null_mut());
+        jvmti!(self, GetImplementedInterfaces, class, &mut count, &mut interfaces)?;
+        Ok(self.array(interfaces, count))
+    }
+
+    /// The methods that the class declares.
+    pub fn class_methods(self, class: jclass) -> Result<Allocated<jmethodID>> {
+        let (mut count, mut methods) = (0, ptr::null_mut());
+        jvmti!(self, GetClassMethods, class, &mut count, &mut methods)?;
+        Ok(self.array(methods, count))
+    }
+
+    /// The fields that the class declares, in the order of the class file.
+    pub fn class_fields(self, class: jclass) -> Result<Allocated<jfieldID>> {
+        let (mut count, mut fields) = (0, ptr::null_mut());
+        jvmti!(self, GetClassFields, class, &mut count, &mut fields)?;
+        Ok(self.array(fields, count))
+    }
+
+    pub fn field(self, class: jclass, field: jfieldID) -> Result<Field> {
+        let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
+        jvmti!(self, GetFieldName, class, field, &mut name, &mut signature, ptr::null_mut())?;
+        Ok(Field { name: self.string(name), signature: self.string(signature) })
+    }
+
+    /// The access flags of JVMS 4.5.
+    pub fn field_modifiers(self, class: jclass, field: jfieldID) -> Result<jint> {
+        let mut modifiers = 0;
+        jvmti!(self, GetFieldModifiers, class, field, &mut modifiers)?;
+        Ok(modifiers)
+    }
+
+    // Methods
+
+    /// The method's name and descriptor.
+    pub fn method_name(self, method: jmethodID) -> Result<(CString, CString)> {
+        let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
+        jvmti!(self, GetMethodName, method, &mut name, &mut signature, ptr::null_mut())?;
+        Ok((self.string(name), self.string(signature)))
+    }
+
+    /// The class that declares the method, a reference in the current frame.
+    pub fn declaring_class(self, method: jmethodID) -> Result<jclass> {
+        let mut class = ptr::null_mut();
+        jvmti!(self, GetMethodDeclaringClass, method, &mut class)?;
+        Ok(class)
+    }
+
+    /// Where each source line begins; an error if the class file does not say.
+    pub fn line_numbers(self, method: jmethodID) -> Result<Allocated<jvmtiLineNumberEntry>> {
+        let (mut count, mut entries) = (0, ptr::null_mut());
+        jvmti!(self, GetLineNumberTable, method, &mut count, &mut entries)?;
+        Ok(self.array(entries, count))
+    }
+
+    // Threads
+
+    /// The innermost frames of a thread, NULL for the one that runs; how many were written.
+    pub fn stack_trace(
+        self,
+        thread: jthread,
+        frames: &mut [MaybeUninit<jvmtiFrameInfo>],
+    ) -> Result<usize> {
+        let (depth, mut count) = (jint::try_from(frames.len()).unwrap_or(jint::MAX), 0);
+        jvmti!(self, GetStackTrace, thread, 0, depth, frames.as_mut_ptr().cast(), &mut count)?;
+        Ok(count as usize)
+    }
+
+    /// All live platform threads, references in the current frame.
+    pub fn all_threads(self) -> Result<Allocated<jthread>> {
+        let (mut count, mut threads) = (0, ptr::null_mut());
+        jvmti!(self, GetAllThreads, &mut count, &mut threads)?;
+        Ok(self.array(threads, count))
+    }
+
+    /// The thread that runs, a reference in the current frame; NULL while it is being attached.
+    pub fn current_thread(self) -> Result<jthread> {
+        let mut thread = ptr::null_mut();
+        jvmti!(self, GetCurrentThread, &mut thread)?;
+        Ok(thread)
+    }
+
+    pub fn thread_info(self, thread: jthread) -> Result<ThreadInfo> {
+        let mut info = MaybeUninit::<jvmtiThreadInfo>::zeroed();
+        jvmti!(self, GetThreadInfo, thread, info.as_mut_ptr())?;
+        // SAFETY: JVMTI filled the structure in.
+        let info = unsafe { info.assume_init() };
+        Ok(ThreadInfo { name: self.string(info.name), group: info.thread_group })
+    }
+
+    /// The thread groups without a parent, references in the current frame.
+    pub fn top_thread_groups(self) -> Result<Allocated<jobject>> {
+        let (mut count, mut groups) = (0, ptr::null_mut());
+        jvmti!(self, GetTopThreadGroups, &mut count, &mut groups)?;
+        Ok(self.array(groups, count))
+    }
+
+    pub fn group_info(self, group: jobject) -> Result<GroupInfo> {
+        let mut info = MaybeUninit::<jvmtiThreadGroupInfo>::zeroed();
+        jvmti!(self, GetThreadGroupInfo, group, info.as_mut_ptr())?;
+        // SAFETY: JVMTI filled the structure in.
+        let info = unsafe { info.assume_init() };
+        Ok(GroupInfo { name: self.string(info.name), parent: info.parent })
+    }
+
+    /// The bits `JVMTI_THREAD_STATE_*`.
+    pub fn thread_state(self, thread: jthread) -> Result<jint> {
+        let mut state = 0;
+        jvmti!(self, GetThreadState, thread, &mut state)?;
+        Ok(state)
+    }
+
+    pub fn suspend(self, thread: jthread) -> Result<()> {
+        jvmti!(self, SuspendThread, thread)
+    }
+
+    pub fn resume(self, thread: jthread) -> Result<()> {
+        jvmti!(self, ResumeThread, thread)
+    }
+
+    /// The thread's CPU time in nanoseconds.
+    pub fn thread_cpu_time(self, thread: jthread) -> Result<jlong> {
+        let mut nanos = 0;
+        jvmti!(self, GetThreadCpuTime, thread, &mut nanos)?;
+        Ok(nanos)
+    }
+
+    /// Starts a daemon thread that runs `start` with `argument`.
+    ///
+    /// # Safety
+    /// `start` may be called with `argument` on another thread.
+    pub unsafe fn run_agent_thread(
+        self,
+        thread: jthread,
+        start: unsafe extern "system" fn(*mut jvmtiEnv, *mut JNIEnv, *mut c_void),
+        argument: *mut c_void,
+        priority: jint,
+    ) -> Result<()> {
+        jvmti!(self, RunAgentThread, thread, Some(start), argument, priority)
+    }
+}

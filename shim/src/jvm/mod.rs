@@ -1,0 +1,91 @@
+//! The thin safe layer over JVMTI and JNI: what the rest of the shim calls the JVM through.
+
+pub mod caller;
+pub mod capabilities;
+pub mod error;
+mod global_ref;
+mod invocation;
+mod jni;
+mod jvmti;
+mod system_thread;
+
+pub use error::{Error, Result};
+pub use global_ref::{GlobalRef, WeakRef};
+pub use invocation::answer_get_env;
+pub use jni::Jni;
+pub use jvmti::{Field, Jvmti};
+pub use system_thread::start_thread;
+
+use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
+use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+/// The one JVM of this process.
+pub struct Jvm {
+    vm: *mut JavaVM,
+    /// The shim's JVMTI environment.
+    pub jvmti: Jvmti,
+    /// What the VM let the shim do, decided when it was loaded.
+    pub capabilities: jvmti_sys::jvmtiCapabilities,
+}
+
+// SAFETY: a JavaVM may be used by every thread (JNI specification, "The Invocation API").
+unsafe impl Send for Jvm {}
+// SAFETY: as above.
+unsafe impl Sync for Jvm {}
+
+static JVM: OnceLock<Jvm> = OnceLock::new();
+
+/// The JVM that the shim runs in.
+///
+/// # Panics
+/// If [`start`] has not succeeded yet.
+pub fn get() -> &'static Jvm {
+    JVM.get().expect("the shim was started")
+}
+
+/// The JVM, if [`start`] has succeeded.
+pub fn try_get() -> Option<&'static Jvm> {
+    JVM.get()
+}
+
+/// Takes a JVMTI environment with every capability that later requests may need.
+///
+/// # Safety
+/// `vm` is the JVM of this process.
+pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String> {
+    if let Some(jvm) = JVM.get() {
+        return Ok(jvm);
+    }
+    let mut env: *mut c_void = std::ptr::null_mut();
+    // SAFETY: the caller promises the VM; its table has had GetEnv since JNI 1.2.
+    let result = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) };
+    if result != JNI_OK {
+        return Err(format!(
+            "this JVM gives no JVMTI 11 environment (GetEnv returned {result}): \
+             run the agent on JDK 11 or later"
+        ));
+    }
+    // SAFETY: GetEnv has just returned the environment, and it is never disposed of.
+    let jvmti = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
+    let capabilities = capabilities::take(jvmti)
+        .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
+    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, capabilities }))
+}
+
+impl Jvm {
+    /// The VM as C knows it.
+    pub fn vm(&self) -> *mut JavaVM {
+        self.vm
+    }
+
+    /// JNI for the thread that runs, None if it is not attached to the VM.
+    pub fn jni(&self) -> Option<Jni> {
+        let mut env: *mut c_void = std::ptr::null_mut();
+        // SAFETY: the VM outlives the shim; GetEnv may be called by any thread.
+        let result = unsafe { ((**self.vm).v1_2.GetEnv)(self.vm, &mut env, JNI_VERSION_1_6) };
+        // SAFETY: GetEnv has just returned this thread's environment.
+        (result == JNI_OK).then(|| unsafe { Jni::new(env.cast::<JNIEnv>()) })
+    }
+}

@@ -1,0 +1,66 @@
+//! Java threads whose code is native: agents' system threads and the shim's own.
+
+use super::{Error, Jni, Result};
+use crate::boundary::guard;
+use jni_sys::{JNIEnv, jint, jobject, jvalue};
+use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY, jvmtiEnv};
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+type Body = Box<dyn FnOnce(Jni) + Send>;
+
+/// Starts a daemon thread named `name` in the topmost thread group, with a priority of 1 to 10;
+/// `prepare` sees the `java.lang.Thread` before the thread runs.
+///
+/// # Errors
+/// Those of RunAgentThread, in particular that the VM is not in its live phase.
+pub fn start_thread(
+    jni: Jni,
+    name: &CStr,
+    priority: jint,
+    prepare: impl FnOnce(jobject) -> Result<()>,
+    run: impl FnOnce(Jni) + Send + 'static,
+) -> Result<()> {
+    jni.frame(16, |jni| {
+        let thread = new_thread(jni, name).ok_or(Error(JVMTI_ERROR_OUT_OF_MEMORY))?;
+        prepare(thread)?;
+        let body = Box::into_raw(Box::new(Box::new(run) as Body));
+        // SAFETY: `run_body` takes over the body, which may be sent to another thread.
+        let started = unsafe {
+            super::get().jvmti.run_agent_thread(thread, run_body, body.cast(), priority)
+        };
+        if started.is_err() {
+            // SAFETY: the thread was not started, so the body is still ours.
+            drop(unsafe { Box::from_raw(body) });
+        }
+        started
+    })
+}
+
+unsafe extern "system" fn run_body(_: *mut jvmtiEnv, env: *mut JNIEnv, body: *mut c_void) {
+    // SAFETY: `start_thread` passed the box, once.
+    let body = unsafe { Box::from_raw(body.cast::<Body>()) };
+    // SAFETY: JVMTI passes the environment of the new thread, which runs this.
+    let jni = unsafe { Jni::new(env) };
+    guard((), || body(jni));
+}
+
+fn new_thread(jni: Jni, name: &CStr) -> Option<jobject> {
+    let class = jni.find_class(c"java/lang/Thread")?;
+    let signature = c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V";
+    let constructor = jni.method(class, c"<init>", signature)?;
+    let group = jvalue { l: top_group().ok()? };
+    let name = jvalue { l: jni.new_string(name)? };
+    jni.new_object(class, constructor, &[group, name])
+}
+
+/// The thread group above all others: agents' threads are not in the way of a program that
+/// counts or interrupts the threads of its own groups.
+fn top_group() -> Result<jobject> {
+    let jvmti = super::get().jvmti;
+    let mut group = jvmti.top_thread_groups()?.first().copied().unwrap_or(ptr::null_mut());
+    if group.is_null() {
+        group = jvmti.thread_info(ptr::null_mut())?.group;
+    }
+    if group.is_null() { Err(Error(JVMTI_ERROR_INTERNAL)) } else { Ok(group) }
+}

@@ -1,0 +1,83 @@
+//! `libjvmpi.so`: lets an unmodified JVMPI profiler agent run on JDK 11 and later.
+//!
+//! This file has the exported symbols. An event takes one way, from a JVMTI callback in
+//! `translate` through what `world` knows to `notify`; a call of an agent takes one way, from
+//! `table` to `world` or `jvm`.
+
+mod boundary;
+mod jvm;
+mod load;
+mod logging;
+mod notify;
+mod options;
+mod table;
+mod translate;
+mod world;
+
+use boundary::guard;
+use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};
+use jvmpi_sys::JVMPI_Interface;
+use std::ffi::{c_char, c_void};
+
+/// JVMTI's entry point for `-agentpath:/path/libjvmpi.so[=agent[:options]]`.
+///
+/// # Safety
+/// As JVMTI calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: JVMTI passes the VM, and NULL or a string.
+    guard(JNI_ERR, || unsafe { load::at_start(vm, options) })
+}
+
+/// JVMTI's entry point for a VM that runs: `jcmd PID JVMTI.agent_load /path/libjvmpi.so "agent:options"`.
+///
+/// # Safety
+/// As JVMTI calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnAttach(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: JVMTI passes the VM, and NULL or a string.
+    guard(JNI_ERR, || unsafe { load::at_attach(vm, options) })
+}
+
+/// Called by JVMTI when the VM ends.
+///
+/// # Safety
+/// As JVMTI calls it.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
+    guard((), load::at_end);
+}
+
+jvm::caller::with_return_address! {
+    /// Gives a program that embeds the VM the JVMPI interface; see `jvmpi.h`.
+    #[unsafe(no_mangle)]
+    pub fn jvmpi_get_interface(vm: *mut JavaVM, version: jint, interface: *mut *mut JVMPI_Interface)
+        => get_interface_for;
+}
+
+unsafe extern "system" fn get_interface_for(
+    vm: *mut JavaVM,
+    version: jint,
+    interface: *mut *mut JVMPI_Interface,
+    caller: *const c_void,
+) -> jint {
+    if vm.is_null() || interface.is_null() {
+        return JNI_ERR;
+    }
+    // SAFETY: the caller passes the VM of this process.
+    let (result, table) = match guard(Err(JNI_ERR), || unsafe { load::embed(vm, version, caller) }) {
+        Ok(table) => (JNI_OK, table),
+        Err(code) => (code, std::ptr::null_mut()),
+    };
+    // SAFETY: `interface` is not NULL, so the caller wants it written.
+    unsafe { interface.write(table.cast()) };
+    result
+}

@@ -1,0 +1,268 @@
+//! Loading: the shim into the VM, agents into the shim.
+
+mod command_line;
+mod library;
+
+use crate::boundary;
+use crate::jvm;
+use crate::options::Options;
+use crate::translate::{self, lifecycle, subscriptions};
+use crate::world::agents::{self, Agent};
+use crate::world::phase::{self, Phase};
+use crate::{logging, table};
+use jni_sys::{JNI_ERR, JNI_EVERSION, JNI_OK, JavaVM, jint};
+use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
+use library::{AgentLibrary, Instead, LibraryError};
+use std::ffi::{CStr, CString, OsStr, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::{Mutex, OnceLock};
+
+static OPTIONS: OnceLock<Options> = OnceLock::new();
+
+/// An agent that the shim itself loads, and that has not begun yet.
+struct Pending {
+    library: AgentLibrary,
+    options: Option<CString>,
+}
+
+static PENDING: Mutex<Vec<Pending>> = Mutex::new(Vec::new());
+
+/// The VM loads the shim at its start, once for every `-agentpath` that names it. What goes wrong
+/// ends the process with one line.
+///
+/// # Safety
+/// `vm` is the JVM of this process; `options` is NULL or a NUL-terminated string.
+pub unsafe fn at_start(vm: *mut JavaVM, options: *const std::ffi::c_char) -> jint {
+    // SAFETY: as the caller promises.
+    let loaded = unsafe { start(vm) }.and_then(|()| {
+        check_xrun_libraries()?;
+        // SAFETY: as the caller promises.
+        unsafe { pending(options) }
+    });
+    match loaded {
+        Ok(agent) => {
+            PENDING.lock().unwrap_or_else(|e| e.into_inner()).extend(agent);
+            JNI_OK
+        }
+        Err(message) => fail(&message),
+    }
+}
+
+/// The VM loads the shim while it runs. What goes wrong leaves the program alone.
+///
+/// # Safety
+/// As for [`at_start`].
+pub unsafe fn at_attach(vm: *mut JavaVM, options: *const std::ffi::c_char) -> jint {
+    // SAFETY: as the caller promises.
+    let attached = unsafe { start(vm).and_then(|()| pending(options)) }.and_then(|agent| {
+        let Some(agent) = agent else { return Ok(()) };
+        let agent = begin(agent)?;
+        let jni = jvm::get().jni().ok_or("the thread that attaches is not attached to the VM")?;
+        lifecycle::go_live(jni, std::slice::from_ref(agent));
+        Ok(())
+    });
+    match attached {
+        Ok(()) => JNI_OK,
+        Err(message) => {
+            log::error!("{message}");
+            JNI_ERR
+        }
+    }
+}
+
+/// Makes the shim work, once: log, options, JVMTI, and the answer to `GetEnv`.
+///
+/// # Safety
+/// `vm` is the JVM of this process.
+unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
+    static STARTED: Mutex<bool> = Mutex::new(false);
+    let mut started = STARTED.lock().unwrap_or_else(|e| e.into_inner());
+    if *started {
+        return Ok(());
+    }
+    logging::start();
+    boundary::report_panics();
+    let options = Options::from_environment().map_err(|error| error.to_string())?;
+    logging::set_level(options.log);
+    OPTIONS.get_or_init(|| options);
+    // SAFETY: as the caller promises.
+    let jvm = unsafe { jvm::start(vm) }?;
+    let callbacks = translate::callbacks();
+    jvm.jvmti
+        .set_callbacks(&callbacks)
+        .and_then(|()| subscriptions::start())
+        .map_err(|error| format!("the JVM refused the shim's callbacks: {error}"))?;
+    // SAFETY: as the caller promises.
+    unsafe { jvm::answer_get_env(vm, interface_for) };
+    announce_start();
+    *started = true;
+    Ok(())
+}
+
+fn announce_start() {
+    let vm = |name: &CStr| {
+        let property = jvm::get().jvmti.system_property(name);
+        property.map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let effective = options().describe();
+    log::info!(
+        "jvmpi {} on {} {}{}{}",
+        env!("CARGO_PKG_VERSION"),
+        vm(c"java.vm.name"),
+        vm(c"java.vm.version"),
+        if effective.is_empty() { "" } else { ", " },
+        effective
+    );
+}
+
+/// The settings of this process.
+pub fn options() -> &'static Options {
+    OPTIONS.get_or_init(Options::default)
+}
+
+fn fail(message: &str) -> ! {
+    log::error!("{message}");
+    phase::advance(Phase::Dead);
+    // SAFETY: exit may be called by any thread.
+    unsafe { libc::exit(1) }
+}
+
+/// Reads `name:options` and opens the agent library that it names; None if there is none.
+///
+/// # Safety
+/// `text` is NULL or a NUL-terminated string.
+unsafe fn pending(text: *const std::ffi::c_char) -> Result<Option<Pending>, String> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(text) }.to_bytes();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let mut parts = text.splitn(2, |byte| *byte == b':');
+    let name = OsStr::from_bytes(parts.next().unwrap_or_default());
+    let options = parts.next().and_then(|options| CString::new(options).ok());
+    let library = find(name).and_then(|path| library::open(&path)).map_err(|e| e.to_string())?;
+    log::info!("agent {} with options {options:?}", library.path.display());
+    Ok(Some(Pending { library, options }))
+}
+
+/// The library that `-Xrun` would load for this name.
+fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
+    let property = |name: &CStr| jvm::get().jvmti.system_property(name).unwrap_or_default();
+    let directories = [property(c"sun.boot.library.path"), property(c"java.library.path")];
+    let search: Vec<PathBuf> = directories
+        .iter()
+        .flat_map(|list| std::env::split_paths(OsStr::from_bytes(list.to_bytes())))
+        .filter(|directory| !directory.as_os_str().is_empty())
+        .collect();
+    library::find(name, &search)
+}
+
+/// Looks at the libraries of `-Xrun` options before the VM loads them: what is wrong with one is
+/// said in one line, and JDK 25 does not get to crash for want of `JVM_OnLoad`.
+fn check_xrun_libraries() -> Result<(), String> {
+    static CHECKED: OnceLock<()> = OnceLock::new();
+    if CHECKED.set(()).is_err() {
+        return Ok(());
+    }
+    for argument in command_line::xrun_arguments_of_this_process() {
+        let checked = find(&argument.name).and_then(|path| library::examine(&path));
+        match checked {
+            // The VM loads that as a JVMTI agent, which is no business of ours.
+            Ok(()) | Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// Calls JVM_OnLoad of the agents that the shim itself loads, where JNI answers.
+pub fn begin_agents() {
+    let pending = std::mem::take(&mut *PENDING.lock().unwrap_or_else(|e| e.into_inner()));
+    for agent in pending {
+        if let Err(message) = begin(agent) {
+            fail(&message);
+        }
+    }
+}
+
+fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String> {
+    let path = library.path.display();
+    let agent = agent_at(library.on_load as usize)
+        .ok_or_else(|| format!("{path} is one agent too many: there may be {}", agents::MAX_AGENTS))?;
+    // The agent may keep and change the string.
+    let options = options.map_or(ptr::null_mut(), CString::into_raw);
+    // SAFETY: this is how the specification has the VM call an agent.
+    let result = unsafe { (library.on_load)(jvm::get().vm(), options, ptr::null_mut()) };
+    if result == JNI_OK {
+        Ok(agent)
+    } else {
+        Err(format!("JVM_OnLoad of {path} returned {result}: the agent refuses to run; check its options"))
+    }
+}
+
+/// The agent in the library that the address lies in.
+fn agent_at(address: usize) -> Option<&'static Agent> {
+    let library = library::library_of(address)?;
+    let settings = || {
+        let name = library.path.file_name().unwrap_or_default().to_string_lossy();
+        options().agent(&name)
+    };
+    agents::claim(library.base, &library.path, settings, table::of)
+}
+
+/// Answers `GetEnv` for a JVMPI version: the table of the agent that asks.
+fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void, jint> {
+    if ![JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].contains(&version) {
+        return Err(JNI_EVERSION);
+    }
+    match agent_at(caller.addr()) {
+        Some(agent) => Ok(agent.interface().cast()),
+        None => {
+            log::error!("there are {} agents already: no other gets JVMPI", agents::MAX_AGENTS);
+            Err(JNI_ERR)
+        }
+    }
+}
+
+/// Gives a C program that embeds the VM the interface, whether or not the shim was loaded before.
+///
+/// # Safety
+/// `vm` is the JVM of this process.
+pub unsafe fn embed(vm: *mut JavaVM, version: jint, caller: *const c_void) -> Result<*mut c_void, jint> {
+    // SAFETY: as the caller promises.
+    if let Err(message) = unsafe { start(vm) } {
+        log::error!("{message}");
+        return Err(JNI_ERR);
+    }
+    let interface = interface_for(version, caller)?;
+    if let Some(jni) = jvm::get().jni().filter(|_| phase::now() == Phase::Loading) {
+        if jvm::get().jvmti.phase() == Ok(jvmti_sys::JVMTI_PHASE_LIVE) {
+            lifecycle::go_live(jni, agents::all());
+        }
+    }
+    Ok(interface)
+}
+
+/// Calls JVM_OnUnload of the agents that have one, once; the VM itself never does.
+pub fn at_end() {
+    static ENDED: OnceLock<()> = OnceLock::new();
+    if ENDED.set(()).is_err() {
+        return;
+    }
+    phase::advance(Phase::Dead);
+    for agent in agents::all() {
+        if let Some(on_unload) = library::symbol_in(agent.path(), c"JVM_OnUnload") {
+            // SAFETY: a function of this name has this type.
+            let on_unload: library::JvmOnUnload = unsafe { std::mem::transmute(on_unload) };
+            boundary::guard((), || {
+                // SAFETY: the VM is still there, and the agent's library stays loaded.
+                unsafe { on_unload(jvm::get().vm()) };
+            });
+        }
+    }
+}

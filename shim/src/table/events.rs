@@ -1,0 +1,77 @@
+//! EnableEvent, DisableEvent and RequestEvent.
+
+use crate::translate::{self, compiled, subscriptions};
+use crate::world::agents::Agent;
+use crate::world::phase::{self, Phase};
+use crate::world::threads;
+use jni_sys::jint;
+use jvmpi_sys::*;
+use std::ffi::c_void;
+
+/// Whether EnableEvent accepts the type.
+///
+/// Agents stop at the first type that is refused, so DATA_RESET_REQUEST is accepted although
+/// nothing ever triggers it.
+fn can_be_enabled(event_type: jint) -> bool {
+    matches!(
+        event_type,
+        JVMPI_EVENT_COMPILED_METHOD_LOAD
+            | JVMPI_EVENT_COMPILED_METHOD_UNLOAD
+            | JVMPI_EVENT_THREAD_START
+            | JVMPI_EVENT_THREAD_END
+            | JVMPI_EVENT_CLASS_LOAD_HOOK
+            | JVMPI_EVENT_CLASS_LOAD
+            | JVMPI_EVENT_CLASS_UNLOAD
+            | JVMPI_EVENT_DATA_DUMP_REQUEST
+            | JVMPI_EVENT_DATA_RESET_REQUEST
+            | JVMPI_EVENT_JVM_INIT_DONE
+            | JVMPI_EVENT_JVM_SHUT_DOWN
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT
+    )
+}
+
+pub fn enable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
+    let result = set(agent, event_type, true);
+    let compiled_already = event_type == JVMPI_EVENT_COMPILED_METHOD_LOAD;
+    if compiled_already && result == JVMPI_SUCCESS && phase::now() == Phase::Live {
+        compiled::replay();
+    }
+    result
+}
+
+pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
+    set(agent, event_type, false)
+}
+
+fn set(agent: &Agent, event_type: jint, wants: bool) -> jint {
+    if !can_be_enabled(event_type) {
+        return JVMPI_NOT_AVAILABLE;
+    }
+    if !agent.set_wants(event_type, wants) {
+        return JVMPI_SUCCESS;
+    }
+    match subscriptions::update() {
+        Ok(()) => JVMPI_SUCCESS,
+        Err(error) => {
+            log::warn!("event type {event_type} cannot be switched: {error}");
+            JVMPI_FAIL
+        }
+    }
+}
+
+/// The argument of the requests that are served is an ID, not a pointer to one.
+pub fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
+    let serve = match event_type {
+        JVMPI_EVENT_CLASS_LOAD => translate::classes::request,
+        JVMPI_EVENT_THREAD_START => translate::threads::request,
+        JVMPI_EVENT_OBJECT_ALLOC => translate::objects::request,
+        _ => return JVMPI_NOT_AVAILABLE,
+    };
+    if !phase::vm_answers() {
+        return JVMPI_FAIL;
+    }
+    let Some((jni, thread)) = threads::current_attached() else { return JVMPI_FAIL };
+    if serve(jni, agent, &thread, arg.cast()) { JVMPI_SUCCESS } else { JVMPI_FAIL }
+}

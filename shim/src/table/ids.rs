@@ -1,0 +1,38 @@
+//! GetThreadObject, GetMethodClass, jobjectID2jobject and jobject2jobjectID.
+
+use crate::world::agents::Agent;
+use crate::world::{ids, methods, phase, threads};
+use jni_sys::{JNIEnv, jmethodID, jobject};
+use jvmpi_sys::jobjectID;
+use std::ptr;
+
+pub fn of_thread(_: &Agent, env: *mut JNIEnv) -> jobjectID {
+    threads::with_env(env, |thread| thread.id()).unwrap_or(ptr::null_mut())
+}
+
+pub fn of_class(_: &Agent, method: jmethodID) -> jobjectID {
+    let class = || {
+        if method.is_null() || !phase::vm_answers() {
+            return None;
+        }
+        let (jni, _) = threads::current_attached()?;
+        Some(methods::of(jni, method)?.class.id())
+    };
+    class().unwrap_or(ptr::null_mut())
+}
+
+/// A local reference of the thread that runs, NULL if the object is gone.
+pub fn object(_: &Agent, id: jobjectID) -> jobject {
+    let object = || {
+        if !phase::vm_answers() {
+            return None;
+        }
+        let (jni, _) = threads::current_attached()?;
+        ids::object(jni, id)
+    };
+    object().unwrap_or(ptr::null_mut())
+}
+
+pub fn id(_: &Agent, object: jobject) -> jobjectID {
+    if phase::vm_answers() { ids::of(object).unwrap_or(ptr::null_mut()) } else { ptr::null_mut() }
+}

@@ -1,0 +1,210 @@
+//! Suspension, status, CPU time, system threads and thread-local storage.
+
+use crate::jvm;
+use crate::options::CpuTime;
+use crate::world::agents::Agent;
+use crate::world::phase::{self, Phase};
+use crate::world::threads::{self, Thread};
+use crate::world::{cpu_clock, suspension};
+use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
+use jvmpi_sys::{
+    JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY, JVMPI_THREAD_CONDVAR_WAIT,
+    JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT, JVMPI_THREAD_RUNNABLE,
+    JVMPI_THREAD_SUSPENDED,
+};
+use jvmti_sys::*;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+use std::{ptr, slice};
+
+/// Nanoseconds of CPU time, or of time if the agent is to see it that way.
+pub fn current_cpu_time(agent: &Agent) -> jlong {
+    match agent.options().cputime {
+        CpuTime::Cpu => cpu_clock::current(),
+        CpuTime::Wall => wall_time(),
+    }
+}
+
+/// Nanoseconds that pass for every thread alike.
+fn wall_time() -> jlong {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    BEGAN.elapsed().as_nanos() as jlong
+}
+
+/// Another thread than the one that runs, one that agents may stop.
+fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
+    if !phase::vm_answers() || env == threads::known_current_env() {
+        return None;
+    }
+    threads::by_env(env).filter(|thread| !thread.is_hidden())
+}
+
+pub fn suspend(_: &Agent, env: *mut JNIEnv) {
+    if let Some(thread) = other(env) {
+        suspension::suspend(&thread);
+    }
+}
+
+pub fn resume(_: &Agent, env: *mut JNIEnv) {
+    if let Some(thread) = other(env) {
+        suspension::resume(&thread);
+    }
+}
+
+/// # Safety
+/// `envs` and `results` are NULL or have `count` elements.
+pub unsafe fn suspend_list(
+    _: &Agent,
+    count: jint,
+    envs: *mut *mut JNIEnv,
+    results: *mut jint,
+) {
+    // SAFETY: as the caller promises.
+    let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
+    let threads: Vec<_> = envs.iter().map(|env| other(*env)).collect();
+    suspension::suspend_all(&threads, |i, done| results[i] = list_result(done));
+}
+
+/// # Safety
+/// `envs` and `results` are NULL or have `count` elements.
+pub unsafe fn resume_list(
+    _: &Agent,
+    count: jint,
+    envs: *mut *mut JNIEnv,
+    results: *mut jint,
+) {
+    // SAFETY: as the caller promises.
+    let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
+    for (env, result) in envs.iter().zip(results) {
+        *result = list_result(other(*env).is_some_and(|thread| suspension::resume(&thread)));
+    }
+}
+
+/// What the list functions leave for each thread: 0 for success.
+fn list_result(done: bool) -> jint {
+    if done { 0 } else { 1 }
+}
+
+/// # Safety
+/// `envs` and `results` are NULL or have `count` elements.
+unsafe fn lists<'a>(
+    count: jint,
+    envs: *mut *mut JNIEnv,
+    results: *mut jint,
+) -> Option<(&'a [*mut JNIEnv], &'a mut [jint])> {
+    if count <= 0 || envs.is_null() || results.is_null() {
+        return None;
+    }
+    // SAFETY: neither is NULL, so both have that many elements.
+    Some(unsafe {
+        (
+            slice::from_raw_parts(envs, count as usize),
+            slice::from_raw_parts_mut(results, count as usize),
+        )
+    })
+}
+
+/// The status of JVMPI 1.1: one of three states, and bits. A suspension by the agent itself does
+/// not show. 0 for a thread that is not known.
+pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
+    let state = || {
+        if !phase::vm_answers() {
+            return None;
+        }
+        threads::with_env(env, |thread| {
+            let mut state = jvm::get().jvmti.thread_state(thread.object()?.get()).ok()?;
+            if suspension::is_suspended(thread) {
+                state &= !JVMTI_THREAD_STATE_SUSPENDED;
+            }
+            Some(state)
+        })?
+    };
+    state().map_or(0, status_of)
+}
+
+fn status_of(state: jint) -> jint {
+    let has = |bit| state & bit != 0;
+    if !has(JVMTI_THREAD_STATE_ALIVE) {
+        return 0;
+    }
+    let mut status = if has(JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER) {
+        JVMPI_THREAD_MONITOR_WAIT
+    } else if has(JVMTI_THREAD_STATE_WAITING) || has(JVMTI_THREAD_STATE_SLEEPING) {
+        JVMPI_THREAD_CONDVAR_WAIT
+    } else {
+        JVMPI_THREAD_RUNNABLE
+    };
+    if has(JVMTI_THREAD_STATE_SUSPENDED) {
+        status |= JVMPI_THREAD_SUSPENDED;
+    }
+    if has(JVMTI_THREAD_STATE_INTERRUPTED) {
+        status |= JVMPI_THREAD_INTERRUPTED;
+    }
+    status
+}
+
+pub fn has_run(_: &Agent, env: *mut JNIEnv) -> bool {
+    other(env).is_some_and(|thread| suspension::has_run(&thread))
+}
+
+/// # Safety
+/// `name` is NULL or a NUL-terminated string, and `f` may be called on another thread.
+pub unsafe fn create_system_thread(
+    _: &Agent,
+    name: *const c_char,
+    priority: jint,
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+) -> jint {
+    // The VM must be able to run Java code; agents may do this from JVM_INIT_DONE on.
+    if phase::now() < Phase::Live || !phase::vm_answers() {
+        return JNI_ERR;
+    }
+    let (Some(f), Some((jni, _))) = (f, threads::current_attached()) else { return JNI_ERR };
+    // SAFETY: as the caller promises.
+    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
+    let priority = priority.clamp(JVMPI_MINIMUM_PRIORITY, JVMPI_MAXIMUM_PRIORITY);
+    // SAFETY: the caller promises that the function may run on another thread; every VM passed
+    // NULL.
+    let run = move |_| unsafe { f(ptr::null_mut()) };
+    match jvm::start_thread(jni, name, priority, |_| Ok(()), run) {
+        Ok(()) => JNI_OK,
+        Err(error) => {
+            log::warn!("system thread {name:?} cannot be started: {error}");
+            JNI_ERR
+        }
+    }
+}
+
+pub fn set_local_storage(agent: &Agent, env: *mut JNIEnv, value: *mut c_void) {
+    threads::with_env(env, |thread| thread.set_local_storage(agent, value));
+}
+
+pub fn local_storage(agent: &Agent, env: *mut JNIEnv) -> *mut c_void {
+    threads::with_env(env, |thread| thread.local_storage(agent)).unwrap_or(ptr::null_mut())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vm_s_thread_states_become_jvmpi_s() {
+        const ALIVE: jint = JVMTI_THREAD_STATE_ALIVE;
+        let waiting = ALIVE | JVMTI_THREAD_STATE_WAITING;
+        for (state, status) in [
+            (0, 0),
+            (JVMTI_THREAD_STATE_TERMINATED, 0),
+            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE, 1),
+            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_IN_NATIVE, 1),
+            (ALIVE | JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, 2),
+            (waiting | JVMTI_THREAD_STATE_IN_OBJECT_WAIT, 3),
+            (waiting | JVMTI_THREAD_STATE_PARKED, 3),
+            (waiting | JVMTI_THREAD_STATE_SLEEPING, 3),
+            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_SUSPENDED, 0x8001),
+            (waiting | JVMTI_THREAD_STATE_INTERRUPTED, 0x4003),
+        ] {
+            assert_eq!(status_of(state), status, "{state:#x}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! GetCallTrace.
+
+use crate::jvm::{self, Jni};
+use crate::translate;
+use crate::world::agents::Agent;
+use crate::world::threads::{self, Thread};
+use crate::world::{methods, phase, suspension};
+use jni_sys::{jint, jmethodID};
+use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
+use jvmti_sys::jvmtiFrameInfo;
+use std::mem::{MaybeUninit, align_of, size_of};
+use std::{ptr, slice};
+
+/// The `lineno` of a native method's frame.
+const NATIVE: jint = -3;
+/// The location that JVMTI gives a native method's frame.
+const NATIVE_LOCATION: i64 = -1;
+
+// JVMTI writes its frames where the agent wants its own, so that no depth needs memory of ours.
+const _: () = assert!(
+    size_of::<jvmtiFrameInfo>() == size_of::<JVMPI_CallFrame>()
+        && align_of::<jvmtiFrameInfo>() == align_of::<JVMPI_CallFrame>(),
+    "the shim is made for 64-bit machines"
+);
+
+/// # Safety
+/// `trace` is NULL or points to a trace whose `frames` have room for `depth` frames.
+pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: jint) {
+    // SAFETY: the caller promises NULL or a trace.
+    let Some(trace) = (unsafe { trace.as_mut() }) else { return };
+    trace.num_frames = 0;
+    if depth <= 0 || trace.frames.is_null() || !phase::vm_answers() {
+        return;
+    }
+    // SAFETY: the caller promises the room.
+    let room = unsafe {
+        slice::from_raw_parts_mut(trace.frames.cast::<MaybeUninit<jvmtiFrameInfo>>(), depth as usize)
+    };
+    let Some((jni, current)) = threads::current_attached() else { return };
+    let walked = if trace.env_id == current.env() {
+        jvm::get().jvmti.stack_trace(ptr::null_mut(), room).unwrap_or(0)
+    } else {
+        threads::by_env(trace.env_id).map_or(0, |thread| walk(&thread, room))
+    };
+    trace.num_frames = resolve(jni, agent, &current, &mut room[..walked]) as jint;
+}
+
+/// The frames of another thread: those it was stopped at, or those it executes now.
+fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
+    let stopped = suspension::with_trace(thread, |frames| {
+        for (place, frame) in room.iter_mut().zip(frames) {
+            let location = if frame.bci < 0 { NATIVE_LOCATION } else { i64::from(frame.bci) };
+            place.write(jvmtiFrameInfo { method: frame.method, location });
+        }
+        frames.len().min(room.len())
+    });
+    stopped.unwrap_or_else(|| {
+        let Some(object) = thread.object() else { return 0 };
+        jvm::get().jvmti.stack_trace(object.get(), room).unwrap_or(0)
+    })
+}
+
+/// Turns frames as JVMTI gives them into those of JVMPI, in place; every method is announced
+/// before the agent learns of it, and one that the VM does not know any more is left out.
+fn resolve(
+    jni: Jni,
+    agent: &Agent,
+    current: &Thread,
+    frames: &mut [MaybeUninit<jvmtiFrameInfo>],
+) -> usize {
+    let mut kept = 0;
+    for i in 0..frames.len() {
+        // SAFETY: the walk wrote this frame, and a frame is only overwritten after it was read,
+        // as at most one is kept for each.
+        let frame = unsafe { frames[i].assume_init() };
+        if let Some(lineno) = line(jni, agent, current, frame.method, frame.location) {
+            let place = frames[kept].as_mut_ptr().cast::<JVMPI_CallFrame>();
+            // SAFETY: both kinds of frame have the same size and alignment.
+            unsafe { place.write(JVMPI_CallFrame { lineno, method_id: frame.method }) };
+            kept += 1;
+        }
+    }
+    kept
+}
+
+fn line(
+    jni: Jni,
+    agent: &Agent,
+    current: &Thread,
+    method: jmethodID,
+    location: i64,
+) -> Option<jint> {
+    if method.is_null() {
+        return None;
+    }
+    let method = methods::of(jni, method)?;
+    translate::classes::announce(jni, agent, current, &method.class);
+    Some(if location == NATIVE_LOCATION { NATIVE } else { method.line(location) })
+}

@@ -1,0 +1,101 @@
+//! CLASS_LOAD_HOOK: agents see class files before the VM does, and may replace them.
+
+use super::callback;
+use crate::jvm::{self, Jni};
+use crate::notify;
+use crate::world::agents;
+use crate::world::threads;
+use jni_sys::{JNIEnv, jclass, jint, jobject};
+use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook, JVMPI_Event_u};
+use jvmti_sys::jvmtiEnv;
+use std::ffi::{c_char, c_uchar, c_uint, c_void};
+use std::slice;
+
+pub unsafe extern "system" fn class_file_load_hook(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    class_being_redefined: jclass,
+    _loader: jobject,
+    _name: *const c_char,
+    _protection_domain: jobject,
+    class_data_len: jint,
+    class_data: *const c_uchar,
+    new_class_data_len: *mut jint,
+    new_class_data: *mut *mut c_uchar,
+) {
+    // JVMPI knows nothing of classes that are redefined.
+    if !class_being_redefined.is_null() {
+        return;
+    }
+    // SAFETY: JVMTI passes the class file's bytes, which live until the callback returns.
+    let original = unsafe { slice::from_raw_parts(class_data, class_data_len as usize) };
+    let offer = |jni| {
+        let changed = offer(jni, original);
+        if let Some((memory, length)) = changed.and_then(|bytes| to_jvmti(&bytes)) {
+            // SAFETY: JVMTI passes both places to be written, and takes over memory that its own
+            // Allocate returned.
+            unsafe {
+                new_class_data_len.write(length);
+                new_class_data.write(memory);
+            }
+        }
+    };
+    // SAFETY: JVMTI passes the environment of the thread that loads the class and runs this.
+    unsafe { callback(env, offer) };
+}
+
+/// Shows a class file to one agent after the other, each what the one before it has made of it;
+/// None if nobody changed it.
+fn offer(jni: Jni, original: &[u8]) -> Option<Vec<u8>> {
+    let thread = threads::current(jni);
+    let mut changed = None;
+    for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD_HOOK) {
+        let before: &[u8] = changed.as_deref().unwrap_or(original);
+        // The agent gets bytes of its own: some change them in place.
+        let mut bytes = before.to_vec();
+        let (data, length) = (bytes.as_mut_ptr(), bytes.len() as jint);
+        let u = JVMPI_Event_u {
+            class_load_hook: JVMPI_Event_class_load_hook {
+                class_data: data,
+                class_data_len: length,
+                new_class_data: data,
+                new_class_data_len: length,
+                malloc_f: Some(malloc_f),
+            },
+        };
+        let u = notify::deliver(jni, agent, &thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
+        // SAFETY: this arm was filled above.
+        let answer = unsafe { u.class_load_hook };
+        let (new, new_length) = (answer.new_class_data, answer.new_class_data_len);
+        if new.is_null() || new_length <= 0 {
+            continue;
+        }
+        if new == data {
+            bytes.truncate(new_length as usize);
+        } else {
+            // SAFETY: by the event's contract the agent got the buffer from `malloc_f`, filled
+            // that many bytes of it, and leaves it to us to free.
+            bytes = unsafe { slice::from_raw_parts(new, new_length as usize) }.to_vec();
+            // SAFETY: as above; `malloc_f` is malloc.
+            unsafe { libc::free(new.cast()) };
+        }
+        if bytes != before {
+            changed = Some(bytes);
+        }
+    }
+    changed
+}
+
+/// Where agents get the memory of a class file that they hand over.
+unsafe extern "C" fn malloc_f(bytes: c_uint) -> *mut c_void {
+    // SAFETY: malloc has no preconditions.
+    unsafe { libc::malloc(bytes as usize) }
+}
+
+fn to_jvmti(bytes: &[u8]) -> Option<(*mut u8, jint)> {
+    let length = jint::try_from(bytes.len()).ok()?;
+    let memory = jvm::get().jvmti.allocate(bytes.len()).ok()?;
+    // SAFETY: Allocate has just returned that many bytes, which nobody else knows of.
+    unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    Some((memory, length))
+}

@@ -1,0 +1,247 @@
+//! CLASS_LOAD and CLASS_UNLOAD.
+
+use super::callback;
+use crate::boundary::guard;
+use crate::jvm::{self, Error, Jni, Result};
+use crate::notify;
+use crate::world::agents::{self, Agent};
+use crate::world::classes::{self, Class};
+use crate::world::methods::Lines;
+use crate::world::threads::{self, Thread};
+use crate::world::{ids, unloading};
+use jni_sys::{JNIEnv, jclass, jint, jlong, jmethodID};
+use jvmpi_sys::{
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Event_u, JVMPI_Field, JVMPI_Method,
+    jobjectID,
+};
+use jvmti_sys::{
+    JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_ERROR_CLASS_NOT_PREPARED, jthread,
+    jvmtiEnv,
+};
+use std::ffi::CString;
+use std::ptr;
+
+/// The access flag of static fields (JVMS 4.5).
+const ACC_STATIC: jint = 0x0008;
+
+pub unsafe extern "system" fn class_prepare(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _: jthread,
+    class: jclass,
+) {
+    // SAFETY: JVMTI passes the environment of the thread that prepares the class and runs this.
+    unsafe { callback(env, |jni| define(jni, class)) };
+}
+
+/// Sends CLASS_LOAD to all agents that want it.
+fn define(jni: Jni, class: jclass) {
+    if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
+        // Asking for the methods gives them IDs.
+        drop(jvm::get().jvmti.class_methods(class));
+        return;
+    }
+    let thread = threads::current(jni);
+    match classes::of(jni, class) {
+        Ok(record) => {
+            for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
+                announce_object(jni, agent, &thread, &record, class);
+            }
+        }
+        Err(error) => log::debug!("a class stays unknown: {error}"),
+    }
+}
+
+/// Announces every class that is loaded and prepared to an agent, superclasses first.
+pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
+    jni.frame(64, |jni| {
+        let jvmti = jvm::get().jvmti;
+        let Ok(loaded) = jvmti.loaded_classes() else { return };
+        jni.reserve(loaded.len() + 64);
+        // The class of all classes comes first, as agents ask for it when they hear of any other.
+        let first = jni.find_class(c"java/lang/Class");
+        for class in first.iter().chain(loaded.iter()) {
+            if is_ready(*class) {
+                if let Ok(record) = classes::of(jni, *class) {
+                    announce_object(jni, agent, thread, &record, *class);
+                }
+            }
+            jni.delete_local(*class);
+        }
+    });
+}
+
+/// The class of an array class's elements; NULL for other classes.
+pub fn component(jni: Jni, array_class: jclass) -> jclass {
+    let component = || {
+        let reflection = jni.find_class(c"java/lang/Class")?;
+        let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
+        jni.call_object(array_class, method, &[])
+    };
+    component().unwrap_or(ptr::null_mut())
+}
+
+/// Whether CLASS_LOAD can tell all of the class: it is linked, or an array class.
+fn is_ready(class: jclass) -> bool {
+    let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
+    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
+}
+
+/// Sends CLASS_LOAD to an agent that has enabled it and has not had it.
+pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
+    if class.announced.to(agent) || !agent.wants(JVMPI_EVENT_CLASS_LOAD) {
+        return;
+    }
+    jni.frame(8, |jni| {
+        if let Some(object) = class.object(jni) {
+            announce_object(jni, agent, thread, class, object);
+        }
+    });
+}
+
+fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, object: jclass) {
+    if class.announced.to(agent) || !agent.wants(JVMPI_EVENT_CLASS_LOAD) {
+        return;
+    }
+    jni.frame(8, |jni| {
+        let superclass = jni.superclass(object);
+        if !superclass.is_null() {
+            if let Ok(record) = classes::of(jni, superclass) {
+                announce_object(jni, agent, thread, &record, superclass);
+            }
+        }
+    });
+    class.announced.once(agent, || {
+        let definition = jni.frame(32, |jni| Definition::of(jni, class, object));
+        match definition {
+            Ok(mut definition) => {
+                let u = definition.event(agent, class);
+                notify::deliver(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
+            }
+            Err(error) => log::warn!("class {:?} cannot be announced: {error}", class.name(agent.options().names)),
+        }
+    });
+}
+
+/// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.
+pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
+    jni.frame(32, |jni| {
+        let Some(object) = ids::object(jni, id).filter(|object| is_class(jni, *object)) else {
+            return false;
+        };
+        let definition = classes::of(jni, object)
+            .and_then(|class| Ok((Definition::of(jni, &class, object)?, class)));
+        let Ok((mut definition, class)) = definition else { return false };
+        class.announced.mark(agent);
+        let u = definition.event(agent, &class);
+        notify::request(agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
+        true
+    })
+}
+
+fn is_class(jni: Jni, object: jni_sys::jobject) -> bool {
+    jni.find_class(c"java/lang/Class").is_some_and(|class| jni.instance_of(object, class))
+}
+
+/// What CLASS_LOAD tells.
+struct Definition {
+    source: CString,
+    interfaces: usize,
+    methods: Vec<(CString, CString, (jint, jint), jmethodID)>,
+    statics: Vec<jvm::Field>,
+    instances: Vec<jvm::Field>,
+    /// The arrays of the event, which point to the strings above.
+    arrays: (Vec<JVMPI_Method>, Vec<JVMPI_Field>, Vec<JVMPI_Field>),
+}
+
+impl Definition {
+    fn of(jni: Jni, class: &Class, object: jclass) -> Result<Self> {
+        let jvmti = jvm::get().jvmti;
+        let method_ids = match jvmti.class_methods(object) {
+            // A class that is loaded but not linked, such as one from a CDS archive.
+            Err(Error(JVMTI_ERROR_CLASS_NOT_PREPARED)) => {
+                link(jni, object);
+                jvmti.class_methods(object)?
+            }
+            other => other?,
+        };
+        class.set_methods(&method_ids);
+        let mut methods = Vec::with_capacity(method_ids.len());
+        for method in method_ids.iter() {
+            let (name, signature) = jvmti.method_name(*method)?;
+            methods.push((name, signature, Lines::of(jvmti, *method).range(), *method));
+        }
+        let (mut statics, mut instances) = (Vec::new(), Vec::new());
+        for field in jvmti.class_fields(object)?.iter() {
+            let is_static = jvmti.field_modifiers(object, *field)? & ACC_STATIC != 0;
+            let list = if is_static { &mut statics } else { &mut instances };
+            list.push(jvmti.field(object, *field)?);
+        }
+        Ok(Self {
+            source: jvmti.source_file(object).unwrap_or_default(),
+            interfaces: jvmti.interfaces(object)?.len(),
+            methods,
+            statics,
+            instances,
+            arrays: Default::default(),
+        })
+    }
+
+    /// The event, which points into the definition.
+    fn event(&mut self, agent: &Agent, class: &Class) -> JVMPI_Event_u {
+        let field = |field: &jvm::Field| JVMPI_Field {
+            field_name: field.name.as_ptr().cast_mut(),
+            field_signature: field.signature.as_ptr().cast_mut(),
+        };
+        let method = |(name, signature, lines, id): &(CString, CString, (jint, jint), jmethodID)| {
+            JVMPI_Method {
+                method_name: name.as_ptr().cast_mut(),
+                method_signature: signature.as_ptr().cast_mut(),
+                start_lineno: lines.0,
+                end_lineno: lines.1,
+                method_id: *id,
+            }
+        };
+        self.arrays = (
+            self.methods.iter().map(method).collect(),
+            self.statics.iter().map(field).collect(),
+            self.instances.iter().map(field).collect(),
+        );
+        let (methods, statics, instances) = &mut self.arrays;
+        JVMPI_Event_u {
+            class_load: JVMPI_Event_class_load {
+                class_name: class.name(agent.options().names).as_ptr().cast_mut(),
+                source_name: self.source.as_ptr().cast_mut(),
+                num_interfaces: self.interfaces as jint,
+                num_methods: methods.len() as jint,
+                methods: methods.as_mut_ptr(),
+                num_static_fields: statics.len() as jint,
+                statics: statics.as_mut_ptr(),
+                num_instance_fields: instances.len() as jint,
+                instances: instances.as_mut_ptr(),
+                class_id: class.id(),
+            },
+        }
+    }
+}
+
+/// Links a class without initializing it: reflection on its methods needs that.
+fn link(jni: Jni, class: jclass) {
+    let methods = || {
+        let reflection = jni.find_class(c"java/lang/Class")?;
+        let signature = c"()[Ljava/lang/reflect/Method;";
+        let list = jni.method(reflection, c"getDeclaredMethods", signature)?;
+        jni.call_object(class, list, &[])
+    };
+    if methods().is_none() {
+        log::debug!("a class that was asked for cannot be linked");
+    }
+}
+
+pub unsafe extern "system" fn object_free(_: *mut jvmtiEnv, tag: jlong) {
+    guard((), || {
+        if classes::is_class(tag) {
+            unloading::class_died(tag);
+        }
+    });
+}

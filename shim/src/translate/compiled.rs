@@ -1,0 +1,180 @@
+//! COMPILED_METHOD_LOAD and COMPILED_METHOD_UNLOAD.
+
+use super::classes;
+use crate::boundary::guard;
+use crate::jvm::{self, Jni};
+use crate::notify;
+use crate::world::methods::{self, Lines};
+use crate::world::{agents, threads};
+use jni_sys::{jint, jmethodID};
+use jvmpi_sys::{
+    JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
+    JVMPI_Event_compiled_method_load, JVMPI_Event_compiled_method_unload, JVMPI_Event_u,
+    JVMPI_Lineno,
+};
+use jvmti_sys::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
+use std::ffi::c_void;
+use std::{ptr, slice};
+
+pub unsafe extern "system" fn compiled_method_load(
+    _: *mut jvmtiEnv,
+    method: jmethodID,
+    code_size: jint,
+    code_addr: *const c_void,
+    map_length: jint,
+    map: *const jvmtiAddrLocationMap,
+    compile_info: *const c_void,
+) {
+    // SAFETY: JVMTI passes an array of that length, or NULL.
+    let map = unsafe { array(map, map_length) };
+    // SAFETY: JVMTI passes a chain of records, or NULL.
+    let inlined = unsafe { inline_records::outermost(compile_info, method) };
+    guard((), || {
+        let Some((jni, thread)) = threads::current_attached() else { return };
+        let code = Code { start: code_addr.addr(), size: code_size };
+        let mut table = code.line_table(&Lines::of(jvm::get().jvmti, method), map, &inlined);
+        let u = JVMPI_Event_u {
+            compiled_method_load: JVMPI_Event_compiled_method_load {
+                method_id: method,
+                code_addr: code_addr.cast_mut(),
+                code_size,
+                lineno_table_size: table.len() as jint,
+                lineno_table: if table.is_empty() { ptr::null_mut() } else { table.as_mut_ptr() },
+            },
+        };
+        post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, method, u);
+    });
+}
+
+pub unsafe extern "system" fn compiled_method_unload(
+    _: *mut jvmtiEnv,
+    method: jmethodID,
+    _code_addr: *const c_void,
+) {
+    guard((), || {
+        let Some((jni, thread)) = threads::current_attached() else { return };
+        let compiled_method_unload = JVMPI_Event_compiled_method_unload { method_id: method };
+        let u = JVMPI_Event_u { compiled_method_unload };
+        // The method's class may be unloaded already, so it is not looked at.
+        notify::post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
+    });
+}
+
+/// Sends the events for what is compiled already, on the thread that runs.
+pub fn replay() {
+    let sent = jvm::get().jvmti.generate_events(JVMTI_EVENT_COMPILED_METHOD_LOAD);
+    if let Err(error) = sent {
+        log::warn!("methods that are compiled already stay unreported: {error}");
+    }
+}
+
+/// Sends the event to agents that know the method's class.
+fn post(jni: Jni, thread: &threads::Thread, event_type: jint, method: jmethodID, u: JVMPI_Event_u) {
+    let Some(record) = methods::of(jni, method) else { return };
+    for agent in agents::wanting(event_type) {
+        classes::announce(jni, agent, thread, &record.class);
+        notify::deliver(jni, agent, thread, event_type, u);
+    }
+}
+
+/// # Safety
+/// `start` points to `length` elements that live for the caller's purpose, or is NULL.
+unsafe fn array<'a, T>(start: *const T, length: jint) -> &'a [T] {
+    if start.is_null() || length <= 0 {
+        return &[];
+    }
+    // SAFETY: as the caller promises.
+    unsafe { slice::from_raw_parts(start, length as usize) }
+}
+
+struct Code {
+    start: usize,
+    size: jint,
+}
+
+impl Code {
+    /// The lines of the method itself by offset into its code, in order. Code that was inlined
+    /// counts for the line of its call, as the table has no place for another method's lines.
+    fn line_table(
+        &self,
+        lines: &Lines,
+        map: &[jvmtiAddrLocationMap],
+        inlined: &[(usize, jint)],
+    ) -> Vec<JVMPI_Lineno> {
+        let of_map = map.iter().map(|entry| (entry.start_address.addr(), entry.location));
+        let of_records = inlined.iter().map(|(address, index)| (*address, i64::from(*index)));
+        let mut table: Vec<_> = of_map
+            .chain(of_records)
+            .filter_map(|(address, location)| {
+                let offset = jint::try_from(address.checked_sub(self.start)?).ok()?;
+                let lineno = lines.at(location);
+                (offset < self.size && lineno > 0).then_some((offset, lineno))
+            })
+            .collect();
+        table.sort_unstable();
+        table.dedup();
+        table.into_iter().map(|(offset, lineno)| JVMPI_Lineno { offset, lineno }).collect()
+    }
+}
+
+/// The records that HotSpot passes beside the address map (`jvmticmlr.h`): for each place in the
+/// code the stack of inlined methods.
+mod inline_records {
+    use super::*;
+
+    /// `JVMTI_CMLR_INLINE_INFO`.
+    const INLINE_INFO: jint = 2;
+
+    #[repr(C)]
+    struct Header {
+        kind: jint,
+        major_version: jint,
+        minor_version: jint,
+        next: *const Header,
+    }
+
+    #[repr(C)]
+    struct InlineInfo {
+        header: Header,
+        places: jint,
+        stacks: *const Stack,
+    }
+
+    #[repr(C)]
+    struct Stack {
+        address: *const c_void,
+        frames: jint,
+        methods: *const jmethodID,
+        bytecode_indices: *const jint,
+    }
+
+    /// Each address with the bytecode index of the outermost frame, where that is the method's.
+    ///
+    /// # Safety
+    /// `record` is NULL or the `compile_info` of a CompiledMethodLoad callback that runs.
+    pub unsafe fn outermost(record: *const c_void, method: jmethodID) -> Vec<(usize, jint)> {
+        let mut found = Vec::new();
+        let mut next = record.cast::<Header>();
+        while !next.is_null() {
+            // SAFETY: the chain consists of records that begin with a header.
+            let header = unsafe { &*next };
+            if header.kind == INLINE_INFO {
+                // SAFETY: a record of this kind is an InlineInfo with arrays of these lengths.
+                unsafe {
+                    let info = &*next.cast::<InlineInfo>();
+                    for stack in array(info.stacks, info.places) {
+                        let methods = array(stack.methods, stack.frames);
+                        let indices = array(stack.bytecode_indices, stack.frames);
+                        if let (Some(outer), Some(index)) = (methods.last(), indices.last()) {
+                            if *outer == method {
+                                found.push((stack.address.addr(), *index));
+                            }
+                        }
+                    }
+                }
+            }
+            next = header.next;
+        }
+        found
+    }
+}

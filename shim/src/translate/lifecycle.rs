@@ -1,0 +1,113 @@
+//! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST, and what is announced when the VM is ready.
+
+use super::{callback, classes, compiled, subscriptions, threads as thread_events};
+use crate::boundary::guard;
+use crate::jvm::{self, Jni};
+use crate::world::agents::{self, Agent};
+use crate::world::classes::Class;
+use crate::world::phase::{self, Phase};
+use crate::world::threads::{self, Thread};
+use crate::world::unloading;
+use crate::{load, notify};
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::{
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD,
+    JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
+    JVMPI_EVENT_THREAD_START, JVMPI_Event_class_unload, JVMPI_Event_u,
+};
+use jvmti_sys::{jthread, jvmtiEnv};
+use std::mem;
+
+/// The VM runs Java code now, so JNI answers: agents that the shim itself loads begin.
+pub unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    // SAFETY: JVMTI passes the environment of the thread that starts the VM and runs this.
+    unsafe { callback(env, |_| load::begin_agents()) };
+}
+
+pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    // SAFETY: JVMTI passes the environment of the main thread, which runs this.
+    unsafe { callback(env, |jni| go_live(jni, agents::all())) };
+}
+
+/// Lets events flow, and tells the agents what exists already (specification, "Starting up").
+pub fn go_live(jni: Jni, agents: &[Agent]) {
+    threads::locate_environments(jni);
+    let thread = threads::started(jni);
+    if phase::advance(Phase::Replaying) {
+        unloading::start(jni, report_class_unload);
+    }
+    if let Err(error) = subscriptions::update() {
+        log::warn!("some events that agents have enabled cannot be had: {error}");
+    }
+    for agent in agents {
+        replay(jni, agent, &thread);
+    }
+    phase::advance(Phase::Live);
+    for agent in agents {
+        notify::deliver(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, no_data());
+    }
+}
+
+/// Sends the defining events of what exists: this thread, the classes, the other threads.
+fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
+    thread_events::announce(jni, agent, thread, thread);
+    if agent.wants(JVMPI_EVENT_CLASS_LOAD) {
+        classes::replay(jni, agent, thread);
+    }
+    if agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
+        compiled::replay();
+    }
+    if agent.wants(JVMPI_EVENT_THREAD_START) {
+        replay_threads(jni, agent, thread);
+    }
+}
+
+fn replay_threads(jni: Jni, agent: &Agent, thread: &Thread) {
+    jni.frame(64, |jni| {
+        let Ok(all) = jvm::get().jvmti.all_threads() else { return };
+        jni.reserve(all.len() + 64);
+        for other in all.iter().filter_map(|object| threads::discover(jni, *object)) {
+            thread_events::announce(jni, agent, thread, &other);
+        }
+    });
+}
+
+/// An event without data.
+fn no_data() -> JVMPI_Event_u {
+    // SAFETY: all bits zero are a valid value of every arm.
+    unsafe { mem::zeroed() }
+}
+
+pub unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
+    // SAFETY: JVMTI passes the environment of the thread that ends the VM and runs this.
+    unsafe { callback(env, shut_down) };
+}
+
+fn shut_down(jni: Jni) {
+    if !phase::advance(Phase::ShuttingDown) {
+        return;
+    }
+    let thread = threads::current(jni);
+    notify::post(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, no_data());
+    phase::advance(Phase::Dead);
+}
+
+pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
+    guard((), || post_without_data(JVMPI_EVENT_DATA_DUMP_REQUEST));
+}
+
+fn post_without_data(event_type: jint) {
+    if let Some((jni, thread)) = threads::current_attached() {
+        notify::post(jni, &thread, event_type, no_data());
+    }
+}
+
+/// An agent that has not heard of the class does not hear of its end.
+fn report_class_unload(thread: &Thread, class: &Class) {
+    let u = JVMPI_Event_u { class_unload: JVMPI_Event_class_unload { class_id: class.id() } };
+    for agent in agents::wanting(JVMPI_EVENT_CLASS_UNLOAD) {
+        if class.announced.to(agent) {
+            notify::deliver_for_collector(agent, thread, JVMPI_EVENT_CLASS_UNLOAD, u);
+        }
+    }
+}

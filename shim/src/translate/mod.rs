@@ -1,0 +1,45 @@
+//! JVMTI callbacks become JVMPI events: one file per group of events.
+
+pub mod class_files;
+pub mod classes;
+pub mod compiled;
+pub mod lifecycle;
+pub mod objects;
+pub mod raw_monitors;
+pub mod subscriptions;
+pub mod threads;
+
+use crate::boundary::guard;
+use crate::jvm::Jni;
+use jni_sys::JNIEnv;
+use jvmti_sys::jvmtiEventCallbacks;
+
+/// The callbacks of all JVMTI events that the shim ever asks for.
+pub fn callbacks() -> jvmtiEventCallbacks {
+    jvmtiEventCallbacks {
+        VMStart: Some(lifecycle::vm_start),
+        VMInit: Some(lifecycle::vm_init),
+        VMDeath: Some(lifecycle::vm_death),
+        DataDumpRequest: Some(lifecycle::data_dump_request),
+        ThreadStart: Some(threads::thread_start),
+        ThreadEnd: Some(threads::thread_end),
+        ClassPrepare: Some(classes::class_prepare),
+        ClassFileLoadHook: Some(class_files::class_file_load_hook),
+        ObjectFree: Some(classes::object_free),
+        CompiledMethodLoad: Some(compiled::compiled_method_load),
+        CompiledMethodUnload: Some(compiled::compiled_method_unload),
+        ..jvmtiEventCallbacks::default()
+    }
+}
+
+/// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.
+///
+/// # Safety
+/// `env` is the environment of the thread that runs, as JVMTI passes it to callbacks, or NULL.
+unsafe fn callback(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
+    if !env.is_null() {
+        // SAFETY: the caller promises the environment, and the thread stays attached meanwhile.
+        let jni = unsafe { Jni::new(env) };
+        guard((), || body(jni));
+    }
+}

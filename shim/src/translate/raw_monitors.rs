@@ -1,0 +1,30 @@
+//! RAW_MONITOR_CONTENDED_ENTER, ENTERED and EXIT.
+
+use crate::notify;
+use crate::world::agents;
+use crate::world::raw_monitors::{Contention, RawMonitor};
+use crate::world::threads;
+use jvmpi_sys::{
+    JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
+    JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_Event_raw_monitor, JVMPI_Event_u,
+};
+
+/// Reports what happens to the thread that runs, except at monitors whose name begins with `_`,
+/// which agents keep to themselves.
+pub fn contended(monitor: &RawMonitor, what: Contention) {
+    let event_type = match what {
+        Contention::Enter => JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
+        Contention::Entered => JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
+        Contention::Exit => JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT,
+    };
+    if !agents::anyone_wants(event_type) {
+        return;
+    }
+    let Some(name) = monitor.name().filter(|name| !name.to_bytes().starts_with(b"_")) else {
+        return;
+    };
+    let Some((jni, thread)) = threads::current_attached() else { return };
+    let raw_monitor =
+        JVMPI_Event_raw_monitor { name: name.as_ptr().cast_mut(), id: monitor.handle() };
+    notify::post(jni, &thread, event_type, JVMPI_Event_u { raw_monitor });
+}

@@ -1,0 +1,71 @@
+//! Which JVMTI events the shim asks for: those that some agent needs, so that an event nobody
+//! has enabled costs nothing.
+
+use crate::jvm;
+use crate::world::phase::{self, Phase};
+use crate::world::{agents, suspension};
+use jni_sys::jint;
+use jvmpi_sys::*;
+use jvmti_sys::*;
+use std::sync::Mutex;
+
+/// JVMTI events that the shim needs for itself, from the start: it must know threads, and when
+/// the VM starts, runs and ends.
+const ALWAYS: [jvmtiEvent; 5] = [
+    JVMTI_EVENT_VM_START,
+    JVMTI_EVENT_VM_INIT,
+    JVMTI_EVENT_VM_DEATH,
+    JVMTI_EVENT_THREAD_START,
+    JVMTI_EVENT_THREAD_END,
+];
+
+/// The JVMTI event that each JVMPI event comes from.
+const SOURCES: [(jint, jvmtiEvent); 6] = [
+    (JVMPI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE),
+    (JVMPI_EVENT_CLASS_LOAD_HOOK, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK),
+    (JVMPI_EVENT_CLASS_UNLOAD, JVMTI_EVENT_OBJECT_FREE),
+    (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_LOAD),
+    (JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
+    (JVMPI_EVENT_DATA_DUMP_REQUEST, JVMTI_EVENT_DATA_DUMP_REQUEST),
+];
+
+/// Asks for the events that the shim needs for itself.
+pub fn start() -> jvm::Result<()> {
+    ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
+}
+
+/// The JVMTI events that are on besides [`ALWAYS`], as bits above `JVMTI_MIN_EVENT_TYPE_VAL`.
+static ON: Mutex<u64> = Mutex::new(0);
+
+fn bit(event: jvmtiEvent) -> u64 {
+    1 << (event - JVMTI_MIN_EVENT_TYPE_VAL)
+}
+
+/// Brings what JVMTI sends in line with what agents want. Before the VM is initialized JVMTI
+/// refuses, and what was recorded meanwhile takes effect then.
+pub fn update() -> jvm::Result<()> {
+    if matches!(phase::now(), Phase::Loading | Phase::Dead) {
+        return Ok(());
+    }
+    let needed = SOURCES
+        .iter()
+        .filter(|(jvmpi, _)| agents::anyone_wants(*jvmpi))
+        .map(|(_, jvmti)| *jvmti)
+        // Class records go when their classes do, whoever made the shim look at a class.
+        .chain([JVMTI_EVENT_OBJECT_FREE])
+        // The VM can name the methods of a stack in a signal handler only if they have IDs.
+        .chain(suspension::wants_method_ids().then_some(JVMTI_EVENT_CLASS_PREPARE))
+        .fold(0, |all, event| all | bit(event));
+    let changes = {
+        let mut on = ON.lock().unwrap_or_else(|e| e.into_inner());
+        std::mem::replace(&mut *on, needed) ^ needed
+    };
+    let mut result = Ok(());
+    for event in SOURCES.map(|(_, jvmti)| jvmti) {
+        if changes & bit(event) != 0 {
+            let outcome = jvm::get().jvmti.set_notification(event, needed & bit(event) != 0);
+            result = result.and(outcome);
+        }
+    }
+    result
+}

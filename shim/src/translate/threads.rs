@@ -1,0 +1,112 @@
+//! THREAD_START and THREAD_END.
+
+use super::callback;
+use crate::jvm::{self, Jni};
+use crate::notify;
+use crate::world::agents::{self, Agent};
+use crate::world::threads::{self, Thread};
+use jni_sys::{JNIEnv, jobject};
+use jvmpi_sys::{
+    JVMPI_EVENT_THREAD_END, JVMPI_EVENT_THREAD_START, JVMPI_Event_thread_start, JVMPI_Event_u,
+    jobjectID,
+};
+use jvmti_sys::{jthread, jvmtiEnv};
+use std::ffi::CString;
+use std::mem;
+
+pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    let start = |jni| {
+        let thread = threads::started(jni);
+        for agent in agents::all() {
+            announce(jni, agent, &thread, &thread);
+        }
+    };
+    // SAFETY: JVMTI passes the environment of the thread that starts, which runs this.
+    unsafe { callback(env, start) };
+}
+
+pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    let end = |jni| {
+        let thread = threads::current(jni);
+        // SAFETY: THREAD_END has no data.
+        notify::post(jni, &thread, JVMPI_EVENT_THREAD_END, unsafe { mem::zeroed() });
+        threads::ended(&thread);
+    };
+    // SAFETY: JVMTI passes the environment of the thread that ends, which runs this.
+    unsafe { callback(env, end) };
+}
+
+/// Sends THREAD_START of `subject` to an agent that has enabled it and has not had it; `current`
+/// is the thread that runs.
+pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
+    if subject.announced.to(agent)
+        || subject.is_hidden()
+        || !agent.wants(JVMPI_EVENT_THREAD_START)
+        || subject.id().is_null()
+    {
+        return;
+    }
+    subject.announced.once(agent, || {
+        let definition = jni.frame(16, |_| Definition::of(subject));
+        if let Some(definition) = definition {
+            let u = definition.event();
+            notify::deliver(jni, agent, current, JVMPI_EVENT_THREAD_START, u);
+        }
+    });
+}
+
+/// RequestEvent(THREAD_START): false if the ID is not that of a live platform thread.
+pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool {
+    let definition = jni.frame(16, |jni| {
+        let subject = threads::by_id(id)
+            .or_else(|| threads::discover(jni, crate::world::ids::object(jni, id)?))?;
+        if subject.is_hidden() {
+            return None;
+        }
+        subject.announced.mark(agent);
+        Definition::of(&subject)
+    });
+    let Some(definition) = definition else { return false };
+    notify::request(agent, current, JVMPI_EVENT_THREAD_START, definition.event());
+    true
+}
+
+/// What THREAD_START tells: names are never NULL, as agents pass them to `strlen`.
+struct Definition {
+    name: CString,
+    group: CString,
+    parent: CString,
+    id: jobjectID,
+    env: *mut JNIEnv,
+}
+
+impl Definition {
+    fn of(thread: &Thread) -> Option<Self> {
+        let object = thread.object()?;
+        let info = jvm::get().jvmti.thread_info(object.get()).ok()?;
+        let group = |group: jobject| {
+            if group.is_null() { None } else { jvm::get().jvmti.group_info(group).ok() }
+        };
+        let own = group(info.group);
+        let parent = own.as_ref().and_then(|own| group(own.parent));
+        Some(Self {
+            name: info.name,
+            group: own.map(|group| group.name).unwrap_or_default(),
+            parent: parent.map(|group| group.name).unwrap_or_default(),
+            id: thread.id(),
+            env: thread.env(),
+        })
+    }
+
+    fn event(&self) -> JVMPI_Event_u {
+        JVMPI_Event_u {
+            thread_start: JVMPI_Event_thread_start {
+                thread_name: self.name.as_ptr().cast_mut(),
+                group_name: self.group.as_ptr().cast_mut(),
+                parent_name: self.parent.as_ptr().cast_mut(),
+                thread_id: self.id,
+                thread_env_id: self.env,
+            },
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The agents: up to eight, each with its own function table and its own set of enabled events.
+
+use crate::options::AgentOptions;
+use jni_sys::jint;
+use jvmpi_sys::{JVMPI_Event, JVMPI_Interface, JVMPI_MAX_EVENT_TYPE_VAL};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+/// How many agents may be loaded at once.
+pub const MAX_AGENTS: usize = 8;
+
+/// One agent: a library that asked for the JVMPI interface.
+pub struct Agent {
+    /// Its number, which indexes what the shim keeps per agent.
+    pub index: usize,
+    interface: AtomicPtr<JVMPI_Interface>,
+    enabled: AtomicU64,
+    library: OnceLock<Library>,
+}
+
+struct Library {
+    base: usize,
+    path: PathBuf,
+    options: AgentOptions,
+}
+
+static AGENTS: [Agent; MAX_AGENTS] = {
+    let mut agents = [const { Agent::new(0) }; MAX_AGENTS];
+    let mut index = 0;
+    while index < MAX_AGENTS {
+        agents[index].index = index;
+        index += 1;
+    }
+    agents
+};
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static ENABLED_BY_ANYONE: AtomicU64 = AtomicU64::new(0);
+/// Serializes the arrival of agents and changes of what is enabled.
+static CHANGE: Mutex<()> = Mutex::new(());
+
+const fn bit(event_type: jint) -> u64 {
+    1 << event_type
+}
+
+const _: () = assert!(JVMPI_MAX_EVENT_TYPE_VAL < 64, "an event type is a bit of a u64");
+
+impl Agent {
+    const fn new(index: usize) -> Self {
+        Self {
+            index,
+            interface: AtomicPtr::new(ptr::null_mut()),
+            enabled: AtomicU64::new(0),
+            library: OnceLock::new(),
+        }
+    }
+
+    /// Whether the agent has enabled the event type, which must be 0 to 63.
+    pub fn wants(&self, event_type: jint) -> bool {
+        self.enabled.load(Ordering::Relaxed) & bit(event_type) != 0
+    }
+
+    /// Enables or disables an event type, 0 to 63; true if that changed what anyone wants.
+    pub fn set_wants(&self, event_type: jint, wants: bool) -> bool {
+        let _change = CHANGE.lock().unwrap_or_else(|e| e.into_inner());
+        if wants {
+            self.enabled.fetch_or(bit(event_type), Ordering::Relaxed);
+        } else {
+            self.enabled.fetch_and(!bit(event_type), Ordering::Relaxed);
+        }
+        let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
+        ENABLED_BY_ANYONE.swap(all, Ordering::Relaxed) != all
+    }
+
+    /// The function that the agent wants its events from: whatever its table holds just now.
+    pub fn notify_event(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
+        let interface = self.interface.load(Ordering::Acquire);
+        // SAFETY: the table is static memory once set; the agent may write this slot at any time,
+        // a whole pointer at once.
+        unsafe { ptr::addr_of!((*interface).NotifyEvent).read_volatile() }
+    }
+
+    /// The library that the agent lies in.
+    pub fn path(&self) -> &Path {
+        self.library.get().map_or(Path::new(""), |library| &library.path)
+    }
+
+    /// The settings that apply to this agent.
+    pub fn options(&self) -> &AgentOptions {
+        &self.library.get().expect("an agent is given out with its library").options
+    }
+
+    /// The function table that was given to [`claim`].
+    pub fn interface(&self) -> *mut JVMPI_Interface {
+        self.interface.load(Ordering::Acquire)
+    }
+}
+
+/// The agents there are.
+pub fn all() -> &'static [Agent] {
+    &AGENTS[..COUNT.load(Ordering::Acquire)]
+}
+
+/// The agent with this number, as its function table knows it.
+pub fn get(index: usize) -> &'static Agent {
+    &AGENTS[index]
+}
+
+/// The agents that have enabled the event type.
+pub fn wanting(event_type: jint) -> impl Iterator<Item = &'static Agent> {
+    let agents = if anyone_wants(event_type) { all() } else { &[] };
+    agents.iter().filter(move |agent| agent.wants(event_type))
+}
+
+/// Whether any agent has enabled the event type.
+pub fn anyone_wants(event_type: jint) -> bool {
+    ENABLED_BY_ANYONE.load(Ordering::Relaxed) & bit(event_type) != 0
+}
+
+/// The agent in the library that was loaded at `base`, a new one if it is seen for the first
+/// time; `table` gives the function table of a number. None when all places are taken.
+pub fn claim(
+    base: usize,
+    path: &Path,
+    options: impl FnOnce() -> AgentOptions,
+    table: impl FnOnce(usize) -> *mut JVMPI_Interface,
+) -> Option<&'static Agent> {
+    let _change = CHANGE.lock().unwrap_or_else(|e| e.into_inner());
+    let known = all().iter().find(|agent| agent.library.get().is_some_and(|l| l.base == base));
+    if known.is_some() {
+        return known;
+    }
+    let index = COUNT.load(Ordering::Relaxed);
+    let agent = AGENTS.get(index)?;
+    agent.library.get_or_init(|| Library { base, path: path.to_owned(), options: options() });
+    agent.interface.store(table(index), Ordering::Release);
+    COUNT.store(index + 1, Ordering::Release);
+    Some(agent)
+}

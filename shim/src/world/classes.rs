@@ -1,0 +1,127 @@
+//! Classes. A class's ID is that of its `java.lang.Class` object; CLASS_LOAD defines it.
+
+use super::announced::Announced;
+use super::{ids, methods};
+use crate::jvm::{self, Jni, Result, WeakRef};
+use crate::options::Names;
+use dashmap::DashMap;
+use jni_sys::{jclass, jmethodID, jobject};
+use jvmpi_sys::jobjectID;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// What the shim knows of one class.
+pub struct Class {
+    id: jobjectID,
+    object: WeakRef,
+    with_dots: CString,
+    with_slashes: CString,
+    methods: OnceLock<Box<[usize]>>,
+    /// Who has had CLASS_LOAD.
+    pub announced: Announced,
+}
+
+// SAFETY: the ID is a number, not a pointer to be followed; the other fields are safe to share.
+unsafe impl Send for Class {}
+// SAFETY: as above.
+unsafe impl Sync for Class {}
+
+static BY_ID: LazyLock<DashMap<usize, Arc<Class>>> = LazyLock::new(DashMap::new);
+
+/// The record of a class, a new one if it is seen for the first time.
+pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
+    let id = ids::of(class)?;
+    if let Some(known) = by_id(id) {
+        return Ok(known);
+    }
+    let signature = jvm::get().jvmti.class_signature(class)?;
+    let name = name_in_signature(signature.to_bytes());
+    let new = Arc::new(Class {
+        id,
+        object: WeakRef::new(jni, class),
+        with_dots: c_string(with_dots(name)),
+        with_slashes: c_string(name.to_vec()),
+        methods: OnceLock::new(),
+        announced: Announced::default(),
+    });
+    Ok(Arc::clone(&BY_ID.entry(id.addr()).or_insert(new)))
+}
+
+/// The class with this ID, if it has been seen and is not unloaded.
+pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
+    BY_ID.get(&id.addr()).map(|class| Arc::clone(&class))
+}
+
+/// Whether the tag of an object that was freed was a class's.
+pub fn is_class(tag: i64) -> bool {
+    BY_ID.contains_key(&(tag as usize))
+}
+
+/// Drops what is known of a class, given by its tag, that was unloaded; returns the last of it.
+pub fn forget(tag: i64) -> Option<Arc<Class>> {
+    let (_, class) = BY_ID.remove(&(tag as usize))?;
+    class.methods.get().into_iter().flatten().for_each(|method| methods::forget(*method));
+    Some(class)
+}
+
+/// A class descriptor without the `L` and `;` around ordinary classes; arrays keep theirs.
+fn name_in_signature(signature: &[u8]) -> &[u8] {
+    signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).unwrap_or(signature)
+}
+
+/// The name as `Class.getName` spells it: dots between packages, and a slash where the VM has
+/// the one dot of a hidden class's name.
+fn with_dots(name: &[u8]) -> Vec<u8> {
+    let swap = |byte: &u8| match byte {
+        b'/' => b'.',
+        b'.' => b'/',
+        other => *other,
+    };
+    name.iter().map(swap).collect()
+}
+
+fn c_string(bytes: Vec<u8>) -> CString {
+    CString::new(bytes).expect("the name comes from a C string")
+}
+
+impl Class {
+    /// The class's ID.
+    pub fn id(&self) -> jobjectID {
+        self.id
+    }
+
+    /// The class object in the current frame, None if the class was unloaded.
+    pub fn object(&self, jni: Jni) -> Option<jobject> {
+        self.object.get(jni)
+    }
+
+    /// The name as an agent wants it spelled; it lives as long as the class does.
+    pub fn name(&self, names: Names) -> &CStr {
+        match names {
+            Names::Dot => &self.with_dots,
+            Names::Slash => &self.with_slashes,
+        }
+    }
+
+    /// Remembers the IDs of the methods, which die with the class.
+    pub fn set_methods(&self, methods: &[jmethodID]) {
+        self.methods.get_or_init(|| methods.iter().map(|method| method.addr()).collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spelled_as_class_get_name_does() {
+        let dots = |signature: &str| {
+            String::from_utf8(with_dots(name_in_signature(signature.as_bytes()))).unwrap()
+        };
+        assert_eq!(dots("Ljava/lang/String;"), "java.lang.String");
+        assert_eq!(dots("[[Ljava/lang/String;"), "[[Ljava.lang.String;");
+        assert_eq!(dots("[I"), "[I");
+        assert_eq!(dots("Lp/Main$$Lambda.0x01;"), "p.Main$$Lambda/0x01");
+        assert_eq!(dots("LL;"), "L");
+    }
+}

@@ -1,0 +1,179 @@
+//! When IDs may die: never while an event is being delivered, nor while an agent has disabled
+//! garbage collection (`DisableGC`).
+//!
+//! Delivering an event must cost only a few plain stores, so each thread counts its own events in
+//! flight, and whoever wants to report deaths closes the gate, makes every thread's stores
+//! visible with one process-wide barrier, and waits until all counters are zero.
+
+use super::threads::{self, Thread};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering, compiler_fence};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How many events are being delivered on a thread, one inside the other.
+#[derive(Default)]
+pub struct InFlight(AtomicU32);
+
+/// While it lives, no ID dies.
+pub struct Passage<'a>(&'a InFlight);
+
+/// The OS thread that has closed the gate to all others, 0 while it is open.
+static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
+/// How often DisableGC was called and not taken back.
+static GC_DISABLED: AtomicU32 = AtomicU32::new(0);
+/// True while deaths are being reported.
+static REPORTING: Mutex<bool> = Mutex::new(false);
+/// Signalled when the gate opens.
+static OPENED: Condvar = Condvar::new();
+
+/// How long events in flight are waited for before the gate closes to new ones.
+const POLITE: Duration = Duration::from_millis(2);
+/// How long the gate stays closed for events that do not end: they may wait for one that waits
+/// at the gate.
+const CLOSED_AT_MOST: Duration = Duration::from_millis(10);
+
+fn lock() -> MutexGuard<'static, bool> {
+    REPORTING.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn is_closed_to_me() -> bool {
+    let closed_by = CLOSED_BY.load(Ordering::Relaxed);
+    closed_by != 0 && closed_by != threads::os_thread()
+}
+
+/// Lets an event of the thread that runs pass; waits while deaths are being reported.
+pub fn enter(thread: &Thread) -> Passage<'_> {
+    let count = &thread.in_flight.0;
+    let outer = count.load(Ordering::Relaxed);
+    loop {
+        count.store(outer + 1, Ordering::Relaxed);
+        fence_for_barrier();
+        if outer > 0 || !is_closed_to_me() {
+            return Passage(&thread.in_flight);
+        }
+        count.store(outer, Ordering::Release);
+        wait_until_open(lock());
+    }
+}
+
+fn wait_until_open(mut reporting: MutexGuard<'static, bool>) {
+    while is_closed_to_me() {
+        reporting = OPENED.wait(reporting).unwrap_or_else(|e| e.into_inner());
+    }
+}
+
+impl Drop for Passage<'_> {
+    fn drop(&mut self) {
+        let count = &self.0.0;
+        count.store(count.load(Ordering::Relaxed) - 1, Ordering::Release);
+    }
+}
+
+/// `DisableGC`: counts; returns when deaths that are just being reported have been.
+pub fn disable_gc() {
+    let reporting = lock();
+    GC_DISABLED.fetch_add(1, Ordering::SeqCst);
+    if *reporting {
+        wait_until_open(reporting);
+    }
+}
+
+/// `EnableGC`: takes back one [`disable_gc`] of any thread; a surplus one does nothing.
+pub fn enable_gc() {
+    let _ = GC_DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+}
+
+/// Whether an agent has disabled garbage collection.
+pub fn gc_is_disabled() -> bool {
+    GC_DISABLED.load(Ordering::SeqCst) > 0
+}
+
+/// Runs `report` while no event is in flight on another thread and garbage collection is not
+/// disabled; false if that moment did not come now, and it is to be tried again. One thread at
+/// a time may call this.
+pub fn report_deaths(report: impl FnOnce()) -> bool {
+    if gc_is_disabled() {
+        return false;
+    }
+    wait_until_quiet(POLITE);
+    let closed = Closed::new();
+    if !wait_until_quiet(CLOSED_AT_MOST) || !closed.begin_reporting() {
+        return false;
+    }
+    report();
+    true
+}
+
+/// The gate is closed to all threads but this one until it is dropped.
+struct Closed;
+
+impl Closed {
+    fn new() -> Self {
+        CLOSED_BY.store(threads::os_thread(), Ordering::SeqCst);
+        barrier();
+        Self
+    }
+
+    /// From here on DisableGC waits; false if it came before.
+    fn begin_reporting(&self) -> bool {
+        let mut reporting = lock();
+        *reporting = !gc_is_disabled();
+        *reporting
+    }
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        let mut reporting = lock();
+        *reporting = false;
+        CLOSED_BY.store(0, Ordering::SeqCst);
+        OPENED.notify_all();
+    }
+}
+
+/// Waits until no other thread delivers an event; false if that takes longer than `at_most`.
+fn wait_until_quiet(at_most: Duration) -> bool {
+    let me = threads::os_thread();
+    let begun = Instant::now();
+    loop {
+        let busy = threads::all()
+            .iter()
+            .any(|t| t.os_thread() != me && t.in_flight.0.load(Ordering::Acquire) > 0);
+        if !busy {
+            return true;
+        }
+        if begun.elapsed() > at_most {
+            return false;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// Whether the kernel can make all threads of the process run a memory barrier.
+fn has_membarrier() -> bool {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    *REGISTERED.get_or_init(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+}
+
+fn membarrier(command: libc::membarrier_cmd) -> bool {
+    // SAFETY: the system call takes no pointers.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// The event side: orders the counter's store before the load of [`CLOSED_BY`], given [`barrier`].
+fn fence_for_barrier() {
+    if has_membarrier() {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+/// The other side: after it every event either sees the closed gate or is seen in flight.
+fn barrier() {
+    if has_membarrier() {
+        membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    } else {
+        std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}

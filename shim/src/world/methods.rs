@@ -1,0 +1,94 @@
+//! Methods. A method's ID is its `jmethodID`; CLASS_LOAD of its class defines it.
+
+use super::classes::{self, Class};
+use crate::jvm::{self, Jni, Jvmti};
+use dashmap::DashMap;
+use jni_sys::{jint, jmethodID};
+use std::sync::{Arc, LazyLock};
+
+/// What GetCallTrace needs to know of one method.
+pub struct Method {
+    /// The class that declares it.
+    pub class: Arc<Class>,
+    lines: Lines,
+}
+
+static BY_ID: LazyLock<DashMap<usize, Arc<Method>>> = LazyLock::new(DashMap::new);
+
+/// The record of a method, a new one if it is seen for the first time; None if the VM does not
+/// know the method any more.
+pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
+    if let Some(known) = known(method) {
+        return Some(known);
+    }
+    let jvmti = jvm::get().jvmti;
+    let class = jni.frame(8, |jni| classes::of(jni, jvmti.declaring_class(method).ok()?).ok())?;
+    let new = Arc::new(Method { class, lines: Lines::of(jvmti, method) });
+    Some(Arc::clone(&BY_ID.entry(method.addr()).or_insert(new)))
+}
+
+/// The record of a method, if there is one; asks nothing of the VM.
+pub fn known(method: jmethodID) -> Option<Arc<Method>> {
+    BY_ID.get(&method.addr()).map(|method| Arc::clone(&method))
+}
+
+/// Drops what is known of a method whose class was unloaded.
+pub fn forget(method: usize) {
+    BY_ID.remove(&method);
+}
+
+impl Method {
+    /// The source line of a bytecode index; -1 if the class file does not say.
+    pub fn line(&self, bytecode_index: i64) -> jint {
+        self.lines.at(bytecode_index)
+    }
+}
+
+/// Where each source line of a method begins, ordered by bytecode index.
+pub struct Lines(Box<[(i64, jint)]>);
+
+impl Lines {
+    /// The method's LineNumberTable, empty if it has none.
+    pub fn of(jvmti: Jvmti, method: jmethodID) -> Self {
+        let Ok(entries) = jvmti.line_numbers(method) else { return Self(Box::default()) };
+        Self::new(entries.iter().map(|entry| (entry.start_location, entry.line_number)).collect())
+    }
+
+    fn new(mut starts: Vec<(i64, jint)>) -> Self {
+        starts.sort_unstable();
+        Self(starts.into_boxed_slice())
+    }
+
+    /// The line of a bytecode index; -1 if there is none.
+    pub fn at(&self, bytecode_index: i64) -> jint {
+        let after = self.0.partition_point(|(start, _)| *start <= bytecode_index);
+        match after.checked_sub(1).map(|last| self.0[last].1) {
+            Some(line) if line > 0 => line,
+            _ => -1,
+        }
+    }
+
+    /// The smallest and the largest line; both -1 if there is none.
+    pub fn range(&self) -> (jint, jint) {
+        let lines = || self.0.iter().map(|(_, line)| *line).filter(|line| *line > 0);
+        (lines().min().unwrap_or(-1), lines().max().unwrap_or(-1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_by_bytecode_index() {
+        let lines = Lines::new(vec![(8, 12), (2, 10), (5, 11), (11, 10)]);
+        assert_eq!([0, 2, 4, 5, 9, 11, 100].map(|i| lines.at(i)), [-1, 10, 10, 11, 12, 10, 10]);
+        assert_eq!(lines.range(), (10, 12));
+    }
+
+    #[test]
+    fn a_method_without_a_table_has_no_lines() {
+        let lines = Lines::new(Vec::new());
+        assert_eq!((lines.at(0), lines.range()), (-1, (-1, -1)));
+    }
+}

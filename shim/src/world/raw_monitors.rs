@@ -1,0 +1,273 @@
+//! JVMPI raw monitors: recursive, owned, usable by every thread in every phase of the VM.
+//!
+//! JVMTI's raw monitors do not exist before the VM has started, where agents create theirs, and
+//! do not tell who owns them, which a monitor dump must.
+
+use super::threads;
+use jni_sys::JNIEnv;
+use jvmpi_sys::JVMPI_RawMonitor;
+use std::ffi::{CStr, CString};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+
+/// What happens to a thread at a raw monitor that another thread owns or waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contention {
+    /// The thread is about to block.
+    Enter,
+    /// The thread that blocked owns the monitor now.
+    Entered,
+    /// The owner has left the monitor while others were blocked.
+    Exit,
+}
+
+/// A raw monitor's place. Places are never given back to the system, so that every handle, even
+/// one that was destroyed or is garbage, can be looked at safely.
+#[derive(Default)]
+struct Place {
+    state: Mutex<State>,
+    /// Signalled when the monitor is free.
+    free: Condvar,
+    /// Signalled when waiting threads are notified.
+    notified: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// How often the place was given out; a handle of another generation is a dead one.
+    generation: u32,
+    /// None while the place is not given out.
+    name: Option<Arc<CStr>>,
+    /// The OS thread that owns the monitor, 0 for none.
+    owner: i32,
+    owner_env: Env,
+    entry_count: u32,
+    entering: Vec<Env>,
+    waiting: Vec<Env>,
+    notifications: u64,
+}
+
+/// A thread's ID as a monitor dump shows it; NULL for a thread that is not attached.
+#[derive(Clone, Copy, PartialEq)]
+struct Env(*mut JNIEnv);
+
+// SAFETY: the pointer is an identity that is never followed here.
+unsafe impl Send for Env {}
+
+impl Default for Env {
+    fn default() -> Self {
+        Self(ptr::null_mut())
+    }
+}
+
+impl Env {
+    fn current() -> Self {
+        Self(threads::known_current_env())
+    }
+}
+
+const CHUNK: usize = 512;
+const CHUNKS: usize = 2048;
+static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+static EVER_USED: AtomicUsize = AtomicUsize::new(0);
+static VACANT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// A handle is the place's number, counted from 1, times 16, with the generation above it.
+fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
+    ptr::without_provenance_mut((generation as usize) << 32 | (number + 1) << 4)
+}
+
+fn place(number: usize) -> Option<&'static Place> {
+    PLACES.get(number / CHUNK)?.get()?.get(number % CHUNK)
+}
+
+/// A raw monitor, live or destroyed.
+#[derive(Clone, Copy)]
+pub struct RawMonitor {
+    place: &'static Place,
+    handle: JVMPI_RawMonitor,
+}
+
+/// Makes a monitor; the name is copied. NULL when there are a million monitors already.
+pub fn create(name: &CStr) -> JVMPI_RawMonitor {
+    let number = lock(&VACANT).pop().unwrap_or_else(|| EVER_USED.fetch_add(1, Ordering::Relaxed));
+    let Some(chunk) = PLACES.get(number / CHUNK) else { return ptr::null_mut() };
+    let places = chunk.get_or_init(|| (0..CHUNK).map(|_| Place::default()).collect());
+    let mut state = lock(&places[number % CHUNK].state);
+    state.generation = state.generation.wrapping_add(1);
+    state.name = Some(Arc::from(CString::from(name).into_boxed_c_str()));
+    handle(number, state.generation)
+}
+
+/// The monitor of a handle; None for NULL and garbage. On one that was destroyed every operation
+/// does nothing.
+pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
+    let bits = handle.addr() & 0xffff_ffff;
+    if bits == 0 || bits % 16 != 0 {
+        return None;
+    }
+    Some(RawMonitor { place: place((bits >> 4) - 1)?, handle })
+}
+
+impl RawMonitor {
+    /// Its state, None once it was destroyed.
+    fn lock(&self) -> Option<MutexGuard<'static, State>> {
+        let state = lock(&self.place.state);
+        self.is_alive(&state).then_some(state)
+    }
+
+    fn is_alive(&self, state: &State) -> bool {
+        state.name.is_some() && state.generation == (self.handle.addr() >> 32) as u32
+    }
+
+    /// The handle that agents know the monitor by.
+    pub fn handle(&self) -> JVMPI_RawMonitor {
+        self.handle
+    }
+
+    /// The name that it was created with.
+    pub fn name(&self) -> Option<Arc<CStr>> {
+        self.lock()?.name.clone()
+    }
+
+    /// Enters, once more if the thread is inside already. `contended` is called outside all locks
+    /// when the thread has to wait, and again when it has entered.
+    pub fn enter(&self, contended: impl Fn(&Self, Contention)) {
+        let me = threads::os_thread();
+        let Some(mut state) = self.lock() else { return };
+        if state.owner == me {
+            state.entry_count += 1;
+            return;
+        }
+        if state.owner == 0 {
+            state.take(me, 1);
+            return;
+        }
+        drop(state);
+        contended(self, Contention::Enter);
+        if self.block(me, 1) {
+            contended(self, Contention::Entered);
+        }
+    }
+
+    /// Waits until the monitor is free and takes it; false if it was destroyed meanwhile.
+    fn block(&self, me: i32, entry_count: u32) -> bool {
+        let Some(mut state) = self.lock() else { return false };
+        let env = Env::current();
+        state.entering.push(env);
+        while state.owner != 0 && self.is_alive(&state) {
+            state = self.place.free.wait(state).unwrap_or_else(|e| e.into_inner());
+        }
+        remove(&mut state.entering, env);
+        let alive = self.is_alive(&state);
+        if alive {
+            state.take(me, entry_count);
+        }
+        alive
+    }
+
+    /// Leaves one level; nothing happens if the thread does not own the monitor. `contended` is
+    /// called outside all locks when the monitor became free and others wait for it.
+    pub fn exit(&self, contended: impl Fn(&Self, Contention)) {
+        let Some(mut state) = self.lock() else { return };
+        if state.owner != threads::os_thread() {
+            return;
+        }
+        state.entry_count -= 1;
+        if state.entry_count > 0 {
+            return;
+        }
+        let others_wait = !state.entering.is_empty();
+        self.release(state);
+        if others_wait {
+            contended(self, Contention::Exit);
+        }
+    }
+
+    fn release(&self, mut state: MutexGuard<'_, State>) {
+        state.owner = 0;
+        state.owner_env = Env::default();
+        state.entry_count = 0;
+        let wake = !state.entering.is_empty();
+        drop(state);
+        if wake {
+            self.place.free.notify_one();
+        }
+    }
+
+    /// Leaves all levels, waits until notified or until the time is over (None: no limit), and
+    /// enters as often again. Returns at once if the thread does not own the monitor.
+    pub fn wait(&self, at_most: Option<Duration>) {
+        let me = threads::os_thread();
+        let Some(mut state) = self.lock() else { return };
+        if state.owner != me {
+            return;
+        }
+        let entry_count = state.entry_count;
+        let notifications = state.notifications;
+        let env = Env::current();
+        state.waiting.push(env);
+        self.release(state);
+
+        let end = at_most.and_then(|time| Instant::now().checked_add(time));
+        // The place outlives the monitor, so a monitor that is destroyed meanwhile only ends the
+        // wait: its destroyer notifies.
+        let mut state = lock(&self.place.state);
+        while state.notifications == notifications {
+            let Some(end) = end else {
+                state = self.place.notified.wait(state).unwrap_or_else(|e| e.into_inner());
+                continue;
+            };
+            let Some(left) = end.checked_duration_since(Instant::now()) else { break };
+            let waited = self.place.notified.wait_timeout(state, left);
+            state = waited.unwrap_or_else(|e| e.into_inner()).0;
+        }
+        remove(&mut state.waiting, env);
+        drop(state);
+        self.block(me, entry_count);
+    }
+
+    /// Wakes all waiting threads; nothing happens if the thread does not own the monitor.
+    pub fn notify_all(&self) {
+        let Some(mut state) = self.lock() else { return };
+        if state.owner == threads::os_thread() {
+            state.notifications += 1;
+            drop(state);
+            self.place.notified.notify_all();
+        }
+    }
+
+    /// Makes the handle a dead one. Threads that wait are let go, those that want to enter too.
+    pub fn destroy(&self) {
+        let Some(mut state) = self.lock() else { return };
+        state.name = None;
+        state.notifications += 1;
+        state.entry_count = 0;
+        state.owner_env = Env::default();
+        state.owner = 0;
+        drop(state);
+        self.place.notified.notify_all();
+        self.place.free.notify_all();
+        lock(&VACANT).push((self.handle.addr() as u32 as usize >> 4) - 1);
+    }
+}
+
+impl State {
+    fn take(&mut self, owner: i32, entry_count: u32) {
+        self.owner = owner;
+        self.owner_env = Env::current();
+        self.entry_count = entry_count;
+    }
+}
+
+fn remove(envs: &mut Vec<Env>, env: Env) {
+    if let Some(position) = envs.iter().position(|other| *other == env) {
+        envs.swap_remove(position);
+    }
+}

@@ -1,0 +1,355 @@
+//! Threads. A thread's ID is its `JNIEnv *`; what happens in a virtual thread belongs to the
+//! carrier whose environment it runs in.
+
+use super::agents::{Agent, MAX_AGENTS};
+use super::announced::Announced;
+use super::suspension::Stop;
+use super::{gate, ids};
+use crate::jvm::{self, GlobalRef, Jni};
+use dashmap::DashMap;
+use jni_sys::{JNIEnv, jfieldID, jint, jobject};
+use jvmpi_sys::jobjectID;
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_void};
+use std::ops::Deref;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+
+/// What the shim knows of one thread.
+pub struct Thread {
+    env: *mut JNIEnv,
+    /// The number by which the system knows the thread, 0 as long as it has not been seen to run.
+    os_thread: AtomicI32,
+    object: Mutex<Option<Arc<GlobalRef>>>,
+    id: AtomicPtr<jvmpi_sys::_jobjectID>,
+    local_storage: [AtomicPtr<c_void>; MAX_AGENTS],
+    ended: AtomicBool,
+    hidden: AtomicBool,
+    /// Who has had THREAD_START.
+    pub announced: Announced,
+    /// The events that are being delivered on the thread.
+    pub in_flight: gate::InFlight,
+    /// Whether an agent has suspended the thread, and how.
+    pub stop: Stop,
+}
+
+// SAFETY: the environment is only an identity here; the other fields are safe to share.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
+/// Live threads by the address of their environment.
+static BY_ENV: LazyLock<DashMap<usize, Arc<Thread>>> = LazyLock::new(DashMap::new);
+/// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
+static BY_ID: LazyLock<DashMap<usize, usize>> = LazyLock::new(DashMap::new);
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Thread>>> = const { RefCell::new(None) };
+    static OS_THREAD: Cell<i32> = const { Cell::new(0) };
+}
+
+/// The number by which the system knows the thread that runs.
+pub fn os_thread() -> i32 {
+    // SAFETY: gettid has no preconditions.
+    let ask = || unsafe { libc::gettid() };
+    OS_THREAD
+        .try_with(|cell| {
+            if cell.get() == 0 {
+                cell.set(ask());
+            }
+            cell.get()
+        })
+        .unwrap_or_else(|_| ask())
+}
+
+/// The record of the thread that runs; it cannot leave that thread.
+pub struct Current(*const Thread);
+
+impl Deref for Current {
+    type Target = Thread;
+
+    fn deref(&self) -> &Thread {
+        // SAFETY: `CURRENT` of this thread keeps the record until it is replaced, which happens
+        // only when the thread has ended for the VM and is attached anew.
+        unsafe { &*self.0 }
+    }
+}
+
+/// The environment of the thread that runs as far as it is known already, else NULL.
+pub fn known_current_env() -> *mut JNIEnv {
+    let env = CURRENT.try_with(|current| current.borrow().as_ref().map(|thread| thread.env));
+    env.ok().flatten().unwrap_or(ptr::null_mut())
+}
+
+/// The record of the thread that runs, if it is attached to the VM.
+pub fn try_current() -> Option<Current> {
+    let known = CURRENT.try_with(|current| current.borrow().as_ref().map(Arc::as_ptr));
+    match known {
+        Ok(Some(thread)) => Some(Current(thread)),
+        Ok(None) => jvm::try_get()?.jni().map(current),
+        Err(_) => None,
+    }
+}
+
+/// The thread that runs and its JNI, if it is attached to the VM.
+pub fn current_attached() -> Option<(Jni, Current)> {
+    let jni = jvm::try_get()?.jni()?;
+    Some((jni, current(jni)))
+}
+
+/// The record of the thread that runs; a new one if it was never seen before.
+pub fn current(jni: Jni) -> Current {
+    let known = CURRENT.with_borrow(|current| {
+        current.as_ref().filter(|thread| thread.env == jni.env()).map(Arc::as_ptr)
+    });
+    Current(known.unwrap_or_else(|| adopt(jni)))
+}
+
+/// Makes the record for this environment the one of the thread that runs.
+fn adopt(jni: Jni) -> *const Thread {
+    let thread = record(jni.env());
+    thread.os_thread.store(os_thread(), Ordering::Relaxed);
+    if thread.object().is_none() {
+        jni.frame(8, |jni| thread.learn_object(jni, carrier(jni)));
+    }
+    let pointer = Arc::as_ptr(&thread);
+    CURRENT.set(Some(thread));
+    pointer
+}
+
+/// The live record for this environment, a new one if there is none.
+fn record(env: *mut JNIEnv) -> Arc<Thread> {
+    BY_ENV.entry(env.addr()).or_insert_with(|| Arc::new(Thread::new(env))).clone()
+}
+
+/// The `java.lang.Thread` of the platform thread that runs; NULL while it is being attached.
+fn carrier(jni: Jni) -> jobject {
+    let thread = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
+    if thread.is_null() || native_thread(jni, thread) != 0 {
+        return thread;
+    }
+    // A virtual thread is mounted.
+    jni.find_class(c"java/lang/Thread")
+        .and_then(|class| {
+            let method =
+                jni.static_method(class, c"currentCarrierThread", c"()Ljava/lang/Thread;")?;
+            jni.call_static_object(class, method)
+        })
+        .unwrap_or(thread)
+}
+
+/// Called when the VM says that the thread that runs has started.
+pub fn started(jni: Jni) -> Current {
+    let stale = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|t| t.has_ended()));
+    if stale {
+        CURRENT.set(None);
+    }
+    let thread = current(jni);
+    if thread.object().is_none() {
+        jni.frame(8, |jni| thread.learn_object(jni, carrier(jni)));
+    }
+    thread
+}
+
+/// Called when the VM says that the thread that runs has ended, after agents were told.
+///
+/// The record stays with the thread, as ended, so that nothing more is reported of it.
+pub fn ended(thread: &Thread) {
+    thread.ended.store(true, Ordering::Release);
+    BY_ENV.remove_if(&thread.env.addr(), |_, known| ptr::eq(Arc::as_ptr(known), thread));
+    BY_ID.remove_if(&thread.id().addr(), |_, env| *env == thread.env.addr());
+    drop(thread.lock_object().take());
+}
+
+/// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that
+/// have ended. Costs no more than a comparison if that is the thread that runs.
+pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
+    if env == known_current_env() && !env.is_null() {
+        return try_current().filter(|thread| !thread.has_ended()).map(|thread| f(&thread));
+    }
+    if let Some(thread) = by_env(env) {
+        return Some(f(&thread));
+    }
+    // The thread that runs may never have been seen.
+    let (_, thread) = current_attached().filter(|(jni, _)| jni.env() == env)?;
+    (!thread.has_ended()).then(|| f(&thread))
+}
+
+/// The live thread with this environment; None for NULL, garbage and threads that have ended.
+pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
+    if env.is_null() {
+        return None;
+    }
+    BY_ENV.get(&env.addr()).map(|thread| Arc::clone(&thread))
+}
+
+/// The live thread whose `java.lang.Thread` object has this ID.
+pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
+    let env = *BY_ID.get(&id.addr())?;
+    BY_ENV.get(&env).map(|thread| Arc::clone(&thread))
+}
+
+/// A live thread that the agent has heard of, rather one for which it keeps data.
+pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
+    let knows = |thread: &&Arc<Thread>| {
+        !thread.is_hidden()
+            && (thread.announced.to(agent) || !agent.wants(jvmpi_sys::JVMPI_EVENT_THREAD_START))
+    };
+    let all = all();
+    let mut known = all.iter().filter(knows);
+    let first = known.clone().next();
+    known.find(|thread| !thread.local_storage(agent).is_null()).or(first).cloned()
+}
+
+/// All live threads that are known.
+pub fn all() -> Vec<Arc<Thread>> {
+    BY_ENV.iter().map(|thread| Arc::clone(&thread)).collect()
+}
+
+/// The record of the live platform thread that this `java.lang.Thread` stands for, although it
+/// may never have run any of the shim's code. None if it has ended, has not started or is virtual.
+pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
+    let id = ids::of(object).ok()?;
+    if let Some(thread) = by_id(id) {
+        return Some(thread);
+    }
+    let native = native_thread(jni, object);
+    let distance = native_threads()?.env_distance;
+    if native == 0 {
+        return None;
+    }
+    let thread = record(ptr::without_provenance_mut(native.wrapping_add(distance)));
+    thread.learn_object(jni, object);
+    (native_thread(jni, object) == native).then_some(thread)
+}
+
+/// Starts a daemon thread of the shim's own, of which agents never hear.
+pub fn start_hidden(
+    jni: Jni,
+    name: &CStr,
+    run: impl FnOnce(Jni) + Send + 'static,
+) -> jvm::Result<()> {
+    jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run)
+}
+
+/// Makes the thread that will run `object` one of the shim's own.
+fn hide(object: jobject) -> jvm::Result<()> {
+    let id = ids::of(object)?;
+    HIDDEN.insert(id.addr(), ());
+    Ok(())
+}
+
+/// The IDs of the shim's own threads.
+static HIDDEN: LazyLock<DashMap<usize, ()>> = LazyLock::new(DashMap::new);
+
+const NORMAL_PRIORITY: jint = 5;
+
+/// How the VM's own thread structures are found from `java.lang.Thread` objects: the private
+/// field `eetop` holds the structure's address, and the JNIEnv lies at a fixed distance from it.
+/// JVMTI has no way from a thread object to its JNIEnv.
+struct NativeThreads {
+    field: FieldId,
+    env_distance: usize,
+}
+
+struct FieldId(jfieldID);
+// SAFETY: field IDs may be used by every thread as long as the class lives; Thread always does.
+unsafe impl Send for FieldId {}
+// SAFETY: as above.
+unsafe impl Sync for FieldId {}
+
+static NATIVE_THREADS: OnceLock<Option<NativeThreads>> = OnceLock::new();
+
+fn native_threads() -> Option<&'static NativeThreads> {
+    NATIVE_THREADS.get()?.as_ref()
+}
+
+/// Finds out where environments are, from the platform thread that runs.
+pub fn locate_environments(jni: Jni) {
+    NATIVE_THREADS.get_or_init(|| {
+        jni.frame(8, |jni| {
+            let field = jni.field(jni.find_class(c"java/lang/Thread")?, c"eetop", c"J")?;
+            let native = jni.long_field(jvm::get().jvmti.current_thread().ok()?, field);
+            (native != 0).then(|| NativeThreads {
+                field: FieldId(field),
+                env_distance: jni.env().addr().wrapping_sub(native as usize),
+            })
+        })
+    });
+}
+
+/// The address of the VM's structure; 0 for a virtual thread and one that is not alive, and a
+/// number other than 0 where that cannot be known.
+fn native_thread(jni: Jni, thread: jobject) -> usize {
+    native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field.0) as usize)
+}
+
+impl Thread {
+    fn new(env: *mut JNIEnv) -> Self {
+        Self {
+            env,
+            os_thread: AtomicI32::new(0),
+            object: Mutex::default(),
+            id: AtomicPtr::new(ptr::null_mut()),
+            local_storage: Default::default(),
+            ended: AtomicBool::new(false),
+            hidden: AtomicBool::new(false),
+            announced: Announced::default(),
+            in_flight: gate::InFlight::default(),
+            stop: Stop::default(),
+        }
+    }
+
+    /// The thread's ID.
+    pub fn env(&self) -> *mut JNIEnv {
+        self.env
+    }
+
+    /// The number by which the system knows the thread, 0 as long as it has not been seen to run.
+    pub fn os_thread(&self) -> i32 {
+        self.os_thread.load(Ordering::Relaxed)
+    }
+
+    /// The ID of the thread's object, NULL while that is not known.
+    pub fn id(&self) -> jobjectID {
+        self.id.load(Ordering::Acquire)
+    }
+
+    /// The thread's `java.lang.Thread`, None before it is known and after the end.
+    pub fn object(&self) -> Option<Arc<GlobalRef>> {
+        self.lock_object().clone()
+    }
+
+    fn lock_object(&self) -> std::sync::MutexGuard<'_, Option<Arc<GlobalRef>>> {
+        self.object.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn learn_object(&self, jni: Jni, object: jobject) {
+        let Some(reference) = GlobalRef::new(jni, object) else { return };
+        let Ok(id) = ids::of(object) else { return };
+        self.lock_object().get_or_insert_with(|| Arc::new(reference));
+        self.hidden.store(HIDDEN.contains_key(&id.addr()), Ordering::Release);
+        self.id.store(id, Ordering::Release);
+        BY_ID.insert(id.addr(), self.env.addr());
+    }
+
+    /// Whether THREAD_END is over.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Whether the thread is one of the shim's own.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden.load(Ordering::Acquire)
+    }
+
+    /// The agent's thread-local storage, NULL until it is set.
+    pub fn local_storage(&self, agent: &Agent) -> *mut c_void {
+        self.local_storage[agent.index].load(Ordering::Acquire)
+    }
+
+    pub fn set_local_storage(&self, agent: &Agent, value: *mut c_void) {
+        self.local_storage[agent.index].store(value, Ordering::Release);
+    }
+}
