@@ -58,6 +58,9 @@ pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
 
 jvm::caller::with_return_address! {
     /// Gives a program that embeds the VM the JVMPI interface; see `jvmpi.h`.
+    ///
+    /// # Safety
+    /// `vm` is the JVM of this process, and `interface` is NULL or may be written.
     #[unsafe(no_mangle)]
     pub fn jvmpi_get_interface(vm: *mut JavaVM, version: jint, interface: *mut *mut JVMPI_Interface)
         => get_interface_for;
@@ -73,7 +76,8 @@ unsafe extern "system" fn get_interface_for(
         return JNI_ERR;
     }
     // SAFETY: the caller passes the VM of this process.
-    let (result, table) = match guard(Err(JNI_ERR), || unsafe { load::embed(vm, version, caller) }) {
+    let (result, table) = match guard(Err(JNI_ERR), || unsafe { load::embed(vm, version, caller) })
+    {
         Ok(table) => (JNI_OK, table),
         Err(code) => (code, std::ptr::null_mut()),
     };

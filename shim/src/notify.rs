@@ -3,8 +3,8 @@
 use crate::jvm::Jni;
 use crate::translate;
 use crate::world::agents::{self, Agent};
-use crate::world::phase::{self, Phase};
 use crate::world::gate;
+use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{

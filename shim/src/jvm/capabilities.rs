@@ -6,11 +6,11 @@
 use super::{Jvmti, Result};
 use jvmti_sys::jvmtiCapabilities;
 
-/// Adds those of the shim's capabilities that the VM can still give, and tells which it gave.
+/// Adds those of the shim's capabilities that the VM can still give.
 ///
 /// Another agent in the process may hold an exclusive one, and a VM that runs already gives fewer:
 /// what is missing then is refused where it is asked for.
-pub fn take(jvmti: Jvmti) -> Result<jvmtiCapabilities> {
+pub fn take(jvmti: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
     let mut taken = jvmtiCapabilities::default();
     macro_rules! take {
@@ -28,6 +28,5 @@ pub fn take(jvmti: Jvmti) -> Result<jvmtiCapabilities> {
         can_get_thread_cpu_time set_can_get_thread_cpu_time;
         can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
     }
-    jvmti.add_capabilities(&taken)?;
-    Ok(taken)
+    jvmti.add_capabilities(&taken)
 }

@@ -1,6 +1,8 @@
 //! JNI calls of the thread that runs.
 
-use jni_sys::{JNI_OK, JNIEnv, jclass, jfieldID, jint, jmethodID, jobject, jthrowable, jvalue, jweak};
+use jni_sys::{
+    JNI_OK, JNIEnv, jclass, jfieldID, jint, jmethodID, jobject, jthrowable, jvalue, jweak,
+};
 use std::ffi::CStr;
 use std::ptr;
 
@@ -153,11 +155,6 @@ impl Jni {
         jni!(self, GetLongField, object, field)
     }
 
-    /// The value of a reference field.
-    pub fn object_field(self, object: jobject, field: jfieldID) -> jobject {
-        jni!(self, GetObjectField, object, field)
-    }
-
     /// Calls a static method without arguments that returns a reference.
     pub fn call_static_object(self, class: jclass, method: jmethodID) -> Option<jobject> {
         let result = jni!(self, CallStaticObjectMethodA, class, method, ptr::null());
@@ -173,12 +170,6 @@ impl Jni {
     ) -> Option<jobject> {
         let result = jni!(self, CallObjectMethodA, object, method, arguments.as_ptr());
         (!self.clear_exception() && !result.is_null()).then_some(result)
-    }
-
-    /// Calls a `void` method; false if it threw.
-    pub fn call_void(self, object: jobject, method: jmethodID, arguments: &[jvalue]) -> bool {
-        jni!(self, CallVoidMethodA, object, method, arguments.as_ptr());
-        !self.clear_exception()
     }
 
     /// A new object, None if the constructor threw or memory is short.

@@ -180,7 +180,8 @@ impl Jvmti {
     /// of tags.
     pub fn tagged(self, tag: jlong) -> Option<jobject> {
         let (mut count, mut objects) = (0, ptr::null_mut());
-        jvmti!(self, GetObjectsWithTags, 1, &tag, &mut count, &mut objects, ptr::null_mut()).ok()?;
+        jvmti!(self, GetObjectsWithTags, 1, &tag, &mut count, &mut objects, ptr::null_mut())
+            .ok()?;
         self.array(objects, count).first().copied()
     }
 

@@ -26,8 +26,6 @@ pub struct Jvm {
     vm: *mut JavaVM,
     /// The shim's JVMTI environment.
     pub jvmti: Jvmti,
-    /// What the VM let the shim do, decided when it was loaded.
-    pub capabilities: jvmti_sys::jvmtiCapabilities,
 }
 
 // SAFETY: a JavaVM may be used by every thread (JNI specification, "The Invocation API").
@@ -69,9 +67,9 @@ pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String
     }
     // SAFETY: GetEnv has just returned the environment, and it is never disposed of.
     let jvmti = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
-    let capabilities = capabilities::take(jvmti)
+    capabilities::take(jvmti)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
-    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, capabilities }))
+    Ok(JVM.get_or_init(|| Jvm { vm, jvmti }))
 }
 
 impl Jvm {

@@ -26,9 +26,8 @@ pub fn start_thread(
         prepare(thread)?;
         let body = Box::into_raw(Box::new(Box::new(run) as Body));
         // SAFETY: `run_body` takes over the body, which may be sent to another thread.
-        let started = unsafe {
-            super::get().jvmti.run_agent_thread(thread, run_body, body.cast(), priority)
-        };
+        let started =
+            unsafe { super::get().jvmti.run_agent_thread(thread, run_body, body.cast(), priority) };
         if started.is_err() {
             // SAFETY: the thread was not started, so the body is still ours.
             drop(unsafe { Box::from_raw(body) });

@@ -12,19 +12,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 
-use jni_sys::{JavaVM, jint};
+use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, Sym};
 use object::{Endianness, ReadCache, ReadRef};
-
-/// `JVM_OnLoad` of an agent library. Returns `JNI_OK` or the reason to stop the JVM; `options` is
-/// NULL if the user gave none, `reserved` is NULL.
-pub type JvmOnLoad =
-    unsafe extern "system" fn(vm: *mut JavaVM, options: *mut c_char, reserved: *mut c_void) -> jint;
-
-/// `JVM_OnUnload` of an agent library, which few have.
-pub type JvmOnUnload = unsafe extern "system" fn(vm: *mut JavaVM);
 
 /// An agent library that is loaded, and stays so until the process ends.
 #[derive(Clone, Debug)]
@@ -32,9 +24,7 @@ pub struct AgentLibrary {
     /// The file it was loaded from.
     pub path: PathBuf,
     /// Its entry point.
-    pub on_load: JvmOnLoad,
-    /// What to call when the VM ends.
-    pub on_unload: Option<JvmOnUnload>,
+    pub on_load: JVM_OnLoad,
 }
 
 /// A library that is loaded in this process.
@@ -159,15 +149,19 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
 pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
     let library = load(path.as_os_str()).map_err(|error| unloadable(path, error))?;
     // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
-    let on_load = unsafe { library.get::<JvmOnLoad>("JVM_OnLoad") }
+    let on_load = unsafe { library.get::<JVM_OnLoad>("JVM_OnLoad") }
         .map(|symbol| *symbol)
         .map_err(|_| LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing })?;
-    let handle = library.into_raw();
-    let on_unload = own_symbol(handle, c"JVM_OnUnload").map(|symbol| {
-        // SAFETY: as above; the library is never closed.
-        unsafe { mem::transmute::<NonNull<c_void>, JvmOnUnload>(symbol) }
-    });
-    Ok(AgentLibrary { path: path.into(), on_load, on_unload })
+    // Never closed.
+    let _ = library.into_raw();
+    Ok(AgentLibrary { path: path.into(), on_load })
+}
+
+/// What to call in a loaded library when the VM ends; few agents have it.
+pub fn on_unload(path: &Path) -> Option<JVM_OnUnload> {
+    let symbol = symbol_in(path, c"JVM_OnUnload")?;
+    // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
+    Some(unsafe { mem::transmute::<NonNull<c_void>, JVM_OnUnload>(symbol) })
 }
 
 /// The library in which `address` lies (of code or of data), `None` if in none.
@@ -550,7 +544,7 @@ mod tests {
             unsafe { (library.on_load)(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
         assert_eq!(result, 7);
         let on_load = library.on_load as usize;
-        let on_unload = library.on_unload.unwrap() as usize;
+        let on_unload = on_unload(&path).unwrap() as usize;
         let address = |symbol| symbol_in(&path, symbol).map(|symbol| symbol.as_ptr() as usize);
         assert_eq!(address(c"JVM_OnLoad"), Some(on_load));
         assert_eq!(address(c"JVM_OnUnload"), Some(on_unload));
@@ -572,7 +566,7 @@ mod tests {
             "int JVM_OnLoad(void *vm, char *o, void *r) { return 0; }\n",
             &["-shared", "-fPIC", "-Wl,--no-as-needed", needed.to_str().unwrap()],
         );
-        assert!(open(&agent).unwrap().on_unload.is_none());
+        assert!(on_unload(&open(&agent).unwrap().path).is_none());
         assert!(symbol_in(&needed, c"JVM_OnUnload").is_some());
         assert_eq!(symbol_in(&agent, c"JVM_OnUnload"), None);
     }

@@ -145,9 +145,17 @@ unsafe fn pending(text: *const std::ffi::c_char) -> Result<Option<Pending>, Stri
     let mut parts = text.splitn(2, |byte| *byte == b':');
     let name = OsStr::from_bytes(parts.next().unwrap_or_default());
     let options = parts.next().and_then(|options| CString::new(options).ok());
-    let library = find(name).and_then(|path| library::open(&path)).map_err(|e| e.to_string())?;
+    let library = open(name).map_err(|error| error.to_string())?;
     log::info!("agent {} with options {options:?}", library.path.display());
     Ok(Some(Pending { library, options }))
+}
+
+/// Loads an agent library by its whole path: some agents look for their files beside it.
+fn open(name: &OsStr) -> Result<AgentLibrary, LibraryError> {
+    let path = find(name)?;
+    let path = std::path::absolute(&path).unwrap_or(path);
+    library::examine(&path)?;
+    library::open(&path)
 }
 
 /// The library that `-Xrun` would load for this name.
@@ -192,8 +200,9 @@ pub fn begin_agents() {
 
 fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String> {
     let path = library.path.display();
-    let agent = agent_at(library.on_load as usize)
-        .ok_or_else(|| format!("{path} is one agent too many: there may be {}", agents::MAX_AGENTS))?;
+    let agent = agent_at(library.on_load as usize).ok_or_else(|| {
+        format!("{path} is one agent too many: there may be {}", agents::MAX_AGENTS)
+    })?;
     // The agent may keep and change the string.
     let options = options.map_or(ptr::null_mut(), CString::into_raw);
     // SAFETY: this is how the specification has the VM call an agent.
@@ -201,7 +210,9 @@ fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String
     if result == JNI_OK {
         Ok(agent)
     } else {
-        Err(format!("JVM_OnLoad of {path} returned {result}: the agent refuses to run; check its options"))
+        Err(format!(
+            "JVM_OnLoad of {path} returned {result}: the agent refuses to run; check its options"
+        ))
     }
 }
 
@@ -233,17 +244,21 @@ fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void, ji
 ///
 /// # Safety
 /// `vm` is the JVM of this process.
-pub unsafe fn embed(vm: *mut JavaVM, version: jint, caller: *const c_void) -> Result<*mut c_void, jint> {
+pub unsafe fn embed(
+    vm: *mut JavaVM,
+    version: jint,
+    caller: *const c_void,
+) -> Result<*mut c_void, jint> {
     // SAFETY: as the caller promises.
     if let Err(message) = unsafe { start(vm) } {
         log::error!("{message}");
         return Err(JNI_ERR);
     }
     let interface = interface_for(version, caller)?;
-    if let Some(jni) = jvm::get().jni().filter(|_| phase::now() == Phase::Loading) {
-        if jvm::get().jvmti.phase() == Ok(jvmti_sys::JVMTI_PHASE_LIVE) {
-            lifecycle::go_live(jni, agents::all());
-        }
+    let started_late = phase::now() == Phase::Loading
+        && jvm::get().jvmti.phase() == Ok(jvmti_sys::JVMTI_PHASE_LIVE);
+    if let Some(jni) = jvm::get().jni().filter(|_| started_late) {
+        lifecycle::go_live(jni, agents::all());
     }
     Ok(interface)
 }
@@ -256,9 +271,7 @@ pub fn at_end() {
     }
     phase::advance(Phase::Dead);
     for agent in agents::all() {
-        if let Some(on_unload) = library::symbol_in(agent.path(), c"JVM_OnUnload") {
-            // SAFETY: a function of this name has this type.
-            let on_unload: library::JvmOnUnload = unsafe { std::mem::transmute(on_unload) };
+        if let Some(on_unload) = library::on_unload(agent.path()) {
             boundary::guard((), || {
                 // SAFETY: the VM is still there, and the agent's library stays loaded.
                 unsafe { on_unload(jvm::get().vm()) };

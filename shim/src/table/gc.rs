@@ -14,9 +14,10 @@ pub fn enable(_: &Agent) {
 
 /// Collects garbage; nothing happens while an agent has disabled that.
 pub fn run(_: &Agent) {
-    if phase::vm_answers() && !gate::gc_is_disabled() {
-        if let Err(error) = jvm::get().jvmti.force_garbage_collection() {
-            log::debug!("no garbage was collected: {error}");
-        }
+    if phase::vm_answers()
+        && !gate::gc_is_disabled()
+        && let Err(error) = jvm::get().jvmti.force_garbage_collection()
+    {
+        log::debug!("no garbage was collected: {error}");
     }
 }

@@ -54,12 +54,7 @@ pub fn resume(_: &Agent, env: *mut JNIEnv) {
 
 /// # Safety
 /// `envs` and `results` are NULL or have `count` elements.
-pub unsafe fn suspend_list(
-    _: &Agent,
-    count: jint,
-    envs: *mut *mut JNIEnv,
-    results: *mut jint,
-) {
+pub unsafe fn suspend_list(_: &Agent, count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
     // SAFETY: as the caller promises.
     let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
     let threads: Vec<_> = envs.iter().map(|env| other(*env)).collect();
@@ -68,12 +63,7 @@ pub unsafe fn suspend_list(
 
 /// # Safety
 /// `envs` and `results` are NULL or have `count` elements.
-pub unsafe fn resume_list(
-    _: &Agent,
-    count: jint,
-    envs: *mut *mut JNIEnv,
-    results: *mut jint,
-) {
+pub unsafe fn resume_list(_: &Agent, count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
     // SAFETY: as the caller promises.
     let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
     for (env, result) in envs.iter().zip(results) {

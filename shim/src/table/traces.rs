@@ -34,7 +34,10 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     }
     // SAFETY: the caller promises the room.
     let room = unsafe {
-        slice::from_raw_parts_mut(trace.frames.cast::<MaybeUninit<jvmtiFrameInfo>>(), depth as usize)
+        slice::from_raw_parts_mut(
+            trace.frames.cast::<MaybeUninit<jvmtiFrameInfo>>(),
+            depth as usize,
+        )
     };
     let Some((jni, current)) = threads::current_attached() else { return };
     let walked = if trace.env_id == current.env() {

@@ -61,10 +61,10 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
         // The class of all classes comes first, as agents ask for it when they hear of any other.
         let first = jni.find_class(c"java/lang/Class");
         for class in first.iter().chain(loaded.iter()) {
-            if is_ready(*class) {
-                if let Ok(record) = classes::of(jni, *class) {
-                    announce_object(jni, agent, thread, &record, *class);
-                }
+            if is_ready(*class)
+                && let Ok(record) = classes::of(jni, *class)
+            {
+                announce_object(jni, agent, thread, &record, *class);
             }
             jni.delete_local(*class);
         }
@@ -105,10 +105,10 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
     }
     jni.frame(8, |jni| {
         let superclass = jni.superclass(object);
-        if !superclass.is_null() {
-            if let Ok(record) = classes::of(jni, superclass) {
-                announce_object(jni, agent, thread, &record, superclass);
-            }
+        if !superclass.is_null()
+            && let Ok(record) = classes::of(jni, superclass)
+        {
+            announce_object(jni, agent, thread, &record, superclass);
         }
     });
     class.announced.once(agent, || {
@@ -118,7 +118,10 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
                 let u = definition.event(agent, class);
                 notify::deliver(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
             }
-            Err(error) => log::warn!("class {:?} cannot be announced: {error}", class.name(agent.options().names)),
+            Err(error) => log::warn!(
+                "class {:?} cannot be announced: {error}",
+                class.name(agent.options().names)
+            ),
         }
     });
 }
@@ -193,15 +196,16 @@ impl Definition {
             field_name: field.name.as_ptr().cast_mut(),
             field_signature: field.signature.as_ptr().cast_mut(),
         };
-        let method = |(name, signature, lines, id): &(CString, CString, (jint, jint), jmethodID)| {
-            JVMPI_Method {
-                method_name: name.as_ptr().cast_mut(),
-                method_signature: signature.as_ptr().cast_mut(),
-                start_lineno: lines.0,
-                end_lineno: lines.1,
-                method_id: *id,
-            }
-        };
+        let method =
+            |(name, signature, lines, id): &(CString, CString, (jint, jint), jmethodID)| {
+                JVMPI_Method {
+                    method_name: name.as_ptr().cast_mut(),
+                    method_signature: signature.as_ptr().cast_mut(),
+                    start_lineno: lines.0,
+                    end_lineno: lines.1,
+                    method_id: *id,
+                }
+            };
         self.arrays = (
             self.methods.iter().map(method).collect(),
             self.statics.iter().map(field).collect(),

@@ -165,10 +165,10 @@ mod inline_records {
                     for stack in array(info.stacks, info.places) {
                         let methods = array(stack.methods, stack.frames);
                         let indices = array(stack.bytecode_indices, stack.frames);
-                        if let (Some(outer), Some(index)) = (methods.last(), indices.last()) {
-                            if *outer == method {
-                                found.push((stack.address.addr(), *index));
-                            }
+                        if let (Some(outer), Some(index)) = (methods.last(), indices.last())
+                            && *outer == method
+                        {
+                            found.push((stack.address.addr(), *index));
                         }
                     }
                 }

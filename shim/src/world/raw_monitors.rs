@@ -109,7 +109,7 @@ pub fn create(name: &CStr) -> JVMPI_RawMonitor {
 /// does nothing.
 pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
     let bits = handle.addr() & 0xffff_ffff;
-    if bits == 0 || bits % 16 != 0 {
+    if bits == 0 || !bits.is_multiple_of(16) {
         return None;
     }
     Some(RawMonitor { place: place((bits >> 4) - 1)?, handle })

@@ -1,9 +1,9 @@
 //! Classes that were unloaded. The VM tells of their death inside a collection or on a thread of
 //! its own, where no agent may be called; a thread of the shim passes it on when IDs may die.
 
-use super::threads::{self, Thread};
 use super::classes::{self, Class};
 use super::gate;
+use super::threads::{self, Thread};
 use crate::jvm::Jni;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
