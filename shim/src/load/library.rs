@@ -2,7 +2,7 @@
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -162,6 +162,20 @@ pub fn on_unload(path: &Path) -> Option<JVM_OnUnload> {
     let symbol = symbol_in(path, c"JVM_OnUnload")?;
     // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
     Some(unsafe { mem::transmute::<NonNull<c_void>, JVM_OnUnload>(symbol) })
+}
+
+/// Keeps the shim itself loaded until the process ends. A VM unloads a library whose
+/// `Agent_OnAttach` fails, although threads may be in its callbacks and agents hold its table.
+pub fn keep_this_one() {
+    let here = keep_this_one as *const () as usize;
+    if let Some(path) =
+        library_of(here).and_then(|l| CString::new(l.path.as_os_str().as_bytes()).ok())
+    {
+        // SAFETY: the library is loaded already, so this runs none of its code.
+        unsafe {
+            libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_NOW)
+        };
+    }
 }
 
 /// The library in which `address` lies (of code or of data), `None` if in none.

@@ -82,6 +82,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     if *started {
         return Ok(());
     }
+    library::keep_this_one();
     logging::start();
     boundary::report_panics();
     let options = Options::from_environment().map_err(|error| error.to_string())?;
