@@ -5,7 +5,7 @@ use crate::translate;
 use crate::world::agents::{self, Agent};
 use crate::world::gate;
 use crate::world::phase::{self, Phase};
-use crate::world::threads::{self, Thread};
+use crate::world::threads::Thread;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
     JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_THREAD_START, JVMPI_Event, JVMPI_Event_u,
@@ -37,15 +37,17 @@ pub fn deliver(
     call(agent, thread, thread.env(), event_type, u)
 }
 
-/// Sends an event that no thread of the program causes: what the collector finds. It carries the
-/// ID of a live thread that the agent knows, as agents look up its thread-local data; the agent
-/// does not get it if there is none.
-pub fn deliver_for_collector(agent: &Agent, current: &Thread, event_type: jint, u: JVMPI_Event_u) {
-    if !agent.wants(event_type) || !matches!(phase::now(), Phase::Replaying | Phase::Live) {
-        return;
-    }
-    if let Some(known) = threads::known_to(agent) {
-        call(agent, current, known.env(), event_type, u);
+/// Sends an event that no thread of the program causes: what a collection does. `env_id` is that
+/// of a live thread that the agent knows, as agents look up its thread-local data.
+pub fn deliver_for_collector(
+    agent: &Agent,
+    current: &Thread,
+    env_id: *mut JNIEnv,
+    event_type: jint,
+    u: JVMPI_Event_u,
+) {
+    if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
+        call(agent, current, env_id, event_type, u);
     }
 }
 

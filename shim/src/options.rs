@@ -136,6 +136,16 @@ settings! {
             /// By the JVMTI function `SuspendThread` only.
             Jvmti = "jvmti",
         } = Suspend::Auto;
+
+        /// The arenas that agents see objects in, and how survivors of a collection move.
+        arenas: Arenas {
+            /// Everything is in arena 1.
+            Single = "single",
+            /// Survivors move from arena 1 to arena 2.
+            Generational = "generational",
+            /// Survivors move to a new arena and get new IDs; the old arena is deleted.
+            Copying = "copying",
+        } = Arenas::Single;
     }
 
     /// Settings that can differ from agent to agent.

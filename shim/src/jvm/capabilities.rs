@@ -10,7 +10,10 @@ use jvmti_sys::jvmtiCapabilities;
 ///
 /// Another agent in the process may hold an exclusive one, and a VM that runs already gives fewer:
 /// what is missing then is refused where it is asked for.
-pub fn take(jvmti: Jvmti) -> Result<()> {
+pub fn take(jvmti: Jvmti, class_tags: Jvmti) -> Result<()> {
+    let mut tagging = jvmtiCapabilities::default();
+    tagging.set_can_tag_objects(1);
+    class_tags.add_capabilities(&tagging)?;
     let possible = jvmti.potential_capabilities()?;
     let mut taken = jvmtiCapabilities::default();
     macro_rules! take {
@@ -19,6 +22,7 @@ pub fn take(jvmti: Jvmti) -> Result<()> {
     take! {
         can_tag_objects set_can_tag_objects;
         can_generate_object_free_events set_can_generate_object_free_events;
+        can_generate_sampled_object_alloc_events set_can_generate_sampled_object_alloc_events;
         can_generate_garbage_collection_events set_can_generate_garbage_collection_events;
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;

@@ -1,7 +1,7 @@
 //! JNI calls of the thread that runs.
 
 use jni_sys::{
-    JNI_OK, JNIEnv, jclass, jfieldID, jint, jmethodID, jobject, jthrowable, jvalue, jweak,
+    JNI_OK, JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable, jvalue, jweak,
 };
 use std::ffi::CStr;
 use std::ptr;
@@ -170,6 +170,12 @@ impl Jni {
     ) -> Option<jobject> {
         let result = jni!(self, CallObjectMethodA, object, method, arguments.as_ptr());
         (!self.clear_exception() && !result.is_null()).then_some(result)
+    }
+
+    /// Calls an instance method that returns a `long`; None if it threw.
+    pub fn call_long(self, object: jobject, method: jmethodID) -> Option<jlong> {
+        let result = jni!(self, CallLongMethodA, object, method, ptr::null());
+        (!self.clear_exception()).then_some(result)
     }
 
     /// A new object, None if the constructor threw or memory is short.

@@ -1,6 +1,7 @@
 //! JVMTI functions, each with its result as a Rust value.
 
 use super::error::{Error, Result};
+use crate::boundary::guard;
 use jni_sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::*;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -77,6 +78,24 @@ pub struct GroupInfo {
 pub struct Field {
     pub name: CString,
     pub signature: CString,
+}
+
+type HeapVisitor<'a> = dyn FnMut(jlong, &mut jlong, jlong) + 'a;
+
+unsafe extern "system" fn visit_object(
+    class_tag: jlong,
+    size: jlong,
+    tag: *mut jlong,
+    _length: jint,
+    visitor: *mut c_void,
+) -> jint {
+    // SAFETY: `iterate_through_heap` passed the visitor, which lives until it returns, and JVMTI
+    // passes a tag to be read and written.
+    let (visit, tag) = unsafe { (&mut *visitor.cast::<&mut HeapVisitor<'_>>(), &mut *tag) };
+    guard(JVMTI_VISIT_ABORT as jint, || {
+        visit(class_tag, tag, size);
+        JVMTI_VISIT_OBJECTS as jint
+    })
 }
 
 impl Jvmti {
@@ -176,13 +195,35 @@ impl Jvmti {
         jvmti!(self, SetTag, object, tag)
     }
 
-    /// The object with this tag, in the current frame. Takes time in proportion to the number
-    /// of tags.
-    pub fn tagged(self, tag: jlong) -> Option<jobject> {
+    /// An object with one of these tags, in the current frame. Takes time in proportion to the
+    /// number of tags in use.
+    pub fn tagged(self, tags: &[jlong]) -> Option<jobject> {
         let (mut count, mut objects) = (0, ptr::null_mut());
-        jvmti!(self, GetObjectsWithTags, 1, &tag, &mut count, &mut objects, ptr::null_mut())
+        let (length, none) = (tags.len() as jint, ptr::null_mut());
+        jvmti!(self, GetObjectsWithTags, length, tags.as_ptr(), &mut count, &mut objects, none)
             .ok()?;
         self.array(objects, count).first().copied()
+    }
+
+    /// Makes the VM report an object every `interval` bytes that are allocated, each one for 0.
+    pub fn set_heap_sampling_interval(self, interval: jint) -> Result<()> {
+        jvmti!(self, SetHeapSamplingInterval, interval)
+    }
+
+    /// Calls `visit` for every object in the heap, dead ones included, while the world is
+    /// stopped: with its class's tag, its own tag, which may be changed, and its size in bytes.
+    /// `filter` are bits `JVMTI_HEAP_FILTER_*`. `visit` must not call the VM.
+    pub fn iterate_through_heap(
+        self,
+        filter: jint,
+        mut visit: impl FnMut(jlong, &mut jlong, jlong),
+    ) -> Result<()> {
+        let mut visit: &mut HeapVisitor<'_> = &mut visit;
+        // SAFETY: all bits zero are a structure without callbacks.
+        let mut callbacks: jvmtiHeapCallbacks = unsafe { std::mem::zeroed() };
+        callbacks.heap_iteration_callback = Some(visit_object);
+        let data: *mut c_void = ptr::from_mut(&mut visit).cast();
+        jvmti!(self, IterateThroughHeap, filter, ptr::null_mut(), &callbacks, data)
     }
 
     /// The bytes that the object occupies, its header included.

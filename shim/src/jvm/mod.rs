@@ -24,8 +24,11 @@ use std::sync::OnceLock;
 /// The one JVM of this process.
 pub struct Jvm {
     vm: *mut JavaVM,
-    /// The shim's JVMTI environment.
+    /// The shim's JVMTI environment. Its tags are the objects' IDs.
     pub jvmti: Jvmti,
+    /// An environment whose tags lead from a class to what the shim knows of it. It has few tags,
+    /// so that looking one up is fast however many objects there are.
+    pub class_tags: Jvmti,
 }
 
 // SAFETY: a JavaVM may be used by every thread (JNI specification, "The Invocation API").
@@ -56,6 +59,16 @@ pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
+    // SAFETY: the caller promises the VM.
+    let (jvmti, class_tags) = unsafe { (environment(vm)?, environment(vm)?) };
+    capabilities::take(jvmti, class_tags)
+        .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
+    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, class_tags }))
+}
+
+/// # Safety
+/// `vm` is the JVM of this process.
+unsafe fn environment(vm: *mut JavaVM) -> std::result::Result<Jvmti, String> {
     let mut env: *mut c_void = std::ptr::null_mut();
     // SAFETY: the caller promises the VM; its table has had GetEnv since JNI 1.2.
     let result = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) };
@@ -66,10 +79,7 @@ pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String
         ));
     }
     // SAFETY: GetEnv has just returned the environment, and it is never disposed of.
-    let jvmti = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
-    capabilities::take(jvmti)
-        .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
-    Ok(JVM.get_or_init(|| Jvm { vm, jvmti }))
+    Ok(unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) })
 }
 
 impl Jvm {

@@ -15,7 +15,14 @@ use std::ffi::c_void;
 fn can_be_enabled(event_type: jint) -> bool {
     matches!(
         event_type,
-        JVMPI_EVENT_COMPILED_METHOD_LOAD
+        JVMPI_EVENT_OBJECT_ALLOC
+            | JVMPI_EVENT_OBJECT_FREE
+            | JVMPI_EVENT_OBJECT_MOVE
+            | JVMPI_EVENT_ARENA_NEW
+            | JVMPI_EVENT_ARENA_DELETE
+            | JVMPI_EVENT_GC_START
+            | JVMPI_EVENT_GC_FINISH
+            | JVMPI_EVENT_COMPILED_METHOD_LOAD
             | JVMPI_EVENT_COMPILED_METHOD_UNLOAD
             | JVMPI_EVENT_THREAD_START
             | JVMPI_EVENT_THREAD_END

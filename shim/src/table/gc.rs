@@ -1,8 +1,8 @@
 //! DisableGC, EnableGC and RunGC.
 
-use crate::jvm;
+use crate::translate::collection;
 use crate::world::agents::Agent;
-use crate::world::{gate, phase};
+use crate::world::{collections, gate, phase, threads};
 
 pub fn disable(_: &Agent) {
     gate::disable_gc();
@@ -14,10 +14,11 @@ pub fn enable(_: &Agent) {
 
 /// Collects garbage; nothing happens while an agent has disabled that.
 pub fn run(_: &Agent) {
-    if phase::vm_answers()
-        && !gate::gc_is_disabled()
-        && let Err(error) = jvm::get().jvmti.force_garbage_collection()
-    {
+    if !phase::vm_answers() || gate::gc_is_disabled() {
+        return;
+    }
+    let Some((jni, thread)) = threads::current_attached() else { return };
+    if let Err(error) = collections::run(jni, &thread, collection::play) {
         log::debug!("no garbage was collected: {error}");
     }
 }

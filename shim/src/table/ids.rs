@@ -1,13 +1,16 @@
 //! GetThreadObject, GetMethodClass, jobjectID2jobject and jobject2jobjectID.
 
+use crate::translate::objects;
 use crate::world::agents::Agent;
+use crate::world::threads::Thread;
 use crate::world::{ids, methods, phase, threads};
 use jni_sys::{JNIEnv, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use std::ptr;
 
-pub fn of_thread(_: &Agent, env: *mut JNIEnv) -> jobjectID {
-    threads::with_env(env, |thread| thread.id()).unwrap_or(ptr::null_mut())
+pub fn of_thread(agent: &Agent, env: *mut JNIEnv) -> jobjectID {
+    let object = threads::with_env(env, Thread::object).flatten();
+    object.map_or(ptr::null_mut(), |object| id(agent, object.get()))
 }
 
 pub fn of_class(_: &Agent, method: jmethodID) -> jobjectID {
@@ -33,6 +36,13 @@ pub fn object(_: &Agent, id: jobjectID) -> jobject {
     object().unwrap_or(ptr::null_mut())
 }
 
-pub fn id(_: &Agent, object: jobject) -> jobjectID {
-    if phase::vm_answers() { ids::of(object).unwrap_or(ptr::null_mut()) } else { ptr::null_mut() }
+pub fn id(agent: &Agent, object: jobject) -> jobjectID {
+    let id = || {
+        if !phase::vm_answers() {
+            return None;
+        }
+        let (jni, thread) = threads::current_attached()?;
+        objects::introduce(jni, agent, &thread, object).ok()
+    };
+    id().unwrap_or(ptr::null_mut())
 }

@@ -1,15 +1,14 @@
 //! CLASS_LOAD and CLASS_UNLOAD.
 
 use super::callback;
-use crate::boundary::guard;
 use crate::jvm::{self, Error, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
 use crate::world::methods::Lines;
 use crate::world::threads::{self, Thread};
-use crate::world::{ids, unloading};
-use jni_sys::{JNIEnv, jclass, jint, jlong, jmethodID};
+use crate::world::ids;
+use jni_sys::{JNIEnv, jclass, jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Event_u, JVMPI_Field, JVMPI_Method,
     jobjectID,
@@ -19,7 +18,6 @@ use jvmti_sys::{
     jvmtiEnv,
 };
 use std::ffi::CString;
-use std::ptr;
 
 /// The access flag of static fields (JVMS 4.5).
 const ACC_STATIC: jint = 0x0008;
@@ -69,16 +67,6 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
             jni.delete_local(*class);
         }
     });
-}
-
-/// The class of an array class's elements; NULL for other classes.
-pub fn component(jni: Jni, array_class: jclass) -> jclass {
-    let component = || {
-        let reflection = jni.find_class(c"java/lang/Class")?;
-        let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
-        jni.call_object(array_class, method, &[])
-    };
-    component().unwrap_or(ptr::null_mut())
 }
 
 /// Whether CLASS_LOAD can tell all of the class: it is linked, or an array class.
@@ -163,7 +151,7 @@ impl Definition {
         let method_ids = match jvmti.class_methods(object) {
             // A class that is loaded but not linked, such as one from a CDS archive.
             Err(Error(JVMTI_ERROR_CLASS_NOT_PREPARED)) => {
-                link(jni, object);
+                threads::quietly(jni, || link(jni, object));
                 jvmti.class_methods(object)?
             }
             other => other?,
@@ -240,12 +228,4 @@ fn link(jni: Jni, class: jclass) {
     if methods().is_none() {
         log::debug!("a class that was asked for cannot be linked");
     }
-}
-
-pub unsafe extern "system" fn object_free(_: *mut jvmtiEnv, tag: jlong) {
-    guard((), || {
-        if classes::is_class(tag) {
-            unloading::class_died(tag);
-        }
-    });
 }

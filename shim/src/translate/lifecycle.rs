@@ -1,19 +1,20 @@
 //! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST, and what is announced when the VM is ready.
 
-use super::{callback, classes, compiled, subscriptions, threads as thread_events};
+use super::{
+    callback, classes, collection, compiled, objects, subscriptions, threads as thread_events,
+};
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::world::agents::{self, Agent};
-use crate::world::classes::Class;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
-use crate::world::unloading;
+use crate::world::collections;
 use crate::{load, notify};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
-    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD,
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD,
     JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
-    JVMPI_EVENT_THREAD_START, JVMPI_Event_class_unload, JVMPI_Event_u,
+    JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START, JVMPI_Event_u,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
 use std::mem;
@@ -30,11 +31,11 @@ pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jth
 }
 
 /// Lets events flow, and tells the agents what exists already (specification, "Starting up").
-pub fn go_live(jni: Jni, agents: &[Agent]) {
+pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     threads::locate_environments(jni);
     let thread = threads::started(jni);
     if phase::advance(Phase::Replaying) {
-        unloading::start(jni, report_class_unload);
+        collections::start(jni, collection::play);
     }
     if let Err(error) = subscriptions::update() {
         log::warn!("some events that agents have enabled cannot be had: {error}");
@@ -48,11 +49,16 @@ pub fn go_live(jni: Jni, agents: &[Agent]) {
     }
 }
 
-/// Sends the defining events of what exists: this thread, the classes, the other threads.
-fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
+/// Sends the defining events of what exists: this thread, arenas, classes, objects, the other
+/// threads.
+fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
     thread_events::announce(jni, agent, thread, thread);
+    collection::announce_arenas(agent, thread);
     if agent.wants(JVMPI_EVENT_CLASS_LOAD) {
         classes::replay(jni, agent, thread);
+    }
+    if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        objects::replay(jni, agent, thread);
     }
     if agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
         compiled::replay();
@@ -99,15 +105,5 @@ pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
 fn post_without_data(event_type: jint) {
     if let Some((jni, thread)) = threads::current_attached() {
         notify::post(jni, &thread, event_type, no_data());
-    }
-}
-
-/// An agent that has not heard of the class does not hear of its end.
-fn report_class_unload(thread: &Thread, class: &Class) {
-    let u = JVMPI_Event_u { class_unload: JVMPI_Event_class_unload { class_id: class.id() } };
-    for agent in agents::wanting(JVMPI_EVENT_CLASS_UNLOAD) {
-        if class.announced.to(agent) {
-            notify::deliver_for_collector(agent, thread, JVMPI_EVENT_CLASS_UNLOAD, u);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod class_files;
 pub mod classes;
+pub mod collection;
 pub mod compiled;
 pub mod lifecycle;
 pub mod objects;
@@ -25,7 +26,9 @@ pub fn callbacks() -> jvmtiEventCallbacks {
         ThreadEnd: Some(threads::thread_end),
         ClassPrepare: Some(classes::class_prepare),
         ClassFileLoadHook: Some(class_files::class_file_load_hook),
-        ObjectFree: Some(classes::object_free),
+        SampledObjectAlloc: Some(objects::sampled_object_alloc),
+        ObjectFree: Some(collection::object_free),
+        GarbageCollectionFinish: Some(collection::garbage_collection_finish),
         CompiledMethodLoad: Some(compiled::compiled_method_load),
         CompiledMethodUnload: Some(compiled::compiled_method_unload),
         ..jvmtiEventCallbacks::default()

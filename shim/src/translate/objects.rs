@@ -1,80 +1,207 @@
 //! OBJECT_ALLOC.
 
-use super::classes as class_events;
+use super::{callback, classes as class_events};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
-use crate::world::agents::Agent;
-use crate::world::threads::Thread;
-use crate::world::{classes, ids};
-use jni_sys::{jclass, jint, jobject};
+use crate::world::agents::{self, Agent};
+use crate::world::classes::{self, Class, Instances};
+use crate::world::ids::{self, Tag};
+use crate::world::threads::{self, Thread};
+use crate::world::{arenas, gate};
+use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmpi_sys::*;
+use jvmti_sys::{jthread, jvmtiEnv};
 use std::ptr;
 
-/// The one arena: objects do not move as agents see them.
-const ARENA: jint = 1;
+pub unsafe extern "system" fn sampled_object_alloc(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _: jthread,
+    object: jobject,
+    class: jclass,
+    size: jlong,
+) {
+    // SAFETY: JVMTI passes the environment of the thread that allocates and runs this.
+    unsafe { callback(env, |jni| allocated(jni, object, class, size)) };
+}
+
+/// An object was allocated by the thread that runs: gives it its ID and tells the agents.
+fn allocated(jni: Jni, object: jobject, class: jclass, size: jlong) {
+    let thread = threads::current(jni);
+    // The ID must not change between the tag and the event.
+    let _passage = gate::enter(&thread);
+    let told = classes::with(jni, class, |class| {
+        let mut tag = thread.new_ids.fresh();
+        if thread.is_quiet() {
+            tag = Tag::OWN;
+        } else if matches!(class.instances(), Instances::Classes) {
+            // CLASS_LOAD is what defines a Class object.
+            return Ok(());
+        }
+        let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| tag != Tag::OWN);
+        let tag = listeners().fold(tag, |tag, agent| tag.tell(agent));
+        jvm::get().jvmti.set_tag(object, tag.raw())?;
+        thread.subject.with(tag.id(), object, || {
+            for agent in listeners() {
+                let u = event(jni, agent, &thread, class, tag, size);
+                notify::deliver(jni, agent, &thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+            }
+        });
+        Ok(())
+    });
+    if let Err::<(), _>(error) = told.flatten() {
+        log::debug!("an object stays unknown: {error}");
+    }
+}
+
+/// The event for an object of a class that the agent hears of first.
+fn event(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    class: &Class,
+    tag: Tag,
+    size: jlong,
+) -> JVMPI_Event_u {
+    let known = |class: &Class| {
+        class_events::announce(jni, agent, thread, class);
+        class.id()
+    };
+    let (is_array, class_id) = match class.instances() {
+        Instances::Objects | Instances::Classes => (JVMPI_NORMAL_OBJECT, known(class)),
+        Instances::References(element) => {
+            (JVMPI_CLASS, element.as_deref().map_or(ptr::null_mut(), known))
+        }
+        Instances::Primitives(element) => (*element, ptr::null_mut()),
+    };
+    JVMPI_Event_u {
+        obj_alloc: JVMPI_Event_obj_alloc {
+            arena_id: arenas::of(tag, matches!(class.instances(), Instances::Classes)),
+            class_id,
+            is_array,
+            size: jint::try_from(size).unwrap_or(jint::MAX),
+            obj_id: tag.id(),
+        },
+    }
+}
+
+/// The event for any object, which may be older than the shim.
+fn event_of(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    object: jobject,
+    tag: Tag,
+) -> Result<JVMPI_Event_u> {
+    let size = jvm::get().jvmti.object_size(object)?;
+    let class = jni.class_of(object);
+    let mut u =
+        classes::with(jni, class, |class| event(jni, agent, thread, class, tag, size))?;
+    if jni.same_object(class, object) {
+        // The Class object of `java.lang.Class`: agents that resolve the class of each class
+        // would never end.
+        u.obj_alloc.class_id = ptr::null_mut();
+    }
+    Ok(u)
+}
+
+/// Tells an agent of an object that an event or a result is about to name, if it has not heard
+/// of it; the object's ID. CLASS_LOAD is what defines a Class object.
+pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
+    let tag = ids::identify(object)?;
+    if object.is_null() || tag == Tag::OWN || tag.is_told(agent) {
+        return Ok(tag.id());
+    }
+    if let Some(class) = classes::by_id(tag.id()) {
+        class_events::announce(jni, agent, thread, &class);
+        return Ok(tag.id());
+    }
+    let tag = ids::update(object, |tag| tag.tell(agent))?;
+    if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        jni.frame(8, |jni| {
+            let u = event_of(jni, agent, thread, object, tag)?;
+            thread.subject.with(tag.id(), object, || {
+                notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+            });
+            Ok(())
+        })?;
+    }
+    Ok(tag.id())
+}
 
 /// RequestEvent(OBJECT_ALLOC): false if the ID is not that of a live object.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
-    jni.frame(16, |jni| {
-        let Some(object) = ids::object(jni, id) else { return false };
-        let Ok(kind) = Kind::of(jni, object) else { return false };
-        let Ok(size) = jvm::get().jvmti.object_size(object) else { return false };
-        let class_id = kind.class_id(jni, agent, thread, object);
-        let obj_alloc = JVMPI_Event_obj_alloc {
-            arena_id: ARENA,
-            class_id,
-            is_array: kind.is_array,
-            size: jint::try_from(size).unwrap_or(jint::MAX),
-            obj_id: id,
-        };
-        notify::request(agent, thread, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_u { obj_alloc });
-        true
+    let requested = jni.frame(16, |jni| {
+        let object = ids::object(jni, id)?;
+        let tag = ids::update(object, |tag| tag.tell(agent)).ok()?;
+        let u = event_of(jni, agent, thread, object, tag).ok()?;
+        thread.subject.with(id, object, || {
+            notify::request(agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+        });
+        Some(())
+    });
+    requested.is_some()
+}
+
+/// An object that was there before the agent could be told.
+struct Found {
+    class: jobjectID,
+    tag: Tag,
+    size: jlong,
+}
+
+/// Sends OBJECT_ALLOC for every object in the heap that the agent has not heard of.
+pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
+    let class_of_classes = match identify_all_classes(jni) {
+        Ok(id) => id,
+        Err(error) => return log::warn!("objects that exist already stay unknown: {error}"),
+    };
+    // What was found must not be reported dead before it is announced.
+    gate::disable_gc();
+    for object in find_unknown(agent, class_of_classes) {
+        let Some(class) = classes::by_id(object.class) else { continue };
+        let u = event(jni, agent, thread, &class, object.tag, object.size);
+        notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+    }
+    gate::enable_gc();
+}
+
+/// The walk through the heap knows classes by their tags only. Returns the ID of the class of
+/// all Class objects.
+fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
+    jni.frame(64, |jni| {
+        let loaded = jvm::get().jvmti.loaded_classes()?;
+        jni.reserve(loaded.len() + 64);
+        let mut class_of_classes = ptr::null_mut();
+        for class in loaded.iter() {
+            let record = classes::of(jni, *class)?;
+            if matches!(record.instances(), Instances::Classes) {
+                class_of_classes = record.id();
+            }
+        }
+        Ok(class_of_classes)
     })
 }
 
-/// What an object is, as OBJECT_ALLOC tells it.
-struct Kind {
-    is_array: jint,
-    /// The class of a plain object, the element class of a reference array, else NULL.
-    class: jclass,
-}
-
-impl Kind {
-    fn of(jni: Jni, object: jobject) -> Result<Self> {
-        let class = jni.class_of(object);
-        let signature = jvm::get().jvmti.class_signature(class)?;
-        let kind = match signature.to_bytes() {
-            [b'[', b'L' | b'[', ..] => {
-                Self { is_array: JVMPI_CLASS, class: class_events::component(jni, class) }
-            }
-            [b'[', element] => Self { is_array: primitive(*element), class: ptr::null_mut() },
-            _ => Self { is_array: JVMPI_NORMAL_OBJECT, class },
-        };
-        Ok(kind)
-    }
-
-    /// The class's ID, of which the agent has heard. NULL for the Class object of
-    /// `java.lang.Class`: agents that resolve the class of each class would never end.
-    fn class_id(&self, jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> jobjectID {
-        if self.class.is_null() || jni.same_object(self.class, object) {
-            return ptr::null_mut();
+fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Found> {
+    let mut found = Vec::new();
+    let walked = jvm::get().jvmti.iterate_through_heap(0, |class, raw, size| {
+        let class = Tag::from_raw(class).id();
+        let mut tag = Tag::from_raw(*raw);
+        let is_own = tag == Tag::OWN || threads::is_hidden_object(tag.id());
+        // CLASS_LOAD is what defines a Class object.
+        if is_own || tag.is_told(agent) || class == class_of_classes {
+            return;
         }
-        let Ok(class) = classes::of(jni, self.class) else { return ptr::null_mut() };
-        class_events::announce(jni, agent, thread, &class);
-        class.id()
+        if tag == Tag::NONE {
+            tag = Tag::from_raw(ids::reserve(1));
+        }
+        tag = tag.tell(agent);
+        *raw = tag.raw();
+        found.push(Found { class, tag, size });
+    });
+    if let Err(error) = walked {
+        log::warn!("objects that exist already stay unknown: {error}");
     }
-}
-
-/// The `is_array` code for the element type of a descriptor.
-fn primitive(descriptor: u8) -> jint {
-    match descriptor {
-        b'Z' => JVMPI_BOOLEAN,
-        b'C' => JVMPI_CHAR,
-        b'F' => JVMPI_FLOAT,
-        b'D' => JVMPI_DOUBLE,
-        b'B' => JVMPI_BYTE,
-        b'S' => JVMPI_SHORT,
-        b'I' => JVMPI_INT,
-        _ => JVMPI_LONG,
-    }
+    found
 }

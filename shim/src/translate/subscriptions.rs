@@ -20,10 +20,16 @@ const ALWAYS: [jvmtiEvent; 5] = [
 ];
 
 /// The JVMTI event that each JVMPI event comes from.
-const SOURCES: [(jint, jvmtiEvent); 6] = [
+const SOURCES: &[(jint, jvmtiEvent)] = &[
+    (JVMPI_EVENT_OBJECT_ALLOC, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC),
+    (JVMPI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
+    (JVMPI_EVENT_OBJECT_MOVE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
+    (JVMPI_EVENT_CLASS_UNLOAD, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
+    (JVMPI_EVENT_ARENA_DELETE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
+    (JVMPI_EVENT_GC_START, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
+    (JVMPI_EVENT_GC_FINISH, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
     (JVMPI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE),
     (JVMPI_EVENT_CLASS_LOAD_HOOK, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK),
-    (JVMPI_EVENT_CLASS_UNLOAD, JVMTI_EVENT_OBJECT_FREE),
     (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_LOAD),
     (JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
     (JVMPI_EVENT_DATA_DUMP_REQUEST, JVMTI_EVENT_DATA_DUMP_REQUEST),
@@ -51,21 +57,35 @@ pub fn update() -> jvm::Result<()> {
         .iter()
         .filter(|(jvmpi, _)| agents::anyone_wants(*jvmpi))
         .map(|(_, jvmti)| *jvmti)
-        // Class records go when their classes do, whoever made the shim look at a class.
-        .chain([JVMTI_EVENT_OBJECT_FREE])
+        // What is known of an object goes when it does, whoever made the shim look at it.
+        .chain([JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH])
         // The VM can name the methods of a stack in a signal handler only if they have IDs.
         .chain(suspension::wants_method_ids().then_some(JVMTI_EVENT_CLASS_PREPARE))
         .fold(0, |all, event| all | bit(event));
-    let changes = {
+    let before = {
         let mut on = ON.lock().unwrap_or_else(|e| e.into_inner());
-        std::mem::replace(&mut *on, needed) ^ needed
+        std::mem::replace(&mut *on, needed)
     };
     let mut result = Ok(());
-    for event in SOURCES.map(|(_, jvmti)| jvmti) {
-        if changes & bit(event) != 0 {
-            let outcome = jvm::get().jvmti.set_notification(event, needed & bit(event) != 0);
-            result = result.and(outcome);
+    for event in JVMTI_MIN_EVENT_TYPE_VAL..=JVMTI_MAX_EVENT_TYPE_VAL {
+        if (needed ^ before) & bit(event) != 0 {
+            result = result.and(switch(event, needed & bit(event) != 0));
         }
     }
     result
+}
+
+fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
+    let jvmti = jvm::get().jvmti;
+    let every_object = event == JVMTI_EVENT_SAMPLED_OBJECT_ALLOC && on;
+    if every_object {
+        jvmti.set_heap_sampling_interval(0)?;
+    }
+    jvmti.set_notification(event, on)?;
+    if every_object {
+        // Threads go on allocating silently in the buffers that they have; a collection takes
+        // those away.
+        jvmti.force_garbage_collection()?;
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! THREAD_START and THREAD_END.
 
-use super::callback;
+use super::{callback, objects};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
@@ -47,6 +47,10 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
         return;
     }
     subject.announced.once(agent, || {
+        if let Some(object) = subject.object() {
+            // An agent that does not hear of the object hears of the thread all the same.
+            let _ = objects::introduce(jni, agent, current, object.get());
+        }
         let definition = jni.frame(16, |_| Definition::of(subject));
         if let Some(definition) = definition {
             let u = definition.event();

@@ -5,14 +5,16 @@ use super::{ids, methods};
 use crate::jvm::{self, Jni, Result, WeakRef};
 use crate::options::Names;
 use dashmap::DashMap;
-use jni_sys::{jclass, jmethodID, jobject};
-use jvmpi_sys::jobjectID;
+use jni_sys::{jclass, jint, jmethodID, jobject};
+use jvmpi_sys::*;
 use std::ffi::{CStr, CString};
+use std::ptr;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What the shim knows of one class.
 pub struct Class {
     id: jobjectID,
+    instances: Instances,
     object: WeakRef,
     with_dots: CString,
     with_slashes: CString,
@@ -28,6 +30,30 @@ unsafe impl Sync for Class {}
 
 static BY_ID: LazyLock<DashMap<usize, Arc<Class>>> = LazyLock::new(DashMap::new);
 
+/// What the objects of a class are, as OBJECT_ALLOC tells it.
+pub enum Instances {
+    /// Class objects: `java.lang.Class` itself.
+    Classes,
+    /// Plain objects.
+    Objects,
+    /// Arrays of references, with the class of their elements.
+    References(Option<Arc<Class>>),
+    /// Arrays of a primitive type, one of the `JVMPI_BOOLEAN` … `JVMPI_LONG`.
+    Primitives(jint),
+}
+
+/// Runs `f` with the record of a class, a new one if it is seen for the first time. Costs no more
+/// than a look at the class's tag otherwise.
+pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R> {
+    let tag = jvm::get().class_tags.tag(class)?;
+    if tag == 0 {
+        return of(jni, class).map(|record| f(&record));
+    }
+    // SAFETY: the tag is a pointer to the record, which lives as long as its class, and that
+    // lives because the caller has a reference to it.
+    Ok(f(unsafe { &*ptr::with_exposed_provenance::<Class>(tag as usize) }))
+}
+
 /// The record of a class, a new one if it is seen for the first time.
 pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
     let id = ids::of(class)?;
@@ -38,13 +64,48 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
     let name = name_in_signature(signature.to_bytes());
     let new = Arc::new(Class {
         id,
+        instances: instances(jni, class, signature.to_bytes()),
         object: WeakRef::new(jni, class),
         with_dots: c_string(with_dots(name)),
         with_slashes: c_string(name.to_vec()),
         methods: OnceLock::new(),
         announced: Announced::default(),
     });
-    Ok(Arc::clone(&BY_ID.entry(id.addr()).or_insert(new)))
+    let record = Arc::clone(&BY_ID.entry(id.addr()).or_insert(new));
+    jvm::get().class_tags.set_tag(class, Arc::as_ptr(&record).expose_provenance() as i64)?;
+    Ok(record)
+}
+
+fn instances(jni: Jni, class: jclass, signature: &[u8]) -> Instances {
+    match signature {
+        [b'[', b'L' | b'[', ..] => Instances::References(component(jni, class)),
+        [b'[', element] => Instances::Primitives(primitive(*element)),
+        b"Ljava/lang/Class;" => Instances::Classes,
+        _ => Instances::Objects,
+    }
+}
+
+/// The class of an array class's elements.
+fn component(jni: Jni, array_class: jclass) -> Option<Arc<Class>> {
+    jni.frame(8, |jni| {
+        let reflection = jni.find_class(c"java/lang/Class")?;
+        let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
+        of(jni, jni.call_object(array_class, method, &[])?).ok()
+    })
+}
+
+/// The `is_array` code for the element type of a descriptor.
+fn primitive(descriptor: u8) -> jint {
+    match descriptor {
+        b'Z' => JVMPI_BOOLEAN,
+        b'C' => JVMPI_CHAR,
+        b'F' => JVMPI_FLOAT,
+        b'D' => JVMPI_DOUBLE,
+        b'B' => JVMPI_BYTE,
+        b'S' => JVMPI_SHORT,
+        b'I' => JVMPI_INT,
+        _ => JVMPI_LONG,
+    }
 }
 
 /// The class with this ID, if it has been seen and is not unloaded.
@@ -52,14 +113,9 @@ pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(&id.addr()).map(|class| Arc::clone(&class))
 }
 
-/// Whether the tag of an object that was freed was a class's.
-pub fn is_class(tag: i64) -> bool {
-    BY_ID.contains_key(&(tag as usize))
-}
-
-/// Drops what is known of a class, given by its tag, that was unloaded; returns the last of it.
-pub fn forget(tag: i64) -> Option<Arc<Class>> {
-    let (_, class) = BY_ID.remove(&(tag as usize))?;
+/// Drops what is known of a class that was unloaded, if the ID is one's.
+pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
+    let (_, class) = BY_ID.remove(&id.addr())?;
     class.methods.get().into_iter().flatten().for_each(|method| methods::forget(*method));
     Some(class)
 }
@@ -88,6 +144,11 @@ impl Class {
     /// The class's ID.
     pub fn id(&self) -> jobjectID {
         self.id
+    }
+
+    /// What the class's objects are.
+    pub fn instances(&self) -> &Instances {
+        &self.instances
     }
 
     /// The class object in the current frame, None if the class was unloaded.

@@ -1,9 +1,13 @@
-//! When IDs may die: never while an event is being delivered, nor while an agent has disabled
-//! garbage collection (`DisableGC`).
+//! When IDs may die: not while an agent has disabled garbage collection (`DisableGC`), and, as
+//! far as agents let it be, not while an event is being delivered.
 //!
 //! Delivering an event must cost only a few plain stores, so each thread counts its own events in
-//! flight, and whoever wants to report deaths closes the gate, makes every thread's stores
-//! visible with one process-wide barrier, and waits until all counters are zero.
+//! flight; whoever wants to report deaths closes the gate to new ones, makes every thread's
+//! stores visible with one process-wide barrier, and waits until all counters are zero.
+//!
+//! Every wait has a bound. An agent holds its own locks from GC_START to GC_FINISH, so events may
+//! be in flight that cannot end before GC_FINISH. The object that such an event is about is alive,
+//! as the event's thread has a reference to it, so its ID is not among those that die.
 
 use super::threads::{self, Thread};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering, compiler_fence};
@@ -14,7 +18,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub struct InFlight(AtomicU32);
 
-/// While it lives, no ID dies.
+/// An event in flight.
 pub struct Passage<'a>(&'a InFlight);
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
@@ -28,9 +32,10 @@ static OPENED: Condvar = Condvar::new();
 
 /// How long events in flight are waited for before the gate closes to new ones.
 const POLITE: Duration = Duration::from_millis(2);
-/// How long the gate stays closed for events that do not end: they may wait for one that waits
-/// at the gate.
-const CLOSED_AT_MOST: Duration = Duration::from_millis(10);
+/// How long the gate stays closed for events in flight.
+const CLOSED_AT_MOST: Duration = Duration::from_millis(5);
+/// How long an event waits at the closed gate.
+const HELD_BACK_AT_MOST: Duration = Duration::from_millis(50);
 
 fn lock() -> MutexGuard<'static, bool> {
     REPORTING.lock().unwrap_or_else(|e| e.into_inner())
@@ -41,25 +46,23 @@ fn is_closed_to_me() -> bool {
     closed_by != 0 && closed_by != threads::os_thread()
 }
 
-/// Lets an event of the thread that runs pass; waits while deaths are being reported.
+/// Lets an event of the thread that runs pass; waits while deaths are being reported, unless it
+/// comes from inside another event.
 pub fn enter(thread: &Thread) -> Passage<'_> {
     let count = &thread.in_flight.0;
     let outer = count.load(Ordering::Relaxed);
-    loop {
-        count.store(outer + 1, Ordering::Relaxed);
-        fence_for_barrier();
-        if outer > 0 || !is_closed_to_me() {
-            return Passage(&thread.in_flight);
-        }
-        count.store(outer, Ordering::Release);
+    count.store(outer + 1, Ordering::Relaxed);
+    fence_for_barrier();
+    if outer == 0 && is_closed_to_me() {
+        count.store(0, Ordering::Release);
         wait_until_open(lock());
+        count.store(1, Ordering::Relaxed);
     }
+    Passage(&thread.in_flight)
 }
 
-fn wait_until_open(mut reporting: MutexGuard<'static, bool>) {
-    while is_closed_to_me() {
-        reporting = OPENED.wait(reporting).unwrap_or_else(|e| e.into_inner());
-    }
+fn wait_until_open(reporting: MutexGuard<'static, bool>) {
+    drop(OPENED.wait_timeout_while(reporting, HELD_BACK_AT_MOST, |_| is_closed_to_me()));
 }
 
 impl Drop for Passage<'_> {
@@ -88,20 +91,14 @@ pub fn gc_is_disabled() -> bool {
     GC_DISABLED.load(Ordering::SeqCst) > 0
 }
 
-/// Runs `report` while no event is in flight on another thread and garbage collection is not
-/// disabled; false if that moment did not come now, and it is to be tried again. One thread at
-/// a time may call this.
-pub fn report_deaths(report: impl FnOnce()) -> bool {
-    if gc_is_disabled() {
-        return false;
-    }
+/// Runs `report` while no new event begins on another thread; with true if none is in flight
+/// there either. Does nothing and returns None while garbage collection is disabled. One thread
+/// at a time may call this.
+pub fn report_deaths<R>(report: impl FnOnce(bool) -> R) -> Option<R> {
     wait_until_quiet(POLITE);
     let closed = Closed::new();
-    if !wait_until_quiet(CLOSED_AT_MOST) || !closed.begin_reporting() {
-        return false;
-    }
-    report();
-    true
+    let quiet = wait_until_quiet(CLOSED_AT_MOST);
+    closed.begin_reporting().then(|| report(quiet))
 }
 
 /// The gate is closed to all threads but this one until it is dropped.
@@ -160,7 +157,8 @@ fn membarrier(command: libc::membarrier_cmd) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// The event side: orders the counter's store before the load of [`CLOSED_BY`], given [`barrier`].
+/// The event side: orders the counter's store before the load of [`CLOSED_BY`], given
+/// [`barrier`].
 fn fence_for_barrier() {
     if has_membarrier() {
         compiler_fence(Ordering::SeqCst);

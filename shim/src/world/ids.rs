@@ -1,8 +1,11 @@
-//! Objects' IDs: JVMTI tags that never change and are never given twice.
+//! Objects' IDs.
 //!
 //! An ID is a multiple of 16 starting at 16, because agents hash IDs by shifting them, and stays
-//! below 2^32 as long as such IDs last, because some agents keep them in 32 bits.
+//! below 2^32 as long as such IDs last, because some agents keep them in 32 bits. It is kept in
+//! the object's JVMTI tag, together with which agents have been told of the object.
 
+use super::agents::{self, Agent};
+use super::threads;
 use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
@@ -10,7 +13,110 @@ use std::ptr;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+/// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
+/// has survived into another arena, and in the topmost 8 bits the agents that know of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tag(i64);
+
+const ID_BITS: i64 = (1 << 48) - 1;
+const MOVED: i64 = 1 << 48;
+const FIRST_AGENT: u32 = 56;
+
+impl Tag {
+    /// An object without an ID.
+    pub const NONE: Self = Self(0);
+    /// An object of the shim's own, of which no agent ever hears.
+    pub const OWN: Self = Self(1 << 49);
+
+    /// A tag as JVMTI gives it.
+    pub fn from_raw(tag: i64) -> Self {
+        Self(tag)
+    }
+
+    /// The tag as JVMTI takes it.
+    pub fn raw(self) -> i64 {
+        self.0
+    }
+
+    /// The object's ID, NULL if it has none.
+    pub fn id(self) -> jobjectID {
+        ptr::without_provenance_mut((self.0 & ID_BITS) as usize)
+    }
+
+    /// Whether the agent was told of the object.
+    pub fn is_told(self, agent: &Agent) -> bool {
+        self.0 & told(agent.index) != 0
+    }
+
+    /// The tag of the object when the agent has been told.
+    pub fn tell(self, agent: &Agent) -> Self {
+        Self(self.0 | told(agent.index))
+    }
+
+    /// Whether the object has survived into another arena.
+    pub fn has_moved(self) -> bool {
+        self.0 & MOVED != 0
+    }
+
+    /// The tag of the object in the arena that it was allocated in, or in the other one.
+    pub fn moved(self, moved: bool) -> Self {
+        Self(if moved { self.0 | MOVED } else { self.0 & !MOVED })
+    }
+
+    /// The tag with another ID.
+    pub fn renamed(self, id: Self) -> Self {
+        Self(self.0 & !ID_BITS | id.0 & ID_BITS)
+    }
+}
+
+fn told(agent: usize) -> i64 {
+    1 << (FIRST_AGENT + agent as u32)
+}
+
 const STEP: i64 = 16;
+
+static LAST: AtomicI64 = AtomicI64::new(0);
+
+/// Takes `count` new IDs at once; the first of them. The others follow in steps of 16.
+pub fn reserve(count: i64) -> i64 {
+    LAST.fetch_add(count * STEP, Ordering::Relaxed) + STEP
+}
+
+/// New IDs of one thread, taken from all in batches so that threads do not meet.
+#[derive(Default)]
+pub struct Supply {
+    next: AtomicI64,
+    end: AtomicI64,
+}
+
+const BATCH: i64 = 1024;
+
+impl Supply {
+    /// A tag with an ID that was never given before. Only the thread that owns the supply may
+    /// call this.
+    pub fn fresh(&self) -> Tag {
+        let mut next = self.next.load(Ordering::Relaxed);
+        if next == self.end.load(Ordering::Relaxed) {
+            next = reserve(BATCH);
+            self.end.store(next + BATCH * STEP, Ordering::Relaxed);
+        }
+        self.next.store(next + STEP, Ordering::Relaxed);
+        Tag(next)
+    }
+}
+
+/// How many objects with an ID have died, IDs that were replaced included.
+static DIED: AtomicI64 = AtomicI64::new(0);
+
+/// Takes note that an object with an ID is gone.
+pub fn count_death() {
+    DIED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many live objects have an ID. IDs that threads keep in supply count as live.
+pub fn live() -> i64 {
+    LAST.load(Ordering::Relaxed) / STEP - DIED.load(Ordering::Relaxed)
+}
 
 /// Held while an object is looked at and tagged, so that two threads cannot tag it twice.
 ///
@@ -18,58 +124,96 @@ const STEP: i64 = 16;
 /// suspended; whoever suspends threads therefore holds it meanwhile ([`hold_tagging`]).
 static TAGGING: Mutex<()> = Mutex::new(());
 
-static LAST: AtomicI64 = AtomicI64::new(0);
-
-/// An ID that was never given before.
-fn fresh() -> i64 {
-    LAST.fetch_add(STEP, Ordering::Relaxed) + STEP
-}
-
 /// Keeps other threads from being in the middle of tagging, where they must not be suspended.
 pub fn hold_tagging() -> MutexGuard<'static, ()> {
     TAGGING.lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// The object's tag; [`Tag::NONE`] for NULL.
+pub fn tag(object: jobject) -> Result<Tag> {
+    if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag) }
+}
+
+/// The object's tag, with an ID that it is given now if it has none.
+pub fn identify(object: jobject) -> Result<Tag> {
+    let known = tag(object)?;
+    if known != Tag::NONE || object.is_null() { Ok(known) } else { update(object, |tag| tag) }
+}
+
+/// Gives the object an ID if it has none, and changes what the tag says besides; the tag that it
+/// has then.
+pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
+    let _tagging = hold_tagging();
+    let before = tag(object)?;
+    let identified = if before == Tag::NONE { Tag(reserve(1)) } else { before };
+    let after = change(identified);
+    if after != before {
+        jvm::get().jvmti.set_tag(object, after.0)?;
+    }
+    Ok(after)
+}
+
 /// The object's ID, which it is given now if it has none; NULL for NULL.
 pub fn of(object: jobject) -> Result<jobjectID> {
-    if object.is_null() {
-        return Ok(ptr::null_mut());
-    }
-    let jvmti = jvm::get().jvmti;
-    let mut tag = jvmti.tag(object)?;
-    if tag == 0 {
-        let _tagging = hold_tagging();
-        tag = jvmti.tag(object)?;
-        if tag == 0 {
-            tag = fresh();
-            jvmti.set_tag(object, tag)?;
-        }
-    }
-    Ok(from_tag(tag))
+    identify(object).map(Tag::id)
 }
 
-/// The ID that a tag stands for.
-pub fn from_tag(tag: i64) -> jobjectID {
-    ptr::without_provenance_mut(tag as usize)
-}
-
-/// The tag that an ID stands for; 0 for NULL and for what was never an ID.
-pub fn to_tag(id: jobjectID) -> i64 {
-    let tag = id.addr() as i64;
-    if tag > 0 && tag % STEP == 0 && tag <= LAST.load(Ordering::Relaxed) { tag } else { 0 }
+/// Whether the ID was ever given to an object.
+fn was_given(id: jobjectID) -> bool {
+    let id = id.addr() as i64;
+    id > 0 && id % STEP == 0 && id <= LAST.load(Ordering::Relaxed)
 }
 
 /// The object with this ID, in the current frame; None if there is none such or it is gone.
+///
+/// Fast for classes, threads and the object of the event that the thread is in; takes time in
+/// proportion to the number of tags for others.
 pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
-    let tag = to_tag(id);
-    if tag == 0 {
+    if !was_given(id) {
         return None;
+    }
+    if let Some(object) = threads::current(jni).subject.object(id) {
+        return Some(jni.new_local(object));
     }
     if let Some(class) = super::classes::by_id(id) {
         return class.object(jni);
     }
-    if let Some(thread) = super::threads::by_id(id) {
+    if let Some(thread) = threads::by_id(id) {
         return thread.object().map(|object| jni.new_local(object.get()));
     }
-    jvm::get().jvmti.tagged(tag)
+    jvm::get().jvmti.tagged(&possible_tags(id))
+}
+
+/// All tags that an object with this ID may have.
+fn possible_tags(id: jobjectID) -> Vec<i64> {
+    let agents = agents::all().len();
+    let told = (0..1_i64 << agents).map(|mask| mask << FIRST_AGENT);
+    told.flat_map(|told| [0, MOVED].map(|moved| id.addr() as i64 | told | moved)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_multiples_of_16_and_differ() {
+        let (one, other) = (Supply::default(), Supply::default());
+        let mut ids: Vec<_> =
+            (0..3000).flat_map(|_| [one.fresh(), other.fresh()]).map(|tag| tag.id().addr()).collect();
+        assert!(ids.iter().all(|id| *id >= 16 && id % 16 == 0));
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 6000);
+    }
+
+    #[test]
+    fn what_a_tag_says_besides_leaves_the_id_alone() {
+        let tag = Tag::from_raw(0x1230);
+        let agent = agents::get(7);
+        let changed = tag.tell(agent).moved(true);
+        assert_eq!((changed.id(), changed.is_told(agent), changed.has_moved()), (tag.id(), true, true));
+        assert!(!changed.is_told(agents::get(0)));
+        let renamed = changed.renamed(Tag::from_raw(0x4560));
+        assert_eq!((renamed.id().addr(), renamed.is_told(agent)), (0x4560, true));
+    }
 }

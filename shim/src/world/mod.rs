@@ -3,13 +3,16 @@
 
 pub mod agents;
 pub mod announced;
+pub mod arenas;
 pub mod classes;
+pub mod collections;
 pub mod cpu_clock;
 pub mod gate;
+pub mod gc_counts;
 pub mod ids;
 pub mod methods;
 pub mod phase;
 pub mod raw_monitors;
 pub mod suspension;
 pub mod threads;
-pub mod unloading;
+

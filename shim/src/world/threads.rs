@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 /// What the shim knows of one thread.
@@ -30,6 +30,12 @@ pub struct Thread {
     pub announced: Announced,
     /// The events that are being delivered on the thread.
     pub in_flight: gate::InFlight,
+    /// The object of the event that is being delivered on the thread.
+    pub subject: Subject,
+    /// The IDs for what the thread allocates.
+    pub new_ids: ids::Supply,
+    /// How deep the thread is in work that the shim does in Java.
+    quiet: AtomicU32,
     /// Whether an agent has suspended the thread, and how.
     pub stop: Stop,
 }
@@ -230,7 +236,7 @@ pub fn start_hidden(
     name: &CStr,
     run: impl FnOnce(Jni) + Send + 'static,
 ) -> jvm::Result<()> {
-    jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run)
+    quietly(jni, || jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run))
 }
 
 /// Makes the thread that will run `object` one of the shim's own.
@@ -244,6 +250,20 @@ fn hide(object: jobject) -> jvm::Result<()> {
 static HIDDEN: LazyLock<DashMap<usize, ()>> = LazyLock::new(DashMap::new);
 
 const NORMAL_PRIORITY: jint = 5;
+
+/// Runs Java code on the shim's behalf: agents hear of nothing that it does.
+pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
+    let thread = current(jni);
+    thread.quiet.fetch_add(1, Ordering::Relaxed);
+    let result = work();
+    thread.quiet.fetch_sub(1, Ordering::Relaxed);
+    result
+}
+
+/// Whether the object is the `java.lang.Thread` of one of the shim's own threads.
+pub fn is_hidden_object(id: jobjectID) -> bool {
+    HIDDEN.contains_key(&id.addr())
+}
 
 /// How the VM's own thread structures are found from `java.lang.Thread` objects: the private
 /// field `eetop` holds the structure's address, and the JNIEnv lies at a fixed distance from it.
@@ -285,6 +305,36 @@ fn native_thread(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field.0) as usize)
 }
 
+/// The object that the event being delivered on a thread is about, and where it is: agents ask
+/// for it in the event. Only the thread itself uses this.
+#[derive(Default)]
+pub struct Subject {
+    id: AtomicPtr<jvmpi_sys::_jobjectID>,
+    object: AtomicPtr<jni_sys::_jobject>,
+}
+
+impl Subject {
+    /// Runs `event` with the object, which lives until it returns, as its subject.
+    pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
+        let (outer_id, outer_object) =
+            (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+        self.set(id, object);
+        let result = event();
+        self.set(outer_id, outer_object);
+        result
+    }
+
+    fn set(&self, id: jobjectID, object: jobject) {
+        self.id.store(id, Ordering::Relaxed);
+        self.object.store(object, Ordering::Relaxed);
+    }
+
+    /// The object, if the ID is that of the subject.
+    pub fn object(&self, id: jobjectID) -> Option<jobject> {
+        (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
+    }
+}
+
 impl Thread {
     fn new(env: *mut JNIEnv) -> Self {
         Self {
@@ -297,6 +347,9 @@ impl Thread {
             hidden: AtomicBool::new(false),
             announced: Announced::default(),
             in_flight: gate::InFlight::default(),
+            subject: Subject::default(),
+            new_ids: ids::Supply::default(),
+            quiet: AtomicU32::new(0),
             stop: Stop::default(),
         }
     }
@@ -342,6 +395,11 @@ impl Thread {
     /// Whether the thread is one of the shim's own.
     pub fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)
+    }
+
+    /// Whether what the thread does now is the shim's doing, of which agents hear nothing.
+    pub fn is_quiet(&self) -> bool {
+        self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
     }
 
     /// The agent's thread-local storage, NULL until it is set.

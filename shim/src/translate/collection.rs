@@ -1,0 +1,165 @@
+//! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
+
+use crate::jvm::Jni;
+use crate::notify;
+use crate::world::agents::{self, Agent};
+use crate::world::arenas::{self, Changes, Move};
+use crate::world::classes::{self, Class};
+use crate::world::ids::Tag;
+use crate::world::threads::{self, Thread};
+use crate::world::{collections, gate, ids};
+use jni_sys::{JNIEnv, jint, jlong};
+use jvmpi_sys::*;
+use jvmti_sys::jvmtiEnv;
+use std::ffi::CStr;
+use std::mem;
+use std::sync::Arc;
+
+pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
+    // No panic is possible here.
+    collections::pause_ended();
+}
+
+pub unsafe extern "system" fn object_free(_: *mut jvmtiEnv, tag: jlong) {
+    collections::object_died(tag);
+}
+
+/// An agent to which a collection is played, and the thread in whose name that is done.
+struct Listener {
+    agent: &'static Agent,
+    env: *mut JNIEnv,
+}
+
+impl Listener {
+    fn tell(&self, thread: &Thread, event_type: jint, u: JVMPI_Event_u) {
+        notify::deliver_for_collector(self.agent, thread, self.env, event_type, u);
+    }
+}
+
+/// Plays a collection to the agents, on the thread that runs. The dead are told between GC_START
+/// and GC_FINISH, or left for the next collection while an agent has disabled that.
+pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
+    let listeners: Vec<_> = agents::all()
+        .iter()
+        .filter_map(|agent| Some(Listener { agent, env: threads::known_to(agent)?.env() }))
+        .collect();
+    for listener in &listeners {
+        listener.tell(thread, JVMPI_EVENT_GC_START, no_data());
+    }
+    let told = gate::report_deaths(|quiet| {
+        // While an event is in flight IDs must not change.
+        let changes = if quiet { arenas::collect() } else { Changes::default() };
+        let dead = Dead::of(dead, &changes);
+        for listener in &listeners {
+            tell(listener, thread, &dead, &changes);
+        }
+    });
+    if told.is_none() {
+        collections::keep_for_later(dead);
+    }
+    let gc_info = heap_figures(jni);
+    for listener in &listeners {
+        listener.tell(thread, JVMPI_EVENT_GC_FINISH, JVMPI_Event_u { gc_info });
+    }
+}
+
+/// The dead, in the order in which they are told: objects, then classes, then Class objects. What
+/// is in an arena that is deleted is not told one by one.
+struct Dead {
+    objects: Vec<Tag>,
+    classes: Vec<(Tag, Arc<Class>)>,
+}
+
+impl Dead {
+    fn of(tags: &[i64], changes: &Changes) -> Self {
+        let mut dead = Self { objects: Vec::with_capacity(tags.len()), classes: Vec::new() };
+        for tag in tags.iter().map(|raw| Tag::from_raw(*raw)).filter(|tag| *tag != Tag::OWN) {
+            ids::count_death();
+            if let Some(class) = classes::forget(tag.id()) {
+                dead.classes.push((tag, class));
+            } else if changes.deleted.is_none() || tag.has_moved() {
+                dead.objects.push(tag);
+            }
+        }
+        dead
+    }
+}
+
+fn tell(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
+    let knows = |tag: Tag| tag.is_told(listener.agent);
+    let free = |tag: Tag| {
+        let obj_free = JVMPI_Event_obj_free { obj_id: tag.id() };
+        listener.tell(thread, JVMPI_EVENT_OBJECT_FREE, JVMPI_Event_u { obj_free });
+    };
+    for tag in dead.objects.iter().copied().filter(|tag| knows(*tag)) {
+        free(tag);
+    }
+    for (tag, class) in &dead.classes {
+        let announced = class.announced.to(listener.agent);
+        if announced {
+            let class_unload = JVMPI_Event_class_unload { class_id: class.id() };
+            listener.tell(thread, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_Event_u { class_unload });
+        }
+        if announced || knows(*tag) {
+            free(*tag);
+        }
+    }
+    if let Some((arena_id, name)) = changes.made {
+        tell_new_arena(listener, thread, arena_id, name);
+    }
+    for Move { from, arena, new_arena, new_id } in &changes.moves {
+        if knows(*from) {
+            let obj_move = JVMPI_Event_obj_move {
+                arena_id: *arena,
+                obj_id: from.id(),
+                new_arena_id: *new_arena,
+                new_obj_id: *new_id,
+            };
+            listener.tell(thread, JVMPI_EVENT_OBJECT_MOVE, JVMPI_Event_u { obj_move });
+        }
+    }
+    if let Some(arena_id) = changes.deleted {
+        let delete_arena = JVMPI_Event_delete_arena { arena_id };
+        listener.tell(thread, JVMPI_EVENT_ARENA_DELETE, JVMPI_Event_u { delete_arena });
+    }
+}
+
+fn tell_new_arena(listener: &Listener, thread: &Thread, arena_id: jint, name: &CStr) {
+    let new_arena = JVMPI_Event_new_arena { arena_id, arena_name: name.as_ptr().cast_mut() };
+    listener.tell(thread, JVMPI_EVENT_ARENA_NEW, JVMPI_Event_u { new_arena });
+}
+
+/// Announces the arenas that there are, on the thread that runs.
+pub fn announce_arenas(agent: &'static Agent, thread: &Thread) {
+    for (arena, name) in arenas::at_start() {
+        tell_new_arena(&Listener { agent, env: thread.env() }, thread, *arena, name);
+    }
+}
+
+fn no_data() -> JVMPI_Event_u {
+    // SAFETY: all bits zero are a valid value of every arm.
+    unsafe { mem::zeroed() }
+}
+
+/// What GC_FINISH tells: bytes as `java.lang.Runtime` does, and the objects that have an ID if
+/// all have one, else 0.
+fn heap_figures(jni: Jni) -> JVMPI_Event_gc_info {
+    let (total, free) = threads::quietly(jni, || runtime_memory(jni)).unwrap_or((0, 0));
+    let every_object_has_an_id = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
+    JVMPI_Event_gc_info {
+        used_objects: if every_object_has_an_id { ids::live() } else { 0 },
+        used_object_space: total - free,
+        total_object_space: total,
+    }
+}
+
+/// `Runtime.totalMemory()` and `freeMemory()`.
+fn runtime_memory(jni: Jni) -> Option<(jlong, jlong)> {
+    jni.frame(8, |jni| {
+        let class = jni.find_class(c"java/lang/Runtime")?;
+        let get = jni.static_method(class, c"getRuntime", c"()Ljava/lang/Runtime;")?;
+        let runtime = jni.call_static_object(class, get)?;
+        let bytes = |name| jni.call_long(runtime, jni.method(class, name, c"()J")?);
+        Some((bytes(c"totalMemory")?, bytes(c"freeMemory")?))
+    })
+}

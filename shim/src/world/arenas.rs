@@ -1,0 +1,125 @@
+//! The arena models: in which arena agents see an object, and how survivors move.
+//!
+//! Real collectors move objects as they like and JVMTI tells nothing of it, so arenas are a model,
+//! made for testing what agents do with moves. `single`: everything is in arena 1. `generational`:
+//! what survives a collection moves from arena 1 to arena 2. `copying`: what survives moves to a
+//! new arena and gets a new ID there, and the old arena is deleted with all that is left in it;
+//! classes and threads live in arena 1, which stays.
+
+use super::ids::{self, Tag};
+use super::{classes, threads};
+use crate::jvm;
+use crate::load;
+use crate::options::Arenas;
+use jni_sys::jint;
+use jvmpi_sys::jobjectID;
+use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// The arena of everything, of the young, or of what stays for ever.
+const FIRST: jint = 1;
+/// The arena of the old, or the first semi-space.
+const SECOND: jint = 2;
+
+/// The semi-space that objects are allocated in.
+static SPACE: AtomicI32 = AtomicI32::new(SECOND);
+
+fn model() -> Arenas {
+    load::options().arenas
+}
+
+/// The arenas that there are at the start, with their names.
+pub fn at_start() -> &'static [(jint, &'static CStr)] {
+    match model() {
+        Arenas::Single => &[(FIRST, c"Java heap")],
+        Arenas::Generational => &[(FIRST, c"young"), (SECOND, c"old")],
+        Arenas::Copying => &[(FIRST, c"permanent"), (SECOND, c"space")],
+    }
+}
+
+/// The arena that new objects are in.
+pub fn of_new_objects() -> jint {
+    match model() {
+        Arenas::Single | Arenas::Generational => FIRST,
+        Arenas::Copying => SPACE.load(Ordering::Relaxed),
+    }
+}
+
+/// The arena of an object by its tag; `stays` for classes, which are never in another.
+pub fn of(tag: Tag, stays: bool) -> jint {
+    match model() {
+        Arenas::Generational if tag.has_moved() => SECOND,
+        Arenas::Copying if stays || tag.has_moved() => FIRST,
+        _ => of_new_objects(),
+    }
+}
+
+/// An object that moves.
+pub struct Move {
+    /// The object's tag before it moved.
+    pub from: Tag,
+    pub arena: jint,
+    pub new_arena: jint,
+    pub new_id: jobjectID,
+}
+
+/// What a collection does to arenas.
+#[derive(Default)]
+pub struct Changes {
+    pub moves: Vec<Move>,
+    /// An arena that is made before the collection.
+    pub made: Option<(jint, &'static CStr)>,
+    /// An arena that is deleted when its survivors have moved.
+    pub deleted: Option<jint>,
+}
+
+/// Lets the survivors of a collection move. No event may be in flight: IDs may change.
+pub fn collect() -> Changes {
+    match model() {
+        Arenas::Single => Changes::default(),
+        Arenas::Generational => Changes {
+            moves: survivors(|tag| {
+                (!tag.has_moved()).then(|| (tag.moved(true), FIRST, SECOND))
+            }),
+            ..Changes::default()
+        },
+        Arenas::Copying => {
+            let old = SPACE.fetch_add(1, Ordering::Relaxed);
+            let new = old + 1;
+            let moves = survivors(|tag| {
+                if classes::by_id(tag.id()).is_some() {
+                    return None;
+                }
+                if threads::by_id(tag.id()).is_some() {
+                    return (!tag.has_moved()).then(|| (tag.moved(true), old, FIRST));
+                }
+                Some((tag.renamed(Tag::from_raw(ids::reserve(1))), old, new))
+            });
+            Changes { moves, made: Some((new, c"space")), deleted: Some(old) }
+        }
+    }
+}
+
+/// Visits every object that agents may know of; `place` says where it goes with which tag and
+/// from where, None if it stays.
+fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Move> {
+    let mut moves = Vec::new();
+    let walked = jvm::get().jvmti.iterate_through_heap(
+        JVMTI_HEAP_FILTER_UNTAGGED as jint,
+        |_class, raw, _size| {
+            let from = Tag::from_raw(*raw);
+            if from == Tag::OWN {
+                return;
+            }
+            if let Some((to, arena, new_arena)) = place(from) {
+                *raw = to.raw();
+                moves.push(Move { from, arena, new_arena, new_id: to.id() });
+            }
+        },
+    );
+    if let Err(error) = walked {
+        log::warn!("objects stay in their arenas: {error}");
+    }
+    moves
+}

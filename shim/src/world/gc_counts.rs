@@ -1,0 +1,192 @@
+//! How many collections a collector's pauses stand for.
+//!
+//! JVMTI reports every pause of every collector alike. For Serial and Parallel a pause is a
+//! collection. G1 also pauses for Remark and Cleanup, and tells its collections apart only in
+//! the VM's performance counters. ZGC and Shenandoah pause several times a cycle; there, and
+//! where there are no counters, a collection is known by its effect: an object that nobody
+//! holds is gone.
+
+use crate::jvm::{Jni, WeakRef};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock};
+
+enum Source {
+    /// Each pause is a collection.
+    Pauses,
+    /// The counters of young and full collections, and their sum when it was last read.
+    Counters { path: PathBuf, last: u64 },
+    /// An object that nobody holds.
+    Sentinel(Option<WeakRef>),
+}
+
+static SOURCE: OnceLock<Mutex<Source>> = OnceLock::new();
+
+/// Finds out what to count by, and begins.
+pub fn start(jni: Jni) {
+    SOURCE.get_or_init(|| Mutex::new(Source::choose(jni)));
+}
+
+/// How many collections there were since the last call, given the number of pauses since then.
+pub fn collections_since_last_time(jni: Jni, pauses: u64) -> u64 {
+    let Some(source) = SOURCE.get() else { return 0 };
+    source.lock().unwrap_or_else(|e| e.into_inner()).count(jni, pauses)
+}
+
+impl Source {
+    fn choose(jni: Jni) -> Self {
+        let counters = counter_file().and_then(|path| Some((fs::read(&path).ok()?, path)));
+        let Some((data, path)) = counters else { return Self::new_sentinel(jni) };
+        let name = perf_data::text(&data, "sun.gc.collector.0.name").unwrap_or_default();
+        if name.starts_with("G1") {
+            Self::Counters { last: collections(&data), path }
+        } else if ["Copy", "Serial", "PSScavenge", "Parallel"].iter().any(|n| name.starts_with(n)) {
+            Self::Pauses
+        } else {
+            Self::new_sentinel(jni)
+        }
+    }
+
+    fn new_sentinel(jni: Jni) -> Self {
+        let object = || {
+            let class = jni.find_class(c"java/lang/Object")?;
+            let constructor = jni.method(class, c"<init>", c"()V")?;
+            jni.new_object(class, constructor, &[])
+        };
+        let make = || jni.frame(8, |jni| object().map(|object| WeakRef::new(jni, object)));
+        Self::Sentinel(super::threads::quietly(jni, make))
+    }
+
+    fn count(&mut self, jni: Jni, pauses: u64) -> u64 {
+        match self {
+            Self::Pauses => pauses,
+            Self::Counters { path, last } => {
+                let Ok(data) = fs::read(path) else { return pauses };
+                let now = collections(&data);
+                now - std::mem::replace(last, now)
+            }
+            Self::Sentinel(Some(sentinel)) if jni.frame(4, |jni| sentinel.get(jni).is_some()) => 0,
+            Self::Sentinel(_) => {
+                *self = Self::new_sentinel(jni);
+                1
+            }
+        }
+    }
+}
+
+fn collections(data: &[u8]) -> u64 {
+    ["sun.gc.collector.0.invocations", "sun.gc.collector.1.invocations"]
+        .iter()
+        .filter_map(|name| perf_data::number(data, name))
+        .sum()
+}
+
+/// The file in which the VM publishes its counters: `hsperfdata_<user>/<process>`.
+fn counter_file() -> Option<PathBuf> {
+    let process = std::process::id().to_string();
+    let directories = fs::read_dir("/tmp").ok()?.flatten().map(|entry| entry.path());
+    directories
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("hsperfdata_")
+        })
+        .map(|path| path.join(&process))
+        .find(|path| path.is_file())
+}
+
+/// The format of that file: a header, and entries each with a name and a value.
+mod perf_data {
+    const MAGIC: [u8; 4] = 0xcafe_c0c0_u32.to_be_bytes();
+    const LITTLE_ENDIAN: u8 = 1;
+
+    struct Data<'a>(&'a [u8]);
+
+    impl<'a> Data<'a> {
+        fn int(&self, at: usize) -> Option<usize> {
+            let bytes = self.0.get(at..at + 4)?.try_into().ok()?;
+            let value = if self.0[4] == LITTLE_ENDIAN {
+                u32::from_le_bytes(bytes)
+            } else {
+                u32::from_be_bytes(bytes)
+            };
+            Some(value as usize)
+        }
+
+        /// The value's bytes, from its start to the end of the entry.
+        fn find(&self, name: &str) -> Option<&'a [u8]> {
+            if self.0.get(..4)? != MAGIC {
+                return None;
+            }
+            let (mut entry, count) = (self.int(24)?, self.int(28)?);
+            for _ in 0..count {
+                let length = self.int(entry)?;
+                let start = entry + self.int(entry + 4)?;
+                let end = start + self.0.get(start..)?.iter().position(|byte| *byte == 0)?;
+                if self.0.get(start..end)? == name.as_bytes() {
+                    let value = entry + self.int(entry + 16)?;
+                    return self.0.get(value..entry + length);
+                }
+                entry += length;
+            }
+            None
+        }
+    }
+
+    /// The value of a counter.
+    pub fn number(data: &[u8], name: &str) -> Option<u64> {
+        let bytes = Data(data).find(name)?.get(..8)?.try_into().ok()?;
+        Some(if data[4] == LITTLE_ENDIAN {
+            u64::from_le_bytes(bytes)
+        } else {
+            u64::from_be_bytes(bytes)
+        })
+    }
+
+    /// The value of a string.
+    pub fn text(data: &[u8], name: &str) -> Option<String> {
+        let bytes = Data(data).find(name)?;
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// A file with one string and one number, as the VM writes it.
+        fn file() -> Vec<u8> {
+            let mut data = MAGIC.to_vec();
+            data.extend([LITTLE_ENDIAN, 2, 0, 1]);
+            data.resize(24, 0);
+            data.extend(32_u32.to_le_bytes());
+            data.extend(2_u32.to_le_bytes());
+            for (name, value) in [("gc.name", *b"G1 young"), ("gc.count", 41_u64.to_le_bytes())] {
+                let mut entry = vec![0; 20];
+                entry[0..4].copy_from_slice(&48_u32.to_le_bytes());
+                entry[4..8].copy_from_slice(&20_u32.to_le_bytes());
+                entry[16..20].copy_from_slice(&40_u32.to_le_bytes());
+                entry.extend(name.as_bytes());
+                entry.resize(40, 0);
+                entry.extend(value);
+                data.extend(entry);
+            }
+            data
+        }
+
+        #[test]
+        fn values_are_found_by_name() {
+            assert_eq!(text(&file(), "gc.name").as_deref(), Some("G1 young"));
+            assert_eq!(number(&file(), "gc.count"), Some(41));
+            assert_eq!(number(&file(), "gc.other"), None);
+        }
+
+        #[test]
+        fn a_damaged_file_has_no_values() {
+            let whole = file();
+            for end in 0..whole.len() {
+                let part = &whole[..end];
+                assert_eq!(number(part, "gc.count"), None, "{end}");
+            }
+        }
+    }
+}
