@@ -5,9 +5,9 @@ use crate::jvm::{self, Error, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
+use crate::world::ids;
 use crate::world::methods::Lines;
 use crate::world::threads::{self, Thread};
-use crate::world::ids;
 use jni_sys::{JNIEnv, jclass, jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Event_u, JVMPI_Field, JVMPI_Method,

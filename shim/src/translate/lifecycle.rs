@@ -6,15 +6,15 @@ use super::{
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::world::agents::{self, Agent};
+use crate::world::collections;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
-use crate::world::collections;
 use crate::{load, notify};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
-    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD,
-    JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
-    JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START, JVMPI_Event_u,
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_DATA_DUMP_REQUEST,
+    JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC,
+    JVMPI_EVENT_THREAD_START, JVMPI_Event_u,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
 use std::mem;

@@ -95,8 +95,7 @@ fn event_of(
 ) -> Result<JVMPI_Event_u> {
     let size = jvm::get().jvmti.object_size(object)?;
     let class = jni.class_of(object);
-    let mut u =
-        classes::with(jni, class, |class| event(jni, agent, thread, class, tag, size))?;
+    let mut u = classes::with(jni, class, |class| event(jni, agent, thread, class, tag, size))?;
     if jni.same_object(class, object) {
         // The Class object of `java.lang.Class`: agents that resolve the class of each class
         // would never end.

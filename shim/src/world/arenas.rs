@@ -79,9 +79,7 @@ pub fn collect() -> Changes {
     match model() {
         Arenas::Single => Changes::default(),
         Arenas::Generational => Changes {
-            moves: survivors(|tag| {
-                (!tag.has_moved()).then(|| (tag.moved(true), FIRST, SECOND))
-            }),
+            moves: survivors(|tag| (!tag.has_moved()).then(|| (tag.moved(true), FIRST, SECOND))),
             ..Changes::default()
         },
         Arenas::Copying => {

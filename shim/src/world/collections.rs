@@ -6,8 +6,8 @@
 //! events only mark that a collection is due and queue the tags of the dead; a thread of the
 //! shim, or the caller of RunGC, then plays the collection to the agents.
 
-use super::threads::{self, Thread};
 use super::gc_counts;
+use super::threads::{self, Thread};
 use crate::jvm::{self, Jni};
 use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,4 +134,3 @@ fn try_lock_for<T>(mutex: &Mutex<T>, at_most: Duration) -> Option<MutexGuard<'_,
         }
     }
 }
-

@@ -198,8 +198,10 @@ mod tests {
     #[test]
     fn ids_are_multiples_of_16_and_differ() {
         let (one, other) = (Supply::default(), Supply::default());
-        let mut ids: Vec<_> =
-            (0..3000).flat_map(|_| [one.fresh(), other.fresh()]).map(|tag| tag.id().addr()).collect();
+        let mut ids: Vec<_> = (0..3000)
+            .flat_map(|_| [one.fresh(), other.fresh()])
+            .map(|tag| tag.id().addr())
+            .collect();
         assert!(ids.iter().all(|id| *id >= 16 && id % 16 == 0));
         ids.sort_unstable();
         ids.dedup();
@@ -211,7 +213,10 @@ mod tests {
         let tag = Tag::from_raw(0x1230);
         let agent = agents::get(7);
         let changed = tag.tell(agent).moved(true);
-        assert_eq!((changed.id(), changed.is_told(agent), changed.has_moved()), (tag.id(), true, true));
+        assert_eq!(
+            (changed.id(), changed.is_told(agent), changed.has_moved()),
+            (tag.id(), true, true)
+        );
         assert!(!changed.is_told(agents::get(0)));
         let renamed = changed.renamed(Tag::from_raw(0x4560));
         assert_eq!((renamed.id().addr(), renamed.is_told(agent)), (0x4560, true));

@@ -15,4 +15,3 @@ pub mod phase;
 pub mod raw_monitors;
 pub mod suspension;
 pub mod threads;
-

@@ -220,6 +220,12 @@ pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
     if let Some(thread) = by_id(id) {
         return Some(thread);
     }
+    let is_thread = |jni: Jni| {
+        jni.find_class(c"java/lang/Thread").is_some_and(|class| jni.instance_of(object, class))
+    };
+    if !jni.frame(4, is_thread) {
+        return None;
+    }
     let native = native_thread(jni, object);
     let distance = native_threads()?.env_distance;
     if native == 0 {
