@@ -137,6 +137,16 @@ settings! {
             Jvmti = "jvmti",
         } = Suspend::Auto;
 
+        /// Where the shim learns of allocations.
+        alloc: Alloc {
+            /// By `sampled` from JDK 17 on, by `bytecode` before.
+            Auto = "auto",
+            /// From the VM, which reports every object.
+            Sampled = "sampled",
+            /// From rewritten code.
+            Bytecode = "bytecode",
+        } = Alloc::Auto;
+
         /// The arenas that agents see objects in, and how survivors of a collection move.
         arenas: Arenas {
             /// Everything is in arena 1.

@@ -10,11 +10,13 @@ use jvmti_sys::jvmtiCapabilities;
 ///
 /// Another agent in the process may hold an exclusive one, and a VM that runs already gives fewer:
 /// what is missing then is refused where it is asked for.
-pub fn take(jvmti: Jvmti, class_tags: Jvmti) -> Result<()> {
-    let mut tagging = jvmtiCapabilities::default();
-    tagging.set_can_tag_objects(1);
-    class_tags.add_capabilities(&tagging)?;
+pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
+    let mut for_classes = jvmtiCapabilities::default();
+    for_classes.set_can_tag_objects(1);
+    let hook = possible.can_generate_all_class_hook_events();
+    for_classes.set_can_generate_all_class_hook_events(hook);
+    class_env.add_capabilities(&for_classes)?;
     let mut taken = jvmtiCapabilities::default();
     macro_rules! take {
         ($($getter:ident $setter:ident;)*) => { $( taken.$setter(possible.$getter()); )* };
@@ -25,6 +27,7 @@ pub fn take(jvmti: Jvmti, class_tags: Jvmti) -> Result<()> {
         can_generate_sampled_object_alloc_events set_can_generate_sampled_object_alloc_events;
         can_generate_garbage_collection_events set_can_generate_garbage_collection_events;
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
+        can_retransform_classes set_can_retransform_classes;
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
         can_get_line_numbers set_can_get_line_numbers;
         can_get_source_file_name set_can_get_source_file_name;

@@ -1,6 +1,7 @@
 //! JNI calls of the thread that runs.
 
 use jni_sys::{
+    JNINativeMethod,
     JNI_OK, JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable, jvalue, jweak,
 };
 use std::ffi::CStr;
@@ -125,6 +126,33 @@ impl Jni {
     /// The class of an object.
     pub fn class_of(self, object: jobject) -> jclass {
         jni!(self, GetObjectClass, object)
+    }
+
+    /// Defines a class of the boot loader.
+    pub fn define_class(self, name: &CStr, file: &[u8]) -> Option<jclass> {
+        let (bytes, length) = (file.as_ptr().cast(), file.len() as jint);
+        let class = jni!(self, DefineClass, name.as_ptr(), ptr::null_mut(), bytes, length);
+        (!self.clear_exception() && !class.is_null()).then_some(class)
+    }
+
+    /// Gives native methods of the class their functions; false if that failed.
+    ///
+    /// # Safety
+    /// Each function has the C type of its method's descriptor.
+    pub unsafe fn register_natives(self, class: jclass, methods: &[JNINativeMethod]) -> bool {
+        let count = methods.len() as jint;
+        jni!(self, RegisterNatives, class, methods.as_ptr(), count) == JNI_OK
+            && !self.clear_exception()
+    }
+
+    /// The number of elements of an array.
+    pub fn array_length(self, array: jobject) -> jint {
+        jni!(self, GetArrayLength, array)
+    }
+
+    /// An element of a reference array, within its bounds; NULL if it is.
+    pub fn array_element(self, array: jobject, index: jint) -> jobject {
+        jni!(self, GetObjectArrayElement, array, index)
     }
 
     /// The superclass; NULL for Object, interfaces and primitive types.

@@ -2,7 +2,7 @@
 
 use super::error::{Error, Result};
 use crate::boundary::guard;
-use jni_sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
+use jni_sys::{JNIEnv, JNINativeInterface_, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::*;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::{MaybeUninit, size_of};
@@ -107,10 +107,19 @@ impl Jvmti {
 
     // Memory
 
-    pub fn allocate(self, size: usize) -> Result<*mut u8> {
+    fn allocate(self, size: usize) -> Result<*mut u8> {
         let mut memory = ptr::null_mut();
         jvmti!(self, Allocate, size as jlong, &mut memory)?;
         Ok(memory)
+    }
+
+    /// Bytes in memory that JVMTI may take over, with their number.
+    pub fn copy(self, bytes: &[u8]) -> Option<(*mut u8, jint)> {
+        let length = jint::try_from(bytes.len()).ok()?;
+        let memory = self.allocate(bytes.len()).ok()?;
+        // SAFETY: Allocate has just returned that many bytes, which nobody else knows of.
+        unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Some((memory, length))
     }
 
     /// Gives back what JVMTI allocated; NULL is nothing.
@@ -302,6 +311,34 @@ impl Jvmti {
         Ok(modifiers)
     }
 
+    /// Whether the class can be retransformed.
+    pub fn is_modifiable(self, class: jclass) -> bool {
+        let mut modifiable = false;
+        jvmti!(self, IsModifiableClass, class, &mut modifiable).is_ok() && modifiable
+    }
+
+    /// Has the class file hook called for classes that are loaded, and the result installed.
+    pub fn retransform(self, classes: &[jclass]) -> Result<()> {
+        jvmti!(self, RetransformClasses, classes.len() as jint, classes.as_ptr())
+    }
+
+    // The JNI function table
+
+    /// A copy of the table that all threads use.
+    pub fn jni_function_table(self) -> Result<JNINativeInterface_> {
+        let mut table = ptr::null_mut();
+        jvmti!(self, GetJNIFunctionTable, &mut table)?;
+        // SAFETY: JVMTI returns a table of its own making, which is plain data.
+        let copy = unsafe { ptr::read(table) };
+        self.deallocate(table.cast());
+        Ok(copy)
+    }
+
+    /// Makes all threads use these functions.
+    pub fn set_jni_function_table(self, table: &JNINativeInterface_) -> Result<()> {
+        jvmti!(self, SetJNIFunctionTable, table)
+    }
+
     // Methods
 
     /// The method's name and descriptor.
@@ -327,14 +364,16 @@ impl Jvmti {
 
     // Threads
 
-    /// The innermost frames of a thread, NULL for the one that runs; how many were written.
+    /// The frames of a thread, NULL for the one that runs, without the `start` innermost ones; how
+    /// many were written.
     pub fn stack_trace(
         self,
         thread: jthread,
+        start: usize,
         frames: &mut [MaybeUninit<jvmtiFrameInfo>],
     ) -> Result<usize> {
         let (depth, mut count) = (jint::try_from(frames.len()).unwrap_or(jint::MAX), 0);
-        jvmti!(self, GetStackTrace, thread, 0, depth, frames.as_mut_ptr().cast(), &mut count)?;
+        jvmti!(self, GetStackTrace, thread, start as jint, depth, frames.as_mut_ptr().cast(), &mut count)?;
         Ok(count as usize)
     }
 

@@ -26,9 +26,10 @@ pub struct Jvm {
     vm: *mut JavaVM,
     /// The shim's JVMTI environment. Its tags are the objects' IDs.
     pub jvmti: Jvmti,
-    /// An environment whose tags lead from a class to what the shim knows of it. It has few tags,
-    /// so that looking one up is fast however many objects there are.
-    pub class_tags: Jvmti,
+    /// An environment for classes. Its tags lead from a class to what the shim knows of it; they
+    /// are few, so that looking one up is fast however many objects there are. Its class file hook
+    /// is the agents', who so see class files before the shim rewrites them.
+    pub class_env: Jvmti,
 }
 
 // SAFETY: a JavaVM may be used by every thread (JNI specification, "The Invocation API").
@@ -60,10 +61,10 @@ pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String
         return Ok(jvm);
     }
     // SAFETY: the caller promises the VM.
-    let (jvmti, class_tags) = unsafe { (environment(vm)?, environment(vm)?) };
-    capabilities::take(jvmti, class_tags)
+    let (jvmti, class_env) = unsafe { (environment(vm)?, environment(vm)?) };
+    capabilities::take(jvmti, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
-    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, class_tags }))
+    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, class_env }))
 }
 
 /// # Safety
@@ -86,6 +87,15 @@ impl Jvm {
     /// The VM as C knows it.
     pub fn vm(&self) -> *mut JavaVM {
         self.vm
+    }
+
+    /// The Java version, 11 or 17, say; 0 if the VM does not tell.
+    pub fn feature_version(&self) -> u32 {
+        static VERSION: OnceLock<u32> = OnceLock::new();
+        *VERSION.get_or_init(|| {
+            let version = self.jvmti.system_property(c"java.specification.version");
+            version.and_then(|text| text.to_str().ok()?.parse().ok()).unwrap_or(0)
+        })
     }
 
     /// JNI for the thread that runs, None if it is not attached to the VM.

@@ -90,9 +90,9 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     OPTIONS.get_or_init(|| options);
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
-    let callbacks = translate::callbacks();
     jvm.jvmti
-        .set_callbacks(&callbacks)
+        .set_callbacks(&translate::callbacks())
+        .and_then(|()| jvm.class_env.set_callbacks(&translate::class_callbacks()))
         .and_then(|()| subscriptions::start())
         .map_err(|error| format!("the JVM refused the shim's callbacks: {error}"))?;
     // SAFETY: as the caller promises.

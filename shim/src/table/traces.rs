@@ -41,11 +41,38 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     };
     let Some((jni, current)) = threads::current_attached() else { return };
     let walked = if trace.env_id == current.env() {
-        jvm::get().jvmti.stack_trace(ptr::null_mut(), room).unwrap_or(0)
+        let start = constructors_of_subject(jni, &current);
+        jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room).unwrap_or(0)
     } else {
         threads::by_env(trace.env_id).map_or(0, |thread| walk(&thread, room))
     };
     trace.num_frames = resolve(jni, agent, &current, &mut room[..walked]) as jint;
+}
+
+/// How many of the innermost frames are constructors of the object whose allocation is just being
+/// reported, by `Object.<init>`: to agents it is the caller of the constructors that allocates.
+fn constructors_of_subject(jni: Jni, current: &Thread) -> usize {
+    const AT_ONCE: usize = 16;
+    let Some(object) = current.subject.under_construction() else { return 0 };
+    let constructs = |frame: &jvmtiFrameInfo| {
+        let Some(method) = methods::of(jni, frame.method) else { return false };
+        let is_instance = |jni| {
+            method.class.object(jni).is_some_and(|class| jni.instance_of(object, class))
+        };
+        method.class.is_own() || method.is_constructor && jni.frame(4, is_instance)
+    };
+    let mut start = 0;
+    loop {
+        let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
+        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, &mut frames);
+        // SAFETY: the walk wrote that many frames.
+        let found = frames[..walked.unwrap_or(0)].iter().map(|f| unsafe { f.assume_init_ref() });
+        let constructors = found.take_while(|frame| constructs(frame)).count();
+        start += constructors;
+        if constructors < AT_ONCE {
+            return start;
+        }
+    }
 }
 
 /// The frames of another thread: those it was stopped at, or those it executes now.
@@ -59,7 +86,7 @@ fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
     });
     stopped.unwrap_or_else(|| {
         let Some(object) = thread.object() else { return 0 };
-        jvm::get().jvmti.stack_trace(object.get(), room).unwrap_or(0)
+        jvm::get().jvmti.stack_trace(object.get(), 0, room).unwrap_or(0)
     })
 }
 
@@ -96,7 +123,7 @@ fn line(
     if method.is_null() {
         return None;
     }
-    let method = methods::of(jni, method)?;
+    let method = methods::of(jni, method).filter(|method| !method.class.is_own())?;
     translate::classes::announce(jni, agent, current, &method.class);
     Some(if location == NATIVE_LOCATION { NATIVE } else { method.line(location) })
 }

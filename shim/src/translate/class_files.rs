@@ -31,7 +31,7 @@ pub unsafe extern "system" fn class_file_load_hook(
     let original = unsafe { slice::from_raw_parts(class_data, class_data_len as usize) };
     let offer = |jni| {
         let changed = offer(jni, original);
-        if let Some((memory, length)) = changed.and_then(|bytes| to_jvmti(&bytes)) {
+        if let Some((memory, length)) = changed.and_then(|bytes| jvm::get().jvmti.copy(&bytes)) {
             // SAFETY: JVMTI passes both places to be written, and takes over memory that its own
             // Allocate returned.
             unsafe {
@@ -90,12 +90,4 @@ fn offer(jni: Jni, original: &[u8]) -> Option<Vec<u8>> {
 unsafe extern "C" fn malloc_f(bytes: c_uint) -> *mut c_void {
     // SAFETY: malloc has no preconditions.
     unsafe { libc::malloc(bytes as usize) }
-}
-
-fn to_jvmti(bytes: &[u8]) -> Option<(*mut u8, jint)> {
-    let length = jint::try_from(bytes.len()).ok()?;
-    let memory = jvm::get().jvmti.allocate(bytes.len()).ok()?;
-    // SAFETY: Allocate has just returned that many bytes, which nobody else knows of.
-    unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    Some((memory, length))
 }

@@ -88,7 +88,7 @@ pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
 }
 
 fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, object: jclass) {
-    if class.announced.to(agent) || !agent.wants(JVMPI_EVENT_CLASS_LOAD) {
+    if class.announced.to(agent) || class.is_own() || !agent.wants(JVMPI_EVENT_CLASS_LOAD) {
         return;
     }
     jni.frame(8, |jni| {

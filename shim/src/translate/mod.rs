@@ -1,5 +1,6 @@
 //! JVMTI callbacks become JVMPI events: one file per group of events.
 
+pub mod allocations;
 pub mod class_files;
 pub mod classes;
 pub mod collection;
@@ -11,11 +12,20 @@ pub mod subscriptions;
 pub mod threads;
 
 use crate::boundary::guard;
+use crate::instrument;
 use crate::jvm::Jni;
 use jni_sys::JNIEnv;
 use jvmti_sys::jvmtiEventCallbacks;
 
-/// The callbacks of all JVMTI events that the shim ever asks for.
+/// The callbacks of the environment for classes: the class file hook of the agents.
+pub fn class_callbacks() -> jvmtiEventCallbacks {
+    jvmtiEventCallbacks {
+        ClassFileLoadHook: Some(class_files::class_file_load_hook),
+        ..jvmtiEventCallbacks::default()
+    }
+}
+
+/// The callbacks of all other JVMTI events that the shim ever asks for.
 pub fn callbacks() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
         VMStart: Some(lifecycle::vm_start),
@@ -25,7 +35,7 @@ pub fn callbacks() -> jvmtiEventCallbacks {
         ThreadStart: Some(threads::thread_start),
         ThreadEnd: Some(threads::thread_end),
         ClassPrepare: Some(classes::class_prepare),
-        ClassFileLoadHook: Some(class_files::class_file_load_hook),
+        ClassFileLoadHook: Some(instrument::class_file_load_hook),
         SampledObjectAlloc: Some(objects::sampled_object_alloc),
         ObjectFree: Some(collection::object_free),
         GarbageCollectionFinish: Some(collection::garbage_collection_finish),

@@ -54,6 +54,56 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: jlong) {
     }
 }
 
+/// Rewritten code runs the constructor of `Object` for an object.
+pub fn constructed(jni: Jni, object: jobject) {
+    let thread = threads::current(jni);
+    thread.subject.while_constructing(|| made(jni, object));
+}
+
+/// Rewritten code has made an object.
+pub fn made(jni: Jni, object: jobject) {
+    if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        let class = jni.class_of(object);
+        match jvm::get().jvmti.object_size(object) {
+            Ok(size) => allocated(jni, object, class, size),
+            Err(error) => log::debug!("an object stays unknown: {error}"),
+        }
+        jni.delete_local(class);
+    }
+}
+
+/// Rewritten code has made an array, and all arrays that are its elements.
+pub fn made_with_elements(jni: Jni, array: jobject) {
+    seen(jni, array);
+    let class = jni.class_of(array);
+    let holds_references = classes::with(jni, class, |class| {
+        matches!(class.instances(), Instances::References(_))
+    });
+    jni.delete_local(class);
+    if holds_references != Ok(true) {
+        return;
+    }
+    for index in 0..jni.array_length(array) {
+        let element = jni.array_element(array, index);
+        if element.is_null() {
+            // The innermost dimension that was given a size.
+            return;
+        }
+        made_with_elements(jni, element);
+        jni.delete_local(element);
+    }
+}
+
+/// Rewritten code has got an object that may be a new one.
+pub fn seen(jni: Jni, object: jobject) {
+    let is_new = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC)
+        && !object.is_null()
+        && ids::tag(object) == Ok(Tag::NONE);
+    if is_new {
+        made(jni, object);
+    }
+}
+
 /// The event for an object of a class that the agent hears of first.
 fn event(
     jni: Jni,

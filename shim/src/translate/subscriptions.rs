@@ -1,6 +1,7 @@
 //! Which JVMTI events the shim asks for: those that some agent needs, so that an event nobody
 //! has enabled costs nothing.
 
+use super::allocations;
 use crate::jvm;
 use crate::world::phase::{self, Phase};
 use crate::world::{agents, suspension};
@@ -76,16 +77,10 @@ pub fn update() -> jvm::Result<()> {
 }
 
 fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
-    let jvmti = jvm::get().jvmti;
-    let every_object = event == JVMTI_EVENT_SAMPLED_OBJECT_ALLOC && on;
-    if every_object {
-        jvmti.set_heap_sampling_interval(0)?;
+    let jvm = jvm::get();
+    match event {
+        JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch(on),
+        JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
+        _ => jvm.jvmti.set_notification(event, on),
     }
-    jvmti.set_notification(event, on)?;
-    if every_object {
-        // Threads go on allocating silently in the buffers that they have; a collection takes
-        // those away.
-        jvmti.force_garbage_collection()?;
-    }
-    Ok(())
 }

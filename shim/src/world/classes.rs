@@ -2,6 +2,7 @@
 
 use super::announced::Announced;
 use super::{ids, methods};
+use crate::instrument::tracker;
 use crate::jvm::{self, Jni, Result, WeakRef};
 use crate::options::Names;
 use dashmap::DashMap;
@@ -45,7 +46,7 @@ pub enum Instances {
 /// Runs `f` with the record of a class, a new one if it is seen for the first time. Costs no more
 /// than a look at the class's tag otherwise.
 pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R> {
-    let tag = jvm::get().class_tags.tag(class)?;
+    let tag = jvm::get().class_env.tag(class)?;
     if tag == 0 {
         return of(jni, class).map(|record| f(&record));
     }
@@ -72,7 +73,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         announced: Announced::default(),
     });
     let record = Arc::clone(&BY_ID.entry(id.addr()).or_insert(new));
-    jvm::get().class_tags.set_tag(class, Arc::as_ptr(&record).expose_provenance() as i64)?;
+    jvm::get().class_env.set_tag(class, Arc::as_ptr(&record).expose_provenance() as i64)?;
     Ok(record)
 }
 
@@ -144,6 +145,11 @@ impl Class {
     /// The class's ID.
     pub fn id(&self) -> jobjectID {
         self.id
+    }
+
+    /// Whether the class is the shim's own, of which agents never hear.
+    pub fn is_own(&self) -> bool {
+        *self.with_slashes == *tracker::NAME
     }
 
     /// What the class's objects are.

@@ -10,6 +10,8 @@ use std::sync::{Arc, LazyLock};
 pub struct Method {
     /// The class that declares it.
     pub class: Arc<Class>,
+    /// Whether it is an `<init>`.
+    pub is_constructor: bool,
     lines: Lines,
 }
 
@@ -23,7 +25,8 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     }
     let jvmti = jvm::get().jvmti;
     let class = jni.frame(8, |jni| classes::of(jni, jvmti.declaring_class(method).ok()?).ok())?;
-    let new = Arc::new(Method { class, lines: Lines::of(jvmti, method) });
+    let is_constructor = jvmti.method_name(method).is_ok_and(|(name, _)| &*name == c"<init>");
+    let new = Arc::new(Method { class, is_constructor, lines: Lines::of(jvmti, method) });
     Some(Arc::clone(&BY_ID.entry(method.addr()).or_insert(new)))
 }
 

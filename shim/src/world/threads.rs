@@ -317,9 +317,24 @@ fn native_thread(jni: Jni, thread: jobject) -> usize {
 pub struct Subject {
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
     object: AtomicPtr<jni_sys::_jobject>,
+    is_constructing: AtomicBool,
 }
 
 impl Subject {
+    /// Runs `event` while the constructor of `Object` runs for the object that it is about.
+    pub fn while_constructing<R>(&self, event: impl FnOnce() -> R) -> R {
+        self.is_constructing.store(true, Ordering::Relaxed);
+        let result = event();
+        self.is_constructing.store(false, Ordering::Relaxed);
+        result
+    }
+
+    /// The object whose constructors run, if that is what the event is about.
+    pub fn under_construction(&self) -> Option<jobject> {
+        let object = self.object.load(Ordering::Relaxed);
+        (self.is_constructing.load(Ordering::Relaxed) && !object.is_null()).then_some(object)
+    }
+
     /// Runs `event` with the object, which lives until it returns, as its subject.
     pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
         let (outer_id, outer_object) =

@@ -1,0 +1,321 @@
+//! Editing a class.
+
+use std::collections::BTreeMap;
+
+use crate::bytes::Write;
+use crate::native::Wrapper;
+use crate::rewrite::{At, Edit, Scratch, rewrite};
+use crate::snippet::Snippet;
+use crate::{ClassFile, Code, Constants, Skip};
+
+/// Collects edits to the methods of a class and writes the edited class.
+#[derive(Debug)]
+pub struct Editor<'c> {
+    class: &'c ClassFile<'c>,
+    snippet: Snippet,
+    edits: Vec<Edit>,
+    /// Native methods that become wrapped, by their place in the file's order.
+    wrappers: BTreeMap<usize, Wrapper>,
+    faults: BTreeMap<usize, Skip>,
+}
+
+/// An edited class.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// The new class file.
+    pub bytes: Vec<u8>,
+    /// The methods, by their place in the file's order, that had edits and are as they were.
+    pub skipped: Vec<(usize, Skip)>,
+}
+
+impl<'c> Editor<'c> {
+    /// An editor without any edits yet.
+    #[must_use]
+    pub fn new(class: &'c ClassFile<'c>) -> Self {
+        Self {
+            class,
+            snippet: Snippet::new(Constants::new(class.constant_pool().len())),
+            edits: Vec::new(),
+            wrappers: BTreeMap::new(),
+            faults: BTreeMap::new(),
+        }
+    }
+
+    /// The constants that inserted code refers to.
+    pub fn constants(&mut self) -> &mut Constants {
+        &mut self.snippet.constants
+    }
+
+    /// The method at a place in the file's order, `None` if it does not exist or has no code.
+    pub fn method(&mut self, index: usize) -> Option<MethodEditor<'_>> {
+        let has_code = self.wrappers.contains_key(&index) || self.class.method(index)?.has_code();
+        has_code.then_some(MethodEditor {
+            method: index,
+            snippet: &mut self.snippet,
+            edits: &mut self.edits,
+            faults: &mut self.faults,
+        })
+    }
+
+    /// Gives a native method a body that can be edited.
+    ///
+    /// The method loses `native`, keeps everything else, and calls a new private native method
+    /// of the same descriptor whose name starts with `prefix`. The JVM must be told of the prefix
+    /// (JVMTI `SetNativeMethodPrefix`) so that it finds the native code under the old name.
+    ///
+    /// A method must not be wrapped if the JVM treats it by its signature or by its place on the
+    /// stack: signature polymorphic methods (JVMS §2.9.3), those that look for their caller. A
+    /// class that is redefined or retransformed must not gain methods: wrap when it is loaded.
+    ///
+    /// # Errors
+    /// [`Skip::NotNative`], or the class has no room for the method or its constants.
+    pub fn wrap_native(
+        &mut self,
+        index: usize,
+        prefix: impl AsRef<[u8]>,
+    ) -> Result<MethodEditor<'_>, Skip> {
+        let method = self.class.method(index).ok_or(Skip::NotNative)?;
+        if !self.wrappers.contains_key(&index) {
+            if self.class.methods().len() + self.wrappers.len() >= usize::from(u16::MAX) {
+                return Err(Skip::TooLarge);
+            }
+            let wrapper = Wrapper::new(method, prefix.as_ref(), &mut self.snippet.constants)?;
+            self.wrappers.insert(index, wrapper);
+        }
+        let mut editor = MethodEditor {
+            method: index,
+            snippet: &mut self.snippet,
+            edits: &mut self.edits,
+            faults: &mut self.faults,
+        };
+        // Something to be done to the method, so that it is written.
+        editor.at_entry(|code| code);
+        Ok(editor)
+    }
+
+    /// Writes the class with all edits made.
+    ///
+    /// Everything outside the edited methods' code is copied byte for byte; new constants, and
+    /// new methods, stand behind the old ones. A method whose edits cannot be made is copied as
+    /// it was and reported.
+    #[must_use]
+    pub fn finish(self) -> Rewritten {
+        let Self { class, mut snippet, mut edits, wrappers, faults } = self;
+        let bytes = class.bytes();
+        edits.sort_by_key(|edit| edit.method);
+
+        let mut body = Body {
+            class,
+            bytes: Vec::with_capacity(bytes.len() + bytes.len() / 2),
+            copied: class.pool_end(),
+            natives: Vec::new(),
+            native_count: 0,
+        };
+        let mut scratch = Scratch::default();
+        let mut skipped = faults.clone();
+        for edits in edits.chunk_by(|one, next| one.method == next.method) {
+            let method = edits[0].method;
+            if faults.contains_key(&method) {
+                continue;
+            }
+            let mark = body.bytes.len();
+            let result = match wrappers.get(&method) {
+                Some(wrapper) => body.wrap(wrapper, method, edits, &mut snippet, &mut scratch),
+                None => body.replace_code(method, edits, &mut snippet, &mut scratch),
+            };
+            if let Err(reason) = result {
+                body.bytes.truncate(mark);
+                skipped.insert(method, reason);
+            }
+        }
+        let body = body.finish();
+
+        let constants = &snippet.constants;
+        let added = constants.bytes();
+        let mut out = Vec::with_capacity(class.pool_end() + added.len() + body.len());
+        out.extend_from_slice(&bytes[..8]);
+        if added.is_empty() {
+            out.extend_from_slice(&bytes[8..10]);
+        } else {
+            out.u2(constants.count());
+        }
+        out.extend_from_slice(&bytes[10..class.pool_end()]);
+        out.extend_from_slice(added);
+        out.extend_from_slice(&body);
+        Rewritten { bytes: out, skipped: skipped.into_iter().collect() }
+    }
+}
+
+/// What follows the constant pool, as far as it is written.
+struct Body<'c> {
+    class: &'c ClassFile<'c>,
+    bytes: Vec<u8>,
+    /// Up to where the original file is copied or replaced.
+    copied: usize,
+    /// New methods.
+    natives: Vec<u8>,
+    native_count: u16,
+}
+
+impl Body<'_> {
+    fn replace_code(
+        &mut self,
+        method: usize,
+        edits: &[Edit],
+        snippet: &mut Snippet,
+        scratch: &mut Scratch,
+    ) -> Result<(), Skip> {
+        let original = self.class.bytes();
+        let span = self.class.members()[method].code.clone();
+        let code = self.class.method(method).map(|method| method.code());
+        let (Some(span), Some(code)) = (span, code.transpose()?.flatten()) else { return Ok(()) };
+        // Up to and with the attribute's name.
+        self.bytes.extend_from_slice(&original[self.copied..span.start + 2]);
+        self.write_code(&code, edits, snippet, scratch)?;
+        self.copied = span.end;
+        Ok(())
+    }
+
+    /// Writes a native method's wrapper in its place.
+    fn wrap(
+        &mut self,
+        wrapper: &Wrapper,
+        method: usize,
+        edits: &[Edit],
+        snippet: &mut Snippet,
+        scratch: &mut Scratch,
+    ) -> Result<(), Skip> {
+        let original = self.class.bytes();
+        let member = &self.class.members()[method];
+        let Some(method) = self.class.method(method) else { return Ok(()) };
+        let attributes = method.attributes().len().checked_add(1).ok_or(Skip::TooLarge)?;
+        self.bytes.extend_from_slice(&original[self.copied..member.span.start]);
+        self.bytes.u2(wrapper.access_flags);
+        self.bytes.extend_from_slice(&original[member.span.start + 2..member.attributes]);
+        self.bytes.u2(attributes);
+        self.bytes.extend_from_slice(&original[member.attributes + 2..member.span.end]);
+        self.bytes.u2(snippet.constants.utf8(b"Code")?);
+        let code = Code::read(method, &wrapper.code)?;
+        self.write_code(&code, edits, snippet, scratch)?;
+        self.copied = member.span.end;
+        self.natives.extend_from_slice(&wrapper.native);
+        self.native_count += 1;
+        Ok(())
+    }
+
+    /// Writes length and contents of a `Code` attribute.
+    fn write_code(
+        &mut self,
+        code: &Code<'_>,
+        edits: &[Edit],
+        snippet: &mut Snippet,
+        scratch: &mut Scratch,
+    ) -> Result<(), Skip> {
+        let start = self.bytes.len();
+        self.bytes.u4(0);
+        rewrite(code, edits, snippet, scratch, &mut self.bytes)?;
+        let length = u32::try_from(self.bytes.len() - start - 4).map_err(|_| Skip::TooLarge)?;
+        self.bytes.set_u4(start, length);
+        Ok(())
+    }
+
+    /// Copies the rest of the file.
+    fn finish(mut self) -> Vec<u8> {
+        let original = self.class.bytes();
+        let methods_end = self.class.methods_end();
+        self.bytes.extend_from_slice(&original[self.copied..methods_end]);
+        self.bytes.extend_from_slice(&self.natives);
+        self.bytes.extend_from_slice(&original[methods_end..]);
+        if let (1.., Some(first)) = (self.native_count, self.class.members().first()) {
+            // Nothing before the methods has changed.
+            let count = self.class.members().len() as u16 + self.native_count;
+            self.bytes.set_u2(first.span.start - 2 - self.class.pool_end(), count);
+        }
+        self.bytes
+    }
+}
+
+/// The edits of one method.
+///
+/// Code is written by a closure that gets a [`Snippet`]:
+///
+/// ```
+/// # fn edit(mut method: classfile::MethodEditor<'_>, enter: classfile::MethodRef) {
+/// method.at_entry(|code| code.push_int(42).invoke_static(enter));
+/// # }
+/// ```
+///
+/// Several pieces for one place run in the order in which they were added.
+#[derive(Debug)]
+pub struct MethodEditor<'e> {
+    method: usize,
+    snippet: &'e mut Snippet,
+    edits: &'e mut Vec<Edit>,
+    faults: &'e mut BTreeMap<usize, Skip>,
+}
+
+impl MethodEditor<'_> {
+    /// Inserts code that runs once when the method is entered, also if the method loops to its
+    /// first instruction. In a constructor `this` cannot be used yet.
+    pub fn at_entry(&mut self, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
+        self.add(At::Entry, code)
+    }
+
+    /// Inserts code that runs once as soon as `this` can be used: behind the call of `super()`
+    /// or `this()` in a constructor, on entry in any other method, and in that of
+    /// `java/lang/Object`.
+    pub fn when_this_initialized(
+        &mut self,
+        code: impl FnOnce(&mut Snippet) -> &mut Snippet,
+    ) -> &mut Self {
+        self.add(At::Initialized, code)
+    }
+
+    /// Inserts code that runs before each return instruction, however it is reached. The result
+    /// lies on the stack.
+    pub fn before_returns(&mut self, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
+        self.add(At::Return, code)
+    }
+
+    /// Inserts code that runs when an exception leaves the method, which then leaves it. The
+    /// exception lies on the stack.
+    ///
+    /// The method's own handlers come first. Not covered is what was inserted at the entry, nor
+    /// a return with what was inserted before it, so that a thread that runs the entry code to
+    /// its end runs either the code before a return or this. If there is code for
+    /// [`when_this_initialized`](Self::when_this_initialized) but none for the entry, a
+    /// constructor is covered only from behind that code.
+    pub fn on_throw(&mut self, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
+        self.add(At::Throw, code)
+    }
+
+    /// Inserts code that runs before the instruction at an index of the original code, however
+    /// it is reached. The instruction's operands lie on the stack.
+    pub fn before(
+        &mut self,
+        bci: u16,
+        code: impl FnOnce(&mut Snippet) -> &mut Snippet,
+    ) -> &mut Self {
+        self.add(At::Before(bci), code)
+    }
+
+    /// Inserts code that runs when the instruction at an index of the original code has finished
+    /// and control goes on behind it. The instruction's result lies on the stack.
+    pub fn after(
+        &mut self,
+        bci: u16,
+        code: impl FnOnce(&mut Snippet) -> &mut Snippet,
+    ) -> &mut Self {
+        self.add(At::After(bci), code)
+    }
+
+    fn add(&mut self, at: At, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
+        match self.snippet.write(code) {
+            Ok(piece) => self.edits.push(Edit { method: self.method, at, piece }),
+            Err(fault) => {
+                self.faults.entry(self.method).or_insert(fault);
+            }
+        }
+        self
+    }
+}

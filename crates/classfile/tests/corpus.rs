@@ -1,0 +1,261 @@
+//! Every class of the installed JDKs is rewritten and judged by two verifiers.
+//!
+//! By default every tenth class is taken; `CLASSFILE_CORPUS=all` takes all. A machine without a
+//! JDK has nothing to rewrite: the tests say so and pass.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::{env, fs};
+
+use classfile::{
+    ClassFile, Editor, FieldRef, Kind, Method, MethodRef, Place, Snippet, Uninitialized, opcode,
+};
+use support::{Jdk, class_files, scratch};
+
+/// One test at a time: each of them keeps the machine busy.
+static SERIAL: Mutex<()> = Mutex::new(());
+
+fn for_each_jdk(test: impl Fn(&Jdk, &[PathBuf])) {
+    let _guard = SERIAL.lock();
+    let jdks = Jdk::all();
+    if jdks.is_empty() {
+        println!("skipped: no JDK with javac and jimage at JAVA_HOME or in /usr/lib/jvm");
+    }
+    let every =
+        if env::var("CLASSFILE_CORPUS").is_ok_and(|corpus| corpus == "all") { 1 } else { 10 };
+    for jdk in jdks {
+        let classes: Vec<_> = class_files(&jdk.corpus()).into_iter().step_by(every).collect();
+        println!("JDK {}: {} classes", jdk.feature, classes.len());
+        test(&jdk, &classes);
+    }
+}
+
+#[test]
+fn without_edits_nothing_changes() {
+    for_each_jdk(|_, classes| {
+        for path in classes {
+            let bytes = fs::read(path).unwrap();
+            let class = ClassFile::parse(&bytes).unwrap();
+            let rewritten = Editor::new(&class).finish();
+            assert!(rewritten.bytes == bytes, "{} differs", path.display());
+        }
+    });
+}
+
+#[test]
+fn code_that_is_taken_apart_and_put_together_is_the_same() {
+    for_each_jdk(|_, classes| {
+        for path in classes {
+            let bytes = fs::read(path).unwrap();
+            let class = ClassFile::parse(&bytes).unwrap();
+            let mut editor = Editor::new(&class);
+            for index in 0..class.methods().len() {
+                if let Some(mut method) = editor.method(index) {
+                    method.at_entry(|code| code).before_returns(|code| code);
+                }
+            }
+            let rewritten = editor.finish();
+            assert_eq!(rewritten.skipped, []);
+            assert!(rewritten.bytes == bytes, "{} differs", path.display());
+        }
+    });
+}
+
+#[test]
+fn entry_and_exit_probes() {
+    judge("entry-exit", |class, editor| {
+        let constants = editor.constants();
+        let enter = constants.method_ref("jvmpi/Tracker", "enter", "(I)V").unwrap();
+        let exit = constants.method_ref("jvmpi/Tracker", "exit", "(I)V").unwrap();
+        for method in class.methods() {
+            // Beyond what fits into an instruction, so that constants are added.
+            let id = 40_000 + method.index() as i32;
+            if let Some(mut method) = editor.method(method.index()) {
+                method
+                    .at_entry(|code| code.push_int(id).invoke_static(enter))
+                    .before_returns(|code| code.push_int(id).invoke_static(exit))
+                    .on_throw(|code| code.push_int(id).invoke_static(exit));
+            }
+        }
+    });
+}
+
+#[test]
+fn receivers_and_allocations() {
+    judge("receivers", |class, editor| {
+        let constants = editor.constants();
+        let enter =
+            constants.method_ref("jvmpi/Tracker", "enter", "(Ljava/lang/Object;I)V").unwrap();
+        let exit = constants.method_ref("jvmpi/Tracker", "exit", "(I)V").unwrap();
+        let allocated =
+            constants.method_ref("jvmpi/Tracker", "allocated", "(Ljava/lang/Object;)V").unwrap();
+        for method in class.methods() {
+            let index = method.index();
+            let Some(mut edits) = editor.method(index) else { continue };
+            if method.is_static() {
+                edits.at_entry(|code| code.push_null().push_int(0).invoke_static(enter));
+            } else {
+                edits.when_this_initialized(|code| {
+                    code.load_this().push_int(index as i32).invoke_static(enter)
+                });
+            }
+            edits
+                .before_returns(|code| code.push_int(0).invoke_static(exit))
+                .on_throw(|code| code.push_int(0).invoke_static(exit));
+
+            let code = method.code().unwrap().unwrap();
+            for initialization in code.initializations().unwrap() {
+                if let Uninitialized::New { .. } = initialization.object {
+                    match initialization.found {
+                        Some(Place::Stack) => {
+                            edits.after(initialization.call, |code| {
+                                code.dup().invoke_static(allocated)
+                            });
+                        }
+                        Some(Place::Local(slot)) => {
+                            edits.after(initialization.call, |code| {
+                                code.load(Kind::Reference, slot).invoke_static(allocated)
+                            });
+                        }
+                        None => {}
+                    }
+                }
+            }
+            for instruction in code.instructions().map(Result::unwrap) {
+                if let opcode::NEWARRAY | opcode::ANEWARRAY | opcode::MULTIANEWARRAY =
+                    instruction.opcode()
+                {
+                    edits.after(instruction.bci, |code| code.dup().invoke_static(allocated));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn guards_wherever_a_probe_can_stand() {
+    judge("guards", |class, editor| {
+        let constants = editor.constants();
+        let enabled = constants.field_ref("jvmpi/Tracker", "enabled", "Z").unwrap();
+        let probe = constants.method_ref("jvmpi/Tracker", "probe", "(I)V").unwrap();
+        let guarded = guarded_call(enabled, probe);
+        for method in class.methods() {
+            let Some(mut edits) = editor.method(method.index()) else { continue };
+            edits.at_entry(guarded).when_this_initialized(guarded);
+            edits.before_returns(guarded).on_throw(guarded);
+            let code = method.code().unwrap().unwrap();
+            for instruction in code.instructions().map(Result::unwrap).step_by(5) {
+                edits.before(instruction.bci, guarded).after(instruction.bci, guarded);
+            }
+        }
+    });
+}
+
+fn guarded_call(flag: FieldRef, callee: MethodRef) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy {
+    move |code| code.guard(flag, |code| code.push_int(1).invoke_static(callee))
+}
+
+#[test]
+fn every_instruction_with_its_operands() {
+    judge("instructions", |class, editor| {
+        for method in class.methods() {
+            trace_instructions(method, editor);
+        }
+    });
+}
+
+/// Calls the tracker before each instruction, with what decides where a branch goes.
+fn trace_instructions(method: Method<'_>, editor: &mut Editor<'_>) {
+    let constants = editor.constants();
+    let mut tracker = |name: &str, descriptor: &str| {
+        constants.method_ref("jvmpi/Tracker", name, descriptor).unwrap()
+    };
+    let at = tracker("at", "(I)V");
+    let int = tracker("branch", "(II)V");
+    let ints = tracker("branch", "(III)V");
+    let object = tracker("branch", "(Ljava/lang/Object;I)V");
+    let objects = tracker("branch", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
+    let Some(mut edits) = editor.method(method.index()) else { return };
+    for instruction in method.code().unwrap().unwrap().instructions().map(Result::unwrap) {
+        let bci = instruction.bci;
+        edits.before(bci, |code| match instruction.opcode() {
+            opcode::IFEQ..=opcode::IFLE | opcode::TABLESWITCH | opcode::LOOKUPSWITCH => {
+                code.dup().push_int(bci.into()).invoke_static(int)
+            }
+            opcode::IF_ICMPEQ..=opcode::IF_ICMPLE => {
+                code.dup2().push_int(bci.into()).invoke_static(ints)
+            }
+            opcode::IF_ACMPEQ | opcode::IF_ACMPNE => {
+                code.dup2().push_int(bci.into()).invoke_static(objects)
+            }
+            opcode::IFNULL | opcode::IFNONNULL => {
+                code.dup().push_int(bci.into()).invoke_static(object)
+            }
+            _ => code.push_int(bci.into()).invoke_static(at),
+        });
+    }
+}
+
+/// Rewrites all classes and compares what verifiers find in them before and after.
+fn judge(name: &str, edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>)) {
+    for_each_jdk(|jdk, classes| {
+        let file = scratch().join(format!("{name}-{}.bin", jdk.feature));
+        let skips = rewrite_all(classes, &jdk.corpus(), &file, &edit);
+        println!("JDK {}: skipped {skips:?}", jdk.feature);
+        assert!(skips.keys().all(|skip| skip == "TooLarge"), "{skips:?}");
+
+        let corpus = jdk.corpus();
+        match Jdk::at_least(24) {
+            Some(verifier) => {
+                print!("{}", verifier.judge("Verify", &[], &[corpus.as_ref(), file.as_ref()]));
+            }
+            None => println!("skipped: no JDK 24 or later to verify with"),
+        }
+        let [before, after] = ["before", "after"].map(|state| {
+            jdk.judge("Link", &["-Xverify:all"], &[corpus.as_ref(), file.as_ref(), state.as_ref()])
+        });
+        let linked = before.lines().filter(|outcome| outcome.ends_with(" linked")).count();
+        println!("{} classes, {linked} linked", before.lines().count());
+        for (before, after) in before.lines().zip(after.lines()) {
+            assert_eq!(before, after);
+        }
+        fs::remove_file(file).unwrap();
+    });
+}
+
+/// Writes the rewritten classes to a file for the judges; returns how many methods were skipped
+/// for which reason.
+fn rewrite_all(
+    classes: &[PathBuf],
+    corpus: &Path,
+    file: &Path,
+    edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>),
+) -> BTreeMap<String, usize> {
+    let mut skips = BTreeMap::new();
+    let mut out = std::io::BufWriter::new(fs::File::create(file).unwrap());
+    out.write_all(&(classes.len() as u32).to_be_bytes()).unwrap();
+    for path in classes {
+        let bytes = fs::read(path).unwrap();
+        let class = ClassFile::parse(&bytes).unwrap();
+        let mut editor = Editor::new(&class);
+        edit(&class, &mut editor);
+        let rewritten = editor.finish();
+        for (_, skip) in rewritten.skipped {
+            *skips.entry(format!("{skip:?}")).or_insert(0) += 1;
+        }
+        // Behind the module's directory.
+        let relative = path.strip_prefix(corpus).unwrap().components().skip(1);
+        let name = relative.collect::<PathBuf>().with_extension("");
+        let name = name.to_str().unwrap().as_bytes();
+        out.write_all(&(name.len() as u16).to_be_bytes()).unwrap();
+        out.write_all(name).unwrap();
+        out.write_all(&(rewritten.bytes.len() as u32).to_be_bytes()).unwrap();
+        out.write_all(&rewritten.bytes).unwrap();
+    }
+    out.flush().unwrap();
+    skips
+}

@@ -1,0 +1,87 @@
+//! Rewriting that reports allocations: `Object.<init>` reports every object that is constructed,
+//! by whatever way, and each array instruction its array. What allocates without either is
+//! reported where it returns: `clone`, and the methods that the JIT replaces by code of its own.
+
+use super::tracker::NAME;
+use classfile::{ClassFile, Editor, MemberRef, MethodRef, Rewritten, opcode};
+
+/// A native of the Tracker that reports allocations: its name and descriptor.
+type Reporter = (&'static str, &'static str);
+
+const INITIALIZED: Reporter = ("initialized", "(Ljava/lang/Object;)V");
+const ARRAY: Reporter = ("array", "(Ljava/lang/Object;)V");
+const ARRAYS: Reporter = ("arrays", "(Ljava/lang/Object;)V");
+const RETURNED: Reporter = ("returned", "(Ljava/lang/Object;)V");
+
+/// The class with its allocations reported; None if it has none.
+pub fn rewrite(class: &ClassFile<'_>) -> Result<Option<Rewritten>, classfile::Error> {
+    let mut editor = Editor::new(class);
+    let mut changed = false;
+    if class.name() == b"java/lang/Object" {
+        changed |= report_constructed(class, &mut editor)?;
+    }
+    for method in class.methods() {
+        let Some(code) = method.code()? else { continue };
+        for instruction in code.instructions() {
+            let instruction = instruction?;
+            let Some(native) = reporter(class, instruction) else { continue };
+            let native = tracker(&mut editor, native)?;
+            if let Some(mut editor) = editor.method(method.index()) {
+                editor.after(instruction.bci, |code| code.dup().invoke_static(native));
+                changed = true;
+            }
+        }
+    }
+    Ok(changed.then(|| editor.finish()))
+}
+
+fn tracker(editor: &mut Editor<'_>, (name, descriptor): Reporter) -> Result<MethodRef, classfile::Error> {
+    editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
+}
+
+fn report_constructed(
+    class: &ClassFile<'_>,
+    editor: &mut Editor<'_>,
+) -> Result<bool, classfile::Error> {
+    let native = tracker(editor, INITIALIZED)?;
+    let constructors = class.methods().filter(|method| method.is_constructor());
+    let mut changed = false;
+    for constructor in constructors {
+        if let Some(mut method) = editor.method(constructor.index()) {
+            method.when_this_initialized(|code| code.load_this().invoke_static(native));
+            changed = true;
+        }
+    }
+    Ok(changed)
+}
+
+/// The native that reports what the instruction leaves on the stack, if it allocates.
+fn reporter(
+    class: &ClassFile<'_>,
+    instruction: classfile::Instruction<'_>,
+) -> Option<Reporter> {
+    match instruction.opcode() {
+        opcode::NEWARRAY | opcode::ANEWARRAY => Some(ARRAY),
+        opcode::MULTIANEWARRAY => Some(ARRAYS),
+        opcode::INVOKEVIRTUAL | opcode::INVOKESPECIAL | opcode::INVOKESTATIC => {
+            let called = class.constant_pool().member(instruction.constant()?).ok()?;
+            reporter_of_call(called)
+        }
+        _ => None,
+    }
+}
+
+fn reporter_of_call(called: MemberRef<'_>) -> Option<Reporter> {
+    match (called.class, called.name, called.descriptor) {
+        (_, b"clone", b"()Ljava/lang/Object;") => Some(RETURNED),
+        (b"java/util/Arrays", b"copyOf" | b"copyOfRange", _) => Some(RETURNED),
+        (b"java/lang/reflect/Array", b"newArray", _) => Some(RETURNED),
+        (b"java/lang/reflect/Array", b"multiNewArray", _) => Some(ARRAYS),
+        (
+            b"jdk/internal/misc/Unsafe" | b"sun/misc/Unsafe",
+            b"allocateInstance" | b"allocateUninitializedArray",
+            _,
+        ) => Some(RETURNED),
+        _ => None,
+    }
+}

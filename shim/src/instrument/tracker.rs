@@ -1,0 +1,133 @@
+//! The Tracker class: the static natives that rewritten code calls.
+//!
+//! It lies in the boot loader, so that every class can name it, and agents never hear of it.
+
+use crate::jvm::{self, Jni};
+use jni_sys::{JNINativeMethod, jclass};
+use std::ffi::{CStr, c_void};
+
+/// The internal name of the class.
+pub const NAME: &CStr = c"jvmpi/Tracker";
+
+/// One of the natives.
+pub struct Native {
+    pub name: &'static CStr,
+    pub descriptor: &'static CStr,
+    /// The function, of the C type that JNI derives from the descriptor.
+    pub function: *mut c_void,
+}
+
+/// Defines the class with these natives.
+pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
+    jni.frame(8, |jni| {
+        let file = class_file(natives);
+        let class = jni.define_class(NAME, &file).ok_or("the class cannot be defined")?;
+        register(jni, class, natives)
+    })
+    .map_err(|what| format!("methods cannot be tracked: {what}"))
+}
+
+fn register(jni: Jni, class: jclass, natives: &[Native]) -> Result<(), &'static str> {
+    let methods: Vec<_> = natives
+        .iter()
+        .map(|native| JNINativeMethod {
+            name: native.name.as_ptr().cast_mut(),
+            signature: native.descriptor.as_ptr().cast_mut(),
+            fnPtr: native.function,
+        })
+        .collect();
+    // SAFETY: each function has the C type of its descriptor.
+    let registered = unsafe { jni.register_natives(class, &methods) };
+    if registered { Ok(()) } else { Err("its natives cannot be registered") }
+}
+
+const ACC_PUBLIC: u16 = 0x0001;
+const ACC_STATIC: u16 = 0x0008;
+const ACC_FINAL: u16 = 0x0010;
+const ACC_SUPER: u16 = 0x0020;
+const ACC_NATIVE: u16 = 0x0100;
+
+/// A class file (JVMS 4.1) with nothing but these methods.
+fn class_file(natives: &[Native]) -> Vec<u8> {
+    const JAVA_8: u16 = 52;
+    let mut pool = Pool::default();
+    let this = pool.class(NAME);
+    let object = pool.class(c"java/lang/Object");
+    let methods: Vec<_> =
+        natives.iter().map(|n| (pool.utf8(n.name), pool.utf8(n.descriptor))).collect();
+
+    let mut file = Vec::new();
+    file.extend(0xcafe_babe_u32.to_be_bytes());
+    let u2 = |value: u16, file: &mut Vec<u8>| file.extend(value.to_be_bytes());
+    u2(0, &mut file);
+    u2(JAVA_8, &mut file);
+    u2(pool.count + 1, &mut file);
+    file.extend(&pool.entries);
+    for value in [ACC_PUBLIC | ACC_FINAL | ACC_SUPER, this, object, 0, 0] {
+        u2(value, &mut file);
+    }
+    u2(methods.len() as u16, &mut file);
+    for (name, descriptor) in methods {
+        for value in [ACC_PUBLIC | ACC_STATIC | ACC_NATIVE, name, descriptor, 0] {
+            u2(value, &mut file);
+        }
+    }
+    u2(0, &mut file);
+    file
+}
+
+/// A constant pool (JVMS 4.4) being written.
+#[derive(Default)]
+struct Pool {
+    entries: Vec<u8>,
+    count: u16,
+}
+
+impl Pool {
+    fn add(&mut self, tag: u8, content: &[u8]) -> u16 {
+        self.entries.push(tag);
+        self.entries.extend(content);
+        self.count += 1;
+        self.count
+    }
+
+    fn utf8(&mut self, text: &CStr) -> u16 {
+        let bytes = text.to_bytes();
+        let content = [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
+        self.add(1, &content)
+    }
+
+    fn class(&mut self, name: &CStr) -> u16 {
+        let name = self.utf8(name);
+        self.add(7, &name.to_be_bytes())
+    }
+}
+
+/// Makes the JVM read every class that it has loaded once more, so that it is rewritten.
+pub fn retransform_everything(jni: Jni) -> jvm::Result<()> {
+    let jvmti = jvm::get().jvmti;
+    jni.frame(64, |jni| {
+        let loaded = jvmti.loaded_classes()?;
+        jni.reserve(loaded.len() + 64);
+        let classes: Vec<_> = loaded.iter().copied().filter(|c| jvmti.is_modifiable(*c)).collect();
+        jvmti.retransform(&classes)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    #[test]
+    fn the_class_file_has_the_natives() {
+        let native = Native { name: c"f", descriptor: c"(I)V", function: ptr::null_mut() };
+        let file = class_file(&[native]);
+        let class = classfile::ClassFile::parse(&file).unwrap();
+        assert_eq!((class.name(), class.super_name()), (&b"jvmpi/Tracker"[..], Some(&b"java/lang/Object"[..])));
+        let methods: Vec<_> = class.methods().collect();
+        assert_eq!(methods.len(), 1);
+        assert!(methods[0].is_native() && methods[0].is_static());
+        assert_eq!((methods[0].name(), methods[0].descriptor()), (&b"f"[..], &b"(I)V"[..]));
+    }
+}

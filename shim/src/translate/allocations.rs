@@ -1,0 +1,50 @@
+//! Where the shim learns of allocations.
+//!
+//! The VM can report every object that is allocated (`SampledObjectAlloc` for every byte), which
+//! misses nothing from JDK 17 on but costs a global lock for each object. Rewritten code reports
+//! what code allocates, for much less, but not what the VM allocates for itself. JDK 11 loses
+//! reports after an allocation outside the thread's buffer, so there it is rewritten code.
+
+use crate::instrument;
+use crate::jvm::{self, Error};
+use crate::load;
+use crate::options::Alloc;
+use crate::world::threads;
+use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_UNATTACHED_THREAD, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
+
+/// The first JDK whose own reports are complete.
+const COMPLETE_SINCE: u32 = 17;
+
+fn by_bytecode() -> bool {
+    match load::options().alloc {
+        Alloc::Sampled => false,
+        Alloc::Bytecode => true,
+        Alloc::Auto => jvm::get().feature_version() < COMPLETE_SINCE,
+    }
+}
+
+/// Starts or stops reports of all allocations.
+pub fn switch(on: bool) -> jvm::Result<()> {
+    if !by_bytecode() {
+        return switch_sampling(on);
+    }
+    let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
+    instrument::track_allocations(jni, on).map_err(|message| {
+        log::error!("{message}");
+        Error(JVMTI_ERROR_INTERNAL)
+    })
+}
+
+fn switch_sampling(on: bool) -> jvm::Result<()> {
+    let jvmti = jvm::get().jvmti;
+    if on {
+        jvmti.set_heap_sampling_interval(0)?;
+    }
+    jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
+    if on {
+        // Threads go on allocating silently in the buffers that they have; a collection takes
+        // those away.
+        jvmti.force_garbage_collection()?;
+    }
+    Ok(())
+}
