@@ -35,7 +35,10 @@ pub fn rewrite(class: &ClassFile<'_>) -> Result<Option<Rewritten>, classfile::Er
     Ok(changed.then(|| editor.finish()))
 }
 
-fn tracker(editor: &mut Editor<'_>, (name, descriptor): Reporter) -> Result<MethodRef, classfile::Error> {
+fn tracker(
+    editor: &mut Editor<'_>,
+    (name, descriptor): Reporter,
+) -> Result<MethodRef, classfile::Error> {
     editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
 }
 
@@ -56,10 +59,7 @@ fn report_constructed(
 }
 
 /// The native that reports what the instruction leaves on the stack, if it allocates.
-fn reporter(
-    class: &ClassFile<'_>,
-    instruction: classfile::Instruction<'_>,
-) -> Option<Reporter> {
+fn reporter(class: &ClassFile<'_>, instruction: classfile::Instruction<'_>) -> Option<Reporter> {
     match instruction.opcode() {
         opcode::NEWARRAY | opcode::ANEWARRAY => Some(ARRAY),
         opcode::MULTIANEWARRAY => Some(ARRAYS),

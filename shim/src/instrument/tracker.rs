@@ -3,7 +3,8 @@
 //! It lies in the boot loader, so that every class can name it, and agents never hear of it.
 
 use crate::jvm::{self, Jni};
-use jni_sys::{JNINativeMethod, jclass};
+use crate::world::classes;
+use jni_sys::{JNINativeMethod, jclass, jint};
 use std::ffi::{CStr, c_void};
 
 /// The internal name of the class.
@@ -103,15 +104,24 @@ impl Pool {
     }
 }
 
-/// Makes the JVM read every class that it has loaded once more, so that it is rewritten.
+/// How many classes are retransformed at once: the VM prepares classes meanwhile, and reports
+/// that in a frame of local references which it counts together with this one.
+const AT_ONCE: usize = 24;
+
+/// Makes the JVM read every class that it has loaded once more, so that it is rewritten. A class
+/// that cannot be stays as it is.
 pub fn retransform_everything(jni: Jni) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
-    jni.frame(64, |jni| {
-        let loaded = jvmti.loaded_classes()?;
-        jni.reserve(loaded.len() + 64);
-        let classes: Vec<_> = loaded.iter().copied().filter(|c| jvmti.is_modifiable(*c)).collect();
-        jvmti.retransform(&classes)
-    })
+    for batch in classes::all_loaded(jni)?.chunks(AT_ONCE) {
+        jni.frame(AT_ONCE as jint, |jni| {
+            let objects = batch.iter().filter_map(|class| class.object(jni));
+            let modifiable: Vec<_> = objects.filter(|c| jvmti.is_modifiable(*c)).collect();
+            if let Err(error) = jvmti.retransform(&modifiable) {
+                log::warn!("{} classes are not rewritten: {error}", modifiable.len());
+            }
+        });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -124,7 +134,10 @@ mod tests {
         let native = Native { name: c"f", descriptor: c"(I)V", function: ptr::null_mut() };
         let file = class_file(&[native]);
         let class = classfile::ClassFile::parse(&file).unwrap();
-        assert_eq!((class.name(), class.super_name()), (&b"jvmpi/Tracker"[..], Some(&b"java/lang/Object"[..])));
+        assert_eq!(
+            (class.name(), class.super_name()),
+            (&b"jvmpi/Tracker"[..], Some(&b"java/lang/Object"[..]))
+        );
         let methods: Vec<_> = class.methods().collect();
         assert_eq!(methods.len(), 1);
         assert!(methods[0].is_native() && methods[0].is_static());

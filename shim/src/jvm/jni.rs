@@ -1,8 +1,8 @@
 //! JNI calls of the thread that runs.
 
 use jni_sys::{
-    JNINativeMethod,
-    JNI_OK, JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable, jvalue, jweak,
+    JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
+    jvalue, jweak,
 };
 use std::ffi::CStr;
 use std::ptr;
@@ -38,22 +38,19 @@ impl Jni {
     /// Runs `body` in a frame of local references of its own, so that none is left behind, and
     /// with the thread's pending exception put aside, as most JNI functions must not meet one.
     pub fn frame<R>(self, capacity: jint, body: impl FnOnce(Self) -> R) -> R {
+        // The frame comes first: it may be pushed and popped while an exception is pending.
+        let pushed = jni!(self, PushLocalFrame, capacity) == JNI_OK;
         let pending = self.exception();
         if !pending.is_null() {
             jni!(self, ExceptionClear);
         }
-        let pushed = jni!(self, PushLocalFrame, capacity) == JNI_OK;
-        if !pushed {
-            jni!(self, ExceptionClear);
-        }
         let result = body(self);
         self.clear_exception();
-        if pushed {
-            jni!(self, PopLocalFrame, ptr::null_mut());
-        }
         if !pending.is_null() {
             jni!(self, Throw, pending);
-            self.delete_local(pending);
+        }
+        if pushed {
+            jni!(self, PopLocalFrame, ptr::null_mut());
         }
         result
     }

@@ -373,7 +373,15 @@ impl Jvmti {
         frames: &mut [MaybeUninit<jvmtiFrameInfo>],
     ) -> Result<usize> {
         let (depth, mut count) = (jint::try_from(frames.len()).unwrap_or(jint::MAX), 0);
-        jvmti!(self, GetStackTrace, thread, start as jint, depth, frames.as_mut_ptr().cast(), &mut count)?;
+        jvmti!(
+            self,
+            GetStackTrace,
+            thread,
+            start as jint,
+            depth,
+            frames.as_mut_ptr().cast(),
+            &mut count
+        )?;
         Ok(count as usize)
     }
 

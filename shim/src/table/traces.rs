@@ -56,9 +56,8 @@ fn constructors_of_subject(jni: Jni, current: &Thread) -> usize {
     let Some(object) = current.subject.under_construction() else { return 0 };
     let constructs = |frame: &jvmtiFrameInfo| {
         let Some(method) = methods::of(jni, frame.method) else { return false };
-        let is_instance = |jni| {
-            method.class.object(jni).is_some_and(|class| jni.instance_of(object, class))
-        };
+        let is_instance =
+            |jni| method.class.object(jni).is_some_and(|class| jni.instance_of(object, class));
         method.class.is_own() || method.is_constructor && jni.frame(4, is_instance)
     };
     let mut start = 0;

@@ -10,7 +10,9 @@ use crate::jvm::{self, Error};
 use crate::load;
 use crate::options::Alloc;
 use crate::world::threads;
-use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_UNATTACHED_THREAD, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
+use jvmti_sys::{
+    JVMTI_ERROR_INTERNAL, JVMTI_ERROR_UNATTACHED_THREAD, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
+};
 
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;

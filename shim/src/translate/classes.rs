@@ -29,7 +29,7 @@ pub unsafe extern "system" fn class_prepare(
     class: jclass,
 ) {
     // SAFETY: JVMTI passes the environment of the thread that prepares the class and runs this.
-    unsafe { callback(env, |jni| define(jni, class)) };
+    unsafe { callback(env, |jni| jni.frame(16, |jni| define(jni, class))) };
 }
 
 /// Sends CLASS_LOAD to all agents that want it.

@@ -76,9 +76,8 @@ pub fn made(jni: Jni, object: jobject) {
 pub fn made_with_elements(jni: Jni, array: jobject) {
     seen(jni, array);
     let class = jni.class_of(array);
-    let holds_references = classes::with(jni, class, |class| {
-        matches!(class.instances(), Instances::References(_))
-    });
+    let holds_references =
+        classes::with(jni, class, |class| matches!(class.instances(), Instances::References(_)));
     jni.delete_local(class);
     if holds_references != Ok(true) {
         return;
@@ -218,18 +217,9 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
 /// The walk through the heap knows classes by their tags only. Returns the ID of the class of
 /// all Class objects.
 fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
-    jni.frame(64, |jni| {
-        let loaded = jvm::get().jvmti.loaded_classes()?;
-        jni.reserve(loaded.len() + 64);
-        let mut class_of_classes = ptr::null_mut();
-        for class in loaded.iter() {
-            let record = classes::of(jni, *class)?;
-            if matches!(record.instances(), Instances::Classes) {
-                class_of_classes = record.id();
-            }
-        }
-        Ok(class_of_classes)
-    })
+    let all = classes::all_loaded(jni)?;
+    let class_of_classes = all.iter().find(|c| matches!(c.instances(), Instances::Classes));
+    Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
 }
 
 fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Found> {

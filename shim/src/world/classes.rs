@@ -109,6 +109,15 @@ fn primitive(descriptor: u8) -> jint {
     }
 }
 
+/// The records of all classes that are loaded.
+pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
+    jni.frame(64, |jni| {
+        let loaded = jvm::get().jvmti.loaded_classes()?;
+        jni.reserve(loaded.len() + 64);
+        loaded.iter().map(|class| of(jni, *class)).collect()
+    })
+}
+
 /// The class with this ID, if it has been seen and is not unloaded.
 pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(&id.addr()).map(|class| Arc::clone(&class))
