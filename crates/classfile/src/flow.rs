@@ -39,7 +39,8 @@ fn is_straight(code: &Code<'_>) -> bool {
             Shape::Plain | Shape::Wide | Shape::Return
         )
     };
-    code.handlers.is_empty() && code.instructions().all(|instruction| instruction.is_ok_and(goes_on))
+    code.handlers.is_empty()
+        && code.instructions().all(|instruction| instruction.is_ok_and(goes_on))
 }
 
 /// Shows the frames of all instructions that control can reach, in order where the method has

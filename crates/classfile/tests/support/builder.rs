@@ -103,8 +103,7 @@ impl ClassBuilder {
 
     fn member(&mut self, tag: u8, class: &str, name: &str, descriptor: &str) -> u16 {
         let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
-        let name_and_type =
-            self.entry(&[&[12], &name.to_be_bytes(), &descriptor.to_be_bytes()]);
+        let name_and_type = self.entry(&[&[12], &name.to_be_bytes(), &descriptor.to_be_bytes()]);
         let class = self.class(class);
         self.entry(&[&[tag], &class.to_be_bytes(), &name_and_type.to_be_bytes()])
     }

@@ -2,6 +2,9 @@
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
+pub mod builder;
+pub mod machine;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
