@@ -3,7 +3,7 @@
 //! reported where it returns: `clone`, and the methods that the JIT replaces by code of its own.
 
 use super::tracker::NAME;
-use classfile::{ClassFile, Editor, MemberRef, MethodRef, Rewritten, opcode};
+use classfile::{ClassFile, Editor, MemberRef, MethodRef, opcode};
 
 /// A native of the Tracker that reports allocations: its name and descriptor.
 type Reporter = (&'static str, &'static str);
@@ -13,26 +13,23 @@ const ARRAY: Reporter = ("array", "(Ljava/lang/Object;)V");
 const ARRAYS: Reporter = ("arrays", "(Ljava/lang/Object;)V");
 const RETURNED: Reporter = ("returned", "(Ljava/lang/Object;)V");
 
-/// The class with its allocations reported; None if it has none.
-pub fn rewrite(class: &ClassFile<'_>) -> Result<Option<Rewritten>, classfile::Error> {
-    let mut editor = Editor::new(class);
-    let mut changed = false;
+/// Adds reports of everything that the class allocates.
+pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
     if class.name() == b"java/lang/Object" {
-        changed |= report_constructed(class, &mut editor)?;
+        report_constructed(class, editor)?;
     }
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         for instruction in code.instructions() {
             let instruction = instruction?;
             let Some(native) = reporter(class, instruction) else { continue };
-            let native = tracker(&mut editor, native)?;
-            if let Some(mut editor) = editor.method(method.index()) {
-                editor.after(instruction.bci, |code| code.dup().invoke_static(native));
-                changed = true;
+            let native = tracker(editor, native)?;
+            if let Some(mut method) = editor.method(method.index()) {
+                method.after(instruction.bci, |code| code.dup().invoke_static(native));
             }
         }
     }
-    Ok(changed.then(|| editor.finish()))
+    Ok(())
 }
 
 fn tracker(
@@ -45,17 +42,14 @@ fn tracker(
 fn report_constructed(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
-) -> Result<bool, classfile::Error> {
+) -> Result<(), classfile::Error> {
     let native = tracker(editor, INITIALIZED)?;
-    let constructors = class.methods().filter(|method| method.is_constructor());
-    let mut changed = false;
-    for constructor in constructors {
+    for constructor in class.methods().filter(|method| method.is_constructor()) {
         if let Some(mut method) = editor.method(constructor.index()) {
             method.when_this_initialized(|code| code.load_this().invoke_static(native));
-            changed = true;
         }
     }
-    Ok(changed)
+    Ok(())
 }
 
 /// The native that reports what the instruction leaves on the stack, if it allocates.

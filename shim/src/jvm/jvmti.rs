@@ -385,6 +385,14 @@ impl Jvmti {
         Ok(count as usize)
     }
 
+    /// The receiver of the method in a frame of the thread that runs, a reference in the current
+    /// native frame.
+    pub fn local_instance(self, depth: jint) -> Result<jobject> {
+        let mut object = ptr::null_mut();
+        jvmti!(self, GetLocalInstance, ptr::null_mut(), depth, &mut object)?;
+        Ok(object)
+    }
+
     /// All live platform threads, references in the current frame.
     pub fn all_threads(self) -> Result<Allocated<jthread>> {
         let (mut count, mut threads) = (0, ptr::null_mut());

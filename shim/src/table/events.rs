@@ -15,7 +15,10 @@ use std::ffi::c_void;
 fn can_be_enabled(event_type: jint) -> bool {
     matches!(
         event_type,
-        JVMPI_EVENT_OBJECT_ALLOC
+        JVMPI_EVENT_METHOD_ENTRY
+            | JVMPI_EVENT_METHOD_ENTRY2
+            | JVMPI_EVENT_METHOD_EXIT
+            | JVMPI_EVENT_OBJECT_ALLOC
             | JVMPI_EVENT_OBJECT_FREE
             | JVMPI_EVENT_OBJECT_MOVE
             | JVMPI_EVENT_ARENA_NEW

@@ -3,9 +3,10 @@
 use crate::jvm::{self, Jni};
 use crate::translate;
 use crate::world::agents::Agent;
-use crate::world::threads::{self, Thread};
+use crate::world::classes::Class;
+use crate::world::threads::{self, Report, Thread};
 use crate::world::{methods, phase, suspension};
-use jni_sys::{jint, jmethodID};
+use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
 use jvmti_sys::jvmtiFrameInfo;
 use std::mem::{MaybeUninit, align_of, size_of};
@@ -41,7 +42,7 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     };
     let Some((jni, current)) = threads::current_attached() else { return };
     let walked = if trace.env_id == current.env() {
-        let start = constructors_of_subject(jni, &current);
+        let start = hidden_frames(jni, &current);
         jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room).unwrap_or(0)
     } else {
         threads::by_env(trace.env_id).map_or(0, |thread| walk(&thread, room))
@@ -49,27 +50,37 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     trace.num_frames = resolve(jni, agent, &current, &mut room[..walked]) as jint;
 }
 
-/// How many of the innermost frames are constructors of the object whose allocation is just being
-/// reported, by `Object.<init>`: to agents it is the caller of the constructors that allocates.
-fn constructors_of_subject(jni: Jni, current: &Thread) -> usize {
+/// How many of the innermost frames agents do not see: the Tracker's, and, when the allocation of
+/// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
+/// that allocates.
+fn hidden_frames(jni: Jni, current: &Thread) -> usize {
+    match current.subject.report() {
+        (Report::None, _) => 0,
+        (Report::Tracker, _) => 1,
+        (Report::Constructors, object) => 1 + constructors_of(jni, object),
+    }
+}
+
+/// How many frames below the innermost one are constructors of the object.
+fn constructors_of(jni: Jni, object: jobject) -> usize {
     const AT_ONCE: usize = 16;
-    let Some(object) = current.subject.under_construction() else { return 0 };
     let constructs = |frame: &jvmtiFrameInfo| {
-        let Some(method) = methods::of(jni, frame.method) else { return false };
-        let is_instance =
-            |jni| method.class.object(jni).is_some_and(|class| jni.instance_of(object, class));
-        method.class.is_own() || method.is_constructor && jni.frame(4, is_instance)
+        let method = methods::of(jni, frame.method).filter(|method| method.is_constructor);
+        let is_instance = |class: &Class| {
+            jni.frame(4, |jni| class.object(jni).is_some_and(|c| jni.instance_of(object, c)))
+        };
+        method.is_some_and(|method| is_instance(&method.class))
     };
-    let mut start = 0;
+    let mut count = 0;
     loop {
         let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
-        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, &mut frames);
+        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1 + count, &mut frames);
         // SAFETY: the walk wrote that many frames.
         let found = frames[..walked.unwrap_or(0)].iter().map(|f| unsafe { f.assume_init_ref() });
         let constructors = found.take_while(|frame| constructs(frame)).count();
-        start += constructors;
+        count += constructors;
         if constructors < AT_ONCE {
-            return start;
+            return count;
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn switch(on: bool) -> jvm::Result<()> {
         return switch_sampling(on);
     }
     let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
-    instrument::track_allocations(jni, on).map_err(|message| {
+    instrument::change(jni, |reports| reports.allocations = on).map_err(|message| {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })

@@ -6,6 +6,7 @@ pub mod classes;
 pub mod collection;
 pub mod compiled;
 pub mod lifecycle;
+pub mod methods;
 pub mod objects;
 pub mod raw_monitors;
 pub mod subscriptions;

@@ -57,11 +57,15 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: jlong) {
 /// Rewritten code runs the constructor of `Object` for an object.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
-    thread.subject.while_constructing(|| made(jni, object));
+    thread.subject.while_constructing(|| announce_new(jni, object));
 }
 
 /// Rewritten code has made an object.
 pub fn made(jni: Jni, object: jobject) {
+    threads::current(jni).subject.while_tracking(|| announce_new(jni, object));
+}
+
+fn announce_new(jni: Jni, object: jobject) {
     if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
         let class = jni.class_of(object);
         match jvm::get().jvmti.object_size(object) {

@@ -2,9 +2,10 @@
 //! has enabled costs nothing.
 
 use super::allocations;
-use crate::jvm;
+use crate::instrument::{self, Calls};
+use crate::jvm::{self, Error};
 use crate::world::phase::{self, Phase};
-use crate::world::{agents, suspension};
+use crate::world::{agents, suspension, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
@@ -73,7 +74,7 @@ pub fn update() -> jvm::Result<()> {
             result = result.and(switch(event, needed & bit(event) != 0));
         }
     }
-    result
+    result.and(update_calls())
 }
 
 fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
@@ -83,4 +84,23 @@ fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
         _ => jvm.jvmti.set_notification(event, on),
     }
+}
+
+/// Brings what rewritten code reports in line with the method events that agents want.
+fn update_calls() -> jvm::Result<()> {
+    let calls = Calls {
+        plain: [JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT]
+            .iter()
+            .any(|event| agents::anyone_wants(*event)),
+        receivers: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2),
+    };
+    // While the VM ends, code that reports too much does no harm.
+    if phase::now() == Phase::ShuttingDown {
+        return Ok(());
+    }
+    let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
+    instrument::change(jni, |reports| reports.calls = calls).map_err(|message| {
+        log::error!("{message}");
+        Error(JVMTI_ERROR_INTERNAL)
+    })
 }

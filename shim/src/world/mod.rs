@@ -15,3 +15,4 @@ pub mod phase;
 pub mod raw_monitors;
 pub mod suspension;
 pub mod threads;
+pub mod tracked;

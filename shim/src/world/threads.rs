@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 /// What the shim knows of one thread.
@@ -34,6 +34,8 @@ pub struct Thread {
     pub subject: Subject,
     /// The IDs for what the thread allocates.
     pub new_ids: ids::Supply,
+    /// The calls that agents have heard of and that are not over.
+    pub calls: Calls,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
     /// Whether an agent has suspended the thread, and how.
@@ -311,28 +313,73 @@ fn native_thread(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field.0) as usize)
 }
 
+/// How many calls each agent has heard the entry of and not the exit. Only the thread itself uses
+/// this.
+#[derive(Default)]
+pub struct Calls([AtomicU32; MAX_AGENTS]);
+
+impl Calls {
+    /// The agent hears of an entry.
+    pub fn enter(&self, agent: &Agent) {
+        let depth = &self.0[agent.index];
+        depth.store(depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Whether an exit belongs to an entry that the agent has heard of.
+    pub fn exit(&self, agent: &Agent) -> bool {
+        let depth = &self.0[agent.index];
+        let entered = depth.load(Ordering::Relaxed);
+        depth.store(entered.saturating_sub(1), Ordering::Relaxed);
+        entered > 0
+    }
+}
+
 /// The object that the event being delivered on a thread is about, and where it is: agents ask
 /// for it in the event. Only the thread itself uses this.
 #[derive(Default)]
 pub struct Subject {
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
     object: AtomicPtr<jni_sys::_jobject>,
-    is_constructing: AtomicBool,
+    report: AtomicU8,
+}
+
+/// What rewritten code the event comes from, whose frames agents do not see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Report {
+    /// None: the VM itself reports.
+    None,
+    /// The innermost frame is the Tracker's.
+    Tracker,
+    /// Below the Tracker's frame are the constructors of the subject.
+    Constructors,
 }
 
 impl Subject {
-    /// Runs `event` while the constructor of `Object` runs for the object that it is about.
+    /// Runs `event` as reported by the Tracker.
+    pub fn while_tracking<R>(&self, event: impl FnOnce() -> R) -> R {
+        self.reported(Report::Tracker, event)
+    }
+
+    /// Runs `event` as reported by the constructor of `Object` for the object that it is about.
     pub fn while_constructing<R>(&self, event: impl FnOnce() -> R) -> R {
-        self.is_constructing.store(true, Ordering::Relaxed);
+        self.reported(Report::Constructors, event)
+    }
+
+    fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
+        let outer = self.report.swap(report as u8, Ordering::Relaxed);
         let result = event();
-        self.is_constructing.store(false, Ordering::Relaxed);
+        self.report.store(outer, Ordering::Relaxed);
         result
     }
 
-    /// The object whose constructors run, if that is what the event is about.
-    pub fn under_construction(&self) -> Option<jobject> {
-        let object = self.object.load(Ordering::Relaxed);
-        (self.is_constructing.load(Ordering::Relaxed) && !object.is_null()).then_some(object)
+    /// What rewritten code the event comes from, and its object.
+    pub fn report(&self) -> (Report, jobject) {
+        let report = match self.report.load(Ordering::Relaxed) {
+            1 => Report::Tracker,
+            2 => Report::Constructors,
+            _ => Report::None,
+        };
+        (report, self.object.load(Ordering::Relaxed))
     }
 
     /// Runs `event` with the object, which lives until it returns, as its subject.
@@ -370,6 +417,7 @@ impl Thread {
             in_flight: gate::InFlight::default(),
             subject: Subject::default(),
             new_ids: ids::Supply::default(),
+            calls: Calls::default(),
             quiet: AtomicU32::new(0),
             stop: Stop::default(),
         }

@@ -1,0 +1,72 @@
+//! The methods that rewritten code reports, by the numbers that the code passes.
+//!
+//! A class is rewritten before its methods have IDs, so a number gets its method when it is first
+//! reported: the frame below the report is the method's.
+
+use super::classes::Class;
+use super::methods;
+use crate::jvm::{self, Jni};
+use jni_sys::jmethodID;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// The method behind a number.
+#[derive(Default)]
+struct Place {
+    /// NULL until the method is known.
+    method: AtomicPtr<jni_sys::_jmethodID>,
+    class: AtomicPtr<Class>,
+}
+
+/// A method that is being reported.
+#[derive(Clone, Copy)]
+pub struct Tracked<'a> {
+    pub id: jmethodID,
+    /// The class that declares it.
+    pub class: &'a Class,
+}
+
+const CHUNK: usize = 1 << 12;
+const CHUNKS: usize = 1 << 13;
+static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Numbers for so many methods; the first of them. Beyond 33 million methods are not reported.
+pub fn reserve(count: usize) -> usize {
+    COUNT.fetch_add(count, Ordering::Relaxed)
+}
+
+fn place(number: usize) -> Option<&'static Place> {
+    let chunk = PLACES.get(number / CHUNK)?;
+    let places = chunk.get_or_init(|| (0..CHUNK).map(|_| Place::default()).collect());
+    places.get(number % CHUNK)
+}
+
+/// Runs `f` with the method of a number, which the thread that runs is just reporting.
+pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(Tracked<'_>) -> R) -> Option<R> {
+    let place = place(number)?;
+    let id = place.method.load(Ordering::Acquire);
+    let id = if id.is_null() { resolve(jni, place)? } else { id };
+    // SAFETY: `resolve` stored the class before the method. The record lives as long as the
+    // class, which lives as its method is just running.
+    let class = unsafe { &*place.class.load(Ordering::Relaxed) };
+    Some(f(Tracked { id, class }))
+}
+
+/// Finds out which method reports: the one that called the Tracker.
+#[cold]
+fn resolve(jni: Jni, place: &Place) -> Option<jmethodID> {
+    let mut frame = [MaybeUninit::uninit()];
+    let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1, &mut frame).ok()?;
+    if walked == 0 {
+        return None;
+    }
+    // SAFETY: the walk wrote one frame.
+    let id = unsafe { frame[0].assume_init() }.method;
+    let class = std::sync::Arc::as_ptr(&methods::of(jni, id)?.class);
+    place.class.store(class.cast_mut(), Ordering::Relaxed);
+    place.method.store(id, Ordering::Release);
+    Some(id)
+}
