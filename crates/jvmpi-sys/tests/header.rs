@@ -25,7 +25,7 @@ static void notify(JVMPI_Event *event)
             (unsigned char *)event->u.class_load_hook.malloc_f(1);
         break;
     case JVMPI_EVENT_INSTRUCTION_START:
-        if (event->u.instruction.u.lookupswitch_info.is_default)
+        if (event->u.instruction.u.lookupswitch_info.pairs_total)
             jvmpi->ProfilerExit(1);
         break;
     }

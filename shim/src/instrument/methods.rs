@@ -19,7 +19,11 @@ impl Calls {
 }
 
 /// Adds reports of the calls of all methods that have code.
-pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>, calls: Calls) -> Result<(), classfile::Error> {
+pub fn edit(
+    class: &ClassFile<'_>,
+    editor: &mut Editor<'_>,
+    calls: Calls,
+) -> Result<(), classfile::Error> {
     let with_code: Vec<_> = class.methods().filter(|method| method.has_code()).collect();
     if calls == Calls::NONE || with_code.is_empty() {
         return Ok(());
@@ -43,6 +47,10 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>, calls: Calls) -> Res
     Ok(())
 }
 
-fn native(editor: &mut Editor<'_>, name: &str, descriptor: &str) -> Result<MethodRef, classfile::Error> {
+fn native(
+    editor: &mut Editor<'_>,
+    name: &str,
+    descriptor: &str,
+) -> Result<MethodRef, classfile::Error> {
     editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
 }

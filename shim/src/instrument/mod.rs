@@ -11,9 +11,9 @@ use crate::jvm::{self, Jni};
 use crate::translate::{methods as method_events, objects};
 use crate::world::threads;
 use classfile::{ClassFile, Editor};
-pub use methods::Calls;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
+pub use methods::Calls;
 use std::ffi::{c_char, c_uchar};
 use std::slice;
 use std::sync::{Mutex, RwLock};
@@ -28,8 +28,7 @@ pub struct Reports {
     pub calls: Calls,
 }
 
-static REPORTS: RwLock<Reports> =
-    RwLock::new(Reports { allocations: false, calls: Calls::NONE });
+static REPORTS: RwLock<Reports> = RwLock::new(Reports { allocations: false, calls: Calls::NONE });
 
 fn reports() -> Reports {
     *REPORTS.read().unwrap_or_else(|e| e.into_inner())
@@ -140,7 +139,9 @@ pub unsafe extern "system" fn class_file_load_hook(
         }
         // SAFETY: JVMTI passes the class file's bytes, which live until the callback returns.
         let original = unsafe { slice::from_raw_parts(class_data, class_data_len as usize) };
-        if let Some((memory, length)) = rewrite(original, reports).and_then(|b| jvm::get().jvmti.copy(&b)) {
+        if let Some((memory, length)) =
+            rewrite(original, reports).and_then(|b| jvm::get().jvmti.copy(&b))
+        {
             // SAFETY: JVMTI passes both places to be written, and takes over memory that its own
             // Allocate returned.
             unsafe {

@@ -8,8 +8,8 @@ use crate::world::threads::{self, Thread};
 use crate::world::tracked::{self, Tracked};
 use jni_sys::jobject;
 use jvmpi_sys::{
-    JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT, JVMPI_Event_method,
-    JVMPI_Event_method_entry2, JVMPI_Event_u,
+    JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
+    JVMPI_Event_method, JVMPI_Event_method_entry2, JVMPI_Event_u,
 };
 use std::ptr;
 

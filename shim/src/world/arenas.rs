@@ -92,6 +92,7 @@ pub fn collect() -> Changes {
                 if threads::by_id(tag.id()).is_some() {
                     return (!tag.has_moved()).then(|| (tag.moved(true), old, FIRST));
                 }
+                ids::count_death();
                 Some((tag.renamed(Tag::from_raw(ids::reserve(1))), old, new))
             });
             Changes { moves, made: Some((new, c"space")), deleted: Some(old) }

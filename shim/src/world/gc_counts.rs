@@ -3,10 +3,12 @@
 //! JVMTI reports every pause of every collector alike. For Serial and Parallel a pause is a
 //! collection. G1 also pauses for Remark and Cleanup, and tells its collections apart only in
 //! the VM's performance counters. ZGC and Shenandoah pause several times a cycle; there, and
-//! where there are no counters, a collection is known by its effect: an object that nobody
-//! holds is gone.
+//! where there are no counters, a collection is known by its effect: objects that nobody holds
+//! are gone.
 
+use super::threads;
 use crate::jvm::{Jni, WeakRef};
+use std::collections::VecDeque;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
@@ -16,9 +18,13 @@ enum Source {
     Pauses,
     /// The counters of young and full collections, and their sum when it was last read.
     Counters { path: PathBuf, last: u64 },
-    /// An object that nobody holds.
-    Sentinel(Option<WeakRef>),
+    /// Objects that nobody holds, one for each of the last pauses: one that is made while the
+    /// collector is at work survives that collection.
+    Sentinels(VecDeque<WeakRef>),
 }
+
+/// More pauses than a collection has.
+const SENTINELS: usize = 16;
 
 static SOURCE: OnceLock<Mutex<Source>> = OnceLock::new();
 
@@ -36,25 +42,17 @@ pub fn collections_since_last_time(jni: Jni, pauses: u64) -> u64 {
 impl Source {
     fn choose(jni: Jni) -> Self {
         let counters = counter_file().and_then(|path| Some((fs::read(&path).ok()?, path)));
-        let Some((data, path)) = counters else { return Self::new_sentinel(jni) };
+        let Some((data, path)) = counters else {
+            return Self::Sentinels(new_sentinel(jni).into_iter().collect());
+        };
         let name = perf_data::text(&data, "sun.gc.collector.0.name").unwrap_or_default();
         if name.starts_with("G1") {
             Self::Counters { last: collections(&data), path }
         } else if ["Copy", "Serial", "PSScavenge", "Parallel"].iter().any(|n| name.starts_with(n)) {
             Self::Pauses
         } else {
-            Self::new_sentinel(jni)
+            Self::Sentinels(new_sentinel(jni).into_iter().collect())
         }
-    }
-
-    fn new_sentinel(jni: Jni) -> Self {
-        let object = || {
-            let class = jni.find_class(c"java/lang/Object")?;
-            let constructor = jni.method(class, c"<init>", c"()V")?;
-            jni.new_object(class, constructor, &[])
-        };
-        let make = || jni.frame(8, |jni| object().map(|object| WeakRef::new(jni, object)));
-        Self::Sentinel(super::threads::quietly(jni, make))
     }
 
     fn count(&mut self, jni: Jni, pauses: u64) -> u64 {
@@ -65,13 +63,25 @@ impl Source {
                 let now = collections(&data);
                 now - std::mem::replace(last, now)
             }
-            Self::Sentinel(Some(sentinel)) if jni.frame(4, |jni| sentinel.get(jni).is_some()) => 0,
-            Self::Sentinel(_) => {
-                *self = Self::new_sentinel(jni);
-                1
+            Self::Sentinels(sentinels) => {
+                let before = sentinels.len();
+                sentinels.retain(|sentinel| !sentinel.is_cleared(jni));
+                let gone = before - sentinels.len();
+                sentinels.drain(..sentinels.len().saturating_sub(SENTINELS - 1));
+                sentinels.extend(new_sentinel(jni));
+                gone.min(1) as u64
             }
         }
     }
+}
+
+fn new_sentinel(jni: Jni) -> Option<WeakRef> {
+    let object = |jni: Jni| {
+        let class = jni.find_class(c"java/lang/Object")?;
+        let constructor = jni.method(class, c"<init>", c"()V")?;
+        Some(WeakRef::new(jni, jni.new_object(class, constructor, &[])?))
+    };
+    threads::quietly(jni, || jni.frame(8, object))
 }
 
 fn collections(data: &[u8]) -> u64 {
