@@ -530,7 +530,7 @@ mod tests {
     fn environment_errors_name_the_key_and_what_is_valid() {
         assert_eq!(
             environment_error("lgo=info"),
-            "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, names, cputime"
+            "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, names, cputime"
         );
         assert_eq!(
             environment_error("log=info,names=dots"),
@@ -550,7 +550,7 @@ mod tests {
     fn file_errors_name_the_line() {
         assert_eq!(
             file_error("log = \"info\"\n\nname = \"dot\"\n"),
-            "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, names, cputime"
+            "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, names, cputime"
         );
         assert_eq!(
             file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),
