@@ -7,53 +7,79 @@ use crate::world::gate;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::Thread;
 use jni_sys::{JNIEnv, jint};
-use jvmpi_sys::{
-    JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_THREAD_START, JVMPI_Event, JVMPI_Event_u,
-    JVMPI_REQUESTED_EVENT,
-};
+use jvmpi_sys::*;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// The data of an event: an arm of `JVMPI_Event.u`, or `()` if the event has none.
+///
+/// # Safety
+/// The type is one of the union's members, or empty.
+pub unsafe trait Arm: Copy {}
+
+macro_rules! arms {
+    ($($arm:ty),* $(,)?) => {
+        // SAFETY: each is a member of `JVMPI_Event_u` or empty.
+        $(unsafe impl Arm for $arm {})*
+    };
+}
+
+arms! {
+    (),
+    JVMPI_Event_class_load,
+    JVMPI_Event_class_unload,
+    JVMPI_Event_class_load_hook,
+    JVMPI_Event_obj_alloc,
+    JVMPI_Event_obj_free,
+    JVMPI_Event_obj_move,
+    JVMPI_Event_new_arena,
+    JVMPI_Event_delete_arena,
+    JVMPI_Event_thread_start,
+    JVMPI_Event_method,
+    JVMPI_Event_method_entry2,
+    JVMPI_Event_compiled_method_load,
+    JVMPI_Event_compiled_method_unload,
+    JVMPI_Event_raw_monitor,
+    JVMPI_Event_gc_info,
+}
 
 /// Sends an event of the thread that runs to every agent that has enabled it.
-pub fn post(jni: Jni, thread: &Thread, event_type: jint, u: JVMPI_Event_u) {
+pub fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
     for agent in agents::wanting(event_type) {
-        deliver(jni, agent, thread, event_type, u);
+        deliver(jni, agent, thread, event_type, arm);
     }
 }
 
 /// Sends an event of the thread that runs to one agent, if it has enabled it and may get it now;
 /// returns what the agent left in the event.
-pub fn deliver(
-    jni: Jni,
-    agent: &Agent,
-    thread: &Thread,
-    event_type: jint,
-    u: JVMPI_Event_u,
-) -> JVMPI_Event_u {
+#[inline]
+pub fn deliver<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
     if !agent.wants(event_type) || thread.is_hidden() || !is_open(thread, event_type) {
-        return u;
+        return arm;
     }
     if event_type != JVMPI_EVENT_THREAD_START {
         translate::threads::announce(jni, agent, thread, thread);
     }
-    call(agent, thread, thread.env(), event_type, u)
+    call(agent, thread, thread.env(), event_type, arm)
 }
 
 /// Sends an event that no thread of the program causes: what a collection does. `env_id` is that
 /// of a live thread that the agent knows, as agents look up its thread-local data.
-pub fn deliver_for_collector(
+pub fn deliver_for_collector<A: Arm>(
     agent: &Agent,
     current: &Thread,
     env_id: *mut JNIEnv,
     event_type: jint,
-    u: JVMPI_Event_u,
+    arm: A,
 ) {
     if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
-        call(agent, current, env_id, event_type, u);
+        call(agent, current, env_id, event_type, arm);
     }
 }
 
 /// Sends the event that an agent has asked for with RequestEvent.
-pub fn request(agent: &Agent, thread: &Thread, event_type: jint, u: JVMPI_Event_u) {
-    call(agent, thread, thread.env(), event_type | JVMPI_REQUESTED_EVENT, u);
+pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) {
+    call(agent, thread, thread.env(), event_type | JVMPI_REQUESTED_EVENT, arm);
 }
 
 /// Nothing follows THREAD_END of the thread but the VM's end, and nothing JVM_SHUT_DOWN.
@@ -65,19 +91,28 @@ fn is_open(thread: &Thread, event_type: jint) -> bool {
     }
 }
 
-fn call(
+#[inline]
+fn call<A: Arm>(
     agent: &Agent,
     current: &Thread,
     env_id: *mut JNIEnv,
     event_type: jint,
-    u: JVMPI_Event_u,
-) -> JVMPI_Event_u {
-    let mut event = JVMPI_Event { event_type, env_id, u };
-    if let Some(notify_event) = agent.notify_event() {
-        let _passage = gate::enter(current);
-        // SAFETY: the agent stored the function in its table for this purpose; the event and what
-        // it points to live until it returns.
-        unsafe { notify_event(&mut event) };
+    arm: A,
+) -> A {
+    let Some(notify_event) = agent.notify_event() else { return arm };
+    // Most events fill a small part of the structure.
+    let mut event = MaybeUninit::<JVMPI_Event>::uninit();
+    let event = event.as_mut_ptr();
+    let _passage = gate::enter(current);
+    // SAFETY: the event is ours to write, and every arm begins where `u` does. The agent stored
+    // the function in its table for this purpose; the event and what it points to live until it
+    // returns, and it leaves the arm filled.
+    unsafe {
+        ptr::addr_of_mut!((*event).event_type).write(event_type);
+        ptr::addr_of_mut!((*event).env_id).write(env_id);
+        let u = ptr::addr_of_mut!((*event).u).cast::<A>();
+        u.write(arm);
+        notify_event(event);
+        u.read()
     }
-    event.u
 }

@@ -6,7 +6,7 @@ use crate::notify;
 use crate::world::agents;
 use crate::world::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
-use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook, JVMPI_Event_u};
+use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook};
 use jvmti_sys::jvmtiEnv;
 use std::ffi::{c_char, c_uchar, c_uint, c_void};
 use std::slice;
@@ -54,18 +54,14 @@ fn offer(jni: Jni, original: &[u8]) -> Option<Vec<u8>> {
         // The agent gets bytes of its own: some change them in place.
         let mut bytes = before.to_vec();
         let (data, length) = (bytes.as_mut_ptr(), bytes.len() as jint);
-        let u = JVMPI_Event_u {
-            class_load_hook: JVMPI_Event_class_load_hook {
-                class_data: data,
-                class_data_len: length,
-                new_class_data: data,
-                new_class_data_len: length,
-                malloc_f: Some(malloc_f),
-            },
+        let u = JVMPI_Event_class_load_hook {
+            class_data: data,
+            class_data_len: length,
+            new_class_data: data,
+            new_class_data_len: length,
+            malloc_f: Some(malloc_f),
         };
-        let u = notify::deliver(jni, agent, &thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
-        // SAFETY: this arm was filled above.
-        let answer = unsafe { u.class_load_hook };
+        let answer = notify::deliver(jni, agent, &thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
         let (new, new_length) = (answer.new_class_data, answer.new_class_data_len);
         if new.is_null() || new_length <= 0 {
             continue;

@@ -10,8 +10,7 @@ use crate::world::methods::Lines;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID};
 use jvmpi_sys::{
-    JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Event_u, JVMPI_Field, JVMPI_Method,
-    jobjectID,
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
 };
 use jvmti_sys::{
     JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_ERROR_CLASS_NOT_PREPARED, jthread,
@@ -76,10 +75,15 @@ fn is_ready(class: jclass) -> bool {
 }
 
 /// Sends CLASS_LOAD to an agent that has enabled it and has not had it.
+#[inline]
 pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
-    if class.announced.to(agent) || !agent.wants(JVMPI_EVENT_CLASS_LOAD) {
-        return;
+    if agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.to(agent) {
+        announce_now(jni, agent, thread, class);
     }
+}
+
+#[cold]
+fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
     jni.frame(8, |jni| {
         if let Some(object) = class.object(jni) {
             announce_object(jni, agent, thread, class, object);
@@ -179,7 +183,7 @@ impl Definition {
     }
 
     /// The event, which points into the definition.
-    fn event(&mut self, agent: &Agent, class: &Class) -> JVMPI_Event_u {
+    fn event(&mut self, agent: &Agent, class: &Class) -> JVMPI_Event_class_load {
         let field = |field: &jvm::Field| JVMPI_Field {
             field_name: field.name.as_ptr().cast_mut(),
             field_signature: field.signature.as_ptr().cast_mut(),
@@ -200,19 +204,17 @@ impl Definition {
             self.instances.iter().map(field).collect(),
         );
         let (methods, statics, instances) = &mut self.arrays;
-        JVMPI_Event_u {
-            class_load: JVMPI_Event_class_load {
-                class_name: class.name(agent.options().names).as_ptr().cast_mut(),
-                source_name: self.source.as_ptr().cast_mut(),
-                num_interfaces: self.interfaces as jint,
-                num_methods: methods.len() as jint,
-                methods: methods.as_mut_ptr(),
-                num_static_fields: statics.len() as jint,
-                statics: statics.as_mut_ptr(),
-                num_instance_fields: instances.len() as jint,
-                instances: instances.as_mut_ptr(),
-                class_id: class.id(),
-            },
+        JVMPI_Event_class_load {
+            class_name: class.name(agent.options().names).as_ptr().cast_mut(),
+            source_name: self.source.as_ptr().cast_mut(),
+            num_interfaces: self.interfaces as jint,
+            num_methods: methods.len() as jint,
+            methods: methods.as_mut_ptr(),
+            num_static_fields: statics.len() as jint,
+            statics: statics.as_mut_ptr(),
+            num_instance_fields: instances.len() as jint,
+            instances: instances.as_mut_ptr(),
+            class_id: class.id(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
 use crate::jvm::Jni;
-use crate::notify;
+use crate::notify::{self, Arm};
 use crate::world::agents::{self, Agent};
 use crate::world::arenas::{self, Changes, Move};
 use crate::world::classes::{self, Class};
@@ -12,7 +12,6 @@ use jni_sys::{JNIEnv, jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
 use std::ffi::CStr;
-use std::mem;
 use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
@@ -31,8 +30,8 @@ struct Listener {
 }
 
 impl Listener {
-    fn tell(&self, thread: &Thread, event_type: jint, u: JVMPI_Event_u) {
-        notify::deliver_for_collector(self.agent, thread, self.env, event_type, u);
+    fn tell<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
+        notify::deliver_for_collector(self.agent, thread, self.env, event_type, arm);
     }
 }
 
@@ -44,7 +43,7 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
         .filter_map(|agent| Some(Listener { agent, env: threads::known_to(agent)?.env() }))
         .collect();
     for listener in &listeners {
-        listener.tell(thread, JVMPI_EVENT_GC_START, no_data());
+        listener.tell(thread, JVMPI_EVENT_GC_START, ());
     }
     let told = gate::report_deaths(|quiet| {
         // While an event is in flight IDs must not change.
@@ -59,7 +58,7 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
     }
     let gc_info = heap_figures(jni);
     for listener in &listeners {
-        listener.tell(thread, JVMPI_EVENT_GC_FINISH, JVMPI_Event_u { gc_info });
+        listener.tell(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
 }
 
@@ -89,7 +88,7 @@ fn tell(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
     let knows = |tag: Tag| tag.is_told(listener.agent);
     let free = |tag: Tag| {
         let obj_free = JVMPI_Event_obj_free { obj_id: tag.id() };
-        listener.tell(thread, JVMPI_EVENT_OBJECT_FREE, JVMPI_Event_u { obj_free });
+        listener.tell(thread, JVMPI_EVENT_OBJECT_FREE, obj_free);
     };
     for tag in dead.objects.iter().copied().filter(|tag| knows(*tag)) {
         free(tag);
@@ -98,7 +97,7 @@ fn tell(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
         let announced = class.announced.to(listener.agent);
         if announced {
             let class_unload = JVMPI_Event_class_unload { class_id: class.id() };
-            listener.tell(thread, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_Event_u { class_unload });
+            listener.tell(thread, JVMPI_EVENT_CLASS_UNLOAD, class_unload);
         }
         if announced || knows(*tag) {
             free(*tag);
@@ -115,18 +114,18 @@ fn tell(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
                 new_arena_id: *new_arena,
                 new_obj_id: *new_id,
             };
-            listener.tell(thread, JVMPI_EVENT_OBJECT_MOVE, JVMPI_Event_u { obj_move });
+            listener.tell(thread, JVMPI_EVENT_OBJECT_MOVE, obj_move);
         }
     }
     if let Some(arena_id) = changes.deleted {
         let delete_arena = JVMPI_Event_delete_arena { arena_id };
-        listener.tell(thread, JVMPI_EVENT_ARENA_DELETE, JVMPI_Event_u { delete_arena });
+        listener.tell(thread, JVMPI_EVENT_ARENA_DELETE, delete_arena);
     }
 }
 
 fn tell_new_arena(listener: &Listener, thread: &Thread, arena_id: jint, name: &CStr) {
     let new_arena = JVMPI_Event_new_arena { arena_id, arena_name: name.as_ptr().cast_mut() };
-    listener.tell(thread, JVMPI_EVENT_ARENA_NEW, JVMPI_Event_u { new_arena });
+    listener.tell(thread, JVMPI_EVENT_ARENA_NEW, new_arena);
 }
 
 /// Announces the arenas that there are, on the thread that runs.
@@ -134,11 +133,6 @@ pub fn announce_arenas(agent: &'static Agent, thread: &Thread) {
     for (arena, name) in arenas::at_start() {
         tell_new_arena(&Listener { agent, env: thread.env() }, thread, *arena, name);
     }
-}
-
-fn no_data() -> JVMPI_Event_u {
-    // SAFETY: all bits zero are a valid value of every arm.
-    unsafe { mem::zeroed() }
 }
 
 /// What GC_FINISH tells: bytes as `java.lang.Runtime` does, and the objects that have an ID if

@@ -3,14 +3,14 @@
 use super::classes;
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
-use crate::notify;
+use crate::notify::{self, Arm};
+use crate::world::agents;
 use crate::world::methods::{self, Lines};
-use crate::world::{agents, threads};
+use crate::world::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
-    JVMPI_Event_compiled_method_load, JVMPI_Event_compiled_method_unload, JVMPI_Event_u,
-    JVMPI_Lineno,
+    JVMPI_Event_compiled_method_load, JVMPI_Event_compiled_method_unload, JVMPI_Lineno,
 };
 use jvmti_sys::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
 use std::ffi::c_void;
@@ -33,14 +33,12 @@ pub unsafe extern "system" fn compiled_method_load(
         let Some((jni, thread)) = threads::current_attached() else { return };
         let code = Code { start: code_addr.addr(), size: code_size };
         let mut table = code.line_table(&Lines::of(jvm::get().jvmti, method), map, &inlined);
-        let u = JVMPI_Event_u {
-            compiled_method_load: JVMPI_Event_compiled_method_load {
-                method_id: method,
-                code_addr: code_addr.cast_mut(),
-                code_size,
-                lineno_table_size: table.len() as jint,
-                lineno_table: if table.is_empty() { ptr::null_mut() } else { table.as_mut_ptr() },
-            },
+        let u = JVMPI_Event_compiled_method_load {
+            method_id: method,
+            code_addr: code_addr.cast_mut(),
+            code_size,
+            lineno_table_size: table.len() as jint,
+            lineno_table: if table.is_empty() { ptr::null_mut() } else { table.as_mut_ptr() },
         };
         post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, method, u);
     });
@@ -54,7 +52,7 @@ pub unsafe extern "system" fn compiled_method_unload(
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
         let compiled_method_unload = JVMPI_Event_compiled_method_unload { method_id: method };
-        let u = JVMPI_Event_u { compiled_method_unload };
+        let u = compiled_method_unload;
         // The method's class may be unloaded already, so it is not looked at.
         notify::post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
     });
@@ -69,11 +67,11 @@ pub fn replay() {
 }
 
 /// Sends the event to agents that know the method's class.
-fn post(jni: Jni, thread: &threads::Thread, event_type: jint, method: jmethodID, u: JVMPI_Event_u) {
+fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, method: jmethodID, arm: A) {
     let Some(record) = methods::of(jni, method) else { return };
     for agent in agents::wanting(event_type) {
         classes::announce(jni, agent, thread, &record.class);
-        notify::deliver(jni, agent, thread, event_type, u);
+        notify::deliver(jni, agent, thread, event_type, arm);
     }
 }
 

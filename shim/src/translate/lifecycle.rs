@@ -14,10 +14,9 @@ use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_DATA_DUMP_REQUEST,
     JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC,
-    JVMPI_EVENT_THREAD_START, JVMPI_Event_u,
+    JVMPI_EVENT_THREAD_START,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
-use std::mem;
 
 /// The VM runs Java code now, so JNI answers: agents that the shim itself loads begin.
 pub unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
@@ -45,7 +44,7 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     }
     phase::advance(Phase::Live);
     for agent in agents {
-        notify::deliver(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, no_data());
+        notify::deliver(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
     }
 }
 
@@ -78,12 +77,6 @@ fn replay_threads(jni: Jni, agent: &Agent, thread: &Thread) {
     });
 }
 
-/// An event without data.
-fn no_data() -> JVMPI_Event_u {
-    // SAFETY: all bits zero are a valid value of every arm.
-    unsafe { mem::zeroed() }
-}
-
 pub unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     // SAFETY: JVMTI passes the environment of the thread that ends the VM and runs this.
     unsafe { callback(env, shut_down) };
@@ -94,7 +87,7 @@ fn shut_down(jni: Jni) {
         return;
     }
     let thread = threads::current(jni);
-    notify::post(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, no_data());
+    notify::post(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
 }
 
@@ -104,6 +97,6 @@ pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
 
 fn post_without_data(event_type: jint) {
     if let Some((jni, thread)) = threads::current_attached() {
-        notify::post(jni, &thread, event_type, no_data());
+        notify::post(jni, &thread, event_type, ());
     }
 }

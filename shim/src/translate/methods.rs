@@ -9,7 +9,7 @@ use crate::world::tracked::{self, Tracked};
 use jni_sys::jobject;
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
-    JVMPI_Event_method, JVMPI_Event_method_entry2, JVMPI_Event_u,
+    JVMPI_Event_method, JVMPI_Event_method_entry2,
 };
 use std::ptr;
 
@@ -31,7 +31,7 @@ pub fn entered(jni: Jni, number: usize, receiver: Option<jobject>) {
 }
 
 fn enter(jni: Jni, thread: &Thread, method: Tracked<'_>) {
-    let u = JVMPI_Event_u { method: JVMPI_Event_method { method_id: method.id } };
+    let u = JVMPI_Event_method { method_id: method.id };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY) {
         class_events::announce(jni, agent, thread, method.class);
         thread.calls.enter(agent);
@@ -49,7 +49,7 @@ fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Option<jobje
         let obj_id = objects::introduce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
-            let u = JVMPI_Event_u { method_entry2 };
+            let u = method_entry2;
             notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
         });
     }
@@ -62,7 +62,7 @@ pub fn exited(jni: Jni, number: usize) {
         return;
     }
     tracked::with(jni, number, |method| {
-        let u = JVMPI_Event_u { method: JVMPI_Event_method { method_id: method.id } };
+        let u = JVMPI_Event_method { method_id: method.id };
         for agent in agents::wanting(JVMPI_EVENT_METHOD_EXIT) {
             // An agent that hears of entries hears of the exits that belong to them.
             if thread.calls.exit(agent) || !agent.wants(JVMPI_EVENT_METHOD_ENTRY) {

@@ -115,7 +115,7 @@ fn event(
     class: &Class,
     tag: Tag,
     size: jlong,
-) -> JVMPI_Event_u {
+) -> JVMPI_Event_obj_alloc {
     let known = |class: &Class| {
         class_events::announce(jni, agent, thread, class);
         class.id()
@@ -127,14 +127,12 @@ fn event(
         }
         Instances::Primitives(element) => (*element, ptr::null_mut()),
     };
-    JVMPI_Event_u {
-        obj_alloc: JVMPI_Event_obj_alloc {
-            arena_id: arenas::of(tag, matches!(class.instances(), Instances::Classes)),
-            class_id,
-            is_array,
-            size: jint::try_from(size).unwrap_or(jint::MAX),
-            obj_id: tag.id(),
-        },
+    JVMPI_Event_obj_alloc {
+        arena_id: arenas::of(tag, matches!(class.instances(), Instances::Classes)),
+        class_id,
+        is_array,
+        size: jint::try_from(size).unwrap_or(jint::MAX),
+        obj_id: tag.id(),
     }
 }
 
@@ -145,14 +143,14 @@ fn event_of(
     thread: &Thread,
     object: jobject,
     tag: Tag,
-) -> Result<JVMPI_Event_u> {
+) -> Result<JVMPI_Event_obj_alloc> {
     let size = jvm::get().jvmti.object_size(object)?;
     let class = jni.class_of(object);
     let mut u = classes::with(jni, class, |class| event(jni, agent, thread, class, tag, size))?;
     if jni.same_object(class, object) {
         // The Class object of `java.lang.Class`: agents that resolve the class of each class
         // would never end.
-        u.obj_alloc.class_id = ptr::null_mut();
+        u.class_id = ptr::null_mut();
     }
     Ok(u)
 }

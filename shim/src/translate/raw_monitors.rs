@@ -6,7 +6,7 @@ use crate::world::raw_monitors::{Contention, RawMonitor};
 use crate::world::threads;
 use jvmpi_sys::{
     JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_Event_raw_monitor, JVMPI_Event_u,
+    JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_Event_raw_monitor,
 };
 
 /// Reports what happens to the thread that runs, except at monitors whose name begins with `_`,
@@ -26,5 +26,5 @@ pub fn contended(monitor: &RawMonitor, what: Contention) {
     let Some((jni, thread)) = threads::current_attached() else { return };
     let raw_monitor =
         JVMPI_Event_raw_monitor { name: name.as_ptr().cast_mut(), id: monitor.handle() };
-    notify::post(jni, &thread, event_type, JVMPI_Event_u { raw_monitor });
+    notify::post(jni, &thread, event_type, raw_monitor);
 }

@@ -7,12 +7,10 @@ use crate::world::agents::{self, Agent};
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
 use jvmpi_sys::{
-    JVMPI_EVENT_THREAD_END, JVMPI_EVENT_THREAD_START, JVMPI_Event_thread_start, JVMPI_Event_u,
-    jobjectID,
+    JVMPI_EVENT_THREAD_END, JVMPI_EVENT_THREAD_START, JVMPI_Event_thread_start, jobjectID,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
 use std::ffi::CString;
-use std::mem;
 
 pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     let start = |jni| {
@@ -28,8 +26,7 @@ pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _
 pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     let end = |jni| {
         let thread = threads::current(jni);
-        // SAFETY: THREAD_END has no data.
-        notify::post(jni, &thread, JVMPI_EVENT_THREAD_END, unsafe { mem::zeroed() });
+        notify::post(jni, &thread, JVMPI_EVENT_THREAD_END, ());
         threads::ended(&thread);
     };
     // SAFETY: JVMTI passes the environment of the thread that ends, which runs this.
@@ -102,15 +99,13 @@ impl Definition {
         })
     }
 
-    fn event(&self) -> JVMPI_Event_u {
-        JVMPI_Event_u {
-            thread_start: JVMPI_Event_thread_start {
-                thread_name: self.name.as_ptr().cast_mut(),
-                group_name: self.group.as_ptr().cast_mut(),
-                parent_name: self.parent.as_ptr().cast_mut(),
-                thread_id: self.id,
-                thread_env_id: self.env,
-            },
+    fn event(&self) -> JVMPI_Event_thread_start {
+        JVMPI_Event_thread_start {
+            thread_name: self.name.as_ptr().cast_mut(),
+            group_name: self.group.as_ptr().cast_mut(),
+            parent_name: self.parent.as_ptr().cast_mut(),
+            thread_id: self.id,
+            thread_env_id: self.env,
         }
     }
 }

@@ -53,8 +53,26 @@ static BY_ENV: LazyLock<DashMap<usize, Arc<Thread>>> = LazyLock::new(DashMap::ne
 static BY_ID: LazyLock<DashMap<usize, usize>> = LazyLock::new(DashMap::new);
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Thread>>> = const { RefCell::new(None) };
+    /// Keeps the record of the thread that runs.
+    static OWNER: Owner = const { Owner(RefCell::new(None)) };
+    /// What [`OWNER`] keeps, for a quick look.
+    static CURRENT: Cell<*const Thread> = const { Cell::new(ptr::null()) };
     static OS_THREAD: Cell<i32> = const { Cell::new(0) };
+}
+
+struct Owner(RefCell<Option<Arc<Thread>>>);
+
+impl Owner {
+    fn set(&self, thread: Option<Arc<Thread>>) {
+        CURRENT.set(thread.as_ref().map_or(ptr::null(), Arc::as_ptr));
+        self.0.replace(thread);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        CURRENT.set(ptr::null());
+    }
 }
 
 /// The number by which the system knows the thread that runs.
@@ -78,7 +96,7 @@ impl Deref for Current {
     type Target = Thread;
 
     fn deref(&self) -> &Thread {
-        // SAFETY: `CURRENT` of this thread keeps the record until it is replaced, which happens
+        // SAFETY: `OWNER` of this thread keeps the record until it is replaced, which happens
         // only when the thread has ended for the VM and is attached anew.
         unsafe { &*self.0 }
     }
@@ -86,18 +104,17 @@ impl Deref for Current {
 
 /// The environment of the thread that runs as far as it is known already, else NULL.
 pub fn known_current_env() -> *mut JNIEnv {
-    let env = CURRENT.try_with(|current| current.borrow().as_ref().map(|thread| thread.env));
-    env.ok().flatten().unwrap_or(ptr::null_mut())
+    known_current().map_or(ptr::null_mut(), |thread| thread.env)
+}
+
+fn known_current() -> Option<Current> {
+    let thread = CURRENT.get();
+    (!thread.is_null()).then_some(Current(thread))
 }
 
 /// The record of the thread that runs, if it is attached to the VM.
 pub fn try_current() -> Option<Current> {
-    let known = CURRENT.try_with(|current| current.borrow().as_ref().map(Arc::as_ptr));
-    match known {
-        Ok(Some(thread)) => Some(Current(thread)),
-        Ok(None) => jvm::try_get()?.jni().map(current),
-        Err(_) => None,
-    }
+    known_current().or_else(|| jvm::try_get()?.jni().map(current))
 }
 
 /// The thread that runs and its JNI, if it is attached to the VM.
@@ -108,22 +125,32 @@ pub fn current_attached() -> Option<(Jni, Current)> {
 
 /// The record of the thread that runs; a new one if it was never seen before.
 pub fn current(jni: Jni) -> Current {
-    let known = CURRENT.with_borrow(|current| {
-        current.as_ref().filter(|thread| thread.env == jni.env()).map(Arc::as_ptr)
-    });
-    Current(known.unwrap_or_else(|| adopt(jni)))
+    match known_current() {
+        Some(thread) if thread.env == jni.env() => thread,
+        _ => adopt(jni),
+    }
 }
 
 /// Makes the record for this environment the one of the thread that runs.
-fn adopt(jni: Jni) -> *const Thread {
+#[cold]
+fn adopt(jni: Jni) -> Current {
     let thread = record(jni.env());
     thread.os_thread.store(os_thread(), Ordering::Relaxed);
     if thread.object().is_none() {
         jni.frame(8, |jni| thread.learn_object(jni, carrier(jni)));
     }
-    let pointer = Arc::as_ptr(&thread);
-    CURRENT.set(Some(thread));
-    pointer
+    let current = Current(Arc::as_ptr(&thread));
+    own(Some(thread));
+    current
+}
+
+/// Makes this the record of the thread that runs. A thread that runs agents' code so late that
+/// its own storage is gone leaks its record.
+fn own(thread: Option<Arc<Thread>>) {
+    let mut thread = Some(thread);
+    if OWNER.try_with(|owner| owner.set(thread.take().flatten())).is_err() {
+        std::mem::forget(thread);
+    }
 }
 
 /// The live record for this environment, a new one if there is none.
@@ -149,9 +176,8 @@ fn carrier(jni: Jni) -> jobject {
 
 /// Called when the VM says that the thread that runs has started.
 pub fn started(jni: Jni) -> Current {
-    let stale = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|t| t.has_ended()));
-    if stale {
-        CURRENT.set(None);
+    if known_current().is_some_and(|thread| thread.has_ended()) {
+        own(None);
     }
     let thread = current(jni);
     if thread.object().is_none() {
@@ -366,7 +392,8 @@ impl Subject {
     }
 
     fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
-        let outer = self.report.swap(report as u8, Ordering::Relaxed);
+        let outer = self.report.load(Ordering::Relaxed);
+        self.report.store(report as u8, Ordering::Relaxed);
         let result = event();
         self.report.store(outer, Ordering::Relaxed);
         result
