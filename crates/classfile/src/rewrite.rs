@@ -379,8 +379,8 @@ impl<'c> Rewriter<'_, 'c> {
                 }
                 // The verifiers check a handler against `this` both before and after a call that
                 // initializes it: no frame fits both.
-                (Moment::After(_), Some(This::Usable)) => {
-                    runs.pop_if(|run| run.this == This::Uninitialized);
+                (Moment::After(call), Some(This::Usable)) => {
+                    runs.pop_if(|run| run.start == call.bci && run.this == This::Uninitialized);
                 }
                 _ => {}
             }

@@ -5,16 +5,15 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::{env, fs};
 
 use classfile::{
-    ClassFile, Editor, FieldRef, Kind, Method, MethodRef, Place, Snippet, Uninitialized, opcode,
+    ClassFile, Editor, FieldRef, Kind, Method, MethodRef, Place, Skip, Snippet, Uninitialized,
+    opcode,
 };
-use support::{Jdk, class_files, scratch};
+use support::{Jdk, class_files, scratch, write_classes};
 
 /// One test at a time: each of them keeps the machine busy.
 static SERIAL: Mutex<()> = Mutex::new(());
@@ -67,21 +66,23 @@ fn code_that_is_taken_apart_and_put_together_is_the_same() {
 
 #[test]
 fn entry_and_exit_probes() {
-    judge("entry-exit", |class, editor| {
-        let constants = editor.constants();
-        let enter = constants.method_ref("jvmpi/Tracker", "enter", "(I)V").unwrap();
-        let exit = constants.method_ref("jvmpi/Tracker", "exit", "(I)V").unwrap();
-        for method in class.methods() {
-            // Beyond what fits into an instruction, so that constants are added.
-            let id = 40_000 + method.index() as i32;
-            if let Some(mut method) = editor.method(method.index()) {
-                method
-                    .at_entry(|code| code.push_int(id).invoke_static(enter))
-                    .before_returns(|code| code.push_int(id).invoke_static(exit))
-                    .on_throw(|code| code.push_int(id).invoke_static(exit));
-            }
+    judge("entry-exit", entry_and_exit);
+}
+
+fn entry_and_exit(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
+    let constants = editor.constants();
+    let enter = constants.method_ref("jvmpi/Tracker", "enter", "(I)V").unwrap();
+    let exit = constants.method_ref("jvmpi/Tracker", "exit", "(I)V").unwrap();
+    for index in 0..class.methods().len() {
+        // Beyond what fits into an instruction, so that constants are added.
+        let id = 40_000 + index as i32;
+        if let Some(mut method) = editor.method(index) {
+            method
+                .at_entry(|code| code.push_int(id).invoke_static(enter))
+                .before_returns(|code| code.push_int(id).invoke_static(exit))
+                .on_throw(|code| code.push_int(id).invoke_static(exit));
         }
-    });
+    }
 }
 
 #[test]
@@ -200,62 +201,101 @@ fn trace_instructions(method: Method<'_>, editor: &mut Editor<'_>) {
     }
 }
 
-/// Rewrites all classes and compares what verifiers find in them before and after.
-fn judge(name: &str, edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>)) {
+#[test]
+fn entry_and_exit_probes_in_classes_without_frames() {
     for_each_jdk(|jdk, classes| {
-        let file = scratch().join(format!("{name}-{}.bin", jdk.feature));
-        let skips = rewrite_all(classes, &jdk.corpus(), &file, &edit);
-        println!("JDK {}: skipped {skips:?}", jdk.feature);
-        assert!(skips.keys().all(|skip| skip == "TooLarge"), "{skips:?}");
-
-        let corpus = jdk.corpus();
-        match Jdk::at_least(24) {
-            Some(verifier) => {
-                print!("{}", verifier.judge("Verify", &[], &[corpus.as_ref(), file.as_ref()]));
-            }
-            None => println!("skipped: no JDK 24 or later to verify with"),
-        }
-        let [before, after] = ["before", "after"].map(|state| {
-            jdk.judge("Link", &["-Xverify:all"], &[corpus.as_ref(), file.as_ref(), state.as_ref()])
-        });
-        let linked = before.lines().filter(|outcome| outcome.ends_with(" linked")).count();
-        println!("{} classes, {linked} linked", before.lines().count());
-        for (before, after) in before.lines().zip(after.lines()) {
-            assert_eq!(before, after);
-        }
-        fs::remove_file(file).unwrap();
+        let classes: Vec<_> = load(classes, &jdk.corpus())
+            .into_iter()
+            .filter_map(|(name, bytes)| Some((name, downgraded(bytes)?)))
+            .collect();
+        println!("JDK {}: {} classes made old", jdk.feature, classes.len());
+        let rewritten = rewrite_all(&classes, entry_and_exit);
+        link(jdk, "old", &classes, &rewritten);
     });
 }
 
-/// Writes the rewritten classes to a file for the judges; returns how many methods were skipped
-/// for which reason.
-fn rewrite_all(
-    classes: &[PathBuf],
-    corpus: &Path,
-    file: &Path,
-    edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>),
-) -> BTreeMap<String, usize> {
-    let mut skips = BTreeMap::new();
-    let mut out = std::io::BufWriter::new(fs::File::create(file).unwrap());
-    out.write_all(&(classes.len() as u32).to_be_bytes()).unwrap();
-    for path in classes {
-        let bytes = fs::read(path).unwrap();
-        let class = ClassFile::parse(&bytes).unwrap();
-        let mut editor = Editor::new(&class);
-        edit(&class, &mut editor);
-        let rewritten = editor.finish();
-        for (_, skip) in rewritten.skipped {
-            *skips.entry(format!("{skip:?}")).or_insert(0) += 1;
-        }
-        // Behind the module's directory.
-        let relative = path.strip_prefix(corpus).unwrap().components().skip(1);
-        let name = relative.collect::<PathBuf>().with_extension("");
-        let name = name.to_str().unwrap().as_bytes();
-        out.write_all(&(name.len() as u16).to_be_bytes()).unwrap();
-        out.write_all(name).unwrap();
-        out.write_all(&(rewritten.bytes.len() as u32).to_be_bytes()).unwrap();
-        out.write_all(&rewritten.bytes).unwrap();
+/// The class as one of version 49, which is verified by type inference; `None` if it has
+/// constants that such a class cannot have.
+fn downgraded(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let class = ClassFile::parse(&bytes).unwrap();
+    let pool = class.constant_pool();
+    let too_new = (0..pool.len() as u16).any(|index| pool.tag(index) > Some(12));
+    if too_new || class.major_version() < 50 {
+        return None;
     }
-    out.flush().unwrap();
-    skips
+    bytes[7] = 49;
+    Some(bytes)
+}
+
+/// Rewrites all classes and compares what verifiers find in them before and after.
+fn judge(name: &str, edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>)) {
+    for_each_jdk(|jdk, classes| {
+        let classes = load(classes, &jdk.corpus());
+        let rewritten = rewrite_all(&classes, &edit);
+        if let Some(verifier) = Jdk::at_least(24) {
+            let file = scratch().join(format!("{name}-{}.bin", jdk.feature));
+            write_classes(&file, &rewritten);
+            let corpus = jdk.corpus();
+            print!("{}", verifier.judge("Verify", &[], &[corpus.as_ref(), file.as_ref()]));
+            fs::remove_file(file).unwrap();
+        } else {
+            println!("skipped: no JDK 24 or later to verify with");
+        }
+        link(jdk, name, &classes, &rewritten);
+    });
+}
+
+/// Links classes before and after rewriting, with all that the JVM verifies.
+fn link(jdk: &Jdk, name: &str, before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) {
+    let corpus = jdk.corpus();
+    let [before, after] = [("before", before), ("after", after)].map(|(state, classes)| {
+        let file = scratch().join(format!("{name}-{}-{state}.bin", jdk.feature));
+        write_classes(&file, classes);
+        let outcomes = jdk.judge("Link", &["-Xverify:all"], &[corpus.as_ref(), file.as_ref()]);
+        fs::remove_file(file).unwrap();
+        outcomes
+    });
+    let linked = before.lines().filter(|outcome| outcome.ends_with(" linked")).count();
+    println!("{} classes, {linked} linked", before.lines().count());
+    assert!(linked > 0);
+    for (before, after) in before.lines().zip(after.lines()) {
+        assert_eq!(before, after);
+    }
+}
+
+/// Names and bytes of classes.
+fn load(paths: &[PathBuf], corpus: &Path) -> Vec<(String, Vec<u8>)> {
+    paths
+        .iter()
+        .map(|path| {
+            // Behind the module's directory.
+            let relative = path.strip_prefix(corpus).unwrap().components().skip(1);
+            let name = relative.collect::<PathBuf>().with_extension("");
+            (name.to_str().unwrap().to_owned(), fs::read(path).unwrap())
+        })
+        .collect()
+}
+
+/// Rewrites classes; only a method's size may keep it from being edited.
+fn rewrite_all(
+    classes: &[(String, Vec<u8>)],
+    edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>),
+) -> Vec<(String, Vec<u8>)> {
+    let mut too_large = 0;
+    let rewritten = classes
+        .iter()
+        .map(|(name, bytes)| {
+            let class = ClassFile::parse(bytes).unwrap();
+            let mut editor = Editor::new(&class);
+            edit(&class, &mut editor);
+            let rewritten = editor.finish();
+            for (method, skip) in rewritten.skipped {
+                assert_eq!(skip, Skip::TooLarge, "method {method} of {name}");
+                too_large += 1;
+            }
+            (name.clone(), rewritten.bytes)
+        })
+        .collect();
+    println!("{too_large} methods would become too large");
+    rewritten
 }

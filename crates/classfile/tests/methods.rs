@@ -52,11 +52,7 @@ fn edited(bytes: &[u8], make: impl Edit, check: impl FnOnce(Code<'_>)) {
 }
 
 /// The contents of an attribute of the code after an edit.
-fn edited_attribute(
-    body: &Body,
-    name: &str,
-    make: impl Edit,
-) -> Option<Vec<u8>> {
+fn edited_attribute(body: &Body, name: &str, make: impl Edit) -> Option<Vec<u8>> {
     let mut found = None;
     edited(&class_with(body), make, |code| {
         found = code.attributes().find(name.as_bytes()).map(<[u8]>::to_vec);
@@ -125,9 +121,7 @@ fn pieces_around_an_instruction_run_in_order() {
     let body = Body::new(1, 0, [ICONST_0, POP, NOP, GOTO, 0xff, 0xff]);
     edited(
         &class_of_version(49, &body),
-        |m| {
-            m.after(1, mark(5)).before(2, mark(4)).before(2, mark(3)).after(2, mark(2))
-        },
+        |m| m.after(1, mark(5)).before(2, mark(4)).before(2, mark(3)).after(2, mark(2)),
         |code| {
             let expected =
                 [&[ICONST_0, POP], &AFTER[..], &BEFORE, &THROW, &[NOP], &RETURN_PROBE].concat();
@@ -143,9 +137,7 @@ fn code_after_an_instruction_that_never_goes_on_is_left_out() {
     let body = Body::new(1, 0, [GOTO, 0, 3, RETURN]).attribute("StackMapTable", [0, 1, 3]);
     edited(
         &class_with(&body),
-        |m| {
-            m.after(0, mark(5)).after(3, mark(5)).before(3, mark(4))
-        },
+        |m| m.after(0, mark(5)).after(3, mark(5)).before(3, mark(4)),
         |code| {
             assert_eq!(code.bytes(), [GOTO, 0, 3, ICONST_4, POP, RETURN]);
             assert_eq!(code.attributes().find(b"StackMapTable"), Some(&[0, 1, 3][..]));
@@ -337,9 +329,7 @@ fn a_handler_is_left_out_where_nothing_is_left_to_cover() {
     let body = Body::new(0, 0, [RETURN]);
     edited(
         &class_with(&body),
-        |m| {
-            m.at_entry(mark(1)).before_returns(mark(2)).on_throw(mark(3))
-        },
+        |m| m.at_entry(mark(1)).before_returns(mark(2)).on_throw(mark(3)),
         |code| {
             assert_eq!(code.bytes(), [ICONST_1, POP, ICONST_2, POP, RETURN]);
             assert_eq!(code.handlers().len(), 0);
@@ -433,9 +423,7 @@ fn all_kinds_of_stack_map_frames_move() {
     .concat();
     edited(
         &class.finish(),
-        |m| {
-            m.at_entry(mark(1)).before(110, mark(4)).before(200, mark(4)).before(200, mark(4))
-        },
+        |m| m.at_entry(mark(1)).before(110, mark(4)).before(200, mark(4)).before(200, mark(4)),
         |code| assert_eq!(code.attributes().find(b"StackMapTable"), Some(&expected[..])),
     );
 }
@@ -457,9 +445,7 @@ fn an_uninitialized_object_is_named_by_its_new_itself() {
     class.method(9, "m", "()V", &Body::new(1, 0, code).attribute("StackMapTable", table));
     edited(
         &class.finish(),
-        |m| {
-            m.before(1, mark(4))
-        },
+        |m| m.before(1, mark(4)),
         |code| {
             assert_eq!(code.attributes().find(b"StackMapTable"), Some(&[0, 1, 70, 8, 0, 3][..]));
         },
@@ -644,9 +630,8 @@ fn edits_that_make_no_sense_are_reported() {
 #[test]
 fn malformed_code_is_reported() {
     let skip = |body: Body| {
-        let rewritten = edit(&class_of_version(49, &body), |m| {
-            m.at_entry(mark(1)).before_returns(mark(2))
-        });
+        let rewritten =
+            edit(&class_of_version(49, &body), |m| m.at_entry(mark(1)).before_returns(mark(2)));
         match rewritten.skipped[..] {
             [(0, Skip::Malformed(error))] => error,
             _ => panic!("{:?}", rewritten.skipped),
@@ -812,9 +797,7 @@ fn handlers(code: &Code<'_>) -> Vec<(u16, u16, u16)> {
 fn a_constructor_has_two_handlers_and_none_around_the_call_of_super() {
     edited(
         &constructor(65),
-        |m| {
-            m.at_entry(mark(1)).before_returns(mark(2)).on_throw(mark(3))
-        },
+        |m| m.at_entry(mark(1)).before_returns(mark(2)).on_throw(mark(3)),
         |code| {
             // entry 0..2, aload_0 2, nop 3, invokespecial 4..7, nop 7, probe 8, return 10
             assert_eq!(handlers(&code), [(2, 4, 11), (7, 8, 14)]);
@@ -830,9 +813,7 @@ fn a_constructor_has_two_handlers_and_none_around_the_call_of_super() {
 fn an_old_constructor_has_one_handler_for_everything() {
     edited(
         &constructor(48),
-        |m| {
-            m.at_entry(mark(1)).before_returns(mark(2)).on_throw(mark(3))
-        },
+        |m| m.at_entry(mark(1)).before_returns(mark(2)).on_throw(mark(3)),
         |code| assert_eq!(handlers(&code), [(2, 8, 11)]),
     );
 }

@@ -171,7 +171,7 @@ fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
     library::find(name, &search)
 }
 
-/// Looks at the libraries of `-Xrun` options before the VM loads them: what is wrong with one is
+/// Opens the libraries of `-Xrun` options before the VM does: what is wrong with one is
 /// said in one line, and JDK 25 does not get to crash for want of `JVM_OnLoad`.
 fn check_xrun_libraries() -> Result<(), String> {
     static CHECKED: OnceLock<()> = OnceLock::new();
@@ -179,10 +179,9 @@ fn check_xrun_libraries() -> Result<(), String> {
         return Ok(());
     }
     for argument in command_line::xrun_arguments_of_this_process() {
-        let checked = find(&argument.name).and_then(|path| library::examine(&path));
-        match checked {
+        match open(&argument.name) {
             // The VM loads that as a JVMTI agent, which is no business of ours.
-            Ok(()) | Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
+            Ok(_) | Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
             Err(error) => return Err(error.to_string()),
         }
     }

@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** What the tests hand over: a directory of class files, and a file of rewritten ones. */
+/** What the tests hand over: a directory of class files, and files with changed ones. */
 class Corpus {
     interface Consumer {
         void accept(String name, byte[] bytes) throws IOException;
@@ -27,7 +27,7 @@ class Corpus {
     }
 
     /** A sequence of names and lengths with bytes. */
-    static void rewritten(Path file, Consumer consumer) throws IOException {
+    static void classes(Path file, Consumer consumer) throws IOException {
         try (DataInputStream in =
                 new DataInputStream(new BufferedInputStream(Files.newInputStream(file)))) {
             for (int left = in.readInt(); left > 0; left--) {

@@ -6,30 +6,28 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Links classes and prints the outcome for each: {@code Link CORPUS REWRITTEN before|after}, to be
- * run with {@code -Xverify:all}. Two runs are to be compared; in one JVM the first would influence
- * the second by loader constraints. Classes of java.* are left out: no loader may define them.
+ * Links classes and prints the outcome for each: {@code Link CORPUS CLASSES}, to be run with
+ * {@code -Xverify:all}. What the classes need besides comes from the corpus. Outcomes before and
+ * after rewriting are compared between two runs: in one JVM the first loader would influence the
+ * second by loader constraints. Classes of java.* are left out: no loader may define them.
  */
 class Link extends ClassLoader {
-    private final Map<String, Path> originals;
-    private final Map<String, byte[]> rewritten;
+    private final Map<String, Path> corpus;
+    private final Map<String, byte[]> classes = new TreeMap<>();
 
-    private Link(Map<String, Path> originals, Map<String, byte[]> rewritten) {
-        this.originals = originals;
-        this.rewritten = rewritten;
+    private Link(Map<String, Path> corpus) {
+        this.corpus = corpus;
     }
 
     public static void main(String[] args) throws IOException {
-        Map<String, Path> originals = Corpus.originals(Path.of(args[0]));
-        Map<String, byte[]> rewritten = new TreeMap<>();
-        Corpus.rewritten(Path.of(args[1]), (name, bytes) -> {
+        Link loader = new Link(Corpus.originals(Path.of(args[0])));
+        Corpus.classes(Path.of(args[1]), (name, bytes) -> {
             if (isOurs(name)) {
-                rewritten.put(name, bytes);
+                loader.classes.put(name, bytes);
             }
         });
-        Link loader = new Link(originals, args[2].equals("after") ? rewritten : Map.of());
         StringBuilder outcomes = new StringBuilder();
-        for (String name : rewritten.keySet()) {
+        for (String name : loader.classes.keySet()) {
             outcomes.append(name).append(' ').append(loader.outcome(name)).append('\n');
         }
         System.out.print(outcomes);
@@ -60,12 +58,12 @@ class Link extends ClassLoader {
                 return loaded;
             }
             String path = name.replace('.', '/');
-            if (!isOurs(path) || !originals.containsKey(path)) {
+            if (!isOurs(path) || !corpus.containsKey(path)) {
                 return super.loadClass(name, resolve);
             }
-            byte[] bytes = rewritten.get(path);
+            byte[] bytes = classes.get(path);
             try {
-                bytes = bytes == null ? Files.readAllBytes(originals.get(path)) : bytes;
+                bytes = bytes == null ? Files.readAllBytes(corpus.get(path)) : bytes;
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

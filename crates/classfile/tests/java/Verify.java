@@ -22,7 +22,7 @@ class Verify {
                         .orElse(ClassHierarchyResolver.defaultResolver())
                         .cached()));
         int[] counts = new int[3];
-        Corpus.rewritten(Path.of(args[1]), (name, bytes) -> {
+        Corpus.classes(Path.of(args[1]), (name, bytes) -> {
             List<String> before = reports(verifier, Files.readAllBytes(originals.get(name)));
             List<String> after = reports(verifier, bytes);
             counts[0]++;

@@ -3,9 +3,11 @@
 #![allow(dead_code)] // Each test program uses a part of it.
 
 pub mod builder;
+pub mod exercise;
 pub mod machine;
 
 use std::ffi::OsStr;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -79,6 +81,19 @@ impl Jdk {
         let mut java = self.tool("java");
         succeed(java.args(options).arg("-cp").arg(classes).arg(program).args(arguments))
     }
+}
+
+/// Writes classes to a file for the programs in `tests/java`: names and bytes.
+pub fn write_classes(file: &Path, classes: &[(String, Vec<u8>)]) {
+    let mut out = BufWriter::new(fs::File::create(file).unwrap());
+    out.write_all(&(classes.len() as u32).to_be_bytes()).unwrap();
+    for (name, bytes) in classes {
+        out.write_all(&(name.len() as u16).to_be_bytes()).unwrap();
+        out.write_all(name.as_bytes()).unwrap();
+        out.write_all(&(bytes.len() as u32).to_be_bytes()).unwrap();
+        out.write_all(bytes).unwrap();
+    }
+    out.flush().unwrap();
 }
 
 /// Where the tests keep files.
