@@ -93,7 +93,7 @@ impl Jvm {
     pub fn feature_version(&self) -> u32 {
         static VERSION: OnceLock<u32> = OnceLock::new();
         *VERSION.get_or_init(|| {
-            let version = self.jvmti.system_property(c"java.specification.version");
+            let version = self.jvmti.system_property(c"java.vm.specification.version");
             version.and_then(|text| text.to_str().ok()?.parse().ok()).unwrap_or(0)
         })
     }

@@ -22,11 +22,11 @@ pub unsafe extern "system" fn sampled_object_alloc(
     size: jlong,
 ) {
     // SAFETY: JVMTI passes the environment of the thread that allocates and runs this.
-    unsafe { callback(env, |jni| allocated(jni, object, class, size)) };
+    unsafe { callback(env, |jni| allocated(jni, object, class, Some(size))) };
 }
 
 /// An object was allocated by the thread that runs: gives it its ID and tells the agents.
-fn allocated(jni: Jni, object: jobject, class: jclass, size: jlong) {
+fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
     // The ID must not change between the tag and the event.
     let _passage = gate::enter(&thread);
@@ -41,6 +41,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: jlong) {
         let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| tag != Tag::OWN);
         let tag = listeners().fold(tag, |tag, agent| tag.tell(agent));
         jvm::get().jvmti.set_tag(object, tag.raw())?;
+        let size = size.map_or_else(|| class.size_of(object), Ok)?;
         thread.subject.with(tag.id(), object, || {
             for agent in listeners() {
                 let u = event(jni, agent, &thread, class, tag, size);
@@ -68,10 +69,7 @@ pub fn made(jni: Jni, object: jobject) {
 fn announce_new(jni: Jni, object: jobject) {
     if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
         let class = jni.class_of(object);
-        match jvm::get().jvmti.object_size(object) {
-            Ok(size) => allocated(jni, object, class, size),
-            Err(error) => log::debug!("an object stays unknown: {error}"),
-        }
+        allocated(jni, object, class, None);
         jni.delete_local(class);
     }
 }
@@ -121,7 +119,7 @@ fn event(
         class.id()
     };
     let (is_array, class_id) = match class.instances() {
-        Instances::Objects | Instances::Classes => (JVMPI_NORMAL_OBJECT, known(class)),
+        Instances::Objects(_) | Instances::Classes => (JVMPI_NORMAL_OBJECT, known(class)),
         Instances::References(element) => {
             (JVMPI_CLASS, element.as_deref().map_or(ptr::null_mut(), known))
         }

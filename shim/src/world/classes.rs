@@ -6,7 +6,7 @@ use crate::instrument::tracker;
 use crate::jvm::{self, Jni, Result, WeakRef};
 use crate::options::Names;
 use dashmap::DashMap;
-use jni_sys::{jclass, jint, jmethodID, jobject};
+use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use std::ffi::{CStr, CString};
 use std::ptr;
@@ -35,8 +35,8 @@ static BY_ID: LazyLock<DashMap<usize, Arc<Class>>> = LazyLock::new(DashMap::new)
 pub enum Instances {
     /// Class objects: `java.lang.Class` itself.
     Classes,
-    /// Plain objects.
-    Objects,
+    /// Plain objects, with the bytes that each occupies once that is known.
+    Objects(OnceLock<jlong>),
     /// Arrays of references, with the class of their elements.
     References(Option<Arc<Class>>),
     /// Arrays of a primitive type, one of the `JVMPI_BOOLEAN` … `JVMPI_LONG`.
@@ -82,7 +82,7 @@ fn instances(jni: Jni, class: jclass, signature: &[u8]) -> Instances {
         [b'[', b'L' | b'[', ..] => Instances::References(component(jni, class)),
         [b'[', element] => Instances::Primitives(primitive(*element)),
         b"Ljava/lang/Class;" => Instances::Classes,
-        _ => Instances::Objects,
+        _ => Instances::Objects(OnceLock::new()),
     }
 }
 
@@ -164,6 +164,16 @@ impl Class {
     /// What the class's objects are.
     pub fn instances(&self) -> &Instances {
         &self.instances
+    }
+
+    /// The bytes that an object of this class occupies; all plain objects of a class are as large.
+    pub fn size_of(&self, object: jobject) -> Result<jlong> {
+        let ask = || jvm::get().jvmti.object_size(object);
+        let Instances::Objects(size) = &self.instances else { return ask() };
+        match size.get() {
+            Some(size) => Ok(*size),
+            None => ask().map(|asked| *size.get_or_init(|| asked)),
+        }
     }
 
     /// The class object in the current frame, None if the class was unloaded.

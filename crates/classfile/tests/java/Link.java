@@ -43,8 +43,9 @@ class Link extends ClassLoader {
             loadClass(name.replace('/', '.')).getDeclaredConstructors();
             return "linked";
         } catch (VerifyError | ClassFormatError e) {
-            // What follows the first line says where and depends on the code's layout.
-            return e.toString().lines().findFirst().get();
+            // Which method of several bad ones is found first depends on their order in memory;
+            // what follows the first line says where in the code.
+            return e.toString().lines().findFirst().get().replaceFirst("method: \\S+ \\S+ \\S+", "");
         } catch (Throwable e) {
             return e.getClass().getName();
         }
