@@ -1,5 +1,6 @@
 //! The thin safe layer over JVMTI and JNI: what the rest of the shim calls the JVM through.
 
+pub mod async_call_trace;
 pub mod caller;
 pub mod capabilities;
 pub mod error;
@@ -7,6 +8,7 @@ mod global_ref;
 mod invocation;
 mod jni;
 mod jvmti;
+pub mod os_priority;
 mod system_thread;
 
 pub use error::{Error, Result};

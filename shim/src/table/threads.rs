@@ -1,7 +1,8 @@
 //! Suspension, status, CPU time, system threads and thread-local storage.
 
-use crate::jvm;
+use crate::jvm::{self, os_priority};
 use crate::options::CpuTime;
+use crate::translate::classes;
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
@@ -15,7 +16,7 @@ use jvmpi_sys::{
 use jvmti_sys::*;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{ptr, slice};
 
 /// Nanoseconds of CPU time, or of time if the agent is to see it that way.
@@ -41,8 +42,17 @@ fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
 }
 
 pub fn suspend(_: &Agent, env: *mut JNIEnv) {
+    prepare_to_suspend();
     if let Some(thread) = other(env) {
         suspension::suspend(&thread);
+    }
+}
+
+/// Gets ready when an agent first suspends a thread.
+fn prepare_to_suspend() {
+    let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else { return };
+    if suspension::prepare(jni) {
+        classes::give_methods_ids(jni);
     }
 }
 
@@ -57,6 +67,7 @@ pub fn resume(_: &Agent, env: *mut JNIEnv) {
 pub unsafe fn suspend_list(_: &Agent, count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
     // SAFETY: as the caller promises.
     let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
+    prepare_to_suspend();
     let threads: Vec<_> = envs.iter().map(|env| other(*env)).collect();
     suspension::suspend_all(&threads, |i, done| results[i] = list_result(done));
 }
@@ -103,7 +114,7 @@ pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
             return None;
         }
         threads::with_env(env, |thread| {
-            let mut state = jvm::get().jvmti.thread_state(thread.object()?.get()).ok()?;
+            let mut state = suspension::jvmti_state(thread, Duration::ZERO)?;
             if suspension::is_suspended(thread) {
                 state &= !JVMTI_THREAD_STATE_SUSPENDED;
             }
@@ -156,7 +167,12 @@ pub unsafe fn create_system_thread(
     let priority = priority.clamp(JVMPI_MINIMUM_PRIORITY, JVMPI_MAXIMUM_PRIORITY);
     // SAFETY: the caller promises that the function may run on another thread; every VM passed
     // NULL.
-    let run = move |_| unsafe { f(ptr::null_mut()) };
+    let run = move |_| {
+        if priority == JVMPI_MAXIMUM_PRIORITY {
+            os_priority::favour_current_thread();
+        }
+        unsafe { f(ptr::null_mut()) }
+    };
     match jvm::start_thread(jni, name, priority, |_| Ok(()), run) {
         Ok(()) => JNI_OK,
         Err(error) => {

@@ -87,7 +87,7 @@ fn constructors_of(jni: Jni, object: jobject) -> usize {
 
 /// The frames of another thread: those it was stopped at, or those it executes now.
 fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
-    let stopped = suspension::with_trace(thread, |frames| {
+    let stopped = suspension::with_trace(thread, room.len(), |frames| {
         for (place, frame) in room.iter_mut().zip(frames) {
             let location = if frame.bci < 0 { NATIVE_LOCATION } else { i64::from(frame.bci) };
             place.write(jvmtiFrameInfo { method: frame.method, location });

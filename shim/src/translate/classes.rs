@@ -1,6 +1,6 @@
 //! CLASS_LOAD and CLASS_UNLOAD.
 
-use super::callback;
+use super::{callback, subscriptions};
 use crate::jvm::{self, Error, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
@@ -20,6 +20,9 @@ use std::ffi::CString;
 
 /// The access flag of static fields (JVMS 4.5).
 const ACC_STATIC: jint = 0x0008;
+
+/// Too early to tell anything of the class.
+pub unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
 
 pub unsafe extern "system" fn class_prepare(
     _: *mut jvmtiEnv,
@@ -46,6 +49,19 @@ fn define(jni: Jni, class: jclass) {
             }
         }
         Err(error) => log::debug!("a class stays unknown: {error}"),
+    }
+}
+
+/// Gives IDs to the methods of all classes, those that are loaded and those that will be.
+pub fn give_methods_ids(jni: Jni) {
+    let updated = subscriptions::update().and_then(|()| {
+        for class in classes::all_loaded(jni)? {
+            jni.frame(4, |jni| class.object(jni).map(|o| drop(jvm::get().jvmti.class_methods(o))));
+        }
+        Ok(())
+    });
+    if let Err(error) = updated {
+        log::warn!("some methods may be missing in call traces: {error}");
     }
 }
 

@@ -35,6 +35,7 @@ pub fn callbacks() -> jvmtiEventCallbacks {
         DataDumpRequest: Some(lifecycle::data_dump_request),
         ThreadStart: Some(threads::thread_start),
         ThreadEnd: Some(threads::thread_end),
+        ClassLoad: Some(classes::class_load),
         ClassPrepare: Some(classes::class_prepare),
         ClassFileLoadHook: Some(instrument::class_file_load_hook),
         SampledObjectAlloc: Some(objects::sampled_object_alloc),

@@ -37,6 +37,10 @@ const SOURCES: &[(jint, jvmtiEvent)] = &[
     (JVMPI_EVENT_DATA_DUMP_REQUEST, JVMTI_EVENT_DATA_DUMP_REQUEST),
 ];
 
+/// What it takes to walk a stack in a signal handler: methods have IDs, which they get when their
+/// class is prepared, and HotSpot refuses while nobody asks for ClassLoad.
+const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CLASS_LOAD];
+
 /// Asks for the events that the shim needs for itself.
 pub fn start() -> jvm::Result<()> {
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
@@ -61,8 +65,7 @@ pub fn update() -> jvm::Result<()> {
         .map(|(_, jvmti)| *jvmti)
         // What is known of an object goes when it does, whoever made the shim look at it.
         .chain([JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH])
-        // The VM can name the methods of a stack in a signal handler only if they have IDs.
-        .chain(suspension::wants_method_ids().then_some(JVMTI_EVENT_CLASS_PREPARE))
+        .chain(FOR_HANDLERS.iter().copied().filter(|_| suspension::wants_method_ids()))
         .fold(0, |all, event| all | bit(event));
     let before = {
         let mut on = ON.lock().unwrap_or_else(|e| e.into_inner());

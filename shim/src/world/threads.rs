@@ -107,6 +107,12 @@ pub fn known_current_env() -> *mut JNIEnv {
     known_current().map_or(ptr::null_mut(), |thread| thread.env)
 }
 
+/// The record of the thread that runs, for a signal handler: the storage of a thread whose number
+/// the shim knows has been used before, so that looking allocates nothing.
+pub fn current_in_handler() -> Option<Current> {
+    known_current()
+}
+
 fn known_current() -> Option<Current> {
     let thread = CURRENT.get();
     (!thread.is_null()).then_some(Current(thread))
