@@ -82,8 +82,9 @@ pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A)
     call(agent, thread, thread.env(), event_type | JVMPI_REQUESTED_EVENT, arm);
 }
 
-/// Nothing follows THREAD_END of the thread but the VM's end, and nothing JVM_SHUT_DOWN.
-fn is_open(thread: &Thread, event_type: jint) -> bool {
+/// Whether events of this type may be sent on the thread now: nothing follows THREAD_END but the
+/// VM's end, and nothing JVM_SHUT_DOWN.
+pub fn is_open(thread: &Thread, event_type: jint) -> bool {
     match phase::now() {
         Phase::Replaying | Phase::Live => !thread.has_ended(),
         Phase::ShuttingDown => event_type == JVMPI_EVENT_JVM_SHUT_DOWN,

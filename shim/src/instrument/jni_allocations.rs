@@ -44,14 +44,14 @@ pub fn report(on: bool) -> jvm::Result<()> {
 
 /// Defines a JNI function that calls the original one and reports what it returns.
 macro_rules! reporting {
-    ($(fn $slot:ident($($argument:ident: $type:ty),*);)*) => {$(
+    ($(fn $slot:ident($($argument:ident: $type:ty),*) => $report:path;)*) => {$(
         #[allow(non_snake_case)]
         unsafe extern "system" fn $slot(env: *mut JNIEnv $(, $argument: $type)*) -> jobject {
             // SAFETY: the caller's arguments go to the function that they were meant for.
             let object = unsafe { (original().v1_2.$slot)(env $(, $argument)*) };
             if !object.is_null() {
                 // SAFETY: the environment is that of the thread that calls.
-                guard((), || objects::seen(unsafe { Jni::new(env) }, object));
+                guard((), || $report(unsafe { Jni::new(env) }, object));
             }
             object
         }
@@ -59,16 +59,26 @@ macro_rules! reporting {
 }
 
 reporting! {
-    fn AllocObject(class: jclass);
-    fn NewString(characters: *const jchar, length: jsize);
-    fn NewStringUTF(characters: *const c_char);
-    fn NewObjectArray(length: jsize, class: jclass, element: jobject);
-    fn NewBooleanArray(length: jsize);
-    fn NewByteArray(length: jsize);
-    fn NewCharArray(length: jsize);
-    fn NewShortArray(length: jsize);
-    fn NewIntArray(length: jsize);
-    fn NewLongArray(length: jsize);
-    fn NewFloatArray(length: jsize);
-    fn NewDoubleArray(length: jsize);
+    fn AllocObject(class: jclass) => objects::seen;
+    fn NewString(characters: *const jchar, length: jsize) => string;
+    fn NewStringUTF(characters: *const c_char) => string;
+    fn NewObjectArray(length: jsize, class: jclass, element: jobject) => objects::seen;
+    fn NewBooleanArray(length: jsize) => objects::seen;
+    fn NewByteArray(length: jsize) => objects::seen;
+    fn NewCharArray(length: jsize) => objects::seen;
+    fn NewShortArray(length: jsize) => objects::seen;
+    fn NewIntArray(length: jsize) => objects::seen;
+    fn NewLongArray(length: jsize) => objects::seen;
+    fn NewFloatArray(length: jsize) => objects::seen;
+    fn NewDoubleArray(length: jsize) => objects::seen;
+}
+
+/// A string was made, and the array that holds its characters.
+fn string(jni: Jni, string: jobject) {
+    objects::seen(jni, string);
+    jni.frame(4, |jni| {
+        if let Some(field) = jni.field(jni.class_of(string), c"value", c"[B") {
+            objects::seen(jni, jni.object_field(string, field));
+        }
+    });
 }

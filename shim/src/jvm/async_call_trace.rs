@@ -62,7 +62,11 @@ fn symbol(library: *const std::ffi::c_char, name: &CStr) -> Option<*mut c_void> 
 /// # Safety
 /// Called in a signal handler with the handler's own context; [`is_available`] has been asked
 /// before; `env` is the environment of the thread.
-pub unsafe fn walk(env: *mut JNIEnv, frames: &mut [RawFrame], context: *mut c_void) -> Result<usize, jint> {
+pub unsafe fn walk(
+    env: *mut JNIEnv,
+    frames: &mut [RawFrame],
+    context: *mut c_void,
+) -> Result<usize, jint> {
     const UNAVAILABLE: jint = jint::MIN;
     let function = FUNCTION.get().copied().flatten().ok_or(UNAVAILABLE)?;
     let mut trace = CallTrace { env, num_frames: 0, frames: frames.as_mut_ptr() };

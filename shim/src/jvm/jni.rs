@@ -180,6 +180,11 @@ impl Jni {
         jni!(self, GetLongField, object, field)
     }
 
+    /// The value of a reference field.
+    pub fn object_field(self, object: jobject, field: jfieldID) -> jobject {
+        jni!(self, GetObjectField, object, field)
+    }
+
     /// Calls a static method without arguments that returns a reference.
     pub fn call_static_object(self, class: jclass, method: jmethodID) -> Option<jobject> {
         let result = jni!(self, CallStaticObjectMethodA, class, method, ptr::null());

@@ -50,7 +50,9 @@ pub fn suspend(_: &Agent, env: *mut JNIEnv) {
 
 /// Gets ready when an agent first suspends a thread.
 fn prepare_to_suspend() {
-    let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else { return };
+    let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
+        return;
+    };
     if suspension::prepare(jni) {
         classes::give_methods_ids(jni);
     }

@@ -37,11 +37,17 @@ pub fn switch(on: bool) -> jvm::Result<()> {
     })
 }
 
+/// Makes the VM report every object once reports are on. A thread draws how many bytes it may
+/// allocate until its first report when it is made, so this comes before the first thread is.
+/// While reports are off it costs nothing.
+pub fn prepare() {
+    if let Err(error) = jvm::get().jvmti.set_heap_sampling_interval(0) {
+        log::debug!("the VM cannot report every object: {error}");
+    }
+}
+
 fn switch_sampling(on: bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
-    if on {
-        jvmti.set_heap_sampling_interval(0)?;
-    }
     jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
     if on {
         // Threads go on allocating silently in the buffers that they have; a collection takes

@@ -48,11 +48,12 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     }
 }
 
-/// Sends the defining events of what exists: this thread, arenas, classes, objects, the other
+/// Sends the defining events of what exists: arenas, this thread, classes, objects, the other
 /// threads.
 fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
-    thread_events::announce(jni, agent, thread, thread);
+    // The thread's object is in an arena.
     collection::announce_arenas(agent, thread);
+    thread_events::announce(jni, agent, thread, thread);
     if agent.wants(JVMPI_EVENT_CLASS_LOAD) {
         classes::replay(jni, agent, thread);
     }

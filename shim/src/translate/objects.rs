@@ -38,7 +38,8 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
             // CLASS_LOAD is what defines a Class object.
             return Ok(());
         }
-        let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| tag != Tag::OWN);
+        let hears = tag != Tag::OWN && notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
+        let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| hears);
         let tag = listeners().fold(tag, |tag, agent| tag.tell(agent));
         jvm::get().jvmti.set_tag(object, tag.raw())?;
         let size = size.map_or_else(|| class.size_of(object), Ok)?;
@@ -157,7 +158,8 @@ fn event_of(
 /// of it; the object's ID. CLASS_LOAD is what defines a Class object.
 pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
     let tag = ids::identify(object)?;
-    if object.is_null() || tag == Tag::OWN || tag.is_told(agent) {
+    let is_open = notify::is_open(thread, JVMPI_EVENT_OBJECT_ALLOC);
+    if object.is_null() || tag == Tag::OWN || tag.is_told(agent) || !is_open {
         return Ok(tag.id());
     }
     if let Some(class) = classes::by_id(tag.id()) {

@@ -43,6 +43,7 @@ const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CL
 
 /// Asks for the events that the shim needs for itself.
 pub fn start() -> jvm::Result<()> {
+    allocations::prepare();
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
 }
 

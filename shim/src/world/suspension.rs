@@ -23,7 +23,9 @@ use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE};
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -143,19 +145,21 @@ pub fn prepare(jni: Jni) -> bool {
 fn install_handler() -> Option<c_int> {
     // The JDK interrupts blocked threads with the third last.
     let taken_by_jdk = libc::SIGRTMAX() - 2;
-    (libc::SIGRTMIN()..=libc::SIGRTMAX()).rev().filter(|signal| *signal != taken_by_jdk).find(|signal| {
-        // SAFETY: sigaction is plain data.
-        let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
-        // SAFETY: the structure is ours to write.
-        unsafe { libc::sigaction(*signal, ptr::null(), &mut action) };
-        if action.sa_sigaction != libc::SIG_DFL {
-            return false;
-        }
-        action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-        // SAFETY: the handler does only what handlers may.
-        unsafe { libc::sigaction(*signal, &action, ptr::null_mut()) == 0 }
-    })
+    (libc::SIGRTMIN()..=libc::SIGRTMAX()).rev().filter(|signal| *signal != taken_by_jdk).find(
+        |signal| {
+            // SAFETY: sigaction is plain data.
+            let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
+            // SAFETY: the structure is ours to write.
+            unsafe { libc::sigaction(*signal, ptr::null(), &mut action) };
+            if action.sa_sigaction != libc::SIG_DFL {
+                return false;
+            }
+            action.sa_sigaction = on_signal as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+            // SAFETY: the handler does only what handlers may.
+            unsafe { libc::sigaction(*signal, &action, ptr::null_mut()) == 0 }
+        },
+    )
 }
 
 // Suspending
@@ -235,9 +239,9 @@ pub fn resume(thread: &Arc<Thread>) -> bool {
     }
     match stop.state.swap(state::RUNNING, Ordering::AcqRel) {
         state::RUNNING => false,
-        state::BY_JVMTI => thread
-            .object()
-            .is_some_and(|object| jvm::get().jvmti.resume(object.get()).is_ok()),
+        state::BY_JVMTI => {
+            thread.object().is_some_and(|object| jvm::get().jvmti.resume(object.get()).is_ok())
+        }
         _ => {
             wake(&stop.state);
             true

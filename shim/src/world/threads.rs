@@ -230,16 +230,18 @@ pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
     BY_ENV.get(&env).map(|thread| Arc::clone(&thread))
 }
 
-/// A live thread that the agent has heard of, rather one for which it keeps data.
+/// A live thread that the agent has heard of: rather one for which it keeps data, and of those
+/// one that will not end, as the VM's own threads that have never run any of the shim's code.
 pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
-    let knows = |thread: &&Arc<Thread>| {
+    let knows = |thread: &Arc<Thread>| {
         !thread.is_hidden()
             && (thread.announced.to(agent) || !agent.wants(jvmpi_sys::JVMPI_EVENT_THREAD_START))
     };
-    let all = all();
-    let mut known = all.iter().filter(knows);
-    let first = known.clone().next();
-    known.find(|thread| !thread.local_storage(agent).is_null()).or(first).cloned()
+    let rank = |thread: &Arc<Thread>| {
+        let has_data = !thread.local_storage(agent).is_null();
+        (!has_data, thread.os_thread() != 0, thread.id().addr())
+    };
+    all().into_iter().filter(knows).min_by_key(rank)
 }
 
 /// All live threads that are known.
