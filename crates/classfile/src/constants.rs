@@ -16,7 +16,8 @@ pub struct Constants {
     /// The index of the next entry.
     next: u16,
     bytes: Vec<u8>,
-    known: HashMap<Key, u16>,
+    strings: HashMap<Box<[u8]>, u16>,
+    others: HashMap<Other, u16>,
 }
 
 /// A field that inserted code may read with `getstatic`.
@@ -40,12 +41,13 @@ pub struct MethodRef {
     pub(crate) result_slots: u16,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Key {
-    Utf8(Box<[u8]>),
+/// Any entry but a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Other {
     Integer(i32),
     Class(u16),
     NameAndType(u16, u16),
+    /// A field or method reference with its tag.
     Member(u8, u16, u16),
 }
 
@@ -54,7 +56,7 @@ impl Constants {
     pub(crate) fn new(count: usize) -> Self {
         // A count of 0 is as good as 1: there is no entry 0.
         let next = count.clamp(1, usize::from(u16::MAX)) as u16;
-        Self { next, bytes: Vec::new(), known: HashMap::new() }
+        Self { next, bytes: Vec::new(), strings: HashMap::new(), others: HashMap::new() }
     }
 
     /// The static field `class.name`; `class` is an internal name (`java/lang/System`).
@@ -95,21 +97,27 @@ impl Constants {
 
     /// The index of a `CONSTANT_Integer`.
     pub(crate) fn integer(&mut self, value: i32) -> Result<u16, Error> {
-        self.get_or_add(Key::Integer(value))
+        self.other(Other::Integer(value))
     }
 
     /// The index of a `CONSTANT_Utf8` with these modified UTF-8 bytes.
     pub(crate) fn utf8(&mut self, text: &[u8]) -> Result<u16, Error> {
-        if text.len() > usize::from(u16::MAX) {
-            return Err(Error::ConstantPoolFull);
+        if let Some(&index) = self.strings.get(text) {
+            return Ok(index);
         }
-        self.get_or_add(Key::Utf8(text.into()))
+        let length = u16::try_from(text.len()).map_err(|_| Error::ConstantPoolFull)?;
+        let index = self.next_index()?;
+        self.bytes.u1(tag::UTF8);
+        self.bytes.u2(length);
+        self.bytes.extend_from_slice(text);
+        self.strings.insert(text.into(), index);
+        Ok(index)
     }
 
     /// The index of a `CONSTANT_Class` with this name.
     pub(crate) fn class(&mut self, name: &[u8]) -> Result<u16, Error> {
         let name = self.utf8(name)?;
-        self.get_or_add(Key::Class(name))
+        self.other(Other::Class(name))
     }
 
     /// The index of a field or method reference; `kind` is its tag.
@@ -123,8 +131,8 @@ impl Constants {
         let class = self.class(class)?;
         let name = self.utf8(name)?;
         let descriptor = self.utf8(descriptor)?;
-        let name_and_type = self.get_or_add(Key::NameAndType(name, descriptor))?;
-        self.get_or_add(Key::Member(kind, class, name_and_type))
+        let name_and_type = self.other(Other::NameAndType(name, descriptor))?;
+        self.other(Other::Member(kind, class, name_and_type))
     }
 
     /// `constant_pool_count` of the pool with what was added.
@@ -137,38 +145,38 @@ impl Constants {
         &self.bytes
     }
 
-    fn get_or_add(&mut self, key: Key) -> Result<u16, Error> {
-        if let Some(&index) = self.known.get(&key) {
+    fn other(&mut self, entry: Other) -> Result<u16, Error> {
+        if let Some(&index) = self.others.get(&entry) {
             return Ok(index);
         }
-        let index = self.next;
-        self.next = index.checked_add(1).ok_or(Error::ConstantPoolFull)?;
-        match &key {
-            Key::Utf8(text) => {
-                self.bytes.u1(tag::UTF8);
-                self.bytes.u2(text.len() as u16);
-                self.bytes.extend_from_slice(text);
-            }
-            Key::Integer(value) => {
+        let index = self.next_index()?;
+        match entry {
+            Other::Integer(value) => {
                 self.bytes.u1(tag::INTEGER);
-                self.bytes.u4(*value as u32);
+                self.bytes.u4(value as u32);
             }
-            Key::Class(name) => {
+            Other::Class(name) => {
                 self.bytes.u1(tag::CLASS);
-                self.bytes.u2(*name);
+                self.bytes.u2(name);
             }
-            Key::NameAndType(name, descriptor) => {
+            Other::NameAndType(name, descriptor) => {
                 self.bytes.u1(tag::NAME_AND_TYPE);
-                self.bytes.u2(*name);
-                self.bytes.u2(*descriptor);
+                self.bytes.u2(name);
+                self.bytes.u2(descriptor);
             }
-            Key::Member(kind, class, name_and_type) => {
-                self.bytes.u1(*kind);
-                self.bytes.u2(*class);
-                self.bytes.u2(*name_and_type);
+            Other::Member(kind, class, name_and_type) => {
+                self.bytes.u1(kind);
+                self.bytes.u2(class);
+                self.bytes.u2(name_and_type);
             }
         }
-        self.known.insert(key, index);
+        self.others.insert(entry, index);
+        Ok(index)
+    }
+
+    fn next_index(&mut self) -> Result<u16, Error> {
+        let index = self.next;
+        self.next = index.checked_add(1).ok_or(Error::ConstantPoolFull)?;
         Ok(index)
     }
 }

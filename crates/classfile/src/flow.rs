@@ -7,6 +7,7 @@
 
 use crate::bytes::Reader;
 use crate::constant_pool::tag;
+use crate::cover::{This, caught_frame};
 use crate::descriptor::{self, Kind};
 use crate::frame::{Class, Element, Frame, Type, push};
 use crate::opcode::*;
@@ -61,30 +62,31 @@ fn follow_table<'c>(
     visit: &mut impl FnMut(Moment<'c>, &Frame<'c>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let initial = initial_frame(code)?;
-    let mut state = Some(padded(&initial, code));
+    let mut frame = initial.clone();
+    // Behind the end of a block, control cannot go on where no frame says how it came there.
+    let mut reached = true;
     let empty: &[u8] = &[0, 0];
     let table = code.attributes().find(b"StackMapTable").unwrap_or(empty);
     let mut table = Decoder::new(table, code.pool(), initial, code.max_locals)?;
-    let mut known = table.next()?;
+    let mut recorded = table.next()?;
     for instruction in code.instructions() {
         let instruction = instruction?;
-        if let Some((bci, frame)) = known {
+        if let Some((bci, record)) = recorded {
             if bci < instruction.bci {
                 return Err(Error::BadFrame);
             }
             if bci == instruction.bci {
-                state = Some(padded(frame, code));
-                known = table.next()?;
+                frame.copy_from(record);
+                reached = true;
+                recorded = table.next()?;
             }
         }
-        // Without a frame behind the end of a block, control cannot get here.
-        if let Some(frame) = &mut state {
-            visit(Moment::Before(instruction), frame)?;
+        if reached {
+            visit(Moment::Before(instruction), &frame)?;
             frame.execute(instruction, code)?;
-            if ends_block(instruction.opcode()) || matches!(instruction.opcode(), JSR | JSR_W) {
-                state = None;
-            } else {
-                visit(Moment::After(instruction), frame)?;
+            reached = !ends_block(instruction.opcode());
+            if reached {
+                visit(Moment::After(instruction), &frame)?;
             }
         }
     }
@@ -97,10 +99,9 @@ fn follow_branches<'c>(
 ) -> Result<(), Error> {
     let mut seen = vec![false; code.bytes.len()];
     let mut queued = seen.clone();
-    let mut queue = vec![(0, padded(&initial_frame(code)?, code))];
+    let mut queue = vec![(0, initial_frame(code)?)];
     // A handler can be reached from anywhere: only the exception is certain.
-    let mut caught = padded(&Frame::default(), code);
-    caught.stack.push(Type::class("java/lang/Throwable"));
+    let caught = caught_frame(This::Usable);
     let mut handlers = code.handlers();
     loop {
         let (start, mut frame) = match queue.pop() {
@@ -160,14 +161,6 @@ pub(crate) fn initial_frame<'c>(code: &Code<'c>) -> Result<Frame<'c>, Error> {
         push(&mut frame.locals, declared(parameter?)?);
     }
     Ok(frame)
-}
-
-/// A frame with a slot for every local variable of the method.
-fn padded<'c>(frame: &Frame<'c>, code: &Code<'c>) -> Frame<'c> {
-    let mut locals = Vec::with_capacity(code.max_locals.into());
-    locals.extend_from_slice(&frame.locals);
-    locals.resize(code.max_locals.into(), Type::Top);
-    Frame { locals, stack: frame.stack.clone() }
 }
 
 /// The type of a value declared with a field descriptor.
@@ -235,9 +228,9 @@ impl<'c> Frame<'c> {
             ILOAD_0..=ALOAD_3 => {
                 self.load(kind((opcode - ILOAD_0) / 4), u16::from((opcode - ILOAD_0) % 4))
             }
-            ISTORE..=ASTORE => self.store(kind(opcode - ISTORE), local()?),
+            ISTORE..=ASTORE => self.store(kind(opcode - ISTORE), local()?, code),
             ISTORE_0..=ASTORE_3 => {
-                self.store(kind((opcode - ISTORE_0) / 4), u16::from((opcode - ISTORE_0) % 4))
+                self.store(kind((opcode - ISTORE_0) / 4), u16::from((opcode - ISTORE_0) % 4), code)
             }
             AALOAD => self.pop(1).and_then(|()| {
                 let element = match self.stack.pop()? {
@@ -345,13 +338,13 @@ impl<'c> Frame<'c> {
 
     fn load(&mut self, kind: Kind, slot: u16) -> Option<()> {
         let value = match kind {
-            Kind::Reference => *self.locals.get(usize::from(slot))?,
+            Kind::Reference => self.locals.get(usize::from(slot)).copied().unwrap_or(Type::Top),
             kind => primitive(kind),
         };
         self.effect(0, value)
     }
 
-    fn store(&mut self, kind: Kind, slot: u16) -> Option<()> {
+    fn store(&mut self, kind: Kind, slot: u16, code: &Code<'c>) -> Option<()> {
         let slot = usize::from(slot);
         let value = match kind {
             Kind::Reference => self.stack.pop()?,
@@ -360,14 +353,19 @@ impl<'c> Frame<'c> {
                 primitive(kind)
             }
         };
+        let end = slot + value.slots();
+        if end > usize::from(code.max_locals) {
+            return None;
+        }
+        if self.locals.len() < end {
+            self.locals.resize(end, Type::Top);
+        }
         // §4.10.1.7: half of a long or double that is overwritten makes the other half unusable.
-        if slot > 0 && self.locals.get(slot - 1)?.slots() == 2 {
+        if slot > 0 && self.locals[slot - 1].slots() == 2 {
             self.locals[slot - 1] = Type::Top;
         }
-        *self.locals.get_mut(slot)? = value;
-        if value.slots() == 2 {
-            *self.locals.get_mut(slot + 1)? = Type::Top;
-        }
+        self.locals[slot..end].fill(Type::Top);
+        self.locals[slot] = value;
         Some(())
     }
 

@@ -137,6 +137,14 @@ pub(crate) struct Frame<'c> {
     pub stack: Vec<Type<'c>>,
 }
 
+impl<'c> Frame<'c> {
+    /// Becomes equal to another frame, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.locals.clone_from(&other.locals);
+        self.stack.clone_from(&other.stack);
+    }
+}
+
 /// Adds a value to locals or stack.
 pub(crate) fn push<'c>(slots: &mut Vec<Type<'c>>, value: Type<'c>) {
     slots.push(value);

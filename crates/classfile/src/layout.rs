@@ -17,6 +17,8 @@ pub(crate) struct Point {
     /// The index of the byte behind it.
     pub end: u16,
     pub shape: Shape,
+    /// Whether control never goes on behind it.
+    pub ends_block: bool,
     /// Whether a branch gets its long form.
     pub wide: bool,
     /// The original offset of a branch with a 16-bit offset.
@@ -38,6 +40,7 @@ impl Point {
             bci: instruction.bci,
             end: instruction.end(),
             shape,
+            ends_block: opcode::ends_block(instruction.opcode()),
             wide: false,
             offset,
             before: 0,

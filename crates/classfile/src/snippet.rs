@@ -169,12 +169,12 @@ impl Snippet {
 
     /// Code that runs only while a static `boolean` or `int` field is not 0.
     ///
-    /// The stack must be as high as at the start of the whole piece before and after the guarded
-    /// code, since the code behind it is reached both ways. In classes of version 50 and later
-    /// that place needs a stack map frame. At a method's entry and on its exceptional way out
-    /// the frame is known; anywhere else the method's code has to be followed through, which
-    /// makes rewriting several times slower and fails with [`Skip::UnknownFrame`] if the
-    /// method's own `StackMapTable` is not what JVMS §4.10.1 demands.
+    /// Where the guard ends two ways meet, so the stack must be as high as at the start of the
+    /// whole piece there, and in classes of version 50 and later a stack map frame must say what
+    /// locals and stack hold. At a method's entry and on its exceptional way out the frame is
+    /// known beforehand. Anywhere else the method's code is followed to find it, which makes
+    /// rewriting about three times slower, and fails with [`Skip::UnknownFrame`] where control
+    /// cannot get.
     pub fn guard(
         &mut self,
         flag: FieldRef,

@@ -121,8 +121,6 @@ struct Assembled {
     body: Body,
     /// Where each statement starts.
     starts: Vec<usize>,
-    /// Where each statement's first instruction ends.
-    first_ends: Vec<usize>,
 }
 
 impl Program {
@@ -142,7 +140,6 @@ impl Program {
         }
         let mut frames: BTreeMap<usize, Frame> = BTreeMap::new();
         let mut code = Vec::new();
-        let mut first_ends = Vec::new();
         for (index, statement) in self.statements.iter().enumerate() {
             let reach = |from: usize, target: usize| {
                 let mut target = target;
@@ -151,8 +148,7 @@ impl Program {
                 }
                 starts[target]
             };
-            let first = statement.encode(&mut code, &mut frames, reach, &starts);
-            first_ends.push(starts[index] + first);
+            statement.encode(&mut code, &mut frames, reach, &starts);
             assert_eq!(code.len(), starts[index] + statement.length(starts[index]));
         }
         code.extend([ICONST_0, IRETURN]);
@@ -181,7 +177,7 @@ impl Program {
             body = body.handler(start, end, handler);
         }
         body.attributes.push(("StackMapTable", encode_frames(&frames)));
-        Some(Assembled { body, starts, first_ends })
+        Some(Assembled { body, starts })
     }
 }
 
@@ -230,14 +226,14 @@ impl Statement {
         }
     }
 
-    /// Appends the statement; returns the length of its first instruction.
+    /// Appends the statement.
     fn encode(
         &self,
         code: &mut Vec<u8>,
         frames: &mut BTreeMap<usize, Frame>,
         reach: impl Fn(usize, usize) -> usize,
         starts: &[usize],
-    ) -> usize {
+    ) {
         let at = code.len();
         let mut branch = |from: usize, target: usize| {
             let to = reach(from, target);
@@ -248,7 +244,6 @@ impl Statement {
             Self::Fill(length) => code.resize(at + usize::from(*length), NOP),
             Self::Add { local, amount } => {
                 code.extend([IINC, *local, *amount as u8]);
-                return 3;
             }
             Self::If { opcode, local, target } => {
                 let offset = branch(at + 4, *target);
@@ -265,13 +260,11 @@ impl Statement {
                 let offset = branch(at, *target);
                 code.push(GOTO);
                 code.extend(offset.to_be_bytes());
-                return 3;
             }
             Self::Goto { wide: true, target } => {
                 frames.insert(starts[*target], Frame::Ints);
                 code.push(GOTO_W);
                 code.extend((starts[*target] as i32 - at as i32).to_be_bytes());
-                return 5;
             }
             Self::Switch { table, local, low, targets } => {
                 code.extend([ILOAD_0 + local, if *table { TABLESWITCH } else { LOOKUPSWITCH }]);
@@ -304,7 +297,6 @@ impl Statement {
             Self::Return { local } => code.extend([ILOAD_0 + local, IRETURN]),
             Self::Throw => code.extend([ACONST_NULL, ATHROW]),
         }
-        1
     }
 }
 
@@ -348,19 +340,15 @@ fn apply(bytes: &[u8], assembled: &Assembled, edits: &Edits) -> (Rewritten, Prob
     for &(statement, length) in &edits.before {
         let bci = assembled.starts[statement % count];
         let id = 1000 + bci as i32;
-        if !probes.before.contains_key(&bci) {
+        if probes.before.insert(bci, id).is_none() {
             method.before(bci as u16, calls(id, length, probe));
-            probes.before.insert(bci, id);
         }
     }
     for &(statement, length) in &edits.after {
-        let statement = statement % count;
-        let bci = assembled.starts[statement];
+        let bci = assembled.starts[statement % count];
         let id = 100_000 + bci as i32;
-        // An empty statement has no instruction of its own.
-        if assembled.first_ends[statement] <= bci + 5 && !probes.after.contains_key(&bci) {
+        if probes.after.insert(bci, id).is_none() {
             method.after(bci as u16, calls(id, length, probe));
-            probes.after.insert(bci, id);
         }
     }
     (editor.finish(), probes)

@@ -1,0 +1,181 @@
+/*
+ * agent.h - what the test agents share: the interface, their options, and their report.
+ *
+ * A report is a file of lines `word key=value ...`; see src/report.rs. Its path is the option
+ * out=PATH, or else the environment variable JVMPI_TEST_REPORT.
+ */
+#ifndef AGENT_H
+#define AGENT_H
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jvmpi.h"
+
+static JVMPI_Interface *jvmpi;
+static JavaVM *agent_vm;
+static const char *agent_options = "";
+static int report_file = -1;
+
+/* The value of key in "key=value,key=value", or the fallback. */
+static inline const char *option(const char *key, const char *fallback)
+{
+    const char *p = agent_options;
+    size_t n = strlen(key);
+
+    for (; p != NULL; p = strchr(p, ','), p += p != NULL)
+        if (strncmp(p, key, n) == 0 && p[n] == '=')
+            return strndup(p + n + 1, strcspn(p + n + 1, ","));
+    return fallback;
+}
+
+/* Whether the option mode= has this value. */
+static inline int mode_is(const char *mode)
+{
+    return strcmp(option("mode", ""), mode) == 0;
+}
+
+/*
+ * One line of the report. It is one write to a file open for appending: lines of several threads
+ * do not mix, and no lock is held that a suspended thread could keep.
+ */
+__attribute__((format(printf, 1, 2)))
+static inline void report(const char *format, ...)
+{
+    char line[16384];
+    va_list arguments;
+    int n;
+
+    va_start(arguments, format);
+    n = vsnprintf(line, sizeof line - 1, format, arguments);
+    va_end(arguments);
+    if (n > (int)sizeof line - 2)
+        n = (int)sizeof line - 2;
+    line[n] = '\n';
+    if (write(report_file, line, (size_t)n + 1) != n + 1)
+        abort();
+}
+
+/* The string as a value: quoted, or NULL. Good for the next seven calls in this thread. */
+static inline const char *q(const char *text)
+{
+    enum { COUNT = 8, SIZE = 2048 };
+    static __thread char buffers[COUNT][SIZE];
+    static __thread unsigned next;
+    char *buffer = buffers[next++ % COUNT], *p = buffer;
+
+    if (text == NULL)
+        return "NULL";
+    *p++ = '"';
+    for (; *text != '\0' && p < buffer + SIZE - 6; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == 0x7f)
+            p += sprintf(p, "\\x%02x", c);
+        else {
+            if (c == '"' || c == '\\')
+                *p++ = '\\';
+            *p++ = (char)c;
+        }
+    }
+    strcpy(p, "\"");
+    return buffer;
+}
+
+/* An ID or pointer as a number, to be printed with %#lx. */
+#define ID(pointer) ((unsigned long)(uintptr_t)(pointer))
+
+/* A check that the agent makes itself. */
+#define CHECK(name, condition) report("check name=\"%s\" ok=%d line=%d", name, !!(condition), __LINE__)
+
+/* Opens the report. Everything that JVM_OnLoad does first. */
+static inline void open_report(const char *options)
+{
+    const char *path;
+
+    agent_options = options != NULL ? strdup(options) : "";
+    path = option("out", getenv("JVMPI_TEST_REPORT"));
+    report_file = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0644) : -1;
+    if (report_file < 0) {
+        fprintf(stderr, "the agent has no report to write to\n");
+        abort();
+    }
+}
+
+/* Gets the interface and sets the handler. */
+static inline void agent_start(JavaVM *vm, const char *options, void (*handler)(JVMPI_Event *))
+{
+    jint result;
+
+    open_report(options);
+    agent_vm = vm;
+    result = (*vm)->GetEnv(vm, (void **)&jvmpi, JVMPI_VERSION_1_2);
+    if (result != JNI_OK) {
+        report("error what=GetEnv result=%d", (int)result);
+        abort();
+    }
+    jvmpi->NotifyEvent = handler;
+}
+
+/* Enables an event. That it cannot be enabled shows in the report. */
+static inline void enable(jint event)
+{
+    jint result = jvmpi->EnableEvent(event, NULL);
+
+    if (result != JVMPI_SUCCESS)
+        report("error what=EnableEvent type=%d result=%d", (int)event, (int)result);
+}
+
+/* The calling thread's own JNIEnv, or NULL if it is not attached. */
+static inline JNIEnv *current_env(void)
+{
+    JNIEnv *env = NULL;
+
+    return (*agent_vm)->GetEnv(agent_vm, (void **)&env, JNI_VERSION_1_2) == JNI_OK ? env : NULL;
+}
+
+static inline long long nanos(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static inline void sleep_ms(long ms)
+{
+    struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+
+    nanosleep(&t, NULL);
+}
+
+/* Whether a thread of this process sleeps, as the system knows: the letter behind its name. */
+static inline int sleeps(pid_t thread)
+{
+    char path[64], stat[512] = "", *p;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    p = fgets(stat, sizeof stat, file) != NULL ? strrchr(stat, ')') : NULL;
+    fclose(file);
+    return p != NULL && p[2] == 'S';
+}
+
+/* Waits for the condition; false if it does not come within twenty seconds. */
+#define WAIT_UNTIL(condition) \
+    __extension__({ \
+        long long wait_end = nanos() + 20000000000LL; \
+        while (!(condition) && nanos() < wait_end) \
+            sleep_ms(1); \
+        !!(condition); \
+    })
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * bad_arguments.c - every function with arguments that mean nothing. That the program goes on is
+ * the first thing that is tested.
+ */
+#include "call.h"
+
+static JNIEnv *dead;
+
+static void with_environment(const char *kind, JNIEnv *env)
+{
+    JVMPI_CallFrame frames[4];
+    JVMPI_CallTrace trace = { env, 77, frames };
+    JNIEnv *list[1];
+    jint results[1] = { 0 };
+    int something;
+
+    report("kind name=%s", kind);
+    list[0] = env;
+    CHECK("status", jvmpi->GetThreadStatus(env) == 0);
+    CHECK("has run", jvmpi->ThreadHasRun(env) == JNI_FALSE);
+    jvmpi->SuspendThread(env);
+    jvmpi->ResumeThread(env);
+    jvmpi->SuspendThreadList(1, list, results);
+    CHECK("suspend result", results[0] != 0);
+    results[0] = 0;
+    jvmpi->ResumeThreadList(1, list, results);
+    CHECK("resume result", results[0] != 0);
+    jvmpi->SetThreadLocalStorage(env, &something);
+    CHECK("storage", jvmpi->GetThreadLocalStorage(env) == NULL);
+    CHECK("thread object", jvmpi->GetThreadObject(env) == NULL);
+    jvmpi->GetCallTrace(&trace, 4);
+    CHECK("trace", trace.num_frames == 0 && trace.env_id == env);
+}
+
+static void without_monitor(void)
+{
+    jvmpi->RawMonitorEnter(NULL);
+    jvmpi->RawMonitorExit(NULL);
+    jvmpi->RawMonitorWait(NULL, 0);
+    jvmpi->RawMonitorWait(NULL, 10);
+    jvmpi->RawMonitorNotifyAll(NULL);
+    jvmpi->RawMonitorDestroy(NULL);
+    jvmpi->RawMonitorDestroy(jvmpi->RawMonitorCreate(NULL));
+    CHECK("monitors", 1);
+}
+
+static void without_ids(void)
+{
+    jobjectID unknown = (jobjectID)0x7ffffff0, misaligned = (jobjectID)3, huge = (jobjectID)-16;
+
+    CHECK("no method", jvmpi->GetMethodClass(NULL) == NULL);
+    CHECK("no object", jvmpi->jobject2jobjectID(NULL) == NULL);
+    CHECK("null id", jvmpi->jobjectID2jobject(NULL) == NULL);
+    CHECK("unknown id", jvmpi->jobjectID2jobject(unknown) == NULL);
+    CHECK("misaligned id", jvmpi->jobjectID2jobject(misaligned) == NULL);
+    CHECK("huge id", jvmpi->jobjectID2jobject(huge) == NULL);
+}
+
+static void without_pointers(JNIEnv *env)
+{
+    JVMPI_CallTrace trace = { env, 77, NULL };
+    jint results[1] = { 77 };
+
+    jvmpi->GetCallTrace(NULL, 4);
+    jvmpi->GetCallTrace(&trace, 4);
+    CHECK("no frames", trace.num_frames == 0);
+    jvmpi->SuspendThreadList(0, &env, results);
+    jvmpi->ResumeThreadList(-1, &env, results);
+    CHECK("empty lists", results[0] == 77);
+    jvmpi->SuspendThreadList(1, NULL, results);
+    jvmpi->ResumeThreadList(1, NULL, results);
+    jvmpi->SuspendThreadList(1, &env, NULL);
+    jvmpi->ResumeThreadList(1, &env, NULL);
+    CHECK("no function", jvmpi->CreateSystemThread("nothing", JVMPI_NORMAL_PRIORITY, NULL) == JNI_ERR);
+    jvmpi->EnableGC();
+    jvmpi->EnableGC();
+    CHECK("pointers", 1);
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    static void *zeros[64];
+
+    if (strcmp(what, "bad arguments") != 0)
+        return 0;
+    with_environment("null", NULL);
+    with_environment("small", (JNIEnv *)0x10);
+    with_environment("wild", (JNIEnv *)0xdeadbeefdeadbee8);
+    with_environment("misaligned", (JNIEnv *)((char *)env + 1));
+    with_environment("zeros", (JNIEnv *)zeros);
+    with_environment("dead", dead);
+    without_monitor();
+    without_ids();
+    without_pointers(env);
+    return 0;
+}
+
+static void notify(JVMPI_Event *e)
+{
+    if (e->event_type == JVMPI_EVENT_THREAD_START && strcmp(e->u.thread_start.thread_name, "dead") == 0)
+        dead = e->u.thread_start.thread_env_id;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_THREAD_START);
+    return JNI_OK;
+}

@@ -1,0 +1,172 @@
+/*
+ * checker.c - looks whether every event keeps the rules of rules.h, and counts what is allocated
+ * and collected, for a program that knows better.
+ *
+ * Options: mode=all   enables every event but INSTRUCTION_START, not only those about objects
+ *          hold=1     keeps its lock from GC_START to GC_FINISH, as real agents do
+ *          late=1     enables OBJECT_ALLOC only when the program says so
+ */
+#include "call.h"
+#include "rules.h"
+#include "tally.h"
+
+static JVMPI_RawMonitor lock;
+static int holds;
+static __thread long own_brackets;
+static volatile long unloaded;
+static volatile jlong used_objects, used_space, total_space;
+
+static int is_named(jobjectID class_id, const char *name)
+{
+    const Class *class = map_get(&classes, class_id);
+
+    return class != NULL && strcmp(class->name, name) == 0;
+}
+
+/* What stands at JVM_INIT_DONE, and how much of it came before the classes had been told. */
+static void report_replay(const JVMPI_Event *e)
+{
+    static long early;
+    static size_t known;
+
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD && classes.used > known) {
+        known = classes.used;
+        early = objects_seen;
+    }
+    if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE)
+        report("replayed classes=%zu objects=%ld early=%ld", classes.used, objects_seen, early);
+}
+
+static void look_at(JVMPI_Event *e)
+{
+    keep_rules(e);
+    switch (e->event_type) {
+    case JVMPI_EVENT_OBJECT_ALLOC:
+        count_allocation(e);
+        break;
+    case JVMPI_EVENT_CLASS_UNLOAD:
+        unloaded += is_named(e->u.class_unload.class_id, "Unload$Victim");
+        break;
+    case JVMPI_EVENT_GC_FINISH:
+        own_brackets++;
+        used_objects = e->u.gc_info.used_objects;
+        used_space = e->u.gc_info.used_object_space;
+        total_space = e->u.gc_info.total_object_space;
+        break;
+    }
+    report_replay(e);
+}
+
+static int is_in_stopped_mode(const JVMPI_Event *e)
+{
+    return e->event_type == JVMPI_EVENT_OBJECT_FREE || e->event_type == JVMPI_EVENT_OBJECT_MOVE
+        || e->event_type == JVMPI_EVENT_ARENA_DELETE || e->event_type == JVMPI_EVENT_CLASS_UNLOAD;
+}
+
+static void notify(JVMPI_Event *e)
+{
+    if (!holds || (!is_in_stopped_mode(e) && e->event_type != JVMPI_EVENT_GC_FINISH))
+        jvmpi->RawMonitorEnter(lock);
+    look_at(e);
+    if (!holds || (!is_in_stopped_mode(e) && e->event_type != JVMPI_EVENT_GC_START))
+        jvmpi->RawMonitorExit(lock);
+}
+
+/*
+ * "objects" or "arrays" of a class, or "elements" with a type and a number: arrays of so many
+ * elements. Their headers are 12 to 24 bytes, their ends rounded up to 8.
+ */
+static Sum sum_named(const char *what, jobject object)
+{
+    static const int widths[] = { [JVMPI_BOOLEAN] = 1, [JVMPI_CHAR] = 2, [JVMPI_FLOAT] = 4,
+        [JVMPI_DOUBLE] = 8, [JVMPI_BYTE] = 1, [JVMPI_SHORT] = 2, [JVMPI_INT] = 4, [JVMPI_LONG] = 8 };
+    jobjectID class_id = object != NULL ? jvmpi->jobject2jobjectID(object) : NULL;
+    int type, elements;
+    Sum sum;
+
+    jvmpi->RawMonitorEnter(lock);
+    if (sscanf(what, "elements %d %d", &type, &elements) == 2)
+        sum = sum_of(NULL, type, elements * widths[type] + 12, elements * widths[type] + 31);
+    else
+        sum = sum_of(class_id, strcmp(what, "arrays") == 0 ? JVMPI_CLASS : JVMPI_NORMAL_OBJECT, 0, INT32_MAX);
+    jvmpi->RawMonitorExit(lock);
+    return sum;
+}
+
+static jlong instances(jobject type)
+{
+    jobjectID id = jvmpi->jobject2jobjectID(type);
+    const Class *class;
+    jlong n;
+
+    jvmpi->RawMonitorEnter(lock);
+    class = map_get(&classes, id);
+    n = class != NULL ? class->instances : -1;
+    jvmpi->RawMonitorExit(lock);
+    return n;
+}
+
+static void clear(void)
+{
+    jvmpi->RawMonitorEnter(lock);
+    clear_tallies();
+    jvmpi->RawMonitorExit(lock);
+}
+
+/* The collections that were told on this thread before RunGC returned. */
+static jlong run_gc(void)
+{
+    long before = own_brackets;
+
+    jvmpi->RunGC();
+    return own_brackets - before;
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    if (strncmp(what, "count ", 6) == 0)
+        return sum_named(what + 6, object).count;
+    if (strncmp(what, "sizes ", 6) == 0)
+        return sum_named(what + 6, object).sizes;
+    if (strncmp(what, "size ", 5) == 0)
+        return sum_named(what + 5, object).size;
+    if (strcmp(what, "clear") == 0)
+        clear();
+    if (strcmp(what, "allocations") == 0)
+        enable(JVMPI_EVENT_OBJECT_ALLOC);
+    if (strcmp(what, "instances") == 0)
+        return instances(object);
+    if (strcmp(what, "run_gc") == 0)
+        return run_gc();
+    if (strcmp(what, "disable") == 0)
+        jvmpi->DisableGC();
+    if (strcmp(what, "enable") == 0)
+        jvmpi->EnableGC();
+    return strcmp(what, "brackets") == 0 ? brackets
+        : strcmp(what, "unloaded") == 0 ? unloaded
+        : strcmp(what, "alive") == 0 ? (jlong)objects.used
+        : strcmp(what, "used_objects") == 0 ? used_objects
+        : strcmp(what, "used_space") == 0 ? used_space
+        : strcmp(what, "total_space") == 0 ? total_space : 0;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    static const jint about_objects[] = {
+        JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_MOVE,
+        JVMPI_EVENT_ARENA_NEW, JVMPI_EVENT_ARENA_DELETE, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH,
+        JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
+        JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
+    };
+    size_t i;
+
+    agent_start(vm, options, notify);
+    holds = atoi(option("hold", "0"));
+    lock = jvmpi->RawMonitorCreate("_checker");
+    for (i = atoi(option("late", "0")); i < sizeof about_objects / sizeof *about_objects; i++)
+        enable(about_objects[i]);
+    for (i = 1; mode_is("all") && i <= JVMPI_MAX_EVENT_TYPE_VAL; i++)
+        if (i != JVMPI_EVENT_INSTRUCTION_START)
+            jvmpi->EnableEvent((jint)i, NULL);
+    return JNI_OK;
+}

@@ -1,0 +1,102 @@
+/*
+ * class_hook.c - CLASS_LOAD_HOOK, in all ways a handler may leave its event.
+ *
+ * Option mode=same       sets the new bytes to the old ones
+ *             untouched  sets nothing
+ *             null       sets NULL and 0
+ *             empty      sets the old bytes and length 0
+ *             copied     sets a copy in memory from malloc_f
+ *             replaced   changes the text ORIGINAL in Hook$Target to a longer one, in such a copy
+ *             in_place   changes it where it is to one as long
+ */
+#include "agent.h"
+
+static const char original[] = "\001\000\010ORIGINAL", longer[] = "\001\000\013REPLACEMENT";
+
+static unsigned two(const unsigned char *p)
+{
+    return (unsigned)p[0] << 8 | p[1];
+}
+
+/* The name of the class in this class file: the Utf8 that the Class of this_class names. */
+static const char *name_of(const unsigned char *file)
+{
+    static __thread char name[1024];
+    static __thread const unsigned char *constants[65536];
+    unsigned count = two(file + 8), i, length;
+    const unsigned char *p = file + 10;
+
+    for (i = 1; i < count; i++) {
+        constants[i] = p;
+        switch (*p) {
+        case 1: p += 3 + two(p + 1); break;
+        case 5: case 6: p += 9; i++; break;
+        case 7: case 8: case 16: case 19: case 20: p += 3; break;
+        case 15: p += 4; break;
+        default: p += 5;
+        }
+    }
+    p = constants[two(constants[two(p + 2)] + 1)];
+    length = two(p + 1) < sizeof name ? two(p + 1) : sizeof name - 1;
+    memcpy(name, p + 3, length);
+    name[length] = '\0';
+    return name;
+}
+
+static void copy(JVMPI_Event *e, const unsigned char *change)
+{
+    jint length = e->u.class_load_hook.class_data_len;
+    const unsigned char *data = e->u.class_load_hook.class_data;
+    jint before = change != NULL ? (jint)(change - data) : length;
+    jint cut = change != NULL ? (jint)sizeof original - 1 : 0;
+    jint put = change != NULL ? (jint)sizeof longer - 1 : 0;
+    unsigned char *fresh = e->u.class_load_hook.malloc_f((unsigned)(length - cut + put));
+
+    memcpy(fresh, data, (size_t)before);
+    memcpy(fresh + before, longer, (size_t)put);
+    memcpy(fresh + before + put, data + before + cut, (size_t)(length - before - cut));
+    e->u.class_load_hook.new_class_data = fresh;
+    e->u.class_load_hook.new_class_data_len = length - cut + put;
+}
+
+static void hook(JVMPI_Event *e)
+{
+    unsigned char *data = e->u.class_load_hook.class_data;
+    size_t length = (size_t)e->u.class_load_hook.class_data_len;
+    unsigned char *text = memmem(data, length, original, sizeof original - 1);
+    const char *name = name_of(data);
+
+    report("hook env=%#lx self=%#lx name=%s length=%d magic=%d", ID(e->env_id), ID(current_env()),
+           q(name), (int)length, memcmp(data, "\xca\xfe\xba\xbe", 4) == 0);
+    if (strcmp(name, "Hook$Target") != 0)
+        text = NULL;
+    if (mode_is("untouched"))
+        return;
+    if (mode_is("copied") || (mode_is("replaced") && text != NULL)) {
+        copy(e, mode_is("replaced") ? text : NULL);
+        return;
+    }
+    if (mode_is("in_place") && text != NULL)
+        memcpy(text + 3, "MODIFIED", 8);
+    e->u.class_load_hook.new_class_data = mode_is("null") ? NULL : data;
+    e->u.class_load_hook.new_class_data_len = mode_is("null") || mode_is("empty") ? 0 : (jint)length;
+}
+
+static void notify(JVMPI_Event *e)
+{
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD_HOOK)
+        hook(e);
+    else if (e->event_type == JVMPI_EVENT_CLASS_LOAD)
+        report("class_load env=%#lx name=%s", ID(e->env_id), q(e->u.class_load.class_name));
+    else
+        report("jvm_init_done");
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_JVM_INIT_DONE);
+    return JNI_OK;
+}

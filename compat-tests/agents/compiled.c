@@ -1,0 +1,74 @@
+/*
+ * compiled.c - compiled methods: whether each was announced by CLASS_LOAD before, whether its line
+ * table is in order, and the tables of the class Compiled.
+ */
+#include <pthread.h>
+
+#include "call.h"
+#include "methods.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long loads, unknown, disordered, beyond, mismatched, with_lines;
+static volatile int hot_is_compiled;
+
+static void check_table(const JVMPI_Event *e, const Method *m)
+{
+    jint n = e->u.compiled_method_load.lineno_table_size, i, last = 0;
+    const JVMPI_Lineno *table = e->u.compiled_method_load.lineno_table;
+    int is_hot = m != NULL && strcmp(m->name, "Compiled.hot") == 0;
+
+    mismatched += (n == 0) != (table == NULL);
+    with_lines += n > 0;
+    for (i = 0; i < n; i++) {
+        disordered += table[i].offset < last;
+        beyond += table[i].offset < 0 || table[i].offset > e->u.compiled_method_load.code_size;
+        last = table[i].offset;
+        if (is_hot)
+            report("line offset=%d line=%d", (int)table[i].offset, (int)table[i].lineno);
+    }
+    if (is_hot)
+        report("hot size=%d address=%#lx entries=%d", (int)e->u.compiled_method_load.code_size,
+               ID(e->u.compiled_method_load.code_addr), (int)n);
+    hot_is_compiled |= is_hot && n > 0;
+}
+
+static void notify(JVMPI_Event *e)
+{
+    const Method *m;
+    int i;
+
+    pthread_mutex_lock(&lock);
+    switch (e->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD:
+        learn_methods(e);
+        for (i = 0; i < e->u.class_load.num_methods; i++)
+            if (strcmp(e->u.class_load.methods[i].method_name, "hot") == 0)
+                report("method first=%d last=%d", (int)e->u.class_load.methods[i].start_lineno,
+                       (int)e->u.class_load.methods[i].end_lineno);
+        break;
+    case JVMPI_EVENT_COMPILED_METHOD_LOAD:
+        m = method_of(e->u.compiled_method_load.method_id);
+        loads++;
+        unknown += m == NULL;
+        check_table(e, m);
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report("compiled loads=%ld unknown=%ld disordered=%ld beyond=%ld mismatched=%ld with_lines=%ld",
+               loads, unknown, disordered, beyond, mismatched, with_lines);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    return hot_is_compiled;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_COMPILED_METHOD_LOAD);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    return JNI_OK;
+}

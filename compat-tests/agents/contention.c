@@ -1,0 +1,53 @@
+/*
+ * contention.c - the events of raw monitors: two threads meet at one whose name is the option
+ * name=NAME.
+ */
+#include "call.h"
+
+static JVMPI_RawMonitor m;
+static volatile pid_t task;
+static volatile int through;
+
+static void notify(JVMPI_Event *e)
+{
+    const char *word = e->event_type == JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER ? "enter"
+        : e->event_type == JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED ? "entered" : "exit";
+
+    report("%s env=%#lx self=%#lx name=%s same=%d", word, ID(e->env_id), ID(current_env()),
+           q(e->u.raw_monitor.name), e->u.raw_monitor.id == m);
+}
+
+static void contender(void *unused)
+{
+    report("contender env=%#lx", ID(current_env()));
+    task = gettid();
+    jvmpi->RawMonitorEnter(m);
+    report("inside");
+    jvmpi->RawMonitorExit(m);
+    through = 1;
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    jvmpi->RawMonitorEnter(m);
+    jvmpi->RawMonitorEnter(m);
+    report("holder env=%#lx", ID(env));
+    jvmpi->CreateSystemThread("contender", JVMPI_NORMAL_PRIORITY, contender);
+    CHECK("blocked", WAIT_UNTIL(sleeps(task)));
+    jvmpi->RawMonitorExit(m);
+    jvmpi->RawMonitorExit(m);
+    CHECK("through", WAIT_UNTIL(through));
+    jvmpi->RawMonitorEnter(m);
+    jvmpi->RawMonitorExit(m);
+    return 0;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    m = jvmpi->RawMonitorCreate(option("name", "plain"));
+    enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
+    enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
+    enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
+    return JNI_OK;
+}

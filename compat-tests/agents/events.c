@@ -1,0 +1,111 @@
+/*
+ * events.c - reports every event it is told to enable, with all its fields.
+ *
+ * Options: events=42+33+...  the events, enabled in JVM_OnLoad
+ *          late=43+...       those enabled only in JVM_INIT_DONE
+ *          class=NAME        reports the fields and methods of this class too
+ */
+#include "agent.h"
+
+static const char *detailed, *late;
+
+static void report_class(const JVMPI_Event *e, const char *requested)
+{
+    const char *name = e->u.class_load.class_name;
+    int i;
+
+    report("class_load%s env=%#lx name=%s source=%s interfaces=%d methods=%d statics=%d instances=%d"
+           " class=%#lx", requested, ID(e->env_id), q(name), q(e->u.class_load.source_name),
+           (int)e->u.class_load.num_interfaces, (int)e->u.class_load.num_methods,
+           (int)e->u.class_load.num_static_fields, (int)e->u.class_load.num_instance_fields,
+           ID(e->u.class_load.class_id));
+    if (strcmp(name, detailed) != 0)
+        return;
+    for (i = 0; i < e->u.class_load.num_methods; i++) {
+        const JVMPI_Method *m = &e->u.class_load.methods[i];
+        report("method name=%s signature=%s first=%d last=%d id=%#lx", q(m->method_name),
+               q(m->method_signature), (int)m->start_lineno, (int)m->end_lineno, ID(m->method_id));
+    }
+    for (i = 0; i < e->u.class_load.num_static_fields; i++) {
+        const JVMPI_Field *f = &e->u.class_load.statics[i];
+        report("field static=1 name=%s signature=%s", q(f->field_name), q(f->field_signature));
+    }
+    for (i = 0; i < e->u.class_load.num_instance_fields; i++) {
+        const JVMPI_Field *f = &e->u.class_load.instances[i];
+        report("field static=0 name=%s signature=%s", q(f->field_name), q(f->field_signature));
+    }
+}
+
+static void report_compiled(const JVMPI_Event *e)
+{
+    char lines[12000] = "";
+    size_t n = 0;
+    int i;
+
+    for (i = 0; i < e->u.compiled_method_load.lineno_table_size && n < sizeof lines - 32; i++) {
+        const JVMPI_Lineno *l = &e->u.compiled_method_load.lineno_table[i];
+        n += (size_t)sprintf(lines + n, "%s%d:%d", i > 0 ? " " : "", (int)l->offset, (int)l->lineno);
+    }
+    report("compiled_method_load env=%#lx method=%#lx address=%#lx size=%d entries=%d lines=\"%s\"",
+           ID(e->env_id), ID(e->u.compiled_method_load.method_id),
+           ID(e->u.compiled_method_load.code_addr), (int)e->u.compiled_method_load.code_size,
+           (int)e->u.compiled_method_load.lineno_table_size, lines);
+}
+
+static void enable_all(const char *list)
+{
+    for (; *list != '\0'; list += strspn(list, "+"))
+        enable((jint)strtol(list, (char **)&list, 10));
+}
+
+static void notify(JVMPI_Event *e)
+{
+    const char *requested = e->event_type & JVMPI_REQUESTED_EVENT ? " requested=1" : " requested=0";
+
+    switch (e->event_type & ~JVMPI_REQUESTED_EVENT) {
+    case JVMPI_EVENT_CLASS_LOAD:
+        report_class(e, requested);
+        break;
+    case JVMPI_EVENT_CLASS_UNLOAD:
+        report("class_unload env=%#lx class=%#lx", ID(e->env_id), ID(e->u.class_unload.class_id));
+        break;
+    case JVMPI_EVENT_COMPILED_METHOD_LOAD:
+        report_compiled(e);
+        break;
+    case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
+        report("compiled_method_unload env=%#lx method=%#lx", ID(e->env_id),
+               ID(e->u.compiled_method_unload.method_id));
+        break;
+    case JVMPI_EVENT_THREAD_START:
+        report("thread_start%s env=%#lx name=%s group=%s parent=%s thread=%#lx thread_env=%#lx"
+               " self=%#lx", requested, ID(e->env_id), q(e->u.thread_start.thread_name),
+               q(e->u.thread_start.group_name), q(e->u.thread_start.parent_name),
+               ID(e->u.thread_start.thread_id), ID(e->u.thread_start.thread_env_id),
+               ID(current_env()));
+        break;
+    case JVMPI_EVENT_THREAD_END:
+        report("thread_end env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+        break;
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        report("jvm_init_done env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+        enable_all(late);
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report("jvm_shut_down env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+        break;
+    case JVMPI_EVENT_DATA_DUMP_REQUEST:
+        report("data_dump_request env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+        break;
+    default:
+        report("event type=%d env=%#lx", (int)e->event_type, ID(e->env_id));
+    }
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    detailed = option("class", "");
+    late = option("late", "");
+    enable_all(option("events", ""));
+    return JNI_OK;
+}

@@ -1,0 +1,55 @@
+/*
+ * methods.h - the methods an agent knows from CLASS_LOAD. The caller sees to it that only one
+ * thread at a time is in here.
+ */
+#ifndef METHODS_H
+#define METHODS_H
+
+#include "agent.h"
+
+typedef struct Method {
+    struct Method *next;
+    jmethodID id;
+    char *name, *source; /* "class.method"; the file of the class */
+} Method;
+
+enum { METHOD_BUCKETS = 1 << 14 };
+
+static Method *known_methods[METHOD_BUCKETS];
+
+static inline Method **bucket_of(jmethodID id)
+{
+    return &known_methods[((uintptr_t)id >> 3) * 2654435761u % METHOD_BUCKETS];
+}
+
+/* The method, or NULL if no CLASS_LOAD has told of it. */
+static inline const Method *method_of(jmethodID id)
+{
+    const Method *m = *bucket_of(id);
+
+    while (m != NULL && m->id != id)
+        m = m->next;
+    return m;
+}
+
+/* Learns the methods of a CLASS_LOAD. An ID that comes again is that of the newer class. */
+static inline void learn_methods(const JVMPI_Event *e)
+{
+    const char *class_name = e->u.class_load.class_name;
+    char *source = strdup(e->u.class_load.source_name);
+    int i;
+
+    for (i = 0; i < e->u.class_load.num_methods; i++) {
+        const JVMPI_Method *method = &e->u.class_load.methods[i];
+        size_t length = strlen(class_name) + strlen(method->method_name) + 2;
+        Method *m = malloc(sizeof *m), **bucket = bucket_of(method->method_id);
+        char *name = malloc(length);
+        if (m == NULL || name == NULL || source == NULL)
+            abort();
+        snprintf(name, length, "%s.%s", class_name, method->method_name);
+        *m = (Method){ *bucket, method->method_id, name, source };
+        *bucket = m;
+    }
+}
+
+#endif

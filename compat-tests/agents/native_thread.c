@@ -1,0 +1,63 @@
+/*
+ * native_thread.c - threads that the agent makes itself: attached to the JVM, they are threads like
+ * any other; not attached, they can still use the interface.
+ */
+#include <pthread.h>
+
+#include "call.h"
+
+static void *attached(void *unused)
+{
+    JavaVMAttachArgs arguments = { JNI_VERSION_1_2, (char *)"native", NULL };
+    JNIEnv *env = NULL;
+
+    if ((*agent_vm)->AttachCurrentThread(agent_vm, (void **)&env, &arguments) != JNI_OK)
+        return NULL;
+    report("attached env=%#lx", ID(env));
+    (*agent_vm)->DetachCurrentThread(agent_vm);
+    report("detached env=%#lx", ID(env));
+    return NULL;
+}
+
+static void *never_attached(void *unused)
+{
+    JVMPI_RawMonitor lock = jvmpi->RawMonitorCreate("_native");
+    jlong before = jvmpi->GetCurrentThreadCpuTime();
+
+    jvmpi->RawMonitorEnter(lock);
+    jvmpi->RawMonitorWait(lock, 1);
+    jvmpi->RawMonitorExit(lock);
+    jvmpi->RawMonitorDestroy(lock);
+    CHECK("time", jvmpi->GetCurrentThreadCpuTime() >= before);
+    CHECK("enable", jvmpi->EnableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL) == JVMPI_SUCCESS);
+    CHECK("disable", jvmpi->DisableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL) == JVMPI_SUCCESS);
+    CHECK("still not attached", current_env() == NULL);
+    return NULL;
+}
+
+static void notify(JVMPI_Event *e)
+{
+    if (e->event_type == JVMPI_EVENT_THREAD_START)
+        report("thread_start env=%#lx self=%#lx name=%s", ID(e->env_id), ID(current_env()),
+               q(e->u.thread_start.thread_name));
+    if (e->event_type == JVMPI_EVENT_THREAD_END)
+        report("thread_end env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    pthread_t thread;
+    void *(*function)(void *) = strcmp(what, "attached") == 0 ? attached : never_attached;
+
+    if (pthread_create(&thread, NULL, function, NULL) == 0)
+        pthread_join(thread, NULL);
+    return 0;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_THREAD_END);
+    return JNI_OK;
+}

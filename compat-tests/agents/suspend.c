@@ -1,0 +1,63 @@
+/*
+ * suspend.c - suspends and resumes the threads whose names the program gives, and tells whether
+ * they have run. Commands: "suspend NAME", "resume NAME", "status NAME", "ran NAME",
+ * "suspend_all", "resume_all" (of the threads spinner and witness, with a NULL between them),
+ * "self".
+ */
+#include "call.h"
+#include "threads.h"
+
+static void notify(JVMPI_Event *e)
+{
+    track_threads(e);
+}
+
+/* The results of a list function for two threads and a NULL between them, as decimal digits. */
+static jlong call_list(void (*function)(jint, JNIEnv **, jint *))
+{
+    JNIEnv *list[3] = { thread_named("spinner").env, NULL, thread_named("witness").env };
+    jint results[3] = { 7, 7, 7 };
+
+    function(3, list, results);
+    return (results[0] == 0) * 100 + (results[1] != 0 && results[1] != 7) * 10 + (results[2] == 0);
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    const char *name = strchr(what, ' ');
+    JNIEnv *thread = name != NULL ? thread_named(name + 1).env : env;
+    jlong result = 0;
+
+    if (thread == NULL)
+        return -1;
+    if (strncmp(what, "resume", 6) != 0)
+        jvmpi->DisableGC();
+    if (strncmp(what, "suspend ", 8) == 0)
+        jvmpi->SuspendThread(thread);
+    else if (strncmp(what, "resume ", 7) == 0)
+        jvmpi->ResumeThread(thread);
+    else if (strncmp(what, "status ", 7) == 0)
+        result = jvmpi->GetThreadStatus(thread);
+    else if (strncmp(what, "ran ", 4) == 0)
+        result = jvmpi->ThreadHasRun(thread);
+    else if (strcmp(what, "suspend_all") == 0)
+        result = call_list(jvmpi->SuspendThreadList);
+    else if (strcmp(what, "resume_all") == 0)
+        result = call_list(jvmpi->ResumeThreadList);
+    else if (strcmp(what, "self") == 0) {
+        jvmpi->SuspendThread(env);
+        jvmpi->SuspendThreadList(1, &env, (jint[1]){ 0 });
+        jvmpi->ResumeThread(env);
+    }
+    if (strncmp(what, "suspend", 7) != 0)
+        jvmpi->EnableGC();
+    return result;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_THREAD_END);
+    return JNI_OK;
+}

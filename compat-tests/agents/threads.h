@@ -1,0 +1,72 @@
+/*
+ * threads.h - the threads an agent knows from THREAD_START and THREAD_END.
+ */
+#ifndef THREADS_H
+#define THREADS_H
+
+#include <pthread.h>
+
+#include "agent.h"
+
+typedef struct {
+    JNIEnv *env; /* NULL when the entry is free */
+    jobjectID id;
+    char name[64];
+} Thread;
+
+enum { MAX_THREADS = 4096 };
+
+static Thread known_threads[MAX_THREADS];
+static pthread_mutex_t known_threads_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Keeps the table; to be called for every event. */
+static inline void track_threads(const JVMPI_Event *event)
+{
+    JNIEnv *env = event->event_type == JVMPI_EVENT_THREAD_START
+        ? event->u.thread_start.thread_env_id : event->env_id;
+    int i;
+
+    if (event->event_type != JVMPI_EVENT_THREAD_START && event->event_type != JVMPI_EVENT_THREAD_END)
+        return;
+    pthread_mutex_lock(&known_threads_lock);
+    for (i = 0; i < MAX_THREADS && known_threads[i].env != env; i++)
+        ;
+    if (event->event_type == JVMPI_EVENT_THREAD_END && i < MAX_THREADS)
+        known_threads[i].env = NULL;
+    if (event->event_type == JVMPI_EVENT_THREAD_START) {
+        for (i = 0; i < MAX_THREADS - 1 && known_threads[i].env != NULL; i++)
+            ;
+        known_threads[i].env = env;
+        known_threads[i].id = event->u.thread_start.thread_id;
+        strncpy(known_threads[i].name, event->u.thread_start.thread_name,
+                sizeof known_threads[i].name - 1);
+    }
+    pthread_mutex_unlock(&known_threads_lock);
+}
+
+static inline int is_known_thread(JNIEnv *env)
+{
+    int i, known = 0;
+
+    pthread_mutex_lock(&known_threads_lock);
+    for (i = 0; i < MAX_THREADS; i++)
+        known |= known_threads[i].env == env;
+    pthread_mutex_unlock(&known_threads_lock);
+    return known && env != NULL;
+}
+
+/* The live thread of this name; all zero if there is none. */
+static inline Thread thread_named(const char *name)
+{
+    Thread found = { NULL, NULL, "" };
+    int i;
+
+    pthread_mutex_lock(&known_threads_lock);
+    for (i = 0; i < MAX_THREADS; i++)
+        if (known_threads[i].env != NULL && strcmp(known_threads[i].name, name) == 0)
+            found = known_threads[i];
+    pthread_mutex_unlock(&known_threads_lock);
+    return found;
+}
+
+#endif

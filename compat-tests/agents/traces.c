@@ -1,0 +1,105 @@
+/*
+ * traces.c - call traces, with every method named as CLASS_LOAD named it.
+ * Commands: "self DEPTH" of the caller; "other DEPTH NAME"; "suspended DEPTH NAME". Each returns
+ * the number of frames.
+ * Option events=1: also takes a trace in the handler of every event.
+ */
+#include "call.h"
+#include "methods.h"
+#include "threads.h"
+
+enum { MAX_DEPTH = 1000 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long in_handlers, unresolved;
+
+/* Fills the frames, and reports what lies beyond them if the depth was not kept. */
+static jint take(JVMPI_CallTrace *trace, jint depth)
+{
+    static const JVMPI_CallFrame guard = { 12345, (jmethodID)0x5a5a };
+
+    trace->num_frames = 777;
+    if (depth >= 0)
+        trace->frames[depth] = guard;
+    jvmpi->GetCallTrace(trace, depth);
+    CHECK("within the depth", trace->num_frames >= 0 && (trace->num_frames <= depth || depth < 0));
+    CHECK("nothing beyond", depth < 0 || trace->frames[depth].method_id == guard.method_id);
+    return trace->num_frames;
+}
+
+static void report_frames(const char *what, const JVMPI_CallTrace *trace)
+{
+    int i;
+
+    report("trace what=%s frames=%d", q(what), (int)trace->num_frames);
+    pthread_mutex_lock(&lock);
+    for (i = 0; i < trace->num_frames; i++) {
+        const Method *m = method_of(trace->frames[i].method_id);
+        report("frame index=%d line=%d method=%s source=%s", i, (int)trace->frames[i].lineno,
+               q(m != NULL ? m->name : NULL), q(m != NULL ? m->source : NULL));
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    JVMPI_CallTrace trace = { env, 0, malloc((MAX_DEPTH + 1) * sizeof(JVMPI_CallFrame)) };
+    char kind[32] = "", name[64] = "";
+    int depth = 0;
+
+    sscanf(what, "%31s %d %63s", kind, &depth, name);
+    if (strcmp(kind, "self") != 0)
+        trace.env_id = thread_named(name).env;
+    if (strcmp(kind, "suspended") == 0) {
+        jvmpi->DisableGC();
+        jvmpi->SuspendThread(trace.env_id);
+    }
+    take(&trace, depth);
+    if (strcmp(kind, "suspended") == 0) {
+        jvmpi->ResumeThread(trace.env_id);
+        jvmpi->EnableGC();
+    }
+    report_frames(what, &trace);
+    free(trace.frames);
+    return trace.num_frames;
+}
+
+/* A trace of the thread that sends the event. The class that is being announced counts as known. */
+static void trace_in_handler(const JVMPI_Event *e)
+{
+    JVMPI_CallFrame frames[64];
+    JVMPI_CallTrace trace = { e->env_id, 0, frames };
+    int i;
+
+    jvmpi->GetCallTrace(&trace, 64);
+    pthread_mutex_lock(&lock);
+    in_handlers++;
+    for (i = 0; i < trace.num_frames; i++)
+        unresolved += method_of(frames[i].method_id) == NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static void notify(JVMPI_Event *e)
+{
+    track_threads(e);
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD) {
+        pthread_mutex_lock(&lock);
+        learn_methods(e);
+        pthread_mutex_unlock(&lock);
+    }
+    if (*option("events", "") == '1')
+        trace_in_handler(e);
+    if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
+        report("handlers traces=%ld unresolved=%ld", in_handlers, unresolved);
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_THREAD_END);
+    enable(JVMPI_EVENT_JVM_INIT_DONE);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    return JNI_OK;
+}

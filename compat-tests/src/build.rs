@@ -1,0 +1,220 @@
+//! Compiles what a run needs, once for each change of its sources: C agents, Java workloads, and
+//! the library under test.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::{jdk, target_dir, text, workspace_root};
+
+/// The newest Java that the workloads in `workloads/` may use; those in `workloads/21/` may use 21.
+const BASE_RELEASE: u32 = 8;
+
+/// Where everything that is compiled here goes.
+#[must_use]
+pub fn output_dir() -> PathBuf {
+    target_dir().join("compat-tests")
+}
+
+/// `libjvmpi.so`: built in release mode, or the one that the variable `JVMPI_LIBRARY` names.
+///
+/// # Errors
+/// If it does not compile.
+pub fn shim() -> Result<PathBuf, String> {
+    static SHIM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    SHIM.get_or_init(|| {
+        if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
+            return Ok(PathBuf::from(library));
+        }
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--release", "--package", "jvmpi-shim", "--target-dir"]);
+        build.arg(target_dir()).current_dir(workspace_root());
+        run(&mut build)?;
+        Ok(target_dir().join("release/libjvmpi.so"))
+    })
+    .clone()
+}
+
+/// The agent `agents/NAME.c` as `libNAME.so`.
+///
+/// # Errors
+/// What the compiler says.
+pub fn agent(name: &str) -> Result<PathBuf, String> {
+    agent_with(name, &format!("lib{name}.so"), &[])
+}
+
+/// The agent under another file name, for a second one with variables of its own in one JVM.
+///
+/// # Errors
+/// What the compiler says.
+pub fn agent_copy(name: &str, number: usize) -> Result<PathBuf, String> {
+    agent_with(name, &format!("lib{name}-{number}.so"), &[])
+}
+
+/// The agent as this file, compiled with these flags besides the usual ones.
+///
+/// # Errors
+/// What the compiler says.
+pub fn agent_with(name: &str, file: &str, flags: &[&str]) -> Result<PathBuf, String> {
+    let flags = [&["-shared", "-fPIC", "-pthread"], flags].concat();
+    compile(&agent_source(name), &output_dir().join("agents").join(file), &flags)
+}
+
+/// The C program `agents/NAME.c`, linked with `libjvmpi.so`.
+///
+/// # Errors
+/// What the compiler says.
+pub fn program(name: &str) -> Result<PathBuf, String> {
+    let shim = shim()?;
+    let directory = shim.parent().ok_or("JVMPI_LIBRARY names no file")?;
+    let directory = directory.canonicalize().map_err(|e| format!("{}: {e}", shim.display()))?;
+    let search = format!("-L{}", text(&directory)?);
+    let run_path = format!("-Wl,-rpath,{}", text(&directory)?);
+    let flags = ["-pthread", search.as_str(), run_path.as_str(), "-ljvmpi", "-ldl"];
+    compile(&agent_source(name), &output_dir().join("programs").join(name), &flags)
+}
+
+/// The class path of the workloads in `workloads/`, and in `workloads/21/` if `release` is 21.
+///
+/// # Errors
+/// What the compiler says, or that there is none for this release.
+pub fn classes(release: u32) -> Result<String, String> {
+    let base = workspace_root().join("compat-tests/workloads");
+    let directory = output_dir().join("classes");
+    let mut path = java(&base, &directory.join("base"), BASE_RELEASE, &[])?;
+    if release > BASE_RELEASE {
+        let newer = base.join(release.to_string());
+        let classes = java(&newer, &directory.join(release.to_string()), release, &[&path])?;
+        path = format!("{classes}:{path}");
+    }
+    Ok(path)
+}
+
+fn agent_source(name: &str) -> PathBuf {
+    workspace_root().join("compat-tests/agents").join(name).with_extension("c")
+}
+
+/// Compiles one C file that includes `jvmpi.h`, `jni.h` and headers beside itself.
+fn compile(source: &Path, output: &Path, link: &[&str]) -> Result<PathBuf, String> {
+    let flags =
+        ["-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-D_GNU_SOURCE"];
+    c(source, output, &[workspace_root().to_owned()], &flags, link)
+}
+
+/// Compiles one C file with these folders of headers besides those of `jni.h` and its own, and
+/// links it with the flags given last.
+///
+/// # Errors
+/// What the compiler says.
+pub fn c(
+    source: &Path,
+    output: &Path,
+    include: &[PathBuf],
+    flags: &[&str],
+    link: &[&str],
+) -> Result<PathBuf, String> {
+    let mut compiler = Command::new("cc");
+    compiler.args(flags);
+    let mut inputs = vec![source.to_owned()];
+    for directory in jdk::jni_include()?.iter().chain(include) {
+        compiler.arg("-I").arg(directory);
+    }
+    let own = source.parent().map(Path::to_owned);
+    for directory in include.iter().chain(&own) {
+        inputs.extend(files(directory, "h")?);
+    }
+    compiler.arg(source).args(link);
+    make(output, &inputs, compiler, |compiler, output| {
+        compiler.arg("-o").arg(output);
+    })
+}
+
+/// Compiles every Java file of one folder; returns the folder of the classes as text.
+///
+/// # Errors
+/// What the compiler says, or that there is none for this release.
+pub fn java(
+    sources: &Path,
+    output: &Path,
+    release: u32,
+    class_path: &[&str],
+) -> Result<String, String> {
+    let jdk = jdk::with_javac()?;
+    if jdk.feature < release {
+        return Err(format!(
+            "needs a Java compiler for --release {release}, found {}",
+            jdk.feature
+        ));
+    }
+    let inputs = files(sources, "java")?;
+    let mut javac = Command::new(jdk.home.join("bin/javac"));
+    javac.args(["-g", "-nowarn", "-Xlint:-options", "-encoding", "UTF-8", "--release"]);
+    javac.arg(release.to_string()).arg("-cp").arg(class_path.join(":")).args(&inputs);
+    let output = make(output, &inputs, javac, |javac, output| {
+        javac.arg("-d").arg(output);
+    })?;
+    Ok(text(&output)?.to_owned())
+}
+
+/// The files of a folder with this extension, sorted.
+fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let entries =
+        fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?.flatten();
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Runs `command`, told its output by `to`, unless the output was made of the same inputs by the
+/// same command already. What it makes takes its place only when it is whole.
+fn make(
+    output: &Path,
+    inputs: &[PathBuf],
+    mut command: Command,
+    to: impl FnOnce(&mut Command, &Path),
+) -> Result<PathBuf, String> {
+    let error = |e: std::io::Error| format!("{}: {e}", output.display());
+    let mut hasher = DefaultHasher::new();
+    format!("{command:?}").hash(&mut hasher);
+    for input in inputs {
+        fs::read(input).map_err(|e| format!("{}: {e}", input.display()))?.hash(&mut hasher);
+    }
+    let stamp = format!("{:016x}", hasher.finish());
+
+    let beside = |suffix: &str| {
+        let mut name = output.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    fs::create_dir_all(output.parent().ok_or("no output folder")?).map_err(error)?;
+    let _lock = jdk::lock(&beside(".lock"))?;
+    let stamp_file = beside(".stamp");
+    if output.exists() && fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
+        return Ok(output.to_owned());
+    }
+    let temporary = beside(".new");
+    let _ = fs::remove_dir_all(&temporary);
+    to(&mut command, &temporary);
+    run(&mut command)?;
+    let _ = fs::remove_dir_all(output);
+    fs::rename(&temporary, output).map_err(error)?;
+    fs::write(&stamp_file, stamp).map_err(error)?;
+    Ok(output.to_owned())
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|e| format!("{program}: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Err(format!("{program} failed ({}):\n{}", output.status, String::from_utf8_lossy(&said)))
+}

@@ -1,0 +1,32 @@
+//! What the compatibility tests, and the demo and benchmarks of `cargo xtask`, are made of: JDKs,
+//! compiled agents and workloads, JVM runs, and the reports that agents write.
+
+use std::path::{Path, PathBuf};
+
+pub mod build;
+pub mod jdk;
+pub mod report;
+pub mod run;
+
+/// The root of the workspace, where `jvmpi.h` lies.
+#[must_use]
+pub fn workspace_root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the workspace")
+}
+
+/// Cargo's target directory, in which everything that is compiled or written here goes.
+#[must_use]
+pub fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => workspace_root().join(dir),
+        None => workspace_root().join("target"),
+    }
+}
+
+/// The path as text.
+///
+/// # Errors
+/// If it is not UTF-8: the JVM's options are passed as text here.
+pub fn text(path: &Path) -> Result<&str, String> {
+    path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))
+}

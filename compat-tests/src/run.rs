@@ -1,0 +1,465 @@
+//! One run of a JVM: how it is started, watched and judged.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::jdk::{Gc, Jdk};
+use crate::report::Report;
+use crate::{build, text};
+
+/// How long a run may take before it counts as hung.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many lines of its output an error text shows: usually, and when there is a thread dump.
+const TAIL: usize = 20;
+const DUMP: usize = 500;
+
+/// How often what a run does is looked at.
+const TICK: Duration = Duration::from_millis(2);
+
+/// The variable in which an agent without an `out=` option finds its report's path.
+const REPORT_VARIABLE: &str = "JVMPI_TEST_REPORT";
+
+/// What `-Xcheck:jni` says of native code that breaks the rules of JNI.
+const JNI_COMPLAINTS: [&str; 3] =
+    ["WARNING in native method", "FATAL ERROR in native method", "WARNING: JNI local refs"];
+
+/// A JVM to run cases on.
+#[derive(Debug)]
+pub struct Vm<'a> {
+    /// Which.
+    pub jdk: &'a Jdk,
+    /// With which collector.
+    pub gc: Gc,
+    directory: PathBuf,
+    runs: AtomicUsize,
+}
+
+impl<'a> Vm<'a> {
+    /// A JVM for the case of this name; its runs leave their files in a folder of that name.
+    #[must_use]
+    pub fn new(jdk: &'a Jdk, gc: Gc, case: &str) -> Self {
+        let directory = build::output_dir().join("runs").join(case);
+        Self { jdk, gc, directory, runs: AtomicUsize::new(0) }
+    }
+
+    /// The JVM running this class of `workloads/`, as yet without any agent.
+    ///
+    /// # Errors
+    /// If the workloads do not compile.
+    pub fn java(&self, class: &str) -> Result<Launch, String> {
+        self.java_for(8, class)
+    }
+
+    /// The JVM running this class of `workloads/RELEASE/`.
+    ///
+    /// # Errors
+    /// If the workloads do not compile.
+    pub fn java_for(&self, release: u32, class: &str) -> Result<Launch, String> {
+        let mut launch = Launch::new(&self.jdk.java(), self.next_directory()?)?;
+        launch.before = vec!["-Xcheck:jni".to_owned(), "-Xmx512m".to_owned()];
+        launch.before.push("-XX:-CreateCoredumpOnCrash".to_owned());
+        launch.before.extend(self.gc.flags().iter().map(|&flag| flag.to_owned()));
+        launch.before.extend(["-cp".to_owned(), build::classes(release)?]);
+        launch.program = vec![class.to_owned()];
+        Ok(launch)
+    }
+
+    /// A C program of `agents/` that makes a JVM itself, and gets the path of its library.
+    ///
+    /// # Errors
+    /// If the program does not compile.
+    pub fn embedded_in(&self, program: &str) -> Result<Launch, String> {
+        let mut launch = Launch::new(&build::program(program)?, self.next_directory()?)?;
+        launch.program = vec![text(&self.jdk.libjvm())?.to_owned(), build::classes(8)?];
+        Ok(launch)
+    }
+
+    /// A file of this name beside the folders of the runs.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// An empty folder for the next run.
+    fn next_directory(&self) -> Result<PathBuf, String> {
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let directory = self.directory.join(number.to_string());
+        let error = |e: std::io::Error| format!("{}: {e}", directory.display());
+        if directory.exists() {
+            fs::remove_dir_all(&directory).map_err(error)?;
+        }
+        fs::create_dir_all(&directory).map_err(error)?;
+        Ok(directory)
+    }
+}
+
+/// A run to be: every method adds to its command line or environment.
+#[derive(Debug)]
+#[must_use]
+pub struct Launch {
+    executable: PathBuf,
+    directory: PathBuf,
+    before: Vec<String>,
+    program: Vec<String>,
+    environment: Vec<(String, String)>,
+    reports: Vec<PathBuf>,
+    patience: Duration,
+}
+
+impl Launch {
+    fn new(executable: &Path, directory: PathBuf) -> Result<Self, String> {
+        let report = directory.join("report");
+        let environment = vec![(REPORT_VARIABLE.to_owned(), text(&report)?.to_owned())];
+        Ok(Self {
+            executable: executable.to_owned(),
+            directory,
+            before: Vec::new(),
+            program: Vec::new(),
+            environment,
+            reports: vec![report],
+            patience: PATIENCE,
+        })
+    }
+
+    /// The shim with the agent `agents/NAME.c` and these options, besides the path of the report.
+    ///
+    /// # Errors
+    /// If the agent does not compile.
+    pub fn agent(self, name: &str, options: &str) -> Result<Self, String> {
+        let agent = build::agent(name)?;
+        let specification = format!("{}:{options}", text(&agent)?);
+        Ok(self.shim(&specification)?.property("agent.path", text(&agent)?))
+    }
+
+    /// The shim with a further agent, of which others may run in the same JVM. It writes a report
+    /// of its own.
+    ///
+    /// # Errors
+    /// If the agent does not compile.
+    pub fn another_agent(mut self, name: &str, options: &str) -> Result<Self, String> {
+        let number = self.reports.len();
+        let report = self.directory.join(format!("report-{number}"));
+        let agent = build::agent_copy(name, number)?;
+        let options = format!("out={},{options}", text(&report)?);
+        self.reports.push(report);
+        self.shim(&format!("{}:{options}", text(&agent)?))
+    }
+
+    /// The shim with exactly this text as its option string.
+    ///
+    /// # Errors
+    /// If the shim does not compile.
+    pub fn shim(self, options: &str) -> Result<Self, String> {
+        let option = format!("-agentpath:{}={options}", text(&build::shim()?)?);
+        Ok(self.flag(&option))
+    }
+
+    /// The shim alone, without any option.
+    ///
+    /// # Errors
+    /// If the shim does not compile.
+    pub fn shim_alone(self) -> Result<Self, String> {
+        let option = format!("-agentpath:{}", text(&build::shim()?)?);
+        Ok(self.flag(&option))
+    }
+
+    /// The agent by `-Xrun` with exactly this text behind its name, and its folder on the library
+    /// path. The shim is not yet there.
+    ///
+    /// # Errors
+    /// If the agent does not compile.
+    pub fn xrun(self, name: &str, rest: &str) -> Result<Self, String> {
+        let agent = build::agent(name)?;
+        Ok(self.library_path(&agent)?.flag(&format!("-Xrun{name}{rest}")))
+    }
+
+    /// The folder of this library on the path in which libraries are searched by name.
+    ///
+    /// # Errors
+    /// If the path is not UTF-8.
+    pub fn library_path(self, library: &Path) -> Result<Self, String> {
+        let directory = text(library.parent().unwrap_or(library))?.to_owned();
+        Ok(self.variable("LD_LIBRARY_PATH", &directory))
+    }
+
+    /// A JVM flag.
+    pub fn flag(mut self, flag: &str) -> Self {
+        self.before.push(flag.to_owned());
+        self
+    }
+
+    /// A system property.
+    pub fn property(self, name: &str, value: &str) -> Self {
+        self.flag(&format!("-D{name}={value}"))
+    }
+
+    /// An argument of the program.
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.program.push(argument.to_owned());
+        self
+    }
+
+    /// An environment variable.
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The shim's own settings.
+    pub fn settings(self, settings: &str) -> Self {
+        self.variable("JVMPI_OPTIONS", settings)
+    }
+
+    /// Runs it to its end and demands exit status 0.
+    ///
+    /// # Errors
+    /// Everything that [`Running::finish`] finds wrong, and any other status.
+    pub fn run(self) -> Result<Outcome, String> {
+        self.run_to(0)
+    }
+
+    /// Runs it to its end and demands this exit status.
+    ///
+    /// # Errors
+    /// Everything that [`Running::finish`] finds wrong, and any other status.
+    pub fn run_to(self, status: i32) -> Result<Outcome, String> {
+        self.start()?.finish(status)
+    }
+
+    /// Starts it. Standard input stays open until it is finished.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn start(self) -> Result<Running, String> {
+        let error = |e: std::io::Error| format!("{}: {e}", self.directory.display());
+        let stdout = self.directory.join("stdout");
+        let stderr = self.directory.join("stderr");
+        let mut command = Command::new(&self.executable);
+        // These would change what is run, or add lines to what it writes.
+        for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
+            command.env_remove(name);
+        }
+        for name in ["JVMPI_OPTIONS", "JVMPI_CONFIG", "LD_LIBRARY_PATH"] {
+            command.env_remove(name);
+        }
+        command
+            .args(&self.before)
+            .args(&self.program)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.directory)
+            .stdin(Stdio::piped())
+            .stdout(File::create(&stdout).map_err(error)?)
+            .stderr(File::create(&stderr).map_err(error)?);
+        fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
+        let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
+        Ok(Running {
+            child,
+            deadline: Instant::now() + self.patience,
+            directory: self.directory,
+            reports: self.reports,
+        })
+    }
+}
+
+/// A JVM at work. It is killed if it is dropped before it has finished.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    deadline: Instant,
+    directory: PathBuf,
+    reports: Vec<PathBuf>,
+}
+
+impl Running {
+    /// Waits until the program has printed this line.
+    ///
+    /// # Errors
+    /// If it ends or the time is up before that.
+    pub fn wait_for(&mut self, line: &str) -> Result<(), String> {
+        self.wait_for_line("stdout", |found| found == line)
+    }
+
+    /// Waits until the agent has reported a line that starts with this word.
+    ///
+    /// # Errors
+    /// If it ends or the time is up before that.
+    pub fn wait_for_report(&mut self, word: &str) -> Result<(), String> {
+        self.wait_for_line("report", |line| line.split(' ').next() == Some(word))
+    }
+
+    fn wait_for_line(&mut self, file: &str, test: impl Fn(&str) -> bool) -> Result<(), String> {
+        loop {
+            if self.read(file).lines().any(&test) {
+                return Ok(());
+            }
+            if let Some(status) = self.child.try_wait().map_err(|e| e.to_string())? {
+                return Err(self.failed(&format!("ended with {status} too early")));
+            }
+            self.check_time()?;
+            sleep(TICK);
+        }
+    }
+
+    /// Sends the process this signal.
+    ///
+    /// # Errors
+    /// If there is no such process any more.
+    pub fn signal(&self, signal: libc::c_int) -> Result<(), String> {
+        let pid = libc::pid_t::try_from(self.child.id()).map_err(|e| e.to_string())?;
+        // SAFETY: kill has no precondition, and the child was not waited for, so the number is its.
+        if unsafe { libc::kill(pid, signal) } == 0 {
+            return Ok(());
+        }
+        Err(self.failed(&format!("signal {signal}: {}", std::io::Error::last_os_error())))
+    }
+
+    /// Runs `jcmd` of this JDK on the process.
+    ///
+    /// # Errors
+    /// What `jcmd` says if it fails.
+    pub fn jcmd(&self, jdk: &Jdk, arguments: &[&str]) -> Result<(), String> {
+        let directory = self.directory.join("jcmd");
+        fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+        let pid = self.child.id().to_string();
+        let jcmd = Launch::new(&jdk.jcmd(), directory)?.argument(&pid);
+        let jcmd = arguments.iter().fold(jcmd, |jcmd, argument| jcmd.argument(argument));
+        jcmd.run().map(|_| ())
+    }
+
+    /// Closes its standard input, waits for its end and collects what it left.
+    ///
+    /// # Errors
+    /// If the time is up, it dies from a signal, ends with another status, `-Xcheck:jni` complains,
+    /// or a report is malformed. The text says where the run's files lie.
+    pub fn finish(mut self, expected: i32) -> Result<Outcome, String> {
+        drop(self.child.stdin.take());
+        let status = self.wait()?;
+        let stdout = self.read("stdout");
+        let stderr = self.read("stderr");
+        if status.code() != Some(expected) {
+            return Err(self.failed(&format!("ended with {status}, not exit status {expected}")));
+        }
+        let complaint = |line: &&str| JNI_COMPLAINTS.iter().any(|text| line.contains(text));
+        if let Some(line) = stdout.lines().chain(stderr.lines()).find(complaint) {
+            return Err(self.failed(&format!("-Xcheck:jni: {line}")));
+        }
+        let report = |path: &PathBuf| Report::parse(&read(path));
+        let reports = self.reports.iter().map(report).collect::<Result<_, _>>();
+        let reports = reports.map_err(|e| self.failed(&e))?;
+        let expects = Report::parse_only("expect", &stdout).map_err(|e| self.failed(&e))?;
+        Ok(Outcome { stdout, stderr, expects, reports })
+    }
+
+    fn wait(&mut self) -> Result<ExitStatus, String> {
+        loop {
+            if let Some(status) = self.child.try_wait().map_err(|e| e.to_string())? {
+                return Ok(status);
+            }
+            self.check_time()?;
+            sleep(TICK);
+        }
+    }
+
+    /// When the time is up: asks the JVM for its threads' stacks, and kills it.
+    fn check_time(&mut self) -> Result<(), String> {
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        self.signal(libc::SIGQUIT)?;
+        sleep(Duration::from_secs(2));
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        Err(self.failed_with("hung; killed after this thread dump", DUMP))
+    }
+
+    fn read(&self, file: &str) -> String {
+        read(&self.directory.join(file))
+    }
+
+    fn failed(&self, why: &str) -> String {
+        self.failed_with(why, TAIL)
+    }
+
+    /// The error text: what went wrong, where the run's files lie, and their last lines.
+    fn failed_with(&self, why: &str, tail: usize) -> String {
+        let mut message = format!("{why}\n  files: {}", self.directory.display());
+        for name in ["stdout", "stderr"] {
+            let text = self.read(name);
+            let lines: Vec<_> = text.lines().collect();
+            for line in &lines[lines.len().saturating_sub(tail)..] {
+                message.push_str(&format!("\n  {name}: {line}"));
+            }
+        }
+        message
+    }
+}
+
+/// The text of a file, empty if there is none. The JVM's strings need not be UTF-8.
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+    /// The `expect` lines of its standard output.
+    pub expects: Report,
+    reports: Vec<Report>,
+}
+
+impl Outcome {
+    /// The report of the agent.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.reports[0]
+    }
+
+    /// The reports of the agents started by [`Launch::another_agent`], in that order.
+    #[must_use]
+    pub fn other_reports(&self) -> &[Report] {
+        &self.reports[1..]
+    }
+
+    /// The lines of standard error with which the shim refuses something.
+    #[must_use]
+    pub fn errors(&self) -> Vec<&str> {
+        self.stderr.lines().filter(|line| line.starts_with("[jvmpi] error:")).collect()
+    }
+
+    /// The checks that the agent made itself: each of these was made, and none failed.
+    ///
+    /// # Errors
+    /// Names what is missing or failed.
+    pub fn checks(&self, names: &[&str]) -> Result<(), String> {
+        for line in self.report().lines("check") {
+            if line.text("ok")? != "1" {
+                return Err(format!("failed: {line}"));
+            }
+        }
+        for name in names {
+            let made = |line: &crate::report::Line| line.text("name") == Ok(name);
+            if !self.report().lines("check").any(made) {
+                return Err(format!("the agent did not come to check `{name}`"));
+            }
+        }
+        Ok(())
+    }
+}

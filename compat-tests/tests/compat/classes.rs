@@ -1,0 +1,269 @@
+//! Classes: the replay at start-up, what `CLASS_LOAD` tells, requests, unloading, and the hook.
+
+use std::collections::{HashMap, HashSet};
+
+use compat_tests::jdk::Gc;
+use compat_tests::report::Line;
+use compat_tests::run::Vm;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    replay_order,
+    superclasses_first,
+    no_class_twice,
+    arrays_but_no_primitives,
+    names_with_slashes,
+    members,
+    requests,
+    nested_requests,
+    unload.on_every_gc().without(11, Gc::Z),
+    unload_waits_until_gc_is_enabled,
+    names_live_as_long_as_classes,
+    hook_same,
+    hook_untouched,
+    hook_null,
+    hook_empty,
+    hook_copied,
+    hook_replaced,
+    hook_in_place,
+    hook_comes_before_load,
+];
+
+/// The start of the main thread, the classes, the other threads, and only then the end of
+/// initialization.
+fn replay_order(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("events", "events=33+42+46")?.run()?;
+    let lines = outcome.report().all();
+    let end = outcome.report().position(|line| line.word == "jvm_init_done");
+    let replay = &lines[..end.ok_or("no JVM_INIT_DONE")?];
+    let env = replay.first().ok_or("no replay")?.id("env")?;
+    ensure!(replay[0].text("name") == Ok("main"), "the first is {}", replay[0]);
+    let classes = replay[1..].iter().take_while(|line| line.word == "class_load").count();
+    ensure!(classes > 300, "only {classes} classes before JVM_INIT_DONE");
+    let threads = replay.len() - 1 - classes;
+    ensure!(threads >= 3, "only {threads} threads besides the main one");
+    for thread in &replay[1 + classes..] {
+        ensure!(thread.word == "thread_start", "among the threads: {thread}");
+    }
+    for line in replay {
+        ensure!(line.id("env")? == env, "not on the main thread: {line}");
+        ensure!(line.int("requested")? == 0, "{line}");
+    }
+    Ok(())
+}
+
+fn superclasses_first(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Supers")?.agent("events", "events=42")?.run()?;
+    let mut position = HashMap::new();
+    for (i, line) in outcome.report().lines("class_load").enumerate() {
+        position.entry(line.text("name")?).or_insert(i);
+    }
+    ensure!(outcome.expects.all().len() > 300, "{} classes", outcome.expects.all().len());
+    outcome.expects.find("expect", "class", "Supers$Child")?;
+    for line in outcome.expects.all() {
+        let (child, parent) = (line.text("class")?, line.text("super")?);
+        let parent_at = position.get(parent).ok_or_else(|| format!("{parent} was never loaded"))?;
+        ensure!(*parent_at < position[child], "{parent} comes after {child}");
+    }
+    Ok(())
+}
+
+fn no_class_twice(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Members")?.agent("events", "events=42")?.run()?;
+    let mut seen = HashSet::new();
+    for line in outcome.report().lines("class_load") {
+        let id = line.id("class")?;
+        ensure!(id >= 16 && id % 16 == 0 && id < 1 << 32, "{line}");
+        ensure!(seen.insert(id), "announced twice: {line}");
+    }
+    Ok(())
+}
+
+fn arrays_but_no_primitives(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("events", "events=42")?.run()?;
+    let report = outcome.report();
+    for name in ["[I", "[J", "[Ljava.lang.String;", "[Ljava.lang.Object;", "java.lang.Object"] {
+        report.find("class_load", "name", name)?;
+    }
+    let array = report.find("class_load", "name", "[Ljava.lang.String;")?;
+    equal("methods of an array", array.int("methods")?, 0)?;
+    equal("fields of an array", array.int("instances")? + array.int("statics")?, 0)?;
+    for line in report.lines("class_load") {
+        let name = line.text("name")?;
+        ensure!(!["int", "boolean", "void", "double"].contains(&name), "primitive: {line}");
+        ensure!(!name.contains('/') || name.contains("/0x"), "a slash: {line}");
+        ensure!(!line.is_null("source")?, "no source name: {line}");
+    }
+    Ok(())
+}
+
+fn names_with_slashes(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Hello")?.agent("events", "events=42")?;
+    let outcome = java.settings("names=slash").run()?;
+    for name in ["java/lang/Object", "[Ljava/lang/String;", "Hello"] {
+        outcome.report().find("class_load", "name", name)?;
+    }
+    Ok(())
+}
+
+/// Name and signature of a member.
+fn member(line: &Line) -> Result<(String, String), String> {
+    Ok((line.text("name")?.to_owned(), line.text("signature")?.to_owned()))
+}
+
+fn members(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Members")?;
+    let outcome = java.agent("events", "events=42,class=Members$Known")?.run()?;
+    let (report, expects) = (outcome.report(), &outcome.expects);
+    let of_kind = |kind: &str| {
+        let lines: Vec<_> =
+            expects.lines("expect").filter(|line| line.text("kind") == Ok(kind)).collect();
+        lines
+    };
+
+    let class = report.find("class_load", "name", "Members$Known")?;
+    equal("source", class.text("source")?, "Members.java")?;
+    equal("interfaces", class.int("interfaces")?, of_kind("class")[0].int("interfaces")?)?;
+
+    let mut methods = report.lines("method").map(member).collect::<Result<Vec<_>, _>>()?;
+    let mut expected = of_kind("method").into_iter().map(member).collect::<Result<Vec<_>, _>>()?;
+    methods.sort();
+    expected.sort();
+    equal("methods", methods, expected)?;
+
+    let field = |line: &Line| Ok::<_, String>((line.int("static")?, member(line)?));
+    let mut fields = report.lines("field").map(field).collect::<Result<Vec<_>, _>>()?;
+    let mut expected = of_kind("field").into_iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    fields.sort();
+    expected.sort();
+    equal("fields", fields, expected)?;
+
+    let lines = of_kind("lines")[0];
+    let method = report.find("method", "name", "lines")?;
+    equal("first line", method.int("first")?, lines.int("first")?)?;
+    equal("last line", method.int("last")?, lines.int("last")?)?;
+    for name in ["undone", "elsewhere"] {
+        let method = report.find("method", "name", name)?;
+        ensure!(method.int("first")? == -1 && method.int("last")? == -1, "{method}");
+    }
+    let ids: HashSet<_> =
+        report.lines("method").map(|line| line.id("id")).collect::<Result<_, _>>()?;
+    ensure!(ids.len() == report.count("method") && !ids.contains(&0), "method IDs: {ids:?}");
+    Ok(())
+}
+
+fn requests(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Request")?.agent("request", "")?.run()?;
+    let report = outcome.report();
+    equal("events that were not asked for", report.count("unasked"), 0)?;
+    for (name, methods) in [("Request", true), ("[Ljava.lang.String;", false)] {
+        let class = report.find("class_load", "name", name)?;
+        let request = report.find("requested", "what", if methods { "class" } else { "array" });
+        if let Ok(request) = request {
+            equal("class", class.id("class")?, request.id("id")?)?;
+        }
+        ensure!(class.id("env")? == class.id("self")?, "on another thread: {class}");
+        equal("has methods", class.int("methods")? > 0, methods)?;
+    }
+    let main = report.lines("thread_start").next().ok_or("no THREAD_START")?;
+    let main_env = main.id("env")?;
+    equal("thread", main.text("name")?, "main")?;
+    equal("its environment", main.id("thread_env")?, main_env)?;
+    let waiting = report.find("thread_start", "name", "waiting")?;
+    equal("requester", waiting.id("env")?, main_env)?;
+    ensure!(waiting.id("thread_env")? != main_env, "{waiting}");
+    ensure!(report.find("thread_start", "name", "over").is_err(), "an ended thread started");
+    equal("refused", outcome.expects.one("expect")?.int("refused")?, 7)
+}
+
+fn nested_requests(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Request")?.agent("request", "")?.run()?;
+    let report = outcome.report();
+    equal("levels", report.count("nested"), 4)?;
+    for line in report.lines("nested") {
+        equal("result", line.int("result")?, 0)?;
+    }
+    let asked =
+        report.lines("class_load").filter(|line| line.text("name") == Ok("java.lang.String"));
+    equal("CLASS_LOADs of String", asked.count(), 3)
+}
+
+fn unload(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Unload")?.agent("unload", "")?.run()?;
+    equal("unloaded", outcome.expects.one("expect")?.int("unloaded")?, 10)?;
+    for line in outcome.report().lines("class_unload") {
+        equal("on a known thread", line.int("known_thread")?, 1)?;
+    }
+    Ok(())
+}
+
+/// IDs stay valid while the agent has collections disabled, although the VM goes on collecting.
+fn unload_waits_until_gc_is_enabled(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Unload")?.agent("unload", "")?.argument("held").run()?;
+    let line = outcome.expects.find("expect", "test", "held")?;
+    equal("unloaded while disabled", line.int("unloaded")?, 0)?;
+    let last = outcome.expects.all().last().ok_or("no line")?;
+    equal("unloaded in the end", last.int("unloaded")?, 10)
+}
+
+fn names_live_as_long_as_classes(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Members")?.agent("kept_names", "")?.run()?;
+    let line = outcome.report().one("names")?;
+    ensure!(line.int("kept")? > 400, "{line}");
+    equal("changed names", line.int("changed")?, 0)
+}
+
+/// The text that the program prints under the hook in this mode.
+fn hooked(vm: &Vm<'_>, mode: &str, expected: &str) -> Result<(), String> {
+    let outcome = vm.java("Hook")?.agent("class_hook", &format!("mode={mode}"))?.run()?;
+    equal("text", outcome.expects.one("expect")?.text("text")?, expected)?;
+    outcome.report().find("hook", "name", "Hook$Target")?;
+    for line in outcome.report().lines("hook") {
+        ensure!(line.int("magic")? == 1 && line.int("length")? > 60, "no class file: {line}");
+        ensure!(line.id("env")? == line.id("self")?, "on another thread: {line}");
+    }
+    Ok(())
+}
+
+fn hook_same(vm: &Vm<'_>) -> Result<(), String> {
+    hooked(vm, "same", "ORIGINAL")
+}
+
+fn hook_untouched(vm: &Vm<'_>) -> Result<(), String> {
+    hooked(vm, "untouched", "ORIGINAL")
+}
+
+fn hook_null(vm: &Vm<'_>) -> Result<(), String> {
+    hooked(vm, "null", "ORIGINAL")
+}
+
+fn hook_empty(vm: &Vm<'_>) -> Result<(), String> {
+    hooked(vm, "empty", "ORIGINAL")
+}
+
+fn hook_copied(vm: &Vm<'_>) -> Result<(), String> {
+    hooked(vm, "copied", "ORIGINAL")
+}
+
+fn hook_replaced(vm: &Vm<'_>) -> Result<(), String> {
+    hooked(vm, "replaced", "REPLACEMENT")
+}
+
+fn hook_in_place(vm: &Vm<'_>) -> Result<(), String> {
+    hooked(vm, "in_place", "MODIFIED")
+}
+
+/// On the same thread the bytes of a class are seen before it is.
+fn hook_comes_before_load(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hook")?.agent("class_hook", "mode=same")?.run()?;
+    for name in ["Hook", "Hook$Target"] {
+        let hook = outcome.report().find("hook", "name", name)?;
+        let load = outcome.report().find("class_load", "name", name)?;
+        equal("thread", load.id("env")?, hook.id("env")?)?;
+        let at = |line: &Line| outcome.report().position(|other| other == line);
+        ensure!(at(hook) < at(load), "{name} was loaded before its hook");
+    }
+    Ok(())
+}

@@ -1,0 +1,364 @@
+//! The five ways of loading, what an agent is given there, and what happens when it cannot be
+//! loaded.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use compat_tests::run::{Outcome, Vm};
+use compat_tests::{build, text};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    direct_passes_options_unchanged,
+    xrun_passes_options_unchanged,
+    through_java_tool_options,
+    by_library_name,
+    shim_alone_changes_nothing,
+    interface_in_all_versions,
+    native_library_without_agent,
+    two_agents_have_tables_of_their_own,
+    eight_agents,
+    nine_agents_are_refused,
+    several_xrun_agents,
+    unload_is_called,
+    attach,
+    attach_failure_leaves_the_program_alone,
+    embedded,
+    missing_library,
+    library_that_is_no_agent,
+    library_for_32_bits,
+    library_of_another_machine,
+    library_that_is_no_library,
+    unresolved_symbol,
+    agent_that_refuses,
+    xrun_agent_that_refuses,
+    xrun_missing_library,
+    xrun_library_that_is_no_agent,
+    xrun_unresolved_symbol,
+];
+
+/// Option strings as they stand behind the agent's name, and what the agent is to see.
+fn option_strings() -> Vec<(String, Option<String>)> {
+    let long = "0123456789abcdef".repeat(256);
+    let behind_colon =
+        ["", "plain", "a=b,c=d", "with spaces  twice", "a:b::c:", "grüße Ωмега 日本 💡", &long];
+    let seen = |options: &str| (format!(":{options}"), Some(options.to_owned()));
+    let mut strings: Vec<_> = behind_colon.into_iter().map(seen).collect();
+    strings.push((String::new(), None));
+    strings
+}
+
+/// The option string that the agent saw; `None` if it was NULL.
+fn options_seen(outcome: &Outcome) -> Result<Option<String>, String> {
+    let line = outcome.report().one("on_load")?;
+    equal("reserved is NULL", line.text("reserved_null")?, "1")?;
+    if line.int("null")? == 1 {
+        return Ok(None);
+    }
+    let hex = line.text("options")?;
+    let byte = |i| u8::from_str_radix(&hex[i..i + 2], 16).map_err(|e| format!("{hex}: {e}"));
+    let bytes = (0..hex.len()).step_by(2).map(byte).collect::<Result<_, _>>()?;
+    String::from_utf8(bytes).map(Some).map_err(|e| e.to_string())
+}
+
+fn direct_passes_options_unchanged(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("load")?;
+    for (written, expected) in option_strings() {
+        let outcome = vm.java("Hello")?.shim(&format!("{}{written}", text(&agent)?))?.run()?;
+        equal("options", options_seen(&outcome)?, expected)?;
+        equal("JNI in JVM_OnLoad", outcome.report().one("jni")?.text("works")?, "1")?;
+        equal("output", outcome.stdout.as_str(), "hello \n")?;
+    }
+    Ok(())
+}
+
+fn xrun_passes_options_unchanged(vm: &Vm<'_>) -> Result<(), String> {
+    for (written, expected) in option_strings() {
+        let outcome = vm.java("Hello")?.shim_alone()?.xrun("load", &written)?.run()?;
+        equal("options", options_seen(&outcome)?, expected)?;
+        equal("JNI in JVM_OnLoad", outcome.report().one("jni")?.text("works")?, "1")?;
+        outcome.report().one("jvm_init_done")?;
+        equal("output", outcome.stdout.as_str(), "hello \n")?;
+    }
+    Ok(())
+}
+
+fn through_java_tool_options(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("load")?;
+    let options = format!("-agentpath:{} -Xrunload:a=b,c", text(&build::shim()?)?);
+    let outcome =
+        vm.java("Hello")?.library_path(&agent)?.variable("JAVA_TOOL_OPTIONS", &options).run()?;
+    equal("options", options_seen(&outcome)?.as_deref(), Some("a=b,c"))?;
+    outcome.report().one("jvm_init_done").map(|_| ())
+}
+
+fn by_library_name(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("load")?;
+    let outcome = vm.java("Hello")?.library_path(&agent)?.shim("load:by name")?.run()?;
+    equal("options", options_seen(&outcome)?.as_deref(), Some("by name"))?;
+    outcome.report().one("jvm_init_done").map(|_| ())
+}
+
+fn shim_alone_changes_nothing(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.shim_alone()?.argument("alone").run()?;
+    equal("output", outcome.stdout.as_str(), "hello alone\n")?;
+    equal("standard error", outcome.stderr.as_str(), "")
+}
+
+fn interface_in_all_versions(vm: &Vm<'_>) -> Result<(), String> {
+    for xrun in [false, true] {
+        let java = vm.java("Hello")?;
+        let java =
+            if xrun { java.shim_alone()?.xrun("load", "")? } else { java.agent("load", "")? };
+        let report = java.run()?.report().clone();
+
+        let table = report.one("table")?;
+        equal("functions", table.int("functions")?, 29)?;
+        equal("functions that are there", table.int("filled")?, 29)?;
+        for place in ["on_load", "init_done", "get_java_vm", "not_attached"] {
+            let answers: Vec<_> =
+                report.lines("get_env").filter(|line| line.text("where") == Ok(place)).collect();
+            equal(place, answers.len(), 5)?;
+            for answer in &answers[..3] {
+                ensure!(answer.int("result")? == 0 && answer.int("same")? == 1, "{answer}");
+                ensure!(answer.id("table")? == 0x1000_0003, "{answer}");
+            }
+            for answer in &answers[3..] {
+                ensure!(answer.int("result")? == -3 && answer.int("null")? == 1, "{answer}");
+            }
+        }
+        // The JVM's own answers: JNI_OK and the environment, or JNI_EVERSION.
+        let env = report.one("jvm_init_done")?.id("env")?;
+        for version in ["0x10002", "0x10008"] {
+            let jni = report.find("other", "version", version)?;
+            ensure!(jni.int("result")? == 0 && jni.id("env")? == env, "{jni}");
+        }
+        let jvmti = report.find("other", "version", "0x30010200")?;
+        ensure!(jvmti.int("result")? == 0 && jvmti.id("env")? != 0, "{jvmti}");
+        equal("unknown", report.find("other", "version", "0x30060000")?.int("result")?, -3)?;
+        equal("not attached", report.one("not_attached")?.int("result")?, -2)?;
+    }
+    Ok(())
+}
+
+fn native_library_without_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let library = build::agent("utility")?;
+    let java = vm.java("Utility")?.shim_alone()?;
+    let outcome = java.property("agent.path", text(&library)?).run()?;
+    equal("used", outcome.expects.one("expect")?.text("used")?, "true")?;
+    outcome.checks(&["version 1", "version 1.2", "same table", "time"])
+}
+
+fn two_agents_have_tables_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm
+        .java("Hello")?
+        .another_agent("events", "events=42+46")?
+        .another_agent("events", "events=33+47")?
+        .run()?;
+    let [classes, threads] = outcome.other_reports() else {
+        return Err("not two reports".to_owned());
+    };
+    ensure!(classes.count("class_load") > 300, "{} classes", classes.count("class_load"));
+    ensure!(threads.count("thread_start") > 2, "{} threads", threads.count("thread_start"));
+    for (report, foreign) in [
+        (classes, ["thread_start", "jvm_shut_down", "error"]),
+        (threads, ["class_load", "jvm_init_done", "error"]),
+    ] {
+        for word in foreign {
+            equal(word, report.count(word), 0)?;
+        }
+    }
+    equal("jvm_init_done", classes.count("jvm_init_done"), 1)?;
+    equal("jvm_shut_down", threads.count("jvm_shut_down"), 1)
+}
+
+fn eight_agents(vm: &Vm<'_>) -> Result<(), String> {
+    let mut java = vm.java("Hello")?;
+    for _ in 0..8 {
+        java = java.another_agent("events", "events=33+46+47")?;
+    }
+    let outcome = java.run()?;
+    equal("reports", outcome.other_reports().len(), 8)?;
+    for report in outcome.other_reports() {
+        equal("jvm_init_done", report.count("jvm_init_done"), 1)?;
+        equal("jvm_shut_down", report.count("jvm_shut_down"), 1)?;
+        report.find("thread_start", "name", "main")?;
+    }
+    Ok(())
+}
+
+fn nine_agents_are_refused(vm: &Vm<'_>) -> Result<(), String> {
+    let mut java = vm.java("Hello")?;
+    for _ in 0..9 {
+        java = java.another_agent("events", "events=46")?;
+    }
+    let outcome = java.run_to(1)?;
+    equal("error lines", outcome.errors().len(), 1)
+}
+
+fn several_xrun_agents(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm
+        .java("Hello")?
+        .shim_alone()?
+        .xrun("load", ":first")?
+        .xrun("events", ":events=46+47")?
+        .run()?;
+    equal("options", options_seen(&outcome)?.as_deref(), Some("first"))?;
+    // Both report to the same file here: each has its own line.
+    equal("jvm_init_done", outcome.report().count("jvm_init_done"), 2)?;
+    equal("jvm_shut_down", outcome.report().count("jvm_shut_down"), 1)
+}
+
+fn unload_is_called(vm: &Vm<'_>) -> Result<(), String> {
+    for java in
+        [vm.java("Hello")?.agent("load", "")?, vm.java("Hello")?.shim_alone()?.xrun("load", "")?]
+    {
+        let report = java.run()?.report().clone();
+        equal("the same JavaVM", report.one("on_unload")?.int("same")?, 1)?;
+        equal("the last line", report.all().last().map(|l| l.word.as_str()), Some("on_unload"))?;
+    }
+    Ok(())
+}
+
+fn attach(vm: &Vm<'_>) -> Result<(), String> {
+    let (shim, agent) = (build::shim()?, build::agent("events")?);
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    // jcmd takes an argument with `=` in it for a named one, unless it is quoted.
+    let options = format!("\"{}:events=33+42+46+47\"", text(&agent)?);
+    java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
+    let outcome = java.finish(0)?;
+    ensure!(outcome.stdout.ends_with("done\n"), "output: {}", outcome.stdout);
+    let report = outcome.report();
+    report.find("thread_start", "name", "main")?;
+    report.find("class_load", "name", "Wait")?;
+    report.find("class_load", "name", "java.lang.Object")?;
+    equal("jvm_init_done", report.count("jvm_init_done"), 1)?;
+    equal("jvm_shut_down", report.count("jvm_shut_down"), 1)
+}
+
+fn attach_failure_leaves_the_program_alone(vm: &Vm<'_>) -> Result<(), String> {
+    let shim = build::shim()?;
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    // Whether jcmd itself fails then differs between JDKs.
+    let _ = java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, "no_such_agent"]);
+    let outcome = java.finish(0)?;
+    equal("output", outcome.stdout.as_str(), "ready\ndone\n")?;
+    refused(&outcome, "no_such_agent")
+}
+
+fn embedded(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.embedded_in("embed")?.argument("Hello").run()?;
+    equal("output", outcome.stdout.as_str(), "hello \n")?;
+    let report = outcome.report();
+    let wrong = report.one("wrong_version")?;
+    ensure!(wrong.int("result")? == -3 && wrong.int("null")? == 1, "{wrong}");
+    equal("get_interface", report.one("get_interface")?.int("result")?, 0)?;
+    equal("destroy", report.one("destroy")?.int("result")?, 0)?;
+    equal("JVM_SHUT_DOWN", report.find("event", "type", "47").is_ok(), true)?;
+    for event in report.lines("event") {
+        ensure!(event.id("env")? == event.id("self")?, "not on its own thread: {event}");
+    }
+    Ok(())
+}
+
+/// One line that begins `[jvmpi] error:` and names the library.
+fn refused(outcome: &Outcome, library: &str) -> Result<(), String> {
+    match outcome.errors()[..] {
+        [line] if line.contains(library) => Ok(()),
+        _ => Err(format!("not one error line that names {library}: {}", outcome.stderr)),
+    }
+}
+
+/// The program does not start with this library as its agent, and one line says why.
+fn is_refused(vm: &Vm<'_>, library: &Path) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.shim(&format!("{}:options", text(library)?))?.run_to(1)?;
+    equal("output", outcome.stdout.contains("hello"), false)?;
+    refused(&outcome, &library.file_name().unwrap_or_default().to_string_lossy())
+}
+
+fn missing_library(vm: &Vm<'_>) -> Result<(), String> {
+    is_refused(vm, Path::new("/no/such/libagent.so"))?;
+    is_refused(vm, Path::new("no_such_agent"))
+}
+
+fn library_that_is_no_agent(vm: &Vm<'_>) -> Result<(), String> {
+    is_refused(vm, &build::agent("no_onload")?)
+}
+
+/// A copy of a good agent with other bytes at one place of its ELF header.
+fn with_header(name: &str, offset: usize, bytes: &[u8]) -> Result<PathBuf, String> {
+    let agent = build::agent("load")?;
+    let mut contents = fs::read(&agent).map_err(|e| e.to_string())?;
+    contents[offset..offset + bytes.len()].copy_from_slice(bytes);
+    write(name, &contents)
+}
+
+fn write(name: &str, contents: &[u8]) -> Result<PathBuf, String> {
+    let directory = build::output_dir().join("agents");
+    let temporary = directory.join(format!("{name}.{:?}", std::thread::current().id()));
+    let path = directory.join(name);
+    fs::write(&temporary, contents).map_err(|e| e.to_string())?;
+    fs::rename(&temporary, &path).map_err(|e| e.to_string())?;
+    Ok(path)
+}
+
+fn library_for_32_bits(vm: &Vm<'_>) -> Result<(), String> {
+    // EI_CLASS is ELFCLASS32.
+    is_refused(vm, &with_header("libclass32.so", 4, &[1])?)?;
+    // Where the compiler can, a real one too.
+    match build::agent_with("onload_fails", "libm32.so", &["-m32"]) {
+        Ok(library) => is_refused(vm, &library),
+        Err(_) => Ok(()),
+    }
+}
+
+fn library_of_another_machine(vm: &Vm<'_>) -> Result<(), String> {
+    // e_machine is EM_AARCH64, or EM_X86_64 where that is this machine.
+    let machine = if cfg!(target_arch = "aarch64") { 62 } else { 183 };
+    is_refused(vm, &with_header("libforeign.so", 18, &[machine, 0])?)
+}
+
+fn library_that_is_no_library(vm: &Vm<'_>) -> Result<(), String> {
+    is_refused(vm, &write("libtext.so", b"#!/bin/sh\necho no library\n")?)?;
+    is_refused(vm, &write("libempty.so", b"")?)
+}
+
+fn unresolved_symbol(vm: &Vm<'_>) -> Result<(), String> {
+    is_refused(vm, &build::agent("unresolved")?)
+}
+
+fn agent_that_refuses(vm: &Vm<'_>) -> Result<(), String> {
+    is_refused(vm, &build::agent("onload_fails")?)
+}
+
+/// Here it is the JVM that gives up.
+fn xrun_agent_that_refuses(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.shim_alone()?.xrun("onload_fails", "")?.run_to(1)?;
+    equal("output", outcome.stdout.contains("hello"), false)
+}
+
+/// Here too: it looks for the library before it starts the shim.
+fn xrun_missing_library(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.shim_alone()?.flag("-Xrunno_such_agent").run_to(1)?;
+    ensure!(outcome.stdout.contains("no_such_agent"), "output: {}", outcome.stdout);
+    Ok(())
+}
+
+/// JVMs before 25 say so themselves; that one would crash.
+fn xrun_library_that_is_no_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.shim_alone()?.xrun("no_onload", ":options")?.run_to(1)?;
+    if vm.jdk.feature >= 25 {
+        return refused(&outcome, "no_onload");
+    }
+    ensure!(outcome.stdout.contains("no_onload"), "output: {}", outcome.stdout);
+    Ok(())
+}
+
+fn xrun_unresolved_symbol(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.shim_alone()?.xrun("unresolved", "")?.run_to(1)?;
+    refused(&outcome, "unresolved")
+}

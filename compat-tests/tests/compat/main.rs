@@ -1,0 +1,178 @@
+//! Runs every case on every JDK that is there and every collector that it asks for, as a test of
+//! its own: `jdk17/g1/threads/names_are_never_null`.
+
+use std::ops::RangeInclusive;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+use compat_tests::build;
+use compat_tests::jdk::{self, Gc, Jdk};
+use compat_tests::run::Vm;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+#[macro_use]
+mod assert;
+mod classes;
+mod compiled;
+mod lifecycle;
+mod load;
+mod objects;
+mod options;
+mod raw_monitors;
+mod sampling;
+mod table;
+mod threads;
+mod traces;
+
+/// A case: what it does, and on which JVMs.
+struct Case {
+    name: &'static str,
+    run: fn(&Vm<'_>) -> Result<(), String>,
+    jdks: RangeInclusive<u32>,
+    gcs: &'static [Gc],
+    /// A JVM among these that cannot do what the case needs.
+    without: Option<(u32, Gc)>,
+    /// The Java release that its workload is compiled for.
+    release: u32,
+}
+
+impl Case {
+    /// A case on every JDK with the default collector.
+    const fn new(name: &'static str, run: fn(&Vm<'_>) -> Result<(), String>) -> Self {
+        Self { name, run, jdks: 11..=25, gcs: &[Gc::G1], without: None, release: 8 }
+    }
+
+    /// On every collector, for what depends on it.
+    const fn on_every_gc(mut self) -> Self {
+        self.gcs = &Gc::ALL;
+        self
+    }
+
+    /// Not on this JDK with this collector.
+    const fn without(mut self, feature: u32, gc: Gc) -> Self {
+        self.without = Some((feature, gc));
+        self
+    }
+
+    /// Whether the case is for this JVM.
+    fn wants(&self, feature: u32, gc: Gc) -> bool {
+        self.jdks.contains(&feature)
+            && self.gcs.contains(&gc)
+            && self.without != Some((feature, gc))
+    }
+
+    /// Only on this JDK and newer ones, with a workload compiled for it.
+    const fn since(mut self, release: u32) -> Self {
+        self.jdks = release..=25;
+        self.release = release;
+        self
+    }
+}
+
+/// The cases of one module, each named as its function.
+macro_rules! cases {
+    ($($function:ident $(.$limit:ident($($argument:expr),*))*),* $(,)?) => {
+        /// The cases of this topic.
+        pub fn cases() -> Vec<crate::Case> {
+            vec![$(crate::Case::new(stringify!($function), $function)$(.$limit($($argument),*))*),*]
+        }
+    };
+}
+use cases;
+
+/// A JVM that cases run on, or would if it were there.
+#[derive(Clone)]
+struct Place {
+    feature: u32,
+    gc: Gc,
+    jdk: Result<Arc<Jdk>, String>,
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Each test is a JVM with threads of its own.
+    arguments.test_threads = Some(arguments.test_threads.unwrap_or(2).min(2));
+
+    let compiler = jdk::with_javac().map(|jdk| jdk.feature);
+    let mut trials = Vec::new();
+    for place in places() {
+        for (topic, cases) in topics() {
+            for case in cases {
+                if case.wants(place.feature, place.gc) {
+                    trials.push(trial(topic, case, place.clone(), &compiler));
+                }
+            }
+        }
+    }
+    // If what every case needs does not compile, that is better said once.
+    let runs = !arguments.list && trials.iter().any(|trial| !trial.has_ignored_flag());
+    if runs && let Err(why) = build::shim().and_then(|_| build::classes(8)) {
+        eprintln!("{why}");
+        return ExitCode::FAILURE;
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn topics() -> Vec<(&'static str, Vec<Case>)> {
+    vec![
+        ("load", load::cases()),
+        ("options", options::cases()),
+        ("table", table::cases()),
+        ("threads", threads::cases()),
+        ("classes", classes::cases()),
+        ("traces", traces::cases()),
+        ("raw_monitors", raw_monitors::cases()),
+        ("lifecycle", lifecycle::cases()),
+        ("compiled", compiled::cases()),
+        ("sampling", sampling::cases()),
+        ("objects", objects::cases()),
+    ]
+}
+
+/// Every JDK with every collector; which of them start is found out for all JDKs at a time.
+fn places() -> Vec<Place> {
+    let found = jdk::found();
+    thread::scope(|scope| {
+        let probes: Vec<_> = jdk::FEATURES
+            .iter()
+            .map(|&(feature, _)| {
+                let jdk = found.get(&feature).cloned().map(Arc::new);
+                scope.spawn(move || Gc::ALL.map(|gc| place(feature, gc, jdk.as_ref())))
+            })
+            .collect();
+        probes.into_iter().flat_map(|probe| probe.join().expect("a probe panicked")).collect()
+    })
+}
+
+fn place(feature: u32, gc: Gc, jdk: Option<&Arc<Jdk>>) -> Place {
+    let jdk = match jdk {
+        None => Err(format!("no JDK {feature} (cargo xtask jdk fetches it)")),
+        Some(jdk) if !jdk.supports(gc) => Err(format!("this JDK {feature} lacks {}", gc.name())),
+        Some(jdk) => Ok(Arc::clone(jdk)),
+    };
+    Place { feature, gc, jdk }
+}
+
+/// The case as a test; ignored, with the reason before its name, if it cannot run here.
+fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) -> Trial {
+    let name = format!("jdk{}/{}/{topic}/{}", place.feature, place.gc.name(), case.name);
+    let jdk = place.jdk.and_then(|jdk| match compiler {
+        Err(missing) => Err(missing.clone()),
+        Ok(feature) if *feature < case.release => {
+            Err(format!("no javac for Java {}", case.release))
+        }
+        Ok(_) => Ok(jdk),
+    });
+    match jdk {
+        Ok(jdk) => Trial::test(name.clone(), move || {
+            (case.run)(&Vm::new(&jdk, place.gc, &name)).map_err(Failed::from)
+        }),
+        Err(reason) => {
+            let message = reason.clone();
+            Trial::test(name, move || Err(Failed::from(message)))
+                .with_kind(format!("skipped: {reason}"))
+                .with_ignored_flag(true)
+        }
+    }
+}

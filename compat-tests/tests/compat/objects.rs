@@ -1,0 +1,205 @@
+//! Objects: what is announced when, with which fields, and what can be asked for.
+
+use std::collections::HashSet;
+
+use compat_tests::report::Line;
+use compat_tests::run::{Launch, Outcome, Vm};
+use compat_tests::{build, text};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    plain_objects.on_every_gc(),
+    arrays.on_every_gc(),
+    by_jni.on_every_gc(),
+    exceptions_of_the_vm,
+    strings,
+    strings_by_invokedynamic.since(21),
+    on_the_main_thread.on_every_gc(),
+    enabled_late.on_every_gc(),
+    replay_after_classes,
+    requested_fields,
+    requests,
+    requests_without_the_event,
+    nested_requests,
+    object_of_the_event_at_hand,
+];
+
+/// `java` under the agent that looks whether events keep the rules, and counts.
+pub fn checked(java: Launch, options: &str) -> Result<Outcome, String> {
+    let outcome = java.agent("checker", options)?.run()?;
+    keeps_rules(&outcome)?;
+    Ok(outcome)
+}
+
+/// The checking agent got to the end and found nothing.
+pub fn keeps_rules(outcome: &Outcome) -> Result<&Line, String> {
+    let violations: Vec<_> = outcome.report().lines("violation").map(Line::to_string).collect();
+    ensure!(violations.is_empty(), "{}", violations.join("\n"));
+    let kept = outcome.report().one("kept")?;
+    equal("violations", kept.int("violations")?, 0)?;
+    Ok(kept)
+}
+
+/// As many objects of each kind were reported as were made, and all of one size, which is that of
+/// what they hold, a header of 8 to 24 bytes, and padding.
+fn exact(outcome: &Outcome) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for line in outcome.expects.all() {
+        let (size, payload) = (line.int("size")?, line.int("payload")?);
+        let fits = (payload + 8..=payload + 31).contains(&size) && size % 8 == 0;
+        if line.int("reported")? != line.int("counted")? || line.int("sizes")? != 1 || !fits {
+            wrong.push(line.to_string());
+        }
+    }
+    ensure!(!outcome.expects.all().is_empty(), "nothing was counted");
+    ensure!(wrong.is_empty(), "not exact:\n{}", wrong.join("\n"));
+    Ok(())
+}
+
+fn made(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
+    let allocator = build::agent("allocator")?;
+    let java = vm.java("Objects")?.property("allocator.path", text(&allocator)?).argument(what);
+    let java = flags.iter().fold(java, |java, flag| java.flag(flag));
+    let outcome = checked(java, "")?;
+    exact(&outcome)?;
+    Ok(outcome)
+}
+
+fn plain_objects(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = made(vm, "objects", &[])?;
+    // Those with one int have the same shape, however they are made.
+    let of_four_bytes = outcome.expects.all().iter().filter(|line| line.int("payload") == Ok(4));
+    let sizes: HashSet<_> = of_four_bytes.map(|line| line.int("size")).collect::<Result<_, _>>()?;
+    equal("sizes of objects with an int", sizes.len(), 1)
+}
+
+fn arrays(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = made(vm, "arrays", &[])?;
+    // Everything lies in the one arena that was announced.
+    let arenas: Vec<_> =
+        outcome.report().lines("arena_new").map(|line| line.int("arena")).collect();
+    equal("arenas", arenas, [Ok(1)])
+}
+
+fn by_jni(vm: &Vm<'_>) -> Result<(), String> {
+    made(vm, "jni", &[]).map(|_| ())
+}
+
+fn exceptions_of_the_vm(vm: &Vm<'_>) -> Result<(), String> {
+    // Without the flag compiled code throws one that was made in advance, again and again.
+    made(vm, "exceptions", &["-XX:-OmitStackTraceInFastThrow"]).map(|_| ())
+}
+
+fn strings(vm: &Vm<'_>) -> Result<(), String> {
+    made(vm, "strings", &[]).map(|_| ())
+}
+
+fn strings_by_invokedynamic(vm: &Vm<'_>) -> Result<(), String> {
+    exact(&checked(vm.java_for(21, "Concatenation")?, "")?)
+}
+
+/// That thread is older than the shim.
+fn on_the_main_thread(vm: &Vm<'_>) -> Result<(), String> {
+    exact(&checked(vm.java("MainObjects")?, "")?)
+}
+
+/// On threads that were there before. What was allocated earlier is not known then.
+fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
+    exact(&vm.java("Objects")?.argument("late").agent("checker", "late=1")?.run()?)
+}
+
+/// What is older than the VM's readiness comes after the classes and before `JVM_INIT_DONE`.
+fn replay_after_classes(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = checked(vm.java("Hello")?, "")?;
+    let replayed = outcome.report().one("replayed")?;
+    ensure!(replayed.int("classes")? > 300, "{replayed}");
+    ensure!(replayed.int("objects")? > 5_000, "{replayed}");
+    // Meanwhile threads allocate.
+    ensure!(replayed.int("early")? < replayed.int("objects")? / 20, "{replayed}");
+    Ok(())
+}
+
+fn requested(vm: &Vm<'_>, options: &str) -> Result<Outcome, String> {
+    let outcome = vm.java("ObjectRequests")?.agent("object_requests", options)?.run()?;
+    outcome.checks(&[])?;
+    Ok(outcome)
+}
+
+/// The event between a request and its result; there is exactly one.
+fn requested_object<'a>(outcome: &'a Outcome, what: &str) -> Result<(&'a Line, &'a Line), String> {
+    let request = outcome.report().find("request", "what", what)?;
+    let result = outcome.report().find("result", "what", what)?;
+    equal(what, result.int("result")?, 0)?;
+    let lines = outcome.report().all();
+    let at = |wanted: &Line| lines.iter().position(|line| line == wanted);
+    let (start, end) = (at(request), at(result));
+    match &lines[start.unwrap_or(0) + 1..end.unwrap_or(0)] {
+        [event] => Ok((request, event)),
+        events => Err(format!("{what}: not one event: {events:?}")),
+    }
+}
+
+fn requested_fields(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = requested(vm, "")?;
+    let id = |what: &str| outcome.report().find("request", "what", what)?.id("id");
+    let none = 0;
+    for (what, is_array, class) in [
+        ("object", 0, id("class")?),
+        ("ints", 10, none),
+        ("booleans", 4, none),
+        ("references", 2, id("class")?),
+        ("two_dimensions", 2, id("class_of_arrays")?),
+        ("int_arrays", 2, id("class_of_ints")?),
+        ("class", 0, id("class_of_classes")?),
+        ("class_of_arrays", 0, id("class_of_classes")?),
+        ("class_of_ints", 0, id("class_of_classes")?),
+        // Or agents that resolve the class of each class would never end.
+        ("class_of_classes", 0, none),
+    ] {
+        let (request, event) = requested_object(&outcome, what)?;
+        equal(what, event.id("object")?, request.id("id")?)?;
+        equal(&format!("is_array of {what}"), event.int("is_array")?, is_array)?;
+        equal(&format!("class of {what}"), event.id("class")?, class)?;
+        equal(&format!("arena of {what}"), event.int("arena")?, 1)?;
+        ensure!(event.int("size")? >= 16 && event.int("size")? % 8 == 0, "{event}");
+        for key in ["env", "self"] {
+            equal(&format!("{key} of {what}"), event.id(key)?, request.id("env")?)?;
+        }
+    }
+    for what in ["string", "thread"] {
+        let (request, event) = requested_object(&outcome, what)?;
+        equal(&format!("class of the {what}"), event.id("class")?, request.id("type")?)?;
+    }
+    Ok(())
+}
+
+/// IDs that are NULL, made up or freed are refused, also when the agent gets every event.
+fn requests(vm: &Vm<'_>) -> Result<(), String> {
+    let names =
+        ["made-up ID", "object of a made-up ID", "freed", "freed ID", "object of a freed ID"];
+    requested(vm, "mode=all")?.checks(&names)
+}
+
+fn requests_without_the_event(vm: &Vm<'_>) -> Result<(), String> {
+    let names = ["same object", "local reference", "same ID", "made-up ID", "freed ID"];
+    requested(vm, "")?.checks(&names)
+}
+
+/// The object, in its handler its class, in that one's the class of classes, and the thread.
+fn nested_requests(vm: &Vm<'_>) -> Result<(), String> {
+    for options in ["", "mode=all"] {
+        let outcome = requested(vm, options)?;
+        let results = outcome.report().lines("nested").map(|line| line.int("result"));
+        equal("results", results.collect::<Vec<_>>(), [Ok(0), Ok(0), Ok(0), Ok(0)])?;
+        for level in ["1", "2", "3", "4"] {
+            outcome.report().find("object_alloc", "level", level)?;
+        }
+    }
+    Ok(())
+}
+
+fn object_of_the_event_at_hand(vm: &Vm<'_>) -> Result<(), String> {
+    requested(vm, "mode=all")?.checks(&["own object", "own object and back", "own object again"])
+}

@@ -1,0 +1,71 @@
+//! The shim's own settings.
+
+use std::fs;
+
+use compat_tests::run::Vm;
+use compat_tests::text;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    unknown_key_is_refused,
+    unknown_value_is_refused,
+    file_with_a_section_for_one_agent,
+    missing_file_is_refused,
+    log_goes_to_standard_error,
+];
+
+/// One error line with all of these words in it, and exit status 1.
+fn refused(vm: &Vm<'_>, settings: &str, words: &[&str]) -> Result<(), String> {
+    let java = vm.java("Hello")?.agent("idle", "")?.settings(settings);
+    let outcome = java.run_to(1)?;
+    let [line] = outcome.errors()[..] else {
+        return Err(format!("not one error line: {}", outcome.stderr));
+    };
+    for word in words {
+        ensure!(line.contains(word), "does not name {word}: {line}");
+    }
+    Ok(())
+}
+
+fn unknown_key_is_refused(vm: &Vm<'_>) -> Result<(), String> {
+    refused(vm, "naems=slash", &["naems", "names", "cputime", "log"])
+}
+
+fn unknown_value_is_refused(vm: &Vm<'_>) -> Result<(), String> {
+    refused(vm, "log=info,names=backslash", &["names", "backslash", "slash", "dot"])
+}
+
+fn file_with_a_section_for_one_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Hello")?;
+    let java = java.another_agent("events", "events=42")?.another_agent("events", "events=42")?;
+    let file = vm.file("jvmpi.toml");
+    let contents = "names = \"dot\"\n\n[agent.\"libevents-2.so\"]\nnames = \"slash\"\n";
+    fs::write(&file, contents).map_err(|e| e.to_string())?;
+    let outcome = java.variable("JVMPI_CONFIG", text(&file)?).run()?;
+    outcome.other_reports()[0].find("class_load", "name", "java.lang.Object")?;
+    outcome.other_reports()[1].find("class_load", "name", "java/lang/Object").map(|_| ())
+}
+
+fn missing_file_is_refused(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Hello")?.agent("idle", "")?.variable("JVMPI_CONFIG", "no-such-file.toml");
+    let outcome = java.run_to(1)?;
+    let errors = outcome.errors();
+    equal("error lines", errors.len(), 1)?;
+    ensure!(errors[0].contains("no-such-file.toml"), "{}", errors[0]);
+    Ok(())
+}
+
+fn log_goes_to_standard_error(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Hello")?.agent("idle", "")?.settings("log=info");
+    let outcome = java.run()?;
+    equal("output", outcome.stdout.as_str(), "hello \n")?;
+    let lines: Vec<_> = outcome.stderr.lines().collect();
+    ensure!(!lines.is_empty(), "no line about the start");
+    for line in lines {
+        ensure!(line.starts_with("[jvmpi] "), "without prefix: {line}");
+    }
+    let quiet = vm.java("Hello")?.agent("idle", "")?.run()?;
+    equal("standard error without log=", quiet.stderr.as_str(), "")
+}

@@ -1,0 +1,55 @@
+//! Raw monitors.
+
+use compat_tests::run::Vm;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    in_jvm_on_load_and_later,
+    waiting_does_not_stop_collections.on_every_gc(),
+    contention_is_reported,
+    contention_is_not_reported_for_underscores,
+];
+
+fn in_jvm_on_load_and_later(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("RawMonitors")?.agent("raw_monitors", "")?.run()?;
+    outcome.checks(&["not owned at all", "all were notified", "many of one name"])?;
+    for place in ["on_load", "java"] {
+        outcome.report().find("passed", "where", place)?;
+    }
+    Ok(())
+}
+
+fn waiting_does_not_stop_collections(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("RawMonitors")?.agent("raw_monitors", "")?.run()?;
+    let alive: Vec<_> =
+        outcome.expects.all().iter().map(|line| line.text("alive")).collect::<Result<_, _>>()?;
+    equal("alive while it waits, and after", alive, ["true", "false"])
+}
+
+fn contention_is_reported(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Contention")?.agent("contention", "name=plain")?.run()?;
+    outcome.checks(&["blocked", "through"])?;
+    let report = outcome.report();
+    let contender = report.one("contender")?.id("env")?;
+    let holder = report.one("holder")?.id("env")?;
+    for (word, env) in [("enter", contender), ("entered", contender), ("exit", holder)] {
+        let event = report.one(word)?;
+        ensure!(event.text("name")? == "plain" && event.int("same")? == 1, "{event}");
+        ensure!(event.id("env")? == env && event.id("self")? == env, "wrong thread: {event}");
+    }
+    let at = |word: &str| report.position(|line| line.word == word);
+    ensure!(at("enter") < at("exit"), "the exit came before the other thread was blocked");
+    ensure!(at("enter") < at("entered") && at("entered") < at("inside"), "wrong order");
+    Ok(())
+}
+
+fn contention_is_not_reported_for_underscores(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Contention")?.agent("contention", "name=_hidden")?.run()?;
+    outcome.checks(&["blocked", "through"])?;
+    for word in ["enter", "entered", "exit"] {
+        equal(word, outcome.report().count(word), 0)?;
+    }
+    outcome.report().one("inside").map(|_| ())
+}

@@ -1,0 +1,142 @@
+//! The function table: results, bad arguments, IDs, the handler, and the way out.
+
+use compat_tests::run::Vm;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    results_in_jvm_on_load,
+    results_later,
+    requests_for_nothing,
+    bad_arguments,
+    ids_and_objects.on_every_gc(),
+    handler_set_after_enabling,
+    handler_never_set,
+    handler_replaced,
+    exit_from_jvm_on_load,
+    exit_from_jvm_init_done,
+    exit_from_class_load,
+    exit_from_jvm_shut_down,
+    exit_from_system_thread,
+    exit_from_java_thread,
+];
+
+const SUCCESS: i64 = 0;
+const NOT_AVAILABLE: i64 = 1;
+const FAIL: i64 = -1;
+
+/// Whether an event of this number can be enabled. Agents stop at the first that cannot.
+fn can_be_enabled(event: i64) -> bool {
+    matches!(event, 1..=8 | 33..=35 | 42..=49 | 51..=53 | 60 | 61)
+}
+
+fn results(vm: &Vm<'_>, phase: &str) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("table", "")?.run()?;
+    let lines: Vec<_> =
+        outcome.report().lines("results").filter(|line| line.text("phase") == Ok(phase)).collect();
+    equal("numbers tried", lines.len(), 71)?;
+    for line in lines {
+        let event = line.int("type")?;
+        let expected = if can_be_enabled(event) { SUCCESS } else { NOT_AVAILABLE };
+        for call in ["enable", "again", "disable", "disable_again"] {
+            ensure!(line.int(call)? == expected, "{call} is not {expected}: {line}");
+        }
+    }
+    Ok(())
+}
+
+fn results_in_jvm_on_load(vm: &Vm<'_>) -> Result<(), String> {
+    results(vm, "on_load")
+}
+
+fn results_later(vm: &Vm<'_>) -> Result<(), String> {
+    results(vm, "live")
+}
+
+fn requests_for_nothing(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("table", "")?.run()?;
+    outcome.report().one("request_done")?;
+    for line in outcome.report().lines("request") {
+        let results = [line.int("null")?, line.int("unknown")?];
+        let right = match line.int("type")? {
+            // CLASS_LOAD and THREAD_START of an unknown ID.
+            33 | 42 => results == [FAIL, FAIL],
+            // OBJECT_ALLOC and OBJECT_DUMP.
+            4 | 50 => !results.contains(&SUCCESS),
+            _ => results == [NOT_AVAILABLE, NOT_AVAILABLE],
+        };
+        ensure!(right, "{line}");
+    }
+    Ok(())
+}
+
+fn bad_arguments(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("BadArguments")?.agent("bad_arguments", "")?.run()?;
+    equal("kinds of environments", outcome.report().count("kind"), 6)?;
+    outcome.expects.one("expect")?;
+    let last = ["status", "trace", "monitors", "unknown id", "no frames", "pointers"];
+    outcome.checks(&last)
+}
+
+fn ids_and_objects(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Ids")?.agent("ids", "")?.run()?;
+    outcome.checks(&["thread id", "and back", "fresh object", "class of a JDK method"])
+}
+
+fn handler_set_after_enabling(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("handler", "mode=late")?.run()?;
+    outcome.report().find("first", "type", "46")?;
+    outcome.report().find("first", "type", "47").map(|_| ())
+}
+
+fn handler_never_set(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("handler", "mode=never")?.run()?;
+    equal("lines", outcome.report().all().len(), 0)?;
+    equal("output", outcome.stdout.as_str(), "hello \n")
+}
+
+fn handler_replaced(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("handler", "mode=replaced")?.run()?;
+    outcome.report().find("first", "type", "46")?;
+    outcome.report().find("second", "type", "47")?;
+    equal("lines", outcome.report().all().len(), 2)
+}
+
+/// The process ends with the agent's status, and nothing is sent after the call.
+fn exit_from(vm: &Vm<'_>, place: &str) -> Result<(), String> {
+    for code in [0, 3, 200] {
+        let options = format!("mode={place},code={code}");
+        let outcome = vm.java("Exit")?.agent("exit", &options)?.run_to(code)?;
+        let lines = outcome.report().all();
+        equal("the last line", lines.last().map(|line| line.word.as_str()), Some("leaving"))?;
+        ensure!(!outcome.stdout.contains("hook"), "a shutdown hook ran");
+    }
+    Ok(())
+}
+
+fn exit_from_jvm_on_load(vm: &Vm<'_>) -> Result<(), String> {
+    exit_from(vm, "on_load")
+}
+
+fn exit_from_jvm_init_done(vm: &Vm<'_>) -> Result<(), String> {
+    exit_from(vm, "init_done")
+}
+
+fn exit_from_class_load(vm: &Vm<'_>) -> Result<(), String> {
+    exit_from(vm, "class_load")
+}
+
+fn exit_from_jvm_shut_down(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("exit", "mode=shut_down,code=3")?.run_to(3)?;
+    equal("output", outcome.stdout.as_str(), "hello \n")?;
+    equal("lines after the call", outcome.report().count("came_back"), 0)
+}
+
+fn exit_from_system_thread(vm: &Vm<'_>) -> Result<(), String> {
+    exit_from(vm, "system_thread")
+}
+
+fn exit_from_java_thread(vm: &Vm<'_>) -> Result<(), String> {
+    exit_from(vm, "java_thread")
+}

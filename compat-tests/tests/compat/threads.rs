@@ -1,0 +1,302 @@
+//! Threads: their events, storage, status, suspension and time.
+
+use std::collections::HashSet;
+
+use compat_tests::report::Line;
+use compat_tests::run::Vm;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    starts_and_ends_pair,
+    names,
+    local_storage,
+    system_threads,
+    system_thread_too_early,
+    attached_native_thread,
+    native_thread_that_is_not_attached,
+    status,
+    suspend_stops_progress,
+    suspensions_do_not_add_up,
+    suspend_and_resume_lists,
+    suspend_a_waiting_thread,
+    suspend_self,
+    collect_while_suspended.on_every_gc(),
+    has_run,
+    cpu_time,
+    wall_time,
+    virtual_threads_run_undisturbed.since(21),
+];
+
+/// Every thread is announced by itself, ends once, and is not heard of afterwards.
+fn starts_and_ends_pair(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Threads")?.agent("events", "events=33+34+42+46+47")?.run()?;
+    let report = outcome.report();
+    let initialized = report.position(|line| line.word == "jvm_init_done");
+    let initialized = initialized.ok_or("no JVM_INIT_DONE")?;
+    let main = report.find("thread_start", "name", "main")?.id("thread_env")?;
+    let mut alive = HashSet::new();
+    for (i, line) in report.all().iter().enumerate() {
+        let env = line.id("env")?;
+        match line.word.as_str() {
+            "thread_start" => {
+                let started = line.id("thread_env")?;
+                ensure!(alive.insert(started), "started twice: {line}");
+                ensure!(line.id("thread")? != 0, "no thread object: {line}");
+                // Those that were there before are announced by the main thread.
+                let by = if i < initialized { main } else { started };
+                ensure!(env == by && line.id("self")? == env, "not on its own thread: {line}");
+            }
+            "thread_end" => {
+                ensure!(line.id("self")? == env, "not on its own thread: {line}");
+                ensure!(alive.remove(&env), "ended without start: {line}");
+            }
+            // The thread that ends the JVM has ended itself by then.
+            "jvm_shut_down" => {}
+            _ => ensure!(alive.contains(&env), "of a thread that is not there: {line}"),
+        }
+    }
+    let ours = report
+        .lines("thread_start")
+        .filter(|line| line.text("parent").is_ok_and(|p| p == "main" || p == "outer \"group\""))
+        .count();
+    equal("threads", ours as i64, outcome.expects.one("expect")?.int("threads")?)
+}
+
+fn names(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Threads")?.agent("events", "events=33")?.run()?;
+    let report = outcome.report();
+    for line in report.lines("thread_start") {
+        for key in ["name", "group", "parent"] {
+            ensure!(!line.is_null(key)?, "{key} is NULL: {line}");
+        }
+    }
+    for (name, group, parent) in [
+        ("main", "main", "system"),
+        ("Reference Handler", "system", ""),
+        ("thread-2", "inner", "outer \"group\""),
+        ("thread-3", "outer \"group\"", "main"),
+        ("", "inner", "outer \"group\""),
+        ("größe \\ 日本 \"quoted\"\n💡", "outer \"group\"", "main"),
+    ] {
+        // A character outside the basic plane is two surrogates of three bytes in modified UTF-8.
+        let (head, modified) =
+            name.split_once('💡').map_or((name, false), |(head, _)| (head, true));
+        let line = report
+            .lines("thread_start")
+            .find(|line| match line.text("name") {
+                Ok(found) if modified => found.starts_with(head),
+                Ok(found) => found == name,
+                Err(_) => false,
+            })
+            .ok_or_else(|| format!("no thread {name:?}"))?;
+        equal(&format!("group of {name:?}"), line.text("group")?, group)?;
+        equal(&format!("parent of {name:?}"), line.text("parent")?, parent)?;
+        ensure!(modified == line.text("name")?.contains('\u{fffd}'), "not modified UTF-8: {line}");
+    }
+    Ok(())
+}
+
+fn local_storage(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Storage")?.agent("local_storage", "")?.run()?;
+    outcome.checks(&["own", "other's", "set by other", "own is untouched", "cleared"])?;
+    let line = outcome.report().one("storage")?;
+    equal("empty at first", line.int("fresh")?, line.int("started")?)?;
+    equal("there at the end", line.int("kept")?, line.int("ended")?)?;
+    let threads = outcome.expects.one("expect")?.int("threads")?;
+    ensure!(line.int("ended")? >= threads, "{threads} threads: {line}");
+    Ok(())
+}
+
+fn system_threads(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("SystemThreads")?.agent("system_thread", "")?.run()?;
+    outcome.checks(&["finished"])?;
+    let report = outcome.report();
+    for line in report.lines("created") {
+        equal("CreateSystemThread", line.int("result")?, 0)?;
+    }
+    report.one("endless")?;
+    for (name, priority) in [
+        ("priority-0", 1),
+        ("priority-1", 1),
+        ("priority-5", 5),
+        ("priority-10", 10),
+        ("priority-99", 10),
+        ("größe-5", 5),
+    ] {
+        let thread = report.find("system_thread", "name", name)?;
+        ensure!(thread.int("null")? == 1 && thread.int("daemon")? == 1, "{thread}");
+        equal(name, thread.int("priority")?, priority)?;
+        let env = thread.id("env")?;
+        let start = report.find("thread_start", "name", name)?;
+        ensure!(start.id("env")? == env && start.id("thread_env")? == env, "{start}");
+        let at =
+            |word: &str| report.position(|line| line.word == word && line.id("env") == Ok(env));
+        ensure!(at("thread_start") < at("system_thread"), "{name} ran before its THREAD_START");
+        ensure!(at("thread_end") > at("system_thread"), "{name} has no THREAD_END");
+    }
+    Ok(())
+}
+
+fn system_thread_too_early(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("SystemThreads")?.agent("system_thread", "")?.run()?;
+    equal("in JVM_OnLoad", outcome.report().one("too_early")?.int("result")?, -1)?;
+    ensure!(outcome.report().find("thread_start", "name", "early").is_err(), "it was started");
+    Ok(())
+}
+
+fn attached_native_thread(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("NativeThreads")?.agent("native_thread", "")?.run()?;
+    let report = outcome.report();
+    let start = report.find("thread_start", "name", "native")?;
+    let env = report.one("attached")?.id("env")?;
+    ensure!(start.id("env")? == env && start.id("self")? == env, "{start}");
+    let ends = report.lines("thread_end").filter(|line| line.id("env") == Ok(env)).count();
+    ensure!(ends >= 1, "no THREAD_END");
+    let end = report.position(|line| line.word == "thread_end" && line.id("env") == Ok(env));
+    ensure!(end < report.position(|line| line.word == "detached"), "THREAD_END after detaching");
+    Ok(())
+}
+
+fn native_thread_that_is_not_attached(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("NativeThreads")?.agent("native_thread", "")?.run()?;
+    outcome.checks(&["time", "enable", "disable", "still not attached"])
+}
+
+fn status(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Status")?.agent("status", "")?.run()?;
+    for (thread, expected) in [
+        ("self", 1),
+        ("spinning", 1),
+        ("interrupted", 0x4001),
+        ("accepting", 1),
+        ("blocked", 2),
+        ("waiting", 3),
+        ("waiting-timed", 3),
+        ("sleeping", 3),
+        ("parked", 3),
+    ] {
+        let line = outcome.expects.find("expect", "thread", thread)?;
+        equal(thread, line.int("status")?, expected)?;
+    }
+    let suspended = outcome.expects.find("expect", "thread", "suspended");
+    equal("suspended by Java", suspended.is_ok(), vm.jdk.feature < 20)?;
+    if let Ok(line) = suspended {
+        equal("suspended by Java", line.int("status")?, 0x8001)?;
+    }
+    Ok(())
+}
+
+/// The ways in which the shim can stop a thread.
+const WAYS_TO_SUSPEND: [&str; 2] = ["suspend=auto", "suspend=jvmti"];
+
+/// What holds of one of the program's tests, of which it prints a line, whatever way threads are
+/// stopped.
+fn suspend_test(
+    vm: &Vm<'_>,
+    test: &str,
+    check: impl Fn(&Line) -> Result<(), String>,
+) -> Result<(), String> {
+    for way in WAYS_TO_SUSPEND {
+        let java = vm.java("Suspend")?.agent("suspend", "")?.settings(way);
+        let outcome = java.argument(test).run()?;
+        let line = outcome.expects.find("expect", "test", test)?;
+        check(line).map_err(|e| format!("{way}: {e}"))?;
+    }
+    Ok(())
+}
+
+fn suspend_stops_progress(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "one", |line| {
+        equal("progress while suspended", line.int("moved")?, 0)?;
+        // The agent's own suspension does not show.
+        equal("status", line.int("status")?, 1)
+    })
+}
+
+fn suspensions_do_not_add_up(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "twice", |line| equal("progress while suspended", line.int("moved")?, 0))
+}
+
+fn suspend_and_resume_lists(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "list", |line| {
+        equal("progress while suspended", line.int("moved")?, 0)?;
+        // Zero for the two threads, another number for the NULL between them.
+        equal("results of suspending", line.int("suspended")?, 111)?;
+        equal("results of resuming", line.int("resumed")?, 111)
+    })
+}
+
+fn suspend_a_waiting_thread(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "waiting", |line| equal("progress while suspended", line.int("moved")?, 0))
+}
+
+fn suspend_self(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "self", |line| equal("alive", line.int("alive")?, 1))
+}
+
+fn collect_while_suspended(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "collection", |line| equal("rounds", line.int("rounds")?, 20))
+}
+
+fn has_run(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "has_run", |line| {
+        equal("a thread that computes", line.int("spinner")?, line.int("rounds")?)?;
+        equal("a thread that waits", line.int("waiter")?, 0)
+    })
+}
+
+/// Milliseconds that passed for the agent while the program computed 30 ms and slept 200 ms.
+fn time(vm: &Vm<'_>, settings: &str) -> Result<(i64, i64), String> {
+    let outcome = vm.java("CpuTime")?.agent("cpu_time", "")?.settings(settings).run()?;
+    outcome.checks(&["in JVM_OnLoad"])?;
+    let computing = outcome.expects.find("expect", "what", "computing")?;
+    equal("steps back", computing.int("backwards")?, 0)?;
+    let sleeping = outcome.expects.find("expect", "what", "sleeping")?;
+    Ok((computing.int("ms")?, sleeping.int("ms")?))
+}
+
+fn cpu_time(vm: &Vm<'_>) -> Result<(), String> {
+    let (computing, sleeping) = time(vm, "")?;
+    ensure!(computing >= 30, "computing: {computing} ms");
+    ensure!(sleeping < 100, "sleeping: {sleeping} ms");
+    Ok(())
+}
+
+fn wall_time(vm: &Vm<'_>) -> Result<(), String> {
+    let (computing, sleeping) = time(vm, "cputime=wall")?;
+    ensure!(computing >= 30, "computing: {computing} ms");
+    ensure!(sleeping >= 199, "sleeping: {sleeping} ms");
+    Ok(())
+}
+
+/// What they do is reported on their carriers, also while these are sampled.
+fn virtual_threads_run_undisturbed(vm: &Vm<'_>) -> Result<(), String> {
+    let right = "expect sum=499500 monitor=1000 lock=1000\n";
+    let outcome = vm.java_for(21, "Virtual")?.agent("events", "events=33+34+42+46")?.run()?;
+    equal("output", outcome.stdout.as_str(), right)?;
+    let report = outcome.report();
+    let mut threads = HashSet::new();
+    for line in report.all() {
+        match line.word.as_str() {
+            "thread_start" => {
+                let name = line.text("name")?;
+                ensure!(!name.is_empty() && !name.starts_with("virtual"), "virtual: {line}");
+                threads.insert(line.id("thread_env")?);
+            }
+            _ => ensure!(threads.contains(&line.id("env")?), "of an unknown thread: {line}"),
+        }
+    }
+    let carrier = |name: &str| name.starts_with("ForkJoinPool");
+    let carriers =
+        report.lines("thread_start").filter(|line| line.text("name").is_ok_and(carrier)).count();
+    ensure!(carriers > 0, "no carriers were announced");
+
+    for way in WAYS_TO_SUSPEND {
+        let java = vm.java_for(21, "Virtual")?.agent("sampler", "interval=1")?;
+        let outcome = java.settings(way).run()?;
+        equal("output under the sampler", outcome.stdout.as_str(), right)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Call traces.
+
+use compat_tests::report::{Line, Report};
+use compat_tests::run::{Outcome, Vm};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    known_stack,
+    known_stack_compiled,
+    inlined_frames,
+    depths,
+    native_method,
+    method_without_lines,
+    another_thread,
+    every_method_is_announced,
+    in_every_handler,
+    in_a_virtual_thread.since(21),
+];
+
+fn trace(vm: &Vm<'_>, argument: &str, flags: &[&str]) -> Result<Outcome, String> {
+    let mut java = vm.java("Traces")?.agent("traces", "")?.argument(argument);
+    for flag in flags {
+        java = java.flag(flag);
+    }
+    let outcome = java.run()?;
+    outcome.checks(&["within the depth", "nothing beyond"])?;
+    Ok(outcome)
+}
+
+/// The frames that were reported for the last trace of this command.
+fn last_trace<'a>(report: &'a Report, what: &str) -> Result<Vec<&'a Line>, String> {
+    let is_it = |line: &Line| line.word == "trace" && line.text("what") == Ok(what);
+    let lines = report.all();
+    let start = lines.iter().rposition(is_it).ok_or_else(|| format!("no trace `{what}`"))?;
+    Ok(lines[start + 1..].iter().take_while(|line| line.word == "frame").collect())
+}
+
+/// The trace is the stack that Java printed, under the native method that asked for it and the
+/// method that called that.
+fn same_as_java(outcome: &Outcome) -> Result<(), String> {
+    let frames = last_trace(outcome.report(), "self 100")?;
+    let expected = outcome.expects.all();
+    ensure!(expected.len() >= 3, "Java printed {} frames", expected.len());
+    equal("frames", frames.len(), expected.len() + 2)?;
+    equal("innermost", frames[0].text("method")?, "Agent.call")?;
+    equal("line of a native method", frames[0].int("line")?, -3)?;
+    equal("its caller", frames[1].text("method")?, "Agent.call")?;
+    for (frame, expected) in frames[2..].iter().zip(expected) {
+        for key in ["method", "line", "source"] {
+            ensure!(frame.text(key)? == expected.text(key)?, "saw {frame}, expected {expected}");
+        }
+    }
+    Ok(())
+}
+
+fn known_stack(vm: &Vm<'_>) -> Result<(), String> {
+    same_as_java(&trace(vm, "known", &[])?)
+}
+
+fn known_stack_compiled(vm: &Vm<'_>) -> Result<(), String> {
+    same_as_java(&trace(vm, "known", &["-Xcomp", "-XX:TieredStopAtLevel=1"])?)
+}
+
+fn inlined_frames(vm: &Vm<'_>) -> Result<(), String> {
+    same_as_java(&trace(vm, "hot", &["-Xbatch"])?)
+}
+
+fn depths(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = trace(vm, "depth", &[])?;
+    for line in outcome.expects.all() {
+        let (depth, all) = (line.int("depth")?, line.int("all")?);
+        equal(&format!("frames at depth {depth}"), line.int("frames")?, depth.clamp(0, all))?;
+    }
+    equal("depths", outcome.expects.all().len(), 5)?;
+    // The innermost ones.
+    let frames = last_trace(outcome.report(), "self 7")?;
+    equal("first", frames[0].text("method")?, "Agent.call")?;
+    equal("last", frames[6].text("method")?, "Traces.depth")
+}
+
+fn native_method(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = trace(vm, "other", &[])?;
+    let frames = last_trace(outcome.report(), "other 100 waiting")?;
+    let park = frames.iter().find(|frame| frame.text("method").is_ok_and(|m| m.ends_with(".park")));
+    equal("line of park", park.ok_or("no frame of park")?.int("line")?, -3)
+}
+
+fn method_without_lines(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = trace(vm, "lineless", &[])?;
+    let frames = last_trace(outcome.report(), "self 100")?;
+    equal("method", frames[2].text("method")?, "Traces$Lineless.run")?;
+    equal("line", frames[2].int("line")?, -1)
+}
+
+fn another_thread(vm: &Vm<'_>) -> Result<(), String> {
+    for way in ["suspend=auto", "suspend=jvmti"] {
+        another_thread_stopped(vm, way).map_err(|e| format!("{way}: {e}"))?;
+    }
+    Ok(())
+}
+
+fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
+    let java = vm.java("Traces")?.agent("traces", "")?.argument("other");
+    let outcome = java.settings(way).run()?;
+    for (what, method) in [
+        ("other 100 waiting", "Traces.waitHere"),
+        ("other 100 spinning", "Traces.spin"),
+        ("suspended 100 waiting", "Traces.waitHere"),
+        ("suspended 100 spinning", "Traces.spin"),
+    ] {
+        let frames = last_trace(outcome.report(), what)?;
+        let frame = frames.iter().find(|frame| frame.text("method") == Ok(method));
+        let frame = frame.ok_or_else(|| format!("no {method} in {what}"))?;
+        ensure!(frame.int("line")? > 0, "no line: {frame}");
+        let outermost = frames.last().ok_or("no frames")?;
+        equal("outermost", outermost.text("method")?, "java.lang.Thread.run")?;
+    }
+    Ok(())
+}
+
+fn every_method_is_announced(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = trace(vm, "announced", &[])?;
+    ensure!(outcome.report().count("trace") > 25, "{} traces", outcome.report().count("trace"));
+    for frame in outcome.report().lines("frame") {
+        ensure!(!frame.is_null("method")?, "a method that no CLASS_LOAD named: {frame}");
+    }
+    Ok(())
+}
+
+fn in_every_handler(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Traces")?.agent("traces", "events=1")?.argument("announced").run()?;
+    let line = outcome.report().one("handlers")?;
+    ensure!(line.int("traces")? > 400, "{line}");
+    equal("methods that no CLASS_LOAD named", line.int("unresolved")?, 0)
+}
+
+fn in_a_virtual_thread(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java_for(21, "VirtualTrace")?.agent("traces", "")?.run()?;
+    let frames = last_trace(outcome.report(), "self 100")?;
+    equal("innermost", frames[0].text("method")?, "Agent.call")?;
+    let ours = |frame: &&&Line| frame.text("method") == Ok("VirtualTrace.inVirtualThread");
+    let frame = frames.iter().find(ours).ok_or("no frame of the virtual thread's method")?;
+    ensure!(frame.int("line")? > 0, "no line: {frame}");
+    for frame in frames {
+        ensure!(!frame.is_null("method")?, "a method that no CLASS_LOAD named: {frame}");
+    }
+    Ok(())
+}

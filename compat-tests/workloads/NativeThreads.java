@@ -1,0 +1,7 @@
+/** Has the agent start native threads. */
+final class NativeThreads {
+    public static void main(String[] arguments) {
+        Agent.call("attached");
+        Agent.call("never attached");
+    }
+}

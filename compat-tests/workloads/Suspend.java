@@ -1,0 +1,147 @@
+import java.util.concurrent.locks.LockSupport;
+
+/** Has the agent suspend threads, and looks whether they still make progress. The argument is the test. */
+final class Suspend {
+    private static final int ROUNDS = 20, PROGRESS = 200_000;
+    private static volatile long spinner, witness, waiter;
+    private static volatile boolean over;
+
+    public static void main(String[] arguments) throws InterruptedException {
+        Thread spinning = new Thread(() -> {
+            while (!over) {
+                spinner++;
+            }
+        }, "spinner");
+        Thread watching = new Thread(() -> {
+            while (!over) {
+                witness++;
+            }
+        }, "witness");
+        Thread waiting = new Thread(() -> {
+            while (!over) {
+                LockSupport.park();
+                waiter++;
+            }
+        }, "waiter");
+        Thread dead = new Thread(() -> {}, "dead");
+        dead.start();
+        spinning.start();
+        watching.start();
+        waiting.start();
+        Await.state(waiting, Thread.State.WAITING);
+        spinnerRuns();
+        dead.join();
+
+        switch (arguments[0]) {
+            case "one": one(); break;
+            case "twice": twice(); break;
+            case "list": list(); break;
+            case "waiting": waiting(waiting); break;
+            case "has_run": hasRun(); break;
+            case "collection": collection(); break;
+            default:
+                Agent.call("self");
+                System.out.println("expect test=self alive=1");
+        }
+
+        over = true;
+        LockSupport.unpark(waiting);
+        spinning.join();
+        watching.join();
+        waiting.join();
+    }
+
+    private static void spinnerRuns() {
+        long before = spinner;
+        Await.until("the spinner to run", () -> spinner != before);
+    }
+
+    private static void witnessRuns() {
+        long before = witness;
+        Await.until("the witness to run", () -> witness > before + PROGRESS);
+    }
+
+    private static void one() {
+        long moved = 0;
+        long status = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            Agent.call("suspend spinner");
+            long before = spinner;
+            status |= Agent.call("status spinner");
+            witnessRuns();
+            moved += spinner - before;
+            Agent.call("resume spinner");
+            spinnerRuns();
+        }
+        System.out.println("expect test=one moved=" + moved + " status=" + status);
+    }
+
+    /** Suspensions do not add up. */
+    private static void twice() {
+        Agent.call("suspend spinner");
+        Agent.call("suspend spinner");
+        long before = spinner;
+        witnessRuns();
+        System.out.println("expect test=twice moved=" + (spinner - before));
+        Agent.call("resume spinner");
+        spinnerRuns();
+        Agent.call("resume spinner");
+        spinnerRuns();
+    }
+
+    /** Collections do not wait for suspended threads. */
+    private static void collection() {
+        for (int i = 0; i < ROUNDS; i++) {
+            Agent.call("suspend spinner");
+            System.gc();
+            Agent.call("resume spinner");
+            spinnerRuns();
+        }
+        System.out.println("expect test=collection rounds=" + ROUNDS);
+    }
+
+    private static void list() {
+        long suspended = Agent.call("suspend_all");
+        long spun = spinner, seen = witness;
+        for (int i = 0; i < 1_000_000; i++) {
+            waiter = i;
+        }
+        long moved = spinner - spun + witness - seen;
+        long resumed = Agent.call("resume_all");
+        spinnerRuns();
+        witnessRuns();
+        System.out.println("expect test=list suspended=" + suspended + " moved=" + moved + " resumed=" + resumed);
+    }
+
+    /** A thread that waits, suspended and released meanwhile, goes on only when resumed. */
+    private static void waiting(Thread thread) {
+        waiter = 0;
+        Agent.call("suspend waiter");
+        LockSupport.unpark(thread);
+        witnessRuns();
+        System.out.println("expect test=waiting moved=" + waiter);
+        Agent.call("resume waiter");
+        Await.until("the waiter to go on", () -> waiter == 1);
+        Await.state(thread, Thread.State.WAITING);
+    }
+
+    /** Of a thread that is suspended again: whether it has used the processor in between. */
+    private static void hasRun() {
+        Agent.call("suspend spinner");
+        Agent.call("resume spinner");
+        Agent.call("suspend waiter");
+        Agent.call("resume waiter");
+        long ran = 0, waited = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            long before = spinner;
+            Await.until("the spinner to run", () -> spinner > before + PROGRESS);
+            Agent.call("suspend spinner");
+            ran += Agent.call("ran spinner");
+            Agent.call("resume spinner");
+            Agent.call("suspend waiter");
+            waited += Agent.call("ran waiter");
+            Agent.call("resume waiter");
+        }
+        System.out.println("expect test=has_run rounds=" + ROUNDS + " spinner=" + ran + " waiter=" + waited);
+    }
+}

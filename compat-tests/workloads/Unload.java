@@ -1,0 +1,79 @@
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Loads a class many times, each in a loader of its own, and drops them all. */
+final class Unload {
+    private static final int LOADERS = 10;
+
+    public static final class Victim implements Runnable {
+        static int runs;
+
+        public void run() {
+            for (int i = 0; i < 100; i++) {
+                step(i);
+            }
+        }
+
+        private static void step(int i) {
+            runs += i;
+        }
+    }
+
+    private static final class Loader extends ClassLoader {
+        Class<?> define(byte[] file) {
+            return defineClass("Unload$Victim", file, 0, file.length);
+        }
+    }
+
+    /** The argument says what else to look at: nothing, "compiled" code, or GC "held" off. */
+    public static void main(String[] arguments) throws Exception {
+        String test = arguments.length > 0 ? arguments[0] : "";
+        Agent.call("load the library first");
+        byte[] file = read();
+        List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
+        for (int i = 0; i < LOADERS; i++) {
+            Loader loader = new Loader();
+            loaders.add(new WeakReference<>(loader));
+            ((Runnable) loader.define(file).getDeclaredConstructor().newInstance()).run();
+        }
+        if (test.equals("held")) {
+            Agent.call("disable");
+            Await.until("the loaders to die", () -> {
+                System.gc();
+                return loaders.stream().allMatch(loader -> loader.get() == null);
+            });
+            System.gc();
+            System.out.println("expect test=held unloaded=" + Agent.call("unloaded"));
+            Agent.call("enable");
+        }
+        await("unloaded", LOADERS);
+        if (test.equals("compiled")) {
+            long compiled = Agent.call("compiled");
+            await("discarded", compiled);
+            System.out.println("expect compiled=" + compiled);
+        }
+        System.out.println("expect unloaded=" + Agent.call("unloaded"));
+    }
+
+    private static void await(String what, long count) {
+        Await.until(count + " classes to be " + what, () -> {
+            System.gc();
+            return Agent.call(what) >= count;
+        });
+    }
+
+    private static byte[] read() throws IOException {
+        try (InputStream in = Unload.class.getResourceAsStream("Unload$Victim.class")) {
+            byte[] buffer = new byte[65536];
+            int length = 0;
+            for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {
+                length += n;
+            }
+            return Arrays.copyOf(buffer, length);
+        }
+    }
+}

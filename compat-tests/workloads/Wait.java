@@ -1,0 +1,12 @@
+import java.io.IOException;
+
+/** Says that it is ready, and ends when its standard input does. */
+final class Wait {
+    public static void main(String[] arguments) throws IOException {
+        System.out.println("ready");
+        while (System.in.read() >= 0) {
+            // what is said to it does not matter
+        }
+        System.out.println("done");
+    }
+}

@@ -1,0 +1,126 @@
+//! What the handler for the exceptional way out covers.
+
+use crate::flow::{Moment, follow, has_frames};
+use crate::frame::{Frame, Type};
+use crate::layout::Layout;
+use crate::opcode::Shape;
+use crate::{Code, Error};
+
+/// What a constructor's `this` is; a handler can cover only instructions that agree on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum This {
+    /// Not initialized, and in local variable 0.
+    Uninitialized,
+    /// Initialized, or there is none.
+    Usable,
+}
+
+/// An entry to be added to the exception table, in positions of the new code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Range {
+    pub start: u16,
+    pub end: u16,
+    /// Filled in when the handler is written.
+    pub handler: u16,
+    pub this: This,
+}
+
+/// Finds the ranges of new code that are to be covered.
+///
+/// `from_entry` says whether a constructor counts as entered before it calls `super()`. Returns
+/// are left out if there is code before them: it has run to its end, and must not be followed by
+/// that of the handler.
+pub(crate) fn cover(
+    code: &Code<'_>,
+    layout: &Layout,
+    from_entry: bool,
+    probed_returns: bool,
+    ranges: &mut Vec<Range>,
+) -> Result<(), Error> {
+    ranges.clear();
+    let mut add = |start, end, this| {
+        if start < end {
+            ranges.push(Range { start, end, handler: 0, this });
+        }
+    };
+    let mut returns = layout
+        .points
+        .iter()
+        .filter(|point| probed_returns && point.shape == Shape::Return)
+        .peekable();
+    let mut cover = |run: Run| -> Result<(), Error> {
+        let mut start = layout.label(run.start)?;
+        while let Some(point) = returns.next_if(|point| point.bci < run.end) {
+            if point.bci >= run.start {
+                add(start, point.label() as u16, run.this);
+                start = point.new_end() as u16;
+            }
+        }
+        add(start, layout.end(run.end)?, run.this);
+        Ok(())
+    };
+    if code.starts_uninitialized() {
+        constructor_runs(code, from_entry)?.into_iter().try_for_each(cover)
+    } else {
+        cover(Run { start: 0, end: code.bytes.len() as u16, this: This::Usable })
+    }
+}
+
+/// The frame of a handler: whatever the covered instructions' locals hold is assignable to it.
+pub(crate) fn caught_frame(this: This) -> Frame<'static> {
+    let locals = match this {
+        This::Uninitialized => vec![Type::UninitializedThis],
+        This::Usable => Vec::new(),
+    };
+    Frame { locals, stack: vec![Type::class("java/lang/Throwable")] }
+}
+
+/// Consecutive original instructions from `start` to before `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    start: u16,
+    end: u16,
+    this: This,
+}
+
+/// Finds the instructions of a constructor that can be covered.
+fn constructor_runs(code: &Code<'_>, from_entry: bool) -> Result<Vec<Run>, Error> {
+    let has_frames = has_frames(code);
+    let mut runs: Vec<Run> = Vec::new();
+    follow(code, |moment, frame| {
+        match (moment, this_in(frame)) {
+            (Moment::Before(instruction), Some(this)) if from_entry || this == This::Usable => {
+                // Without frames the verifier merges what ways into a handler disagree on.
+                let this = if has_frames { this } else { This::Usable };
+                runs.push(Run { start: instruction.bci, end: instruction.end(), this });
+            }
+            // The verifiers compare a handler's frame with `this` as it is both before and after
+            // the call that initializes it: none fits both.
+            (Moment::After(call), Some(This::Usable)) => {
+                runs.pop_if(|run| run.start == call.bci && run.this == This::Uninitialized);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    runs.sort_unstable();
+    runs.dedup_by(|next, run| {
+        let joined = run.end == next.start && run.this == next.this;
+        if joined {
+            run.end = next.end;
+        }
+        joined
+    });
+    Ok(runs)
+}
+
+/// Which handler can cover an instruction with this frame before it.
+fn this_in(frame: &Frame<'_>) -> Option<This> {
+    if frame.locals.first() == Some(&Type::UninitializedThis) {
+        Some(This::Uninitialized)
+    } else if frame.locals.iter().chain(&frame.stack).all(|&slot| slot != Type::UninitializedThis) {
+        Some(This::Usable)
+    } else {
+        None
+    }
+}

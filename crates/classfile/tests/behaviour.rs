@@ -1,0 +1,209 @@
+//! A Java program runs rewritten: what it prints stays the same, and the probes count exactly.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use classfile::{ClassFile, Editor, Kind, Place, Uninitialized, opcode};
+use support::{Jdk, class_files, scratch, succeed};
+
+/// What a run of the program showed.
+struct Run {
+    output: String,
+    /// Entries and exits by class and method.
+    counts: BTreeMap<String, (u32, u32)>,
+    /// The tracker's other lines.
+    report: Vec<String>,
+}
+
+type Edit = fn(&ClassFile<'_>, &mut Editor<'_>, i32);
+
+/// Compiles the program, rewrites all its classes and runs both.
+fn run(jdk: &Jdk, name: &str, edit: Edit) -> (String, Run) {
+    let directory = scratch().join(format!("behaviour-{name}-{}", jdk.feature));
+    let (original, rewritten) = (directory.join("original"), directory.join("rewritten"));
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
+    let mut javac = jdk.tool("javac");
+    javac.args(["-g", "-d"]).arg(&original);
+    succeed(
+        javac.args(["Workload", "Tracker"].map(|name| sources.join(name).with_extension("java"))),
+    );
+
+    let mut names = Vec::new();
+    fs::create_dir_all(&rewritten).unwrap();
+    for path in class_files(&original) {
+        let bytes = fs::read(&path).unwrap();
+        let class = ClassFile::parse(&bytes).unwrap();
+        let mut editor = Editor::new(&class);
+        if class.name() != b"Tracker" {
+            edit(&class, &mut editor, names.len() as i32);
+            names.extend(class.methods().map(|method| {
+                let name = [class.name(), b".", method.name(), method.descriptor()].concat();
+                String::from_utf8(name).unwrap()
+            }));
+        }
+        let result = editor.finish();
+        assert_eq!(result.skipped, []);
+        fs::write(rewritten.join(path.file_name().unwrap()), result.bytes).unwrap();
+    }
+
+    let execute = |classes: &PathBuf| {
+        let mut java = jdk.tool("java");
+        let output =
+            java.args(["-Xverify:all", "-cp"]).arg(classes).arg("Workload").output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (out, error) = (text(output.stdout), text(output.stderr));
+        assert!(output.status.success(), "{error}");
+        (out, error)
+    };
+    let (expected, _) = execute(&original);
+    let (output, errors) = execute(&rewritten);
+    let mut counts = BTreeMap::new();
+    let mut report = Vec::new();
+    for line in errors.lines().filter(|line| !line.contains("warning:")) {
+        let numbers: Vec<_> = line.split(' ').map(|word| word.parse::<u32>()).collect();
+        match numbers[..] {
+            [Ok(method), Ok(entries), Ok(exits)] => {
+                counts.insert(names[method as usize].clone(), (entries, exits));
+            }
+            _ => report.push(line.to_owned()),
+        }
+    }
+    (expected, Run { output, counts, report })
+}
+
+fn for_each_jdk(test: impl Fn(&Jdk)) {
+    let jdks = Jdk::all();
+    if jdks.is_empty() {
+        println!("skipped: no JDK with javac and jimage at JAVA_HOME or in /usr/lib/jvm");
+    }
+    jdks.iter().for_each(test);
+}
+
+#[test]
+fn entries_and_exits_are_counted_exactly() {
+    for_each_jdk(|jdk| {
+        let (expected, run) = run(jdk, "entries", |class, editor, base| {
+            let constants = editor.constants();
+            let enter = constants.method_ref("Tracker", "enter", "(I)V").unwrap();
+            let exit = constants.method_ref("Tracker", "exit", "(I)V").unwrap();
+            let enabled = constants.field_ref("Tracker", "enabled", "Z").unwrap();
+            for index in 0..class.methods().len() {
+                let id = base + index as i32;
+                if let Some(mut method) = editor.method(index) {
+                    method
+                        .at_entry(|code| {
+                            code.guard(enabled, |code| code.push_int(id).invoke_static(enter))
+                        })
+                        .before_returns(|code| code.push_int(id).invoke_static(exit))
+                        .on_throw(|code| code.push_int(id).invoke_static(exit));
+                }
+            }
+        });
+        assert_eq!(run.output, expected);
+        // The constructor Child(String) fails in an argument of this(), which is covered; one
+        // call of Child(int) fails in super(), which is not.
+        assert_eq!(run.report, ["depth 0, left late 1"]);
+        let count = |method: &str| run.counts[method];
+        for (method, calls) in [
+            ("Workload.main([Ljava/lang/String;)V", 1),
+            ("Workload.<clinit>()V", 1),
+            // fibonacci(n) makes 2 fibonacci(n + 1) - 1 calls.
+            ("Workload.fibonacci(I)I", 2 * 987 - 1),
+            ("Workload.countdown(I)I", 1),
+            ("Workload.wide(JDIJ)J", 1),
+            ("Workload.fall(I)V", 2 + 3),
+            ("Workload.withFinally(I)I", 3),
+            // For the class, in finally, for the lambda, for a large child.
+            ("Workload.twice(I)I", 1 + 3 + 1 + 1),
+            ("Workload.choose(Ljava/lang/String;)Ljava/lang/String;", 4),
+            ("Workload.locked([I)I", 2),
+            ("Workload.apply(Ljava/util/function/IntUnaryOperator;I)I", 1),
+            ("Workload$Shape.name()Ljava/lang/String;", 3),
+            ("Workload$Square.<init>(D)V", 5),
+            ("Workload$Square.area()D", 3),
+            ("Workload$Child.<init>(I)V", 3),
+            ("Workload$Child.<init>(Ljava/lang/String;)V", 2),
+            ("Workload.checked(D)D", 5),
+        ] {
+            assert_eq!(count(method), (calls, calls), "{method} on JDK {}", jdk.feature);
+        }
+        assert!(run.counts.keys().any(|method| method.starts_with("Workload.lambda$main$0")));
+    });
+}
+
+#[test]
+fn receivers_and_new_objects_are_seen() {
+    for_each_jdk(|jdk| {
+        let (expected, run) = run(jdk, "objects", |class, editor, base| {
+            let constants = editor.constants();
+            let enter = constants.method_ref("Tracker", "enter", "(Ljava/lang/Object;I)V").unwrap();
+            let exit = constants.method_ref("Tracker", "exit", "(I)V").unwrap();
+            let allocated =
+                constants.method_ref("Tracker", "allocated", "(Ljava/lang/Object;)V").unwrap();
+            for method in class.methods() {
+                let id = base + method.index() as i32;
+                let Some(mut edits) = editor.method(method.index()) else { continue };
+                if !method.is_static() {
+                    edits
+                        .when_this_initialized(|code| {
+                            code.load_this().push_int(id).invoke_static(enter)
+                        })
+                        .before_returns(|code| code.push_int(id).invoke_static(exit))
+                        .on_throw(|code| code.push_int(id).invoke_static(exit));
+                }
+                let code = method.code().unwrap().unwrap();
+                for made in code.initializations().unwrap() {
+                    if let Uninitialized::New { .. } = made.object {
+                        edits.after(made.call, |code| match made.found {
+                            Some(Place::Stack) => code.dup().invoke_static(allocated),
+                            Some(Place::Local(slot)) => {
+                                code.load(Kind::Reference, slot).invoke_static(allocated)
+                            }
+                            None => code,
+                        });
+                    }
+                }
+                for instruction in code.instructions().map(Result::unwrap) {
+                    if let opcode::NEWARRAY | opcode::ANEWARRAY | opcode::MULTIANEWARRAY =
+                        instruction.opcode()
+                    {
+                        edits.after(instruction.bci, |code| code.dup().invoke_static(allocated));
+                    }
+                }
+            }
+        });
+        assert_eq!(run.output, expected);
+        // Of the exceptions, those that the program itself makes: by new Square(-1), new Child(-1)
+        // and fall(). Objects whose constructor fails never become usable.
+        let report: Vec<_> = run
+            .report
+            .iter()
+            .map(String::as_str)
+            .filter(|line| !line.contains("java.lang.StringBuilder"))
+            .collect();
+        assert_eq!(
+            report,
+            [
+                "allocated Workload$Child 2",
+                "allocated Workload$Shape[] 1",
+                "allocated Workload$Square 1",
+                "allocated int[] 2",
+                "allocated java.lang.IllegalArgumentException 2",
+                "allocated java.lang.IllegalStateException 2",
+                "allocated java.lang.String[] 1",
+                "allocated long[][] 2",
+                // Two constructors and two methods of each of the two, the other constructor once;
+                // of the third, Square's constructor, which fails behind its super().
+                "receiver Workload$Child 10",
+                // Two constructors, one of which fails behind super(), and two methods.
+                "receiver Workload$Square 4",
+                "depth 0, left late 0",
+            ],
+            "JDK {}",
+            jdk.feature
+        );
+    });
+}

@@ -1,0 +1,89 @@
+//! What the library costs a program whose agent enables nothing.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use compat_tests::jdk::Jdk;
+use compat_tests::{build, text};
+
+use super::{Figure, Side, compare, floor, number_after};
+
+/// Runs of a program that only starts.
+const STARTS: usize = 41;
+
+/// Runs of a program that computes.
+const COMPUTATIONS: usize = 9;
+
+/// Measures the time until the program's first line, and the time that calls take.
+pub fn run(jdk: &Jdk) -> Result<(), String> {
+    let agent = build::agent("idle")?;
+    let option = format!("-agentpath:{}={}", text(&build::shim()?)?, text(&agent)?);
+
+    let classes = build::classes(8)?;
+    let start = |options: &[&str]| start_up(jdk, options, &classes).map(|ms| vec![ms]);
+    let figures = [Figure { name: "start-up to main, ms", digits: 1, cost: true }];
+    let sides = [
+        Side { name: "no agent", run: Box::new(|| start(&[])) },
+        Side { name: "shim, idle agent", run: Box::new(|| start(&[&option])) },
+    ];
+    compare(&figures, &sides, STARTS)?;
+
+    let classes = floor::classes()?;
+    let compute = |options: &[&str]| compute(jdk, options, &classes);
+    let figures = [
+        Figure { name: "recursive call, ns", digits: 3, cost: true },
+        Figure { name: "virtual call, ns", digits: 3, cost: true },
+        Figure { name: "loop, s", digits: 4, cost: true },
+    ];
+    let sides = [
+        Side { name: "no agent", run: Box::new(|| compute(&[])) },
+        Side { name: "shim, idle agent", run: Box::new(|| compute(&[&option])) },
+    ];
+    compare(&figures, &sides, COMPUTATIONS)
+}
+
+/// Milliseconds from the start of the process to the first line of the program.
+fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<f64, String> {
+    let error = |e: std::io::Error| format!("{}: {e}", jdk.java().display());
+    let begin = Instant::now();
+    let mut child = Command::new(jdk.java())
+        .args(options)
+        .args(["-cp", classes, "Hello"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(error)?;
+    let mut stdout = BufReader::new(child.stdout.take().ok_or("no output")?);
+    let mut line = String::new();
+    stdout.read_line(&mut line).map_err(error)?;
+    let ms = begin.elapsed().as_secs_f64() * 1e3;
+    stdout.read_to_string(&mut String::new()).map_err(error)?;
+    let status = child.wait().map_err(error)?;
+    if status.success() && line.starts_with("hello") {
+        return Ok(ms);
+    }
+    Err(format!("the program ended with {status}"))
+}
+
+/// Nanoseconds of a recursive and of a virtual call, and seconds of a loop without calls.
+fn compute(jdk: &Jdk, options: &[&str], classes: &str) -> Result<Vec<f64>, String> {
+    let run = |program: &[&str]| -> Result<String, String> {
+        let output = Command::new(jdk.java())
+            .args(options)
+            .args(["-cp", classes])
+            .args(program)
+            .output()
+            .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(format!("{program:?}: {}", String::from_utf8_lossy(&output.stderr)))
+    };
+    let calls = run(&["MethodWork", "plain", "20_000_000"])?;
+    let work = run(&["CpuWork", "10_000", "1"])?;
+    Ok(vec![
+        number_after("fib_ns_per_op=", &calls)?,
+        number_after("virtual_ns_per_op=", &calls)?,
+        number_after("seconds=", &work)?,
+    ])
+}

@@ -1,0 +1,63 @@
+//! What a sampler that wakes every millisecond costs a program with ten threads, two thirds of
+//! them computing, and how many of its ticks it gets.
+
+use std::fs;
+use std::process::Command;
+
+use compat_tests::jdk::Jdk;
+use compat_tests::{build, text};
+
+use super::{Figure, Side, compare, floor, number_after};
+
+const ROUNDS: usize = 5;
+
+/// Units of work and threads.
+const WORK: [&str; 3] = ["CpuWork", "50_000", "10"];
+
+/// Compares the program alone, under the floor agent and under `sampler.c`.
+pub fn run(jdk: &Jdk) -> Result<(), String> {
+    let classes = floor::classes()?;
+    let floor = floor::agent("sampling")?;
+    let floor = |mode: &str| -> Result<Vec<f64>, String> {
+        let option = format!("-agentpath:{}=mode={mode},interval=1", text(&floor)?);
+        let (seconds, stderr) = work(jdk, &[&option], &classes)?;
+        Ok(vec![seconds, number_after(" per_second=", &stderr)?])
+    };
+
+    let (shim, sampler) = (build::shim()?, build::agent("sampler")?);
+    let report = build::output_dir().join(format!("bench-sampling-{}.txt", jdk.feature));
+    let (shim, sampler, out) = (text(&shim)?, text(&sampler)?, text(&report)?);
+    let option = format!("-agentpath:{shim}={sampler}:interval=1,depth=16,out={out}");
+    let sampler = || -> Result<Vec<f64>, String> {
+        let (seconds, _) = work(jdk, &[&option], &classes)?;
+        let profile = fs::read_to_string(&report).map_err(|e| format!("{out}: {e}"))?;
+        Ok(vec![seconds, number_after("ticks per second ", &profile)?])
+    };
+
+    let figures = [
+        Figure { name: "seconds", digits: 3, cost: true },
+        Figure { name: "ticks per second", digits: 0, cost: false },
+    ];
+    let sides = [
+        Side { name: "alone", run: Box::new(|| Ok(vec![work(jdk, &[], &classes)?.0, f64::NAN])) },
+        Side { name: "floor, all", run: Box::new(|| floor("all")) },
+        Side { name: "floor, suspend", run: Box::new(|| floor("suspend")) },
+        Side { name: "shim, sampler.c", run: Box::new(sampler) },
+    ];
+    compare(&figures, &sides, ROUNDS)
+}
+
+/// Seconds of one round of the program's work, and what was written to standard error.
+fn work(jdk: &Jdk, options: &[&str], classes: &str) -> Result<(f64, String), String> {
+    let output = Command::new(jdk.java())
+        .args(options)
+        .args(["-cp", classes])
+        .args(WORK)
+        .output()
+        .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(format!("{WORK:?} ended with {}: {stderr}", output.status));
+    }
+    Ok((number_after("seconds=", &String::from_utf8_lossy(&output.stdout))?, stderr))
+}

@@ -1,0 +1,72 @@
+//! `cargo xtask`: the commands for working on jvmpi.
+
+use std::process::ExitCode;
+
+mod bench;
+mod demo;
+mod jdk;
+mod test;
+
+/// A command: its name, what it takes and does, and the function that does it.
+struct Command {
+    usage: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<(), String>,
+}
+
+const COMMANDS: [Command; 4] = [
+    Command {
+        usage: "demo [JDK]",
+        about: "profile a program with several threads and show its hottest stacks",
+        run: demo::run,
+    },
+    Command {
+        usage: "test [ARGUMENT...]",
+        about: "fetch the JDKs and run all tests; arguments are cargo test's",
+        run: test::run,
+    },
+    Command {
+        usage: "bench NAME [JDK...]",
+        about: "measure; without a name, list what can be measured",
+        run: bench::run,
+    },
+    Command {
+        usage: "jdk",
+        about: "fetch the JDKs that the tests run on into the user's cache folder",
+        run: jdk::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.split_first() {
+        None => {
+            print_usage();
+            return ExitCode::from(2);
+        }
+        Some((name, rest)) => {
+            let named = |command: &&Command| command.usage.split(' ').next() == Some(name);
+            match COMMANDS.iter().find(named) {
+                Some(command) => (command.run)(rest),
+                None => {
+                    print_usage();
+                    Err(format!("unknown command {name}"))
+                }
+            }
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_usage() {
+    eprintln!("usage: cargo xtask COMMAND\n");
+    for Command { usage, about, .. } in &COMMANDS {
+        eprintln!("  {usage:<20} {about}");
+    }
+}
