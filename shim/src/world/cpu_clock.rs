@@ -1,21 +1,27 @@
 //! The CPU time of threads.
 
-/// Nanoseconds of CPU time that the thread that runs has consumed.
+use libc::{CLOCK_THREAD_CPUTIME_ID, clockid_t, timespec};
+
+/// Nanoseconds of CPU time that the thread that runs has consumed. May be called in a signal
+/// handler.
 pub fn current() -> i64 {
-    read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+    read(CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
-/// Nanoseconds of CPU time that a thread of the process has consumed; None if it has ended.
+/// Nanoseconds of CPU time that a thread of this process has consumed, None if there is no thread
+/// with this number. Unlike what pthreads offer it needs no pointer to a thread that may be gone.
 pub fn of(os_thread: i32) -> Option<i64> {
-    // How Linux numbers the clock of a thread: what pthread_getcpuclockid computes, without
-    // looking at the thread's memory, which may be gone.
-    const PER_THREAD: libc::clockid_t = 4;
-    const SCHEDULER: libc::clockid_t = 2;
-    read(!os_thread << 3 | PER_THREAD | SCHEDULER)
+    if os_thread <= 0 { None } else { read(clock_of(os_thread)) }
 }
 
-fn read(clock: libc::clockid_t) -> Option<i64> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+/// The clock that Linux gives each thread: the complement of its number above three bits, of which
+/// `4` says "one thread" and `2` "its scheduled time".
+fn clock_of(os_thread: i32) -> clockid_t {
+    !os_thread << 3 | 4 | 2
+}
+
+fn read(clock: clockid_t) -> Option<i64> {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours to write.
     let result = unsafe { libc::clock_gettime(clock, &mut time) };
     (result == 0).then(|| time.tv_sec * 1_000_000_000 + time.tv_nsec)
@@ -26,16 +32,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_s_clock_is_the_same_from_outside() {
+    fn both_clocks_of_a_thread_agree_and_advance_only_with_its_work() {
         // SAFETY: gettid has no preconditions.
         let me = unsafe { libc::gettid() };
-        let before = current();
-        let outside = of(me).unwrap();
-        assert!(before <= outside && outside <= current());
+        let (before, between, after) = (current(), of(me).unwrap(), current());
+        assert!(before < between && between < after, "{before} {between} {after}");
+
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(current() - after < 10_000_000, "sleeping is not work");
     }
 
     #[test]
-    fn a_thread_that_is_not_there_has_no_clock() {
-        assert_eq!(of(i32::MAX / 16), None);
+    fn a_thread_that_is_gone_has_no_clock() {
+        // SAFETY: gettid has no preconditions.
+        let gone = std::thread::spawn(|| unsafe { libc::gettid() }).join().unwrap();
+        // The system may take a moment to forget a thread that was joined.
+        for _ in 0..1000 {
+            if of(gone).is_none() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        panic!("thread {gone} still has a clock");
+    }
+
+    #[test]
+    fn no_number_no_clock() {
+        assert_eq!((of(0), of(-1)), (None, None));
     }
 }

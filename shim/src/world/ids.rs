@@ -5,7 +5,7 @@
 //! the object's JVMTI tag, together with which agents have been told of the object.
 
 use super::agents::{self, Agent};
-use super::threads;
+use super::{suspension, threads};
 use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
@@ -129,6 +129,19 @@ pub fn hold_tagging() -> MutexGuard<'static, ()> {
     TAGGING.lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// As [`hold_tagging`], to tag: a thread that JVMTI has suspended gets the lock only when it has been
+/// resumed, or it would be stopped inside by the next call of the VM.
+fn begin_tagging() -> MutexGuard<'static, ()> {
+    loop {
+        let mut tagging = Some(hold_tagging());
+        let suspended = threads::known_current()
+            .is_some_and(|current| suspension::wait_until_resumed(&current, || tagging = None));
+        if let Some(tagging) = tagging.filter(|_| !suspended) {
+            return tagging;
+        }
+    }
+}
+
 /// The object's tag; [`Tag::NONE`] for NULL.
 pub fn tag(object: jobject) -> Result<Tag> {
     if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag) }
@@ -143,7 +156,7 @@ pub fn identify(object: jobject) -> Result<Tag> {
 /// Gives the object an ID if it has none, and changes what the tag says besides; the tag that it
 /// has then.
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
-    let _tagging = hold_tagging();
+    let _tagging = begin_tagging();
     let before = tag(object)?;
     let identified = if before == Tag::NONE { Tag(reserve(1)) } else { before };
     let after = change(identified);

@@ -1,464 +1,389 @@
-//! SuspendThread, ResumeThread and ThreadHasRun.
+//! Suspension of threads by agents, and the stack of a suspended thread.
 //!
-//! JVMTI stops a thread at a safepoint. One that waits for a processor has to get one first, which
-//! takes milliseconds on a busy machine: a sampler that wakes every millisecond would not get its
-//! work done. So a thread that runs Java code is stopped by a signal. The handler runs before the
-//! thread can execute anything else, so a thread that waits for a processor stands still from the
-//! moment when the signal is pending; it takes the thread's call trace and waits there until the
-//! thread is resumed. Threads that are blocked or in native code are stopped by JVMTI, which is
-//! quick for them.
+//! A sampler suspends every runnable thread a thousand times a second. JVMTI cannot do that: it
+//! waits until the thread reaches a safepoint poll, which takes milliseconds if the thread is not
+//! on a processor. So a thread that executes Java code is stopped by a signal, which it handles
+//! before any more code of its own: it is as good as stopped at once, whether it is on a processor
+//! or not, and takes its stack itself in the signal handler ([`stop`]). All others, and all threads
+//! where the VM has no `AsyncGetCallTrace`, are suspended by JVMTI, which is quick for them.
 //!
-//! A thread that is stopped in a handler keeps the VM from reaching a safepoint. That is meant
-//! for the moment that a sampler takes. If the thread is not resumed soon, a thread of the shim
-//! *escalates*: JVMTI takes over and the handler returns.
+//! A thread that is not on a processor answers only when it gets there. Whether it has run since
+//! it was resumed is known from its CPU time without its answer, and if it has not, its last stack
+//! is still the true one. If it has, its answer is waited for, but not for long: then
+//! `ThreadHasRun` says no this time and yes when it has answered, so that each yes comes with a
+//! true stack.
+//!
+//! Whatever the agent does between suspension and resumption, nobody waits for ever: a thread that
+//! is stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
 
-use super::ids;
-use super::threads::{self, Thread};
+mod futex;
+mod interruption;
+mod signal;
+mod stop;
+mod takeover;
+mod trace;
+
+pub use stop::Stop;
+
+use super::threads::Thread;
+use super::{cpu_clock, ids, threads};
 use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::{self, Jni};
 use crate::load;
 use crate::options::Suspend;
-use crate::world::cpu_clock;
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE};
-use std::ffi::{c_int, c_void};
-use std::ptr;
-use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-};
-use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::{Duration, Instant};
+use std::hint;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once};
+use std::time::Duration;
+use stop::state::*;
+use trace::Stack;
 
-/// Where a thread stands; the values of [`Stop::state`].
-mod state {
-    /// The agent has not suspended it.
-    pub const RUNNING: u32 = 0;
-    /// The signal is on its way: the thread cannot go on, but its trace is not there yet.
-    pub const SIGNALLED: u32 = 1;
-    /// It waits in the handler, and its trace is there.
-    pub const STOPPED: u32 = 2;
-    /// It is to leave the handler, and JVMTI is about to stop it.
-    pub const LEAVING: u32 = 3;
-    /// JVMTI has stopped it.
-    pub const BY_JVMTI: u32 = 4;
+/// How long `ThreadHasRun` waits for a thread to answer, in nanoseconds from the suspension.
+const ANSWER: i64 = 150_000;
+/// How long the stack of a thread is waited for, in nanoseconds.
+const STACK: i64 = 100_000_000;
+/// A thread that has been on a processor for so many nanoseconds and has not answered blocks
+/// signals.
+const DEAF: i64 = 20_000_000;
+
+/// Records that the signal handler may look at although their threads may have ended.
+struct Kept(Vec<Arc<Thread>>);
+
+/// Held while threads are suspended or resumed, by whoever does that.
+static CONTROL: Mutex<Kept> = Mutex::new(Kept(Vec::new()));
+
+fn control() -> MutexGuard<'static, Kept> {
+    CONTROL.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// How many frames the handler takes at most.
-const FRAMES: usize = 256;
-/// How long a thread that has run is waited for. A running one answers within microseconds; one
-/// that waits for a processor would take milliseconds, and counts as not having run until it can.
-const ANSWER: Duration = Duration::from_micros(40);
-/// How long a thread that waits keeps its processor. Giving it up would cost a busy machine's
-/// time slice to get it back, and a sampler is done by then.
-const SPIN: Duration = Duration::from_micros(300);
-/// How long GetCallTrace waits for the trace of a suspended thread.
-const TRACE: Duration = Duration::from_millis(100);
-/// How long a thread stays in the handler before JVMTI takes over.
-const HANDLER: Duration = Duration::from_millis(2);
-/// How long a thread stays in the handler if nobody takes over.
-const HANDLER_AT_MOST: Duration = Duration::from_secs(1);
-/// The CPU time that the handler itself may take, in nanoseconds.
-const HANDLER_COST: i64 = 10_000;
-
-/// Whether an agent has suspended a thread, and how.
-#[derive(Default)]
-pub struct Stop {
-    state: AtomicU32,
-    /// Whether a signal has been sent that the handler has not seen.
-    signal_pending: AtomicBool,
-    /// The thread's CPU time when it was resumed after it had answered.
-    cpu_when_resumed: AtomicI64,
-    has_run: AtomicBool,
-    /// When the signal was sent, in nanoseconds since [`EPOCH`].
-    signalled: AtomicU64,
-    /// The thread's state when it was last asked for, and when that was.
-    seen: AtomicI32,
-    seen_at: AtomicU64,
-    trace: OnceLock<Trace>,
-}
-
-/// The last trace that the handler has taken. Written by the handler while the state is
-/// SIGNALLED, read while it is STOPPED.
-struct Trace {
-    frames: Box<[AtomicFrame]>,
-    /// Negative if the VM could not walk the stack.
-    length: AtomicI32,
-    /// The thread's CPU time when it was taken.
-    cpu: AtomicI64,
-}
-
-/// A frame that a handler writes and another thread reads, one after the other.
-struct AtomicFrame(std::cell::UnsafeCell<RawFrame>);
-
-// SAFETY: `Stop::state` says who may use it.
-unsafe impl Sync for AtomicFrame {}
-// SAFETY: as above.
-unsafe impl Send for AtomicFrame {}
-
-impl Trace {
-    fn new() -> Self {
-        let none = RawFrame { bci: 0, method: ptr::null_mut() };
-        Self {
-            frames: (0..FRAMES).map(|_| AtomicFrame(none.into())).collect(),
-            length: AtomicI32::new(-1),
-            cpu: AtomicI64::new(-1),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.length.load(Ordering::Relaxed) == 0
-    }
-
-    fn start(&self) -> *mut RawFrame {
-        self.frames[0].0.get()
-    }
-}
-
-static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-// What is done once, when an agent first suspends a thread.
-
-/// The signal, 0 if threads are stopped by JVMTI only.
-static SIGNAL: OnceLock<c_int> = OnceLock::new();
-
-/// Whether all methods must have IDs, so that a handler can name them.
+/// Whether the JVMTI events `ClassLoad` and `ClassPrepare` are needed, and at the latter the
+/// class's methods have to be given IDs: the signal handler cannot do without.
 pub fn wants_method_ids() -> bool {
-    SIGNAL.get().is_some_and(|signal| *signal != 0)
+    signal::is_installed()
 }
 
-/// Gets ready to stop threads; true the first time that signals are going to be used.
+/// Makes it possible to stop threads by signals, if the VM is made for that and the options do not
+/// forbid it; where this fails, JVMTI suspends them. Only the first call does something: true if
+/// [`wants_method_ids`] has become so.
 pub fn prepare(jni: Jni) -> bool {
+    static PREPARED: Once = Once::new();
     let mut first = false;
-    SIGNAL.get_or_init(|| {
-        if load::options().suspend == Suspend::Jvmti || !async_call_trace::is_available() {
-            return 0;
+    PREPARED.call_once(|| {
+        if load::options().suspend == Suspend::Jvmti {
+            return;
         }
-        let started = threads::start_hidden(jni, c"jvmpi suspension", take_over);
-        let signal = if started.is_ok() { install_handler().unwrap_or(0) } else { 0 };
-        first = signal != 0;
-        signal
+        if !async_call_trace::is_available() {
+            log::debug!("this VM has no AsyncGetCallTrace: threads are suspended by JVMTI");
+            return;
+        }
+        if let Err(error) = takeover::start(jni) {
+            log::debug!("threads are suspended by JVMTI: {error}");
+            return;
+        }
+        first = signal::install();
+        if !first {
+            log::debug!("all signals are in use: threads are suspended by JVMTI");
+        }
     });
     first
 }
 
-/// Takes the first real-time signal that nobody uses.
-fn install_handler() -> Option<c_int> {
-    // The JDK interrupts blocked threads with the third last.
-    let taken_by_jdk = libc::SIGRTMAX() - 2;
-    (libc::SIGRTMIN()..=libc::SIGRTMAX()).rev().filter(|signal| *signal != taken_by_jdk).find(
-        |signal| {
-            // SAFETY: sigaction is plain data.
-            let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
-            // SAFETY: the structure is ours to write.
-            unsafe { libc::sigaction(*signal, ptr::null(), &mut action) };
-            if action.sa_sigaction != libc::SIG_DFL {
+/// Suspends a thread; true if it is suspended now, also if it was before.
+///
+/// It returns when the thread executes no more Java code. False for the thread that runs and for
+/// one that has ended.
+pub fn suspend(thread: &Arc<Thread>) -> bool {
+    let _tagging = ids::hold_tagging();
+    let mut kept = control();
+    stop::note_agent_processor();
+    let suspended = request(thread, &mut kept);
+    settle(thread);
+    suspended
+}
+
+/// Suspends several threads, which takes hardly longer than one; `result` is told of each, None
+/// included, what [`suspend`] would have returned.
+pub fn suspend_all(threads: &[Option<Arc<Thread>>], mut result: impl FnMut(usize, bool)) {
+    let _tagging = ids::hold_tagging();
+    let mut kept = control();
+    stop::note_agent_processor();
+    for (i, thread) in threads.iter().enumerate() {
+        result(i, thread.as_ref().is_some_and(|thread| request(thread, &mut kept)));
+    }
+    for thread in threads.iter().flatten() {
+        settle(thread);
+    }
+}
+
+/// Begins to suspend a thread; true if that is under way or done.
+fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
+    let stop = &thread.stop;
+    loop {
+        match stop.state() {
+            RUNNING if thread.has_ended() || thread.os_thread() == threads::os_thread() => {
                 return false;
             }
-            action.sa_sigaction = on_signal as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-            // SAFETY: the handler does only what handlers may.
-            unsafe { libc::sigaction(*signal, &action, ptr::null_mut()) == 0 }
-        },
-    )
-}
-
-// Suspending
-
-/// Stops the threads and tells for each whether it was done, now or before.
-pub fn suspend_all(threads: &[Option<Arc<Thread>>], mut result: impl FnMut(usize, bool)) {
-    for (i, thread) in threads.iter().enumerate() {
-        result(i, thread.as_ref().is_some_and(suspend));
+            RUNNING => return by_signal(thread, kept) || by_jvmti(thread),
+            LEAVING => {
+                // It has not left the handler, and so has not run.
+                stop.note_request();
+                stop.ran.store(false, Ordering::SeqCst);
+                if stop.change(LEAVING, ASLEEP) {
+                    return true;
+                }
+            }
+            UNWANTED => {
+                if stop.change(UNWANTED, TAKEOVER) {
+                    return true;
+                }
+            }
+            _ => return true,
+        }
     }
 }
 
-/// Stops the thread; true if that was done, now or before. A thread that just runs goes on for
-/// the microseconds that the signal takes to get to its processor.
-pub fn suspend(thread: &Arc<Thread>) -> bool {
+/// Sends the signal to a thread that executes Java code; false for all others.
+fn by_signal(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
     let stop = &thread.stop;
-    if stop.state.load(Ordering::Acquire) != state::RUNNING {
-        return true;
-    }
-    let has_run = stop.has_consumed(cpu_time(thread));
-    stop.has_run.store(has_run, Ordering::Relaxed);
-    // A thread of the VM's own that waits inside the VM looks like one that runs.
-    let idles_in_vm = !has_run && stop.trace.get().is_some_and(|trace| trace.is_empty());
-    if !idles_in_vm && runs_java_code(thread) {
-        stop.signal(thread)
-    } else {
-        suspend_by_jvmti(thread)
-    }
-}
-
-/// Whether the thread is one for the signal.
-fn runs_java_code(thread: &Thread) -> bool {
-    if SIGNAL.get().is_none_or(|signal| *signal == 0) || thread.os_thread() == 0 {
+    if !signal::is_installed() || stop.is_deaf.load(Ordering::Relaxed) {
         return false;
     }
-    jvmti_state(thread, RECENT).is_some_and(|state| {
-        state & JVMTI_THREAD_STATE_RUNNABLE != 0 && state & JVMTI_THREAD_STATE_IN_NATIVE == 0
-    })
+    let Some(cpu) = cpu_clock::of(thread.os_thread()) else { return false };
+    let has_run = cpu - stop.accounted.load(Ordering::SeqCst) > stop::NOISE;
+    let is_blocked = !has_run && stop.was_blocked.load(Ordering::SeqCst);
+    if is_blocked && jvmti_is_quick() || !executes_java(thread) {
+        return false;
+    }
+    kept.keep(thread);
+    stop.trace.allocate();
+    stop.request(cpu);
+    if !stop.change(RUNNING, REQUESTED) {
+        return false;
+    }
+    // SAFETY: `kept` keeps the record.
+    if stop.needs_signal() && !unsafe { signal::send(thread) } {
+        stop.signal_failed();
+        stop.change(REQUESTED, RUNNING);
+        return false;
+    }
+    true
 }
 
-/// How old a state may be on which it depends how a thread is stopped. Either way works in every
+/// Whether JVMTI suspends a blocked thread without stopping all threads, as HotSpot does it since
+/// JDK 17.
+fn jvmti_is_quick() -> bool {
+    static QUICK: LazyLock<bool> = LazyLock::new(|| jvm::get().feature_version() >= 17);
+    *QUICK
+}
+
+/// Whether JVMTI would have to wait for the thread: it runs, and no native method.
+fn executes_java(thread: &Thread) -> bool {
+    let state = jvmti_state(thread, RECENT).unwrap_or(0);
+    state & JVMTI_THREAD_STATE_RUNNABLE != 0 && state & JVMTI_THREAD_STATE_IN_NATIVE == 0
+}
+
+/// How old a state may be on which it depends how a thread is stopped: either way works in every
 /// state, if slowly.
 const RECENT: Duration = Duration::from_micros(100);
 
 /// The thread's state as JVMTI gives it, or as it was not longer ago than `age`: samplers ask for
 /// it right before they suspend.
 pub fn jvmti_state(thread: &Thread, age: Duration) -> Option<jint> {
+    let (state, time) = (&thread.stop.seen_state, &thread.stop.seen_at);
+    let now = futex::now();
+    if age.is_zero() || now - time.load(Ordering::Relaxed) > age.as_nanos() as i64 {
+        state.store(jvm::get().jvmti.thread_state(thread.object()?.get()).ok()?, Ordering::Relaxed);
+        time.store(now, Ordering::Relaxed);
+    }
+    Some(state.load(Ordering::Relaxed))
+}
+
+fn by_jvmti(thread: &Thread) -> bool {
     let stop = &thread.stop;
-    let now = EPOCH.elapsed().as_nanos() as u64;
-    if now - stop.seen_at.load(Ordering::Relaxed) < age.as_nanos() as u64 {
-        return Some(stop.seen.load(Ordering::Relaxed));
+    if !takeover::suspend(thread) {
+        return false;
     }
-    let state = jvm::get().jvmti.thread_state(thread.object()?.get()).ok()?;
-    stop.seen.store(state, Ordering::Relaxed);
-    stop.seen_at.store(now, Ordering::Relaxed);
-    Some(state)
+    let ran = consumed(thread).is_none_or(|cpu| cpu > stop::NOISE);
+    stop.ran.store(ran, Ordering::SeqCst);
+    stop.change(RUNNING, SUSPENDED)
 }
 
-fn suspend_by_jvmti(thread: &Thread) -> bool {
-    let suspended = thread.object().is_some_and(|object| {
-        // A thread that is about to tag an object must not be stopped there.
-        let _tagging = ids::hold_tagging();
-        jvm::get().jvmti.suspend(object.get()).is_ok()
-    });
-    if suspended {
-        thread.stop.state.store(state::BY_JVMTI, Ordering::Release);
+/// Waits until a thread that was sent a signal has stopped or is on no processor, and until JVMTI
+/// is done with one that it suspends.
+fn settle(thread: &Thread) {
+    let stop = &thread.stop;
+    if stop.state() == TAKEOVER {
+        stop.wait_while(TAKEOVER, futex::now() + STACK);
     }
-    suspended
+    let mut cpu = stop.cpu_at_request();
+    let deaf = cpu + DEAF;
+    while stop.state() == REQUESTED {
+        // The clock of a thread that is on a processor advances between any two looks at it.
+        let before = cpu;
+        let Some(now) = cpu_clock::of(thread.os_thread()) else { return };
+        if now == before {
+            return;
+        }
+        cpu = now;
+        if now > deaf && stop.change(REQUESTED, TAKEOVER) {
+            stop.is_deaf.store(true, Ordering::Relaxed);
+            takeover::take_over(thread);
+        }
+        (0..32).for_each(|_| hint::spin_loop());
+    }
 }
 
-/// Lets the thread go on; true if it was suspended.
+/// Resumes a thread; false if it is not suspended.
 pub fn resume(thread: &Arc<Thread>) -> bool {
+    let _control = control();
     let stop = &thread.stop;
-    // A thread that has run without answering has still to be counted.
-    let cpu = cpu_time(thread);
-    if stop.has_run.load(Ordering::Relaxed) || !stop.has_consumed(cpu) {
-        stop.cpu_when_resumed.store(cpu.unwrap_or(0), Ordering::Relaxed);
+    loop {
+        let state = stop.state();
+        let next = match state {
+            REQUESTED | ADRIFT => RUNNING,
+            STOPPED | ASLEEP | OVERDUE => LEAVING,
+            TAKEOVER => UNWANTED,
+            SUSPENDED => {
+                if stop.ran.load(Ordering::SeqCst)
+                    && let Some(cpu) = cpu_time(thread)
+                {
+                    stop.accounted.store(cpu, Ordering::SeqCst);
+                }
+                stop.is_traced.store(false, Ordering::SeqCst);
+                takeover::resume(thread);
+                RUNNING
+            }
+            _ => return false,
+        };
+        if stop.change(state, next) {
+            match state {
+                OVERDUE => stop.wake(),
+                ASLEEP if !stop.naps() => stop.wake(),
+                _ => stop.wake_others(),
+            }
+            return true;
+        }
     }
-    match stop.state.swap(state::RUNNING, Ordering::AcqRel) {
-        state::RUNNING => false,
-        state::BY_JVMTI => {
-            thread.object().is_some_and(|object| jvm::get().jvmti.resume(object.get()).is_ok())
+}
+
+/// Waits until the thread that runs, in native code, has been resumed; false if it is not
+/// suspended.
+///
+/// JVMTI lets native code of a suspended thread run until it calls the VM. A lock that is held
+/// over such calls must be taken so: take it, and if this is true take it anew. Then no thread is
+/// suspended with the lock in its hands as long as whoever suspends holds it meanwhile.
+pub fn wait_until_resumed(current: &Thread, leave: impl FnOnce()) -> bool {
+    let is_held = |state| matches!(state, TAKEOVER | UNWANTED | SUSPENDED);
+    let stop = &current.stop;
+    if !is_held(stop.state()) {
+        return false;
+    }
+    leave();
+    loop {
+        let state = stop.state();
+        if !is_held(state) {
+            return true;
         }
-        _ => {
-            wake(&stop.state);
-            true
-        }
+        stop.wait_while(state, i64::MAX);
     }
 }
 
 /// Whether an agent has suspended the thread.
 pub fn is_suspended(thread: &Thread) -> bool {
-    thread.stop.state.load(Ordering::Acquire) != state::RUNNING
+    !matches!(thread.stop.state(), RUNNING | LEAVING | UNWANTED)
 }
 
-/// Whether the thread consumed CPU time between being resumed and being suspended. A thread that
-/// did but could not be stopped at once, since it waits for a processor, has not run yet; it
-/// will have, with a trace, when it is stopped while it runs.
+/// `ThreadHasRun`: whether a suspended thread has consumed CPU time between its last resumption,
+/// or its start, and its suspension. A trifle does not count until it has grown to [`stop::NOISE`].
+///
+/// False also for a thread that is not suspended, and for one that has run but has not been on a
+/// processor since it was suspended: it counts as soon as its stack is known.
 pub fn has_run(thread: &Thread) -> bool {
     let stop = &thread.stop;
-    if !is_suspended(thread) || !stop.has_run.load(Ordering::Relaxed) {
-        return false;
+    if stop.state() == REQUESTED {
+        if !stop.may_have_run() {
+            return false;
+        }
+        stop::note_agent_processor();
+        stop.wait_while(REQUESTED, stop.requested() + ANSWER);
     }
-    let answered = stop.wait_for_trace(stop.signalled_at() + ANSWER);
-    stop.has_run.store(answered, Ordering::Relaxed);
-    answered
+    match stop.state() {
+        RUNNING | REQUESTED | LEAVING | UNWANTED => false,
+        _ => stop.ran.load(Ordering::SeqCst),
+    }
 }
 
-/// Nanoseconds; None if they cannot be had.
+/// The thread's CPU time, None if it cannot be known.
 fn cpu_time(thread: &Thread) -> Option<i64> {
-    match thread.os_thread() {
-        0 => jvm::get().jvmti.thread_cpu_time(thread.object()?.get()).ok(),
-        os_thread => cpu_clock::of(os_thread),
-    }
+    cpu_clock::of(thread.os_thread()).or_else(|| {
+        let object = thread.object()?;
+        jvm::get().jvmti.thread_cpu_time(object.get()).ok()
+    })
 }
 
-impl Stop {
-    fn has_consumed(&self, cpu: Option<i64>) -> bool {
-        let before = self.cpu_when_resumed.load(Ordering::Relaxed);
-        cpu.is_none_or(|cpu| cpu - before > HANDLER_COST)
-    }
-
-    fn signalled_at(&self) -> Instant {
-        *EPOCH + Duration::from_nanos(self.signalled.load(Ordering::Relaxed))
-    }
-
-    fn signal(&self, thread: &Thread) -> bool {
-        self.trace.get_or_init(Trace::new);
-        self.signalled.store(EPOCH.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        self.state.store(state::SIGNALLED, Ordering::Release);
-        if self.signal_pending.swap(true, Ordering::AcqRel) {
-            return true;
-        }
-        let signal = SIGNAL.get().copied().unwrap_or(0);
-        // SAFETY: the system call takes numbers only; a thread that has ended makes it fail.
-        let sent = unsafe {
-            libc::syscall(libc::SYS_tgkill, libc::getpid(), thread.os_thread(), signal) == 0
-        };
-        if !sent {
-            self.signal_pending.store(false, Ordering::Release);
-            self.state.store(state::RUNNING, Ordering::Release);
-        }
-        sent
-    }
-
-    /// Waits while the signal is on its way; false if that takes too long.
-    fn wait_for_trace(&self, end: Instant) -> bool {
-        wait_while(&self.state, state::SIGNALLED, end)
-    }
+/// How much of its CPU time has not been accounted for.
+fn consumed(thread: &Thread) -> Option<i64> {
+    Some(cpu_time(thread)? - thread.stop.accounted.load(Ordering::SeqCst))
 }
 
-// The trace of a suspended thread
-
-/// How deep traces were asked for so far: the handler takes no more.
-static DEPTH: AtomicUsize = AtomicUsize::new(16);
-
-/// Runs `f` with the innermost frames of a thread that was stopped by signal, at least `depth` if
-/// it has so many. None if JVMTI has to be asked; the thread stands still for it then.
-pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) -> R) -> Option<R> {
+/// Passes the innermost `depth` frames of a thread that was stopped by a signal to `f`; none if
+/// its stack cannot be walked where it was stopped. None if the thread is not suspended, or JVMTI
+/// has suspended it: then `GetStackTrace` tells the stack.
+pub fn with_trace<R>(
+    thread: &Thread,
+    depth: usize,
+    f: impl FnOnce(&[RawFrame]) -> R,
+) -> Option<R> {
     let stop = &thread.stop;
-    let trace = stop.trace.get()?;
-    let limit = DEPTH.fetch_max(depth.min(FRAMES), Ordering::Relaxed);
-    if matches!(stop.state.load(Ordering::Acquire), state::RUNNING | state::BY_JVMTI) {
-        return None;
-    }
-    // While the thread has not consumed any time, its last trace is still true.
-    let is_true_still = || {
-        let taken = trace.cpu.load(Ordering::Relaxed);
-        cpu_time(thread).is_some_and(|now| now - taken <= HANDLER_COST)
-    };
-    if !is_true_still() && !stop.wait_for_trace(Instant::now() + TRACE) {
-        escalate(thread);
-        return None;
-    }
-    let length = trace.length.load(Ordering::Acquire);
-    match usize::try_from(length) {
-        Ok(length) if length < limit || depth <= length => {
-            // SAFETY: the handler wrote that many frames, and writes none while the thread waits
-            // in it or has not come to it.
-            Some(f(unsafe { std::slice::from_raw_parts(trace.start(), length) }))
-        }
-        _ => {
-            escalate(thread);
-            None
-        }
-    }
-}
-
-// The handler
-
-extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: errno is the thread's own.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { *errno };
-    if let Some(thread) = threads::current_in_handler() {
-        answer(&thread, context);
-    }
-    // SAFETY: as above.
-    unsafe { *errno = before };
-}
-
-fn answer(thread: &Thread, context: *mut c_void) {
-    let stop = &thread.stop;
-    stop.signal_pending.store(false, Ordering::Release);
-    let Some(trace) = stop.trace.get() else { return };
-    if stop.state.load(Ordering::Acquire) != state::SIGNALLED {
-        return;
-    }
-    let limit = DEPTH.load(Ordering::Relaxed).min(FRAMES);
-    // SAFETY: while the state is SIGNALLED nobody reads the frames of a trace that is not true
-    // any more, and only this handler writes them.
-    let frames = unsafe { std::slice::from_raw_parts_mut(trace.start(), limit) };
-    // SAFETY: this is the handler, and `prepare` has asked for the function.
-    let walked = unsafe { async_call_trace::walk(thread.env(), frames, context) };
-    let length = walked.map_or_else(|reason| reason, |length| length as i32);
-    trace.length.store(length, Ordering::Relaxed);
-    trace.cpu.store(cpu_clock::current(), Ordering::Relaxed);
-    let (from, to) = (state::SIGNALLED, state::STOPPED);
-    if stop.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_err() {
-        return;
-    }
-    wake(&stop.state);
-    let began = Instant::now();
-    if !wait_while(&stop.state, state::STOPPED, began + HANDLER) {
-        OVERDUE.fetch_add(1, Ordering::AcqRel);
-        wake(&OVERDUE);
-        wait_while(&stop.state, state::STOPPED, began + HANDLER_AT_MOST);
-    }
-}
-
-// Escalation
-
-/// How many threads have waited in the handler for too long, ever.
-static OVERDUE: AtomicU32 = AtomicU32::new(0);
-
-/// The thread that takes over from handlers.
-fn take_over(_: Jni) {
-    let mut seen = 0;
-    loop {
-        wait(&OVERDUE, seen, Duration::from_secs(3600));
-        seen = OVERDUE.load(Ordering::Acquire);
-        let stopped = |thread: &Arc<Thread>| {
-            matches!(thread.stop.state.load(Ordering::Acquire), state::STOPPED | state::SIGNALLED)
+    {
+        let _control = control();
+        let is_known = match stop.state() {
+            REQUESTED if stop.is_traced.load(Ordering::SeqCst) && !stop.may_have_run() => true,
+            REQUESTED => stop.wait_while(REQUESTED, futex::now() + STACK),
+            _ => true,
         };
-        threads::all().iter().filter(|thread| stopped(thread)).for_each(|t| escalate(t));
+        match stop.state() {
+            RUNNING | LEAVING | UNWANTED | SUSPENDED => return None,
+            TAKEOVER | ADRIFT => {}
+            _ if !is_known => {}
+            _ => match stop.trace.get(depth) {
+                Stack::Frames(frames) => return Some(f(frames)),
+                Stack::Unknown => return Some(f(&[])),
+                Stack::Incomplete => {}
+            },
+        }
     }
+    escalate(thread);
+    None
 }
 
-/// Has JVMTI stop the thread instead of the handler.
+/// Makes JVMTI suspend a thread that was stopped by a signal.
 fn escalate(thread: &Thread) {
-    let state = &thread.stop.state;
-    let leave = |now| matches!(now, state::STOPPED | state::SIGNALLED).then_some(state::LEAVING);
-    if state.fetch_update(Ordering::AcqRel, Ordering::Acquire, leave).is_err() {
+    let _tagging = ids::hold_tagging();
+    let _control = control();
+    let stop = &thread.stop;
+    if [REQUESTED, STOPPED, ASLEEP, ADRIFT].into_iter().any(|from| stop.change(from, TAKEOVER)) {
+        takeover::take_over(thread);
         return;
     }
-    wake(state);
-    let Some(object) = thread.object() else { return };
-    let jvmti = jvm::get().jvmti;
-    let suspended = {
-        let _tagging = ids::hold_tagging();
-        jvmti.suspend(object.get()).is_ok()
-    };
-    let (from, to) = (state::LEAVING, if suspended { state::BY_JVMTI } else { state::RUNNING });
-    let resumed = state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_err();
-    if resumed && suspended {
-        let _ = jvmti.resume(object.get());
+    // The service thread is about to.
+    let until = futex::now() + STACK;
+    for state in [OVERDUE, ADRIFT, TAKEOVER] {
+        stop.wait_while(state, until);
     }
 }
 
-// Futexes: what a handler may wait on
-
-/// Waits until the word changes, first without giving up the processor; false if that takes until
-/// `end`.
-fn wait_while(word: &AtomicU32, value: u32, end: Instant) -> bool {
-    let began = Instant::now();
-    while word.load(Ordering::Acquire) == value {
-        let now = Instant::now();
-        let Some(left) = end.checked_duration_since(now) else { return false };
-        if now - began < SPIN {
-            std::hint::spin_loop();
-        } else {
-            wait(word, value, left);
+impl Kept {
+    /// Keeps the record until its thread has ended and no signal for it is on its way.
+    fn keep(&mut self, thread: &Arc<Thread>) {
+        if thread.stop.is_kept.swap(true, Ordering::Relaxed) {
+            return;
         }
+        self.0.retain(|kept| {
+            !kept.has_ended() || kept.stop.is_in_use() && signal::exists(kept.os_thread())
+        });
+        self.0.push(Arc::clone(thread));
     }
-    true
-}
-
-fn wait(word: &AtomicU32, while_is: u32, at_most: Duration) {
-    let timeout = libc::timespec {
-        tv_sec: at_most.as_secs() as libc::time_t,
-        tv_nsec: at_most.subsec_nanos().into(),
-    };
-    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word and the timeout live until the call returns.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, while_is, &timeout) };
-}
-
-fn wake(word: &AtomicU32) {
-    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is valid.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, i32::MAX) };
 }

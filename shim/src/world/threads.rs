@@ -113,7 +113,7 @@ pub fn current_in_handler() -> Option<Current> {
     known_current()
 }
 
-fn known_current() -> Option<Current> {
+pub fn known_current() -> Option<Current> {
     let thread = CURRENT.get();
     (!thread.is_null()).then_some(Current(thread))
 }

@@ -1,0 +1,33 @@
+//! Waiting for a word in memory to change, also in a signal handler.
+
+use std::ptr;
+use std::sync::atomic::AtomicU32;
+
+/// Waits until the word is woken, at most so many nanoseconds (None: no limit); returns at once if
+/// it does not hold `value`. May return early for no reason.
+pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) {
+    let time = at_most.map(|nanos| libc::timespec {
+        tv_sec: nanos.max(0) / 1_000_000_000,
+        tv_nsec: nanos.max(0) % 1_000_000_000,
+    });
+    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: the word and the time live until the call returns.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAIT, value, time) };
+}
+
+/// Wakes all that wait for the word.
+pub fn wake(word: &AtomicU32) {
+    // SAFETY: the system only compares the address.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAKE, i32::MAX) };
+}
+
+const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+
+/// Nanoseconds of a clock that only goes forward. May be called in a signal handler.
+pub fn now() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours to write.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

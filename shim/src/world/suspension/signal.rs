@@ -1,0 +1,116 @@
+//! The signal that stops threads.
+
+use super::stop;
+use crate::world::threads::Thread;
+use libc::{c_int, c_void, pid_t, siginfo_t, uid_t};
+use std::mem::{self, MaybeUninit, offset_of};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// The signal's number, 0 while there is none.
+static NUMBER: AtomicI32 = AtomicI32::new(0);
+/// This process, which signals that are ours come from.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+/// Whether threads can be stopped by a signal.
+pub fn is_installed() -> bool {
+    NUMBER.load(Ordering::Acquire) != 0
+}
+
+/// Claims a real-time signal that nobody uses; false if all are in use.
+pub fn install() -> bool {
+    // SAFETY: getpid has no preconditions.
+    PROCESS.store(unsafe { libc::getpid() }, Ordering::Release);
+    // The JDK interrupts blocking I/O with SIGRTMAX-2, long after that would be seen.
+    let candidates = (libc::SIGRTMIN()..=libc::SIGRTMAX() - 3).rev();
+    let Some(number) = candidates.into_iter().find(|number| is_unused(*number) && claim(*number))
+    else {
+        return false;
+    };
+    NUMBER.store(number, Ordering::Release);
+    true
+}
+
+fn is_unused(number: c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: the structure is ours to write.
+    let result = unsafe { libc::sigaction(number, ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: all bits zero are a valid structure, and the system filled it in.
+    result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_DFL
+}
+
+fn claim(number: c_int) -> bool {
+    // SAFETY: all bits zero are a valid structure: no flags, no signals blocked.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    action.sa_sigaction = handle as *const () as libc::sighandler_t;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    // SAFETY: the handler does only what is allowed in one, see `stop::in_handler`.
+    unsafe { libc::sigaction(number, &action, ptr::null_mut()) == 0 }
+}
+
+/// What a signal carries, as Linux lays it out on 64-bit machines. The C library's structure has
+/// no names for these.
+#[repr(C)]
+struct Info {
+    number: c_int,
+    errno: c_int,
+    code: c_int,
+    _alignment: c_int,
+    process: pid_t,
+    user: uid_t,
+    thread: *const Thread,
+    rest: [u64; 12],
+}
+
+const _: () = assert!(
+    size_of::<Info>() == size_of::<siginfo_t>() && offset_of!(Info, process) == 16,
+    "the shim is made for 64-bit machines"
+);
+
+/// Makes a thread run [`stop::in_handler`] before any more code of its own; false if it cannot be
+/// reached.
+///
+/// # Safety
+/// The record lives until the signal has arrived or the thread is gone.
+pub unsafe fn send(thread: &Thread) -> bool {
+    let number = NUMBER.load(Ordering::Acquire);
+    let process = PROCESS.load(Ordering::Relaxed);
+    let info = Info {
+        number,
+        errno: 0,
+        code: libc::SI_QUEUE,
+        _alignment: 0,
+        process,
+        user: 0,
+        thread,
+        rest: [0; 12],
+    };
+    // SAFETY: the system copies the structure.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_tgsigqueueinfo,
+            process,
+            thread.os_thread(),
+            number,
+            ptr::from_ref(&info),
+        ) == 0
+    }
+}
+
+unsafe extern "C" fn handle(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes the information, and each thread has its own errno.
+    let (info, errno) = unsafe { (&*info.cast::<Info>(), *libc::__errno_location()) };
+    let ours = info.code == libc::SI_QUEUE && info.process == PROCESS.load(Ordering::Relaxed);
+    if ours && !info.thread.is_null() {
+        // SAFETY: `send` put it there, whose caller keeps it alive.
+        unsafe { stop::in_handler(&*info.thread, context) };
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// Whether the system knows a thread by this number.
+pub fn exists(os_thread: i32) -> bool {
+    // SAFETY: signal 0 only asks.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), os_thread, 0) == 0 }
+}

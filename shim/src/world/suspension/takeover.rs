@@ -1,0 +1,115 @@
+//! How a thread that was stopped by a signal comes to be suspended by JVMTI instead.
+
+use super::futex;
+use super::stop::state::*;
+use crate::jvm::{self, Error, Jni};
+use crate::world::ids;
+use crate::world::threads::{self, Thread};
+use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+/// A thread's place among those that wait for the service thread.
+#[derive(Default)]
+pub struct Link {
+    is_waiting: AtomicBool,
+    next: AtomicPtr<Thread>,
+}
+
+impl Link {
+    /// Whether the record is in the list of the service thread.
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::SeqCst)
+    }
+}
+
+/// The threads that wait, the last to come first.
+static WAITING: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
+/// Counts those that came; the service thread waits for it to change.
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+/// Starts the service thread.
+pub fn start(jni: Jni) -> jvm::Result<()> {
+    threads::start_hidden(jni, c"JVMPI suspension", |_| serve())
+}
+
+/// Asks the service thread to take over the thread that runs, which is overdue. Called in the
+/// signal handler.
+pub fn ask_for(thread: &Thread) {
+    let link = &thread.stop.queue;
+    if link.is_waiting.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let this = ptr::from_ref(thread).cast_mut();
+    let mut first = WAITING.load(Ordering::SeqCst);
+    loop {
+        link.next.store(first, Ordering::SeqCst);
+        match WAITING.compare_exchange(first, this, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => break,
+            Err(newer) => first = newer,
+        }
+    }
+    CALLS.fetch_add(1, Ordering::SeqCst);
+    futex::wake(&CALLS);
+}
+
+fn serve() {
+    loop {
+        let calls = CALLS.load(Ordering::SeqCst);
+        let mut next = WAITING.swap(ptr::null_mut(), Ordering::SeqCst);
+        if next.is_null() {
+            futex::wait(&CALLS, calls, None);
+        }
+        while !next.is_null() {
+            // SAFETY: a record that waits is kept (`suspension::Kept`).
+            let thread = unsafe { &*next };
+            let link = &thread.stop.queue;
+            next = link.next.load(Ordering::SeqCst);
+            // Only a record that does not wait any more may wait again.
+            link.is_waiting.store(false, Ordering::SeqCst);
+            let _tagging = ids::hold_tagging();
+            if thread.stop.change(OVERDUE, TAKEOVER) || thread.stop.change(ADRIFT, TAKEOVER) {
+                take_over(thread);
+            }
+        }
+    }
+}
+
+/// Suspends a thread through JVMTI, which the caller has just brought into the state `TAKEOVER`
+/// while nobody could be tagging.
+pub fn take_over(thread: &Thread) {
+    let stop = &thread.stop;
+    stop.wake();
+    loop {
+        if !suspend(thread) {
+            // The thread has ended, or the VM.
+            let _ = stop.change(TAKEOVER, RUNNING) || stop.change(UNWANTED, RUNNING);
+            break;
+        }
+        if stop.change(TAKEOVER, SUSPENDED) {
+            break;
+        }
+        // It was resumed meanwhile.
+        resume(thread);
+        if stop.change(UNWANTED, RUNNING) {
+            break;
+        }
+        // And is wanted again.
+    }
+    stop.wake();
+}
+
+/// SuspendThread of JVMTI; true also for a thread that somebody else has suspended already.
+pub fn suspend(thread: &Thread) -> bool {
+    thread.object().is_some_and(|object| {
+        matches!(
+            jvm::get().jvmti.suspend(object.get()),
+            Ok(()) | Err(Error(JVMTI_ERROR_THREAD_SUSPENDED))
+        )
+    })
+}
+
+/// ResumeThread of JVMTI.
+pub fn resume(thread: &Thread) -> bool {
+    thread.object().is_some_and(|object| jvm::get().jvmti.resume(object.get()).is_ok())
+}

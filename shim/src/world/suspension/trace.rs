@@ -1,0 +1,122 @@
+//! Where a thread's stack is kept from the moment it is stopped.
+
+use crate::jvm::async_call_trace::{self, RawFrame};
+use jni_sys::{JNIEnv, jint};
+use std::alloc::{self, Layout};
+use std::ffi::c_void;
+use std::ptr;
+use std::slice;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+
+/// The most frames that are taken when a thread is stopped.
+pub const MAX_DEPTH: usize = 1024;
+
+/// How many frames are taken at present: as many as agents have asked for. Walking a deep stack
+/// takes long, and few agents want all of it.
+static DEPTH: AtomicUsize = AtomicUsize::new(64);
+
+/// The stack of a thread as it was when the thread was stopped last.
+///
+/// A new one is taken beside it, so that the old one can be read until the new one is complete.
+#[derive(Default)]
+pub struct Trace {
+    /// Room for two traces, NULL until the thread is stopped by a signal for the first time.
+    memory: AtomicPtr<RawFrame>,
+    /// What is in them.
+    halves: [Half; 2],
+    /// Which of them is the trace.
+    current: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Half {
+    /// How many frames there are; negative if the stack could not be walked.
+    count: AtomicI32,
+    /// How many there could have been.
+    depth: AtomicUsize,
+}
+
+/// What a trace says of a stack.
+pub enum Stack<'a> {
+    /// The innermost frames, as many as were asked for or as there are.
+    Frames(&'a [RawFrame]),
+    /// The stack could not be walked at that moment.
+    Unknown,
+    /// The trace is less than what was asked for.
+    Incomplete,
+}
+
+impl Trace {
+    /// Gets the memory, which must be there before the signal comes.
+    pub fn allocate(&self) {
+        if !self.memory.load(Ordering::Acquire).is_null() {
+            return;
+        }
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { alloc::alloc_zeroed(LAYOUT) }.cast::<RawFrame>();
+        if memory.is_null() {
+            alloc::handle_alloc_error(LAYOUT);
+        }
+        self.memory.store(memory, Ordering::Release);
+    }
+
+    /// Takes the stack of the thread that runs. Called in the signal handler of the thread that
+    /// the trace belongs to, and nowhere else.
+    ///
+    /// # Safety
+    /// As for [`async_call_trace::walk`], but for the frames.
+    pub unsafe fn take(&self, env: *mut JNIEnv, context: *mut c_void) {
+        let memory = self.memory.load(Ordering::Acquire);
+        if memory.is_null() {
+            return;
+        }
+        let spare = 1 - self.current.load(Ordering::Relaxed);
+        let depth = DEPTH.load(Ordering::Relaxed);
+        // SAFETY: each half has room for MAX_DEPTH frames, and nobody reads this one; all bits
+        // zero are a valid frame.
+        let room = unsafe { slice::from_raw_parts_mut(memory.add(spare * MAX_DEPTH), depth) };
+        // SAFETY: as the caller promises.
+        let walked = unsafe { async_call_trace::walk(env, room, context) };
+        let count = walked.map_or_else(|reason| reason, |count| count as jint);
+        self.halves[spare].count.store(count, Ordering::Relaxed);
+        self.halves[spare].depth.store(depth, Ordering::Relaxed);
+        self.current.store(spare, Ordering::Release);
+    }
+
+    /// The trace, to `depth` frames; it must not be taken twice while it is being read.
+    pub fn get(&self, depth: usize) -> Stack<'_> {
+        let current = self.current.load(Ordering::Acquire);
+        let memory = self.memory.load(Ordering::Acquire);
+        let Ok(count) = usize::try_from(self.halves[current].count.load(Ordering::Relaxed)) else {
+            return Stack::Unknown;
+        };
+        let taken = self.halves[current].depth.load(Ordering::Relaxed);
+        if memory.is_null() || count == taken && taken < depth {
+            DEPTH.fetch_max(depth.min(MAX_DEPTH), Ordering::Relaxed);
+            return Stack::Incomplete;
+        }
+        // SAFETY: `take` has filled this half, and overwrites it the time after next at the
+        // earliest.
+        let frames = unsafe { slice::from_raw_parts(memory.add(current * MAX_DEPTH), count) };
+        let frames = &frames[..count.min(depth)];
+        if frames.iter().any(|frame| frame.method.is_null()) {
+            return Stack::Incomplete;
+        }
+        Stack::Frames(frames)
+    }
+}
+
+const LAYOUT: Layout = match Layout::array::<RawFrame>(2 * MAX_DEPTH) {
+    Ok(layout) => layout,
+    Err(_) => panic!("the depth is a reasonable one"),
+};
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let memory = std::mem::replace(self.memory.get_mut(), ptr::null_mut());
+        if !memory.is_null() {
+            // SAFETY: `allocate` got the memory with this layout.
+            unsafe { alloc::dealloc(memory.cast(), LAYOUT) };
+        }
+    }
+}
