@@ -30,7 +30,8 @@ pub struct Reports {
 
 static REPORTS: RwLock<Reports> = RwLock::new(Reports { allocations: false, calls: Calls::NONE });
 
-fn reports() -> Reports {
+/// What classes report now.
+pub fn reports() -> Reports {
     *REPORTS.read().unwrap_or_else(|e| e.into_inner())
 }
 

@@ -13,6 +13,10 @@ use std::ptr;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Jni(*mut JNIEnv);
 
+/// The capacity of a frame for as many references as there are classes or threads. It costs
+/// nothing; `-Xcheck:jni` complains of more references than were asked for.
+pub const LARGE_FRAME: jint = 60_000;
+
 /// Calls a slot of the JNI function table; every slot named in this file exists since JNI 1.2.
 macro_rules! jni {
     ($jni:expr, $slot:ident $(, $argument:expr)*) => {
@@ -53,14 +57,6 @@ impl Jni {
             jni!(self, PopLocalFrame, ptr::null_mut());
         }
         result
-    }
-
-    /// Announces that `count` more local references will be live in the current frame.
-    pub fn reserve(self, count: usize) {
-        let count = jint::try_from(count).unwrap_or(jint::MAX);
-        if jni!(self, EnsureLocalCapacity, count) != JNI_OK {
-            self.clear_exception();
-        }
     }
 
     fn exception(self) -> jthrowable {

@@ -355,6 +355,12 @@ impl Jvmti {
         Ok(class)
     }
 
+    /// Whether the method is one that a frame still runs although its class was rewritten.
+    pub fn is_obsolete(self, method: jmethodID) -> bool {
+        let mut obsolete = false;
+        jvmti!(self, IsMethodObsolete, method, &mut obsolete).is_ok() && obsolete
+    }
+
     /// Where each source line begins; an error if the class file does not say.
     pub fn line_numbers(self, method: jmethodID) -> Result<Allocated<jvmtiLineNumberEntry>> {
         let (mut count, mut entries) = (0, ptr::null_mut());

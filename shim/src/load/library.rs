@@ -153,8 +153,34 @@ pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
         .map(|symbol| *symbol)
         .map_err(|_| LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing })?;
     // Never closed.
-    let _ = library.into_raw();
-    Ok(AgentLibrary { path: path.into(), on_load })
+    let handle = library.into_raw();
+    // The JVM may have loaded the library before without resolving anything.
+    match unresolved_symbol(path, handle) {
+        Some(symbol) => Err(unloadable(path, format!("undefined symbol: {symbol}").into())),
+        None => Ok(AgentLibrary { path: path.into(), on_load }),
+    }
+}
+
+/// A symbol that the library needs and nobody has, if there is one.
+fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
+    let data = &ReadCache::new(File::open(path).ok()?);
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).ok()?;
+    let needed = symbols.iter().filter(|symbol| {
+        symbol.is_undefined(endian) && symbol.st_bind() == elf::STB_GLOBAL
+    });
+    needed
+        .filter_map(|symbol| CString::new(symbols.symbol_name(endian, symbol).ok()?).ok())
+        .filter(|name| !name.is_empty())
+        .find(|name| {
+            // SAFETY: the handle is that of an open library; the name ends with NUL.
+            [handle, libc::RTLD_DEFAULT]
+                .iter()
+                .all(|place| unsafe { libc::dlsym(*place, name.as_ptr()) }.is_null())
+        })
+        .map(|name| name.to_string_lossy().into_owned())
 }
 
 /// What to call in a loaded library when the VM ends; few agents have it.

@@ -6,7 +6,7 @@ use crate::world::agents::Agent;
 use crate::world::classes::Class;
 use crate::world::threads::{self, Report, Thread};
 use crate::world::{methods, phase, suspension};
-use jni_sys::{jint, jmethodID, jobject};
+use jni_sys::{jint, jobject};
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
 use jvmti_sys::jvmtiFrameInfo;
 use std::mem::{MaybeUninit, align_of, size_of};
@@ -113,27 +113,28 @@ fn resolve(
         // SAFETY: the walk wrote this frame, and a frame is only overwritten after it was read,
         // as at most one is kept for each.
         let frame = unsafe { frames[i].assume_init() };
-        if let Some(lineno) = line(jni, agent, current, frame.method, frame.location) {
+        if let Some(frame) = resolve_frame(jni, agent, current, frame) {
             let place = frames[kept].as_mut_ptr().cast::<JVMPI_CallFrame>();
             // SAFETY: both kinds of frame have the same size and alignment.
-            unsafe { place.write(JVMPI_CallFrame { lineno, method_id: frame.method }) };
+            unsafe { place.write(frame) };
             kept += 1;
         }
     }
     kept
 }
 
-fn line(
+fn resolve_frame(
     jni: Jni,
     agent: &Agent,
     current: &Thread,
-    method: jmethodID,
-    location: i64,
-) -> Option<jint> {
-    if method.is_null() {
+    frame: jvmtiFrameInfo,
+) -> Option<JVMPI_CallFrame> {
+    if frame.method.is_null() {
         return None;
     }
-    let method = methods::of(jni, method).filter(|method| !method.class.is_own())?;
+    let method = methods::of(jni, frame.method).filter(|method| !method.class.is_own())?;
     translate::classes::announce(jni, agent, current, &method.class);
-    Some(if location == NATIVE_LOCATION { NATIVE } else { method.line(location) })
+    let is_native = frame.location == NATIVE_LOCATION;
+    let lineno = if is_native { NATIVE } else { method.line(frame.location) };
+    Some(JVMPI_CallFrame { lineno, method_id: method.id() })
 }

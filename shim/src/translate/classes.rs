@@ -67,10 +67,8 @@ pub fn give_methods_ids(jni: Jni) {
 
 /// Announces every class that is loaded and prepared to an agent, superclasses first.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
-    jni.frame(64, |jni| {
-        let jvmti = jvm::get().jvmti;
-        let Ok(loaded) = jvmti.loaded_classes() else { return };
-        jni.reserve(loaded.len() + 64);
+    jni.frame(jvm::LARGE_FRAME, |jni| {
+        let Ok(loaded) = jvm::get().jvmti.loaded_classes() else { return };
         // The class of all classes comes first, as agents ask for it when they hear of any other.
         let first = jni.find_class(c"java/lang/Class");
         for class in first.iter().chain(loaded.iter()) {

@@ -69,9 +69,8 @@ fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
 }
 
 fn replay_threads(jni: Jni, agent: &Agent, thread: &Thread) {
-    jni.frame(64, |jni| {
+    jni.frame(jvm::LARGE_FRAME, |jni| {
         let Ok(all) = jvm::get().jvmti.all_threads() else { return };
-        jni.reserve(all.len() + 64);
         for other in all.iter().filter_map(|object| threads::discover(jni, *object)) {
             thread_events::announce(jni, agent, thread, &other);
         }

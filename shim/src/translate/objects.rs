@@ -31,13 +31,11 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     // The ID must not change between the tag and the event.
     let _passage = gate::enter(&thread);
     let told = classes::with(jni, class, |class| {
-        let mut tag = thread.new_ids.fresh();
-        if thread.is_quiet() {
-            tag = Tag::OWN;
-        } else if matches!(class.instances(), Instances::Classes) {
-            // CLASS_LOAD is what defines a Class object.
+        // CLASS_LOAD is what defines a Class object.
+        if matches!(class.instances(), Instances::Classes) {
             return Ok(());
         }
+        let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
         let hears = tag != Tag::OWN && notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
         let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| hears);
         let tag = listeners().fold(tag, |tag, agent| tag.tell(agent));
@@ -159,7 +157,7 @@ fn event_of(
 pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
     let tag = ids::identify(object)?;
     let is_open = notify::is_open(thread, JVMPI_EVENT_OBJECT_ALLOC);
-    if object.is_null() || tag == Tag::OWN || tag.is_told(agent) || !is_open {
+    if object.is_null() || tag.is_told(agent) || !is_open {
         return Ok(tag.id());
     }
     if let Some(class) = classes::by_id(tag.id()) {

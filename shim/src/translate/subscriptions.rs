@@ -99,7 +99,7 @@ fn update_calls() -> jvm::Result<()> {
         receivers: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2),
     };
     // While the VM ends, code that reports too much does no harm.
-    if phase::now() == Phase::ShuttingDown {
+    if instrument::reports().calls == calls || phase::now() == Phase::ShuttingDown {
         return Ok(());
     }
     let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;

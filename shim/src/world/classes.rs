@@ -111,9 +111,8 @@ fn primitive(descriptor: u8) -> jint {
 
 /// The records of all classes that are loaded.
 pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
-    jni.frame(64, |jni| {
+    jni.frame(jvm::LARGE_FRAME, |jni| {
         let loaded = jvm::get().jvmti.loaded_classes()?;
-        jni.reserve(loaded.len() + 64);
         loaded.iter().map(|class| of(jni, *class)).collect()
     })
 }

@@ -25,7 +25,8 @@ const FIRST_AGENT: u32 = 56;
 impl Tag {
     /// An object without an ID.
     pub const NONE: Self = Self(0);
-    /// An object of the shim's own, of which no agent ever hears.
+    /// An object that the shim's own work has made, of which agents do not hear unless an event
+    /// names it: the JDK keeps some such objects for others.
     pub const OWN: Self = Self(1 << 49);
 
     /// A tag as JVMTI gives it.
@@ -150,7 +151,8 @@ pub fn tag(object: jobject) -> Result<Tag> {
 /// The object's tag, with an ID that it is given now if it has none.
 pub fn identify(object: jobject) -> Result<Tag> {
     let known = tag(object)?;
-    if known != Tag::NONE || object.is_null() { Ok(known) } else { update(object, |tag| tag) }
+    let has_id = !known.id().is_null() || object.is_null();
+    if has_id { Ok(known) } else { update(object, |tag| tag) }
 }
 
 /// Gives the object an ID if it has none, and changes what the tag says besides; the tag that it
@@ -158,7 +160,7 @@ pub fn identify(object: jobject) -> Result<Tag> {
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     let _tagging = begin_tagging();
     let before = tag(object)?;
-    let identified = if before == Tag::NONE { Tag(reserve(1)) } else { before };
+    let identified = if before.id().is_null() { Tag(reserve(1)) } else { before };
     let after = change(identified);
     if after != before {
         jvm::get().jvmti.set_tag(object, after.0)?;

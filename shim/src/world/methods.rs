@@ -3,11 +3,12 @@
 use super::classes::{self, Class};
 use crate::jvm::{self, Jni, Jvmti};
 use dashmap::DashMap;
-use jni_sys::{jint, jmethodID};
+use jni_sys::{jclass, jint, jmethodID};
 use std::sync::{Arc, LazyLock};
 
 /// What GetCallTrace needs to know of one method.
 pub struct Method {
+    id: usize,
     /// The class that declares it.
     pub class: Arc<Class>,
     /// Whether it is an `<init>`.
@@ -24,10 +25,25 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         return Some(known);
     }
     let jvmti = jvm::get().jvmti;
-    let class = jni.frame(8, |jni| classes::of(jni, jvmti.declaring_class(method).ok()?).ok())?;
-    let is_constructor = jvmti.method_name(method).is_ok_and(|(name, _)| &*name == c"<init>");
-    let new = Arc::new(Method { class, is_constructor, lines: Lines::of(jvmti, method) });
+    let (class, id) = jni.frame(8, |jni| {
+        let object = jvmti.declaring_class(method).ok()?;
+        let current = if jvmti.is_obsolete(method) { successor(jvmti, object, method) } else { None };
+        Some((classes::of(jni, object).ok()?, current.unwrap_or(method)))
+    })?;
+    let new = Arc::new(Method {
+        id: id.expose_provenance(),
+        class,
+        is_constructor: jvmti.method_name(method).is_ok_and(|(name, _)| &*name == c"<init>"),
+        lines: Lines::of(jvmti, method),
+    });
     Some(Arc::clone(&BY_ID.entry(method.addr()).or_insert(new)))
+}
+
+/// The method that took the place of one whose class was rewritten while it ran.
+fn successor(jvmti: Jvmti, class: jclass, obsolete: jmethodID) -> Option<jmethodID> {
+    let name = jvmti.method_name(obsolete).ok()?;
+    let methods = jvmti.class_methods(class).ok()?;
+    methods.iter().copied().find(|method| jvmti.method_name(*method).is_ok_and(|n| n == name))
 }
 
 /// The record of a method, if there is one; asks nothing of the VM.
@@ -41,6 +57,11 @@ pub fn forget(method: usize) {
 }
 
 impl Method {
+    /// Its ID; that of its successor if its class was rewritten while it ran.
+    pub fn id(&self) -> jmethodID {
+        std::ptr::with_exposed_provenance_mut(self.id)
+    }
+
     /// The source line of a bytecode index; -1 if the class file does not say.
     pub fn line(&self, bytecode_index: i64) -> jint {
         self.lines.at(bytecode_index)

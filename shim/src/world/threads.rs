@@ -107,12 +107,8 @@ pub fn known_current_env() -> *mut JNIEnv {
     known_current().map_or(ptr::null_mut(), |thread| thread.env)
 }
 
-/// The record of the thread that runs, for a signal handler: the storage of a thread whose number
-/// the shim knows has been used before, so that looking allocates nothing.
-pub fn current_in_handler() -> Option<Current> {
-    known_current()
-}
-
+/// The record of the thread that runs, if it was seen before. A signal handler may ask: the storage
+/// of a thread whose number the shim knows has been used before, so that looking allocates nothing.
 pub fn known_current() -> Option<Current> {
     let thread = CURRENT.get();
     (!thread.is_null()).then_some(Current(thread))
@@ -209,7 +205,7 @@ pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> 
         return try_current().filter(|thread| !thread.has_ended()).map(|thread| f(&thread));
     }
     if let Some(thread) = by_env(env) {
-        return Some(f(&thread));
+        return (!thread.is_hidden()).then(|| f(&thread));
     }
     // The thread that runs may never have been seen.
     let (_, thread) = current_attached().filter(|(jni, _)| jni.env() == env)?;
