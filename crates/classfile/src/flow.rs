@@ -476,3 +476,7 @@ fn loadable<'c>(index: u16, code: &Code<'c>) -> Result<Type<'c>, Error> {
         _ => return Err(Error::BadConstant { index, expected: "loadable constant" }),
     })
 }
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;

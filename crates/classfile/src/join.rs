@@ -88,14 +88,12 @@ fn write_among<'c>(
         while let Some(join) =
             joins.next_if(|join| position.is_none_or(|position| join.position < position))
         {
-            // §4.7.4: one frame at a place.
-            if joins.peek().is_none_or(|next| next.position != join.position) {
-                let frame = frames.get(&join.origin).and_then(Option::as_ref);
-                encoder.write(join.position, frame.ok_or(unknown(join.origin))?, constants)?;
-            }
+            let frame = frames.get(&join.origin).and_then(Option::as_ref);
+            encoder.write(join.position, frame.ok_or(unknown(join.origin))?, constants)?;
         }
         let Some((position, frame)) = original else { return encoder.finish() };
-        while joins.next_if(|join| join.position == position).is_some() {}
+        // §4.7.4: one frame at a place.
+        joins.next_if(|join| join.position == position);
         encoder.write(position, frame, constants)?;
     }
 }

@@ -299,3 +299,83 @@ impl<'e, 'c> Encoder<'e, 'c> {
 fn values_behind(slots: &[Type<'_>], common: usize) -> usize {
     values(slots.get(common..).unwrap_or_default()).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INT: Type<'static> = Type::Int;
+    const LONG: Type<'static> = Type::Long;
+    const TOP: Type<'static> = Type::Top;
+
+    fn frame(locals: &[Type<'static>], stack: &[Type<'static>]) -> Frame<'static> {
+        let mut frame = Frame::default();
+        locals.iter().for_each(|&value| push(&mut frame.locals, value));
+        stack.iter().for_each(|&value| push(&mut frame.stack, value));
+        frame
+    }
+
+    fn encode(initial: &[Type<'static>], frames: &[(u16, Frame<'static>)]) -> Vec<u8> {
+        let layout = Layout::default();
+        let mut constants = Constants::new(1);
+        let mut out = Vec::new();
+        let mut encoder = Encoder::new(&layout, &frame(initial, &[]).locals, &mut out);
+        for (position, frame) in frames {
+            encoder.write(*position, frame, &mut constants).unwrap();
+        }
+        encoder.finish().unwrap();
+        out
+    }
+
+    #[test]
+    fn the_shortest_form_is_chosen() {
+        let cases: [(&[_], Frame<'_>, &[u8]); 12] = [
+            (&[INT], frame(&[INT], &[]), &[9]),
+            (&[LONG, INT], frame(&[LONG, INT, TOP], &[]), &[9]),
+            (&[INT], frame(&[INT], &[LONG]), &[64 + 9, 4]),
+            (&[INT], frame(&[INT], &[INT, INT]), &[255, 0, 9, 0, 1, 1, 0, 2, 1, 1]),
+            (&[INT; 4], frame(&[INT], &[]), &[248, 0, 9]),
+            (&[INT, LONG], frame(&[INT], &[]), &[250, 0, 9]),
+            (&[INT; 4], frame(&[], &[]), &[255, 0, 9, 0, 0, 0, 0]),
+            (&[], frame(&[LONG, TOP, INT], &[]), &[254, 0, 9, 4, 0, 1]),
+            (&[LONG], frame(&[LONG, LONG], &[]), &[252, 0, 9, 4]),
+            (&[], frame(&[INT; 4], &[]), &[255, 0, 9, 0, 4, 1, 1, 1, 1, 0, 0]),
+            (&[INT], frame(&[LONG], &[]), &[255, 0, 9, 0, 1, 4, 0, 0]),
+            (&[], frame(&[INT], &[LONG]), &[255, 0, 9, 0, 1, 1, 0, 1, 4]),
+        ];
+        for (initial, frame, expected) in cases {
+            let encoded = encode(initial, &[(9, frame.clone())]);
+            assert_eq!(encoded, [&[0, 1], expected].concat(), "{initial:?} to {frame:?}");
+        }
+        let far = encode(&[INT], &[(64, frame(&[INT], &[])), (129, frame(&[INT], &[INT]))]);
+        assert_eq!(far, [0, 2, 251, 0, 64, 247, 0, 64, 1]);
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let file = [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 65, 0, 1];
+        let pool = ConstantPool::read(&file, &mut Reader::starting_at(&file, 8, "pool")).unwrap();
+        // All sequences of three of these frames.
+        let frames = [
+            frame(&[], &[]),
+            frame(&[INT, LONG], &[]),
+            frame(&[LONG, INT], &[INT]),
+            frame(&[INT, LONG, TOP, LONG], &[LONG]),
+            frame(&[INT, LONG, INT, INT], &[INT, LONG]),
+            frame(&[TOP, INT], &[]),
+        ];
+        for (first, second) in frames.iter().flat_map(|f| frames.iter().map(move |s| (f, s))) {
+            for third in &frames {
+                let sequence = [(0, first.clone()), (70, second.clone()), (71, third.clone())];
+                let encoded = encode(&[INT, LONG], &sequence);
+                let initial = frame(&[INT, LONG], &[]);
+                let mut decoder = Decoder::new(&encoded, &pool, initial, 10).unwrap();
+                for (position, expected) in &sequence {
+                    let (bci, found) = decoder.next().unwrap().unwrap();
+                    assert_eq!((bci, found), (*position, expected), "{sequence:?}");
+                }
+                assert!(decoder.next().unwrap().is_none());
+            }
+        }
+    }
+}

@@ -682,6 +682,38 @@ fn malformed_frames_are_reported() {
 }
 
 #[test]
+fn numbers_are_pushed_by_the_shortest_instruction() {
+    let bytes = class_with(&Body::new(0, 0, [RETURN]));
+    for (number, pushed) in [
+        (-1, &[ICONST_M1][..]),
+        (5, &[ICONST_5]),
+        (6, &[BIPUSH, 6]),
+        (-2, &[BIPUSH, 0xfe]),
+        (127, &[BIPUSH, 127]),
+        (-128, &[BIPUSH, 0x80]),
+        (128, &[SIPUSH, 0, 128]),
+        (-129, &[SIPUSH, 0xff, 0x7f]),
+        (-32_768, &[SIPUSH, 0x80, 0]),
+        (32_767, &[SIPUSH, 0x7f, 0xff]),
+    ] {
+        edited(
+            &bytes,
+            |m| m.at_entry(mark(number)),
+            |code| {
+                assert_eq!(code.bytes(), [pushed, &[POP, RETURN]].concat());
+            },
+        );
+    }
+    let rewritten = edit(&bytes, |m| m.at_entry(mark(32_768)));
+    let class = ClassFile::parse(&rewritten.bytes).unwrap();
+    let code = class.method(0).unwrap().code().unwrap().unwrap();
+    let constant = class.constant_pool().len() as u16 - 1;
+    assert_eq!(class.constant_pool().tag(constant), Some(3));
+    let [high, low] = constant.to_be_bytes();
+    assert_eq!(code.bytes(), [LDC_W, high, low, POP, RETURN]);
+}
+
+#[test]
 fn a_guard_at_the_entry_has_the_first_frame() {
     let mut class = ClassBuilder::new(65, "T");
     let field = class.field_ref("T", "on", "Z");

@@ -168,9 +168,9 @@ fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, data).ok()?;
     let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).ok()?;
-    let needed = symbols.iter().filter(|symbol| {
-        symbol.is_undefined(endian) && symbol.st_bind() == elf::STB_GLOBAL
-    });
+    let needed = symbols
+        .iter()
+        .filter(|symbol| symbol.is_undefined(endian) && symbol.st_bind() == elf::STB_GLOBAL);
     needed
         .filter_map(|symbol| CString::new(symbols.symbol_name(endian, symbol).ok()?).ok())
         .filter(|name| !name.is_empty())

@@ -27,7 +27,8 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     let jvmti = jvm::get().jvmti;
     let (class, id) = jni.frame(8, |jni| {
         let object = jvmti.declaring_class(method).ok()?;
-        let current = if jvmti.is_obsolete(method) { successor(jvmti, object, method) } else { None };
+        let current =
+            if jvmti.is_obsolete(method) { successor(jvmti, object, method) } else { None };
         Some((classes::of(jni, object).ok()?, current.unwrap_or(method)))
     })?;
     let new = Arc::new(Method {

@@ -13,6 +13,9 @@
 //! `ThreadHasRun` says no this time and yes when it has answered, so that each yes comes with a
 //! true stack.
 //!
+//! The signal is for samplers: a thread is stopped so only after a few brief suspensions by JVMTI,
+//! which a sampler has behind it in no time.
+//!
 //! Whatever the agent does between suspension and resumption, nobody waits for ever: a thread that
 //! is stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
 
@@ -35,7 +38,7 @@ use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE};
 use std::hint;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once};
+use std::sync::{Arc, Mutex, MutexGuard, Once};
 use std::time::Duration;
 use stop::state::*;
 use trace::Stack;
@@ -44,6 +47,11 @@ use trace::Stack;
 const ANSWER: i64 = 150_000;
 /// How long the stack of a thread is waited for, in nanoseconds.
 const STACK: i64 = 100_000_000;
+/// A suspension is brief if it takes less than so many nanoseconds, as a sampler's.
+const BRIEF: i64 = 10_000_000;
+/// After so many brief suspensions a thread is stopped by signals, and by JVMTI again after one
+/// that was not: the signal is for samplers, JVMTI keeps a thread still for as long as one likes.
+const BRIEF_SUSPENSIONS: u32 = 4;
 /// A thread that has been on a processor for so many nanoseconds and has not answered blocks
 /// signals.
 const DEAF: i64 = 20_000_000;
@@ -74,8 +82,10 @@ pub fn prepare(jni: Jni) -> bool {
         if load::options().suspend == Suspend::Jvmti {
             return;
         }
-        if !async_call_trace::is_available() {
-            log::debug!("this VM has no AsyncGetCallTrace: threads are suspended by JVMTI");
+        // Before JDK 17, HotSpot stopped all threads to suspend one by JVMTI. That is the only way
+        // for some, and would have to wait until those that a signal has stopped give up.
+        if jvm::get().feature_version() < 17 || !async_call_trace::is_available() {
+            log::debug!("this VM is not made for signals: threads are suspended by JVMTI");
             return;
         }
         if let Err(error) = takeover::start(jni) {
@@ -125,7 +135,10 @@ fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
             RUNNING if thread.has_ended() || thread.os_thread() == threads::os_thread() => {
                 return false;
             }
-            RUNNING => return by_signal(thread, kept) || by_jvmti(thread),
+            RUNNING => {
+                stop.begun.store(futex::now(), Ordering::Relaxed);
+                return by_signal(thread, kept) || by_jvmti(thread);
+            }
             LEAVING => {
                 // It has not left the handler, and so has not run.
                 stop.note_request();
@@ -147,13 +160,14 @@ fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
 /// Sends the signal to a thread that executes Java code; false for all others.
 fn by_signal(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
     let stop = &thread.stop;
-    if !signal::is_installed() || stop.is_deaf.load(Ordering::Relaxed) {
+    let is_sampled = stop.brief.load(Ordering::Relaxed) >= BRIEF_SUSPENSIONS;
+    if !signal::is_installed() || !is_sampled || stop.is_deaf.load(Ordering::Relaxed) {
         return false;
     }
     let Some(cpu) = cpu_clock::of(thread.os_thread()) else { return false };
     let has_run = cpu - stop.accounted.load(Ordering::SeqCst) > stop::NOISE;
     let is_blocked = !has_run && stop.was_blocked.load(Ordering::SeqCst);
-    if is_blocked && jvmti_is_quick() || !executes_java(thread) {
+    if is_blocked || !executes_java(thread) {
         return false;
     }
     kept.keep(thread);
@@ -169,13 +183,6 @@ fn by_signal(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
         return false;
     }
     true
-}
-
-/// Whether JVMTI suspends a blocked thread without stopping all threads, as HotSpot does it since
-/// JDK 17.
-fn jvmti_is_quick() -> bool {
-    static QUICK: LazyLock<bool> = LazyLock::new(|| jvm::get().feature_version() >= 17);
-    *QUICK
 }
 
 /// Whether JVMTI would have to wait for the thread: it runs, and no native method.
@@ -239,6 +246,12 @@ fn settle(thread: &Thread) {
 pub fn resume(thread: &Arc<Thread>) -> bool {
     let _control = control();
     let stop = &thread.stop;
+    if stop.state() != RUNNING {
+        let is_brief = futex::now() - stop.begun.load(Ordering::Relaxed) < BRIEF;
+        let brief = stop.brief.load(Ordering::Relaxed);
+        let brief = if is_brief { brief.saturating_add(1) } else { 0 };
+        stop.brief.store(brief, Ordering::Relaxed);
+    }
     loop {
         let state = stop.state();
         let next = match state {
@@ -331,11 +344,7 @@ fn consumed(thread: &Thread) -> Option<i64> {
 /// Passes the innermost `depth` frames of a thread that was stopped by a signal to `f`; none if
 /// its stack cannot be walked where it was stopped. None if the thread is not suspended, or JVMTI
 /// has suspended it: then `GetStackTrace` tells the stack.
-pub fn with_trace<R>(
-    thread: &Thread,
-    depth: usize,
-    f: impl FnOnce(&[RawFrame]) -> R,
-) -> Option<R> {
+pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) -> R) -> Option<R> {
     let stop = &thread.stop;
     {
         let _control = control();

@@ -1,6 +1,7 @@
 //! Class files from scratch, byte by byte, independent of the crate under test.
 
 /// A class file in the making.
+#[derive(Clone)]
 pub struct ClassBuilder {
     minor: u16,
     major: u16,
@@ -97,13 +98,28 @@ impl ClassBuilder {
         self.next - 2
     }
 
+    pub fn string(&mut self, text: &str) -> u16 {
+        let text = self.utf8(text);
+        self.entry(&[&[8], &text.to_be_bytes()])
+    }
+
+    /// A `CONSTANT_Dynamic` (tag 17) or `CONSTANT_InvokeDynamic` (18) with bootstrap method 0.
+    pub fn dynamic(&mut self, tag: u8, name: &str, descriptor: &str) -> u16 {
+        let name_and_type = self.name_and_type(name, descriptor);
+        self.entry(&[&[tag, 0, 0], &name_and_type.to_be_bytes()])
+    }
+
+    fn name_and_type(&mut self, name: &str, descriptor: &str) -> u16 {
+        let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
+        self.entry(&[&[12], &name.to_be_bytes(), &descriptor.to_be_bytes()])
+    }
+
     pub fn int(&mut self, value: i32) -> u16 {
         self.entry(&[&[3], &value.to_be_bytes()])
     }
 
     fn member(&mut self, tag: u8, class: &str, name: &str, descriptor: &str) -> u16 {
-        let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
-        let name_and_type = self.entry(&[&[12], &name.to_be_bytes(), &descriptor.to_be_bytes()]);
+        let name_and_type = self.name_and_type(name, descriptor);
         let class = self.class(class);
         self.entry(&[&[tag], &class.to_be_bytes(), &name_and_type.to_be_bytes()])
     }

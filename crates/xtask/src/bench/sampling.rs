@@ -21,7 +21,9 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     let floor = |mode: &str| -> Result<Vec<f64>, String> {
         let option = format!("-agentpath:{}=mode={mode},interval=1", text(&floor)?);
         let (seconds, stderr) = work(jdk, &[&option], &classes)?;
-        Ok(vec![seconds, number_after(" per_second=", &stderr)?])
+        let ticks = number_after(" per_second=", &stderr)?;
+        let traces = number_after(" traces=", &stderr)? / number_after(" samples=", &stderr)?;
+        Ok(vec![seconds, ticks, ticks * traces])
     };
 
     let (shim, sampler) = (build::shim()?, build::agent("sampler")?);
@@ -31,15 +33,20 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     let sampler = || -> Result<Vec<f64>, String> {
         let (seconds, _) = work(jdk, &[&option], &classes)?;
         let profile = fs::read_to_string(&report).map_err(|e| format!("{out}: {e}"))?;
-        Ok(vec![seconds, number_after("ticks per second ", &profile)?])
+        let samples = number_after("samples ", &profile)? / number_after("\nseconds ", &profile)?;
+        Ok(vec![seconds, number_after("ticks per second ", &profile)?, samples])
     };
 
     let figures = [
         Figure { name: "seconds", digits: 3, cost: true },
         Figure { name: "ticks per second", digits: 0, cost: false },
+        Figure { name: "traces per second", digits: 0, cost: false },
     ];
     let sides = [
-        Side { name: "alone", run: Box::new(|| Ok(vec![work(jdk, &[], &classes)?.0, f64::NAN])) },
+        Side {
+            name: "alone",
+            run: Box::new(|| Ok(vec![work(jdk, &[], &classes)?.0, f64::NAN, f64::NAN])),
+        },
         Side { name: "floor, all", run: Box::new(|| floor("all")) },
         Side { name: "floor, suspend", run: Box::new(|| floor("suspend")) },
         Side { name: "shim, sampler.c", run: Box::new(sampler) },

@@ -51,10 +51,10 @@ const NAP: i64 = 100_000;
 /// How long a thread stays in the handler, in nanoseconds, before it asks to be taken over.
 const PATIENCE: i64 = 2_000_000;
 /// How long it then waits for the service thread, in nanoseconds.
-const LAST_PATIENCE: i64 = 10_000_000;
+const LAST_PATIENCE: i64 = 20_000_000;
 /// How long it stays, in nanoseconds, after JVMTI was called to suspend it. Then the VM has been
 /// told, and the thread stops a few instructions later.
-const GRACE: i64 = 50_000;
+const GRACE: i64 = 200_000;
 
 /// CPU time, in nanoseconds, that does not count as the thread's own: what the system spends on
 /// the signal's delivery is in the clock but in no one's sight.
@@ -109,6 +109,10 @@ pub struct Stop {
     /// What JVMTI last said of it, and when that was, by [`futex::now`].
     pub seen_state: AtomicI32,
     pub seen_at: AtomicI64,
+    /// When the agent began to suspend it, by [`futex::now`].
+    pub begun: AtomicI64,
+    /// How many suspensions in a row were brief.
+    pub brief: AtomicU32,
     /// Whether signals do not reach it.
     pub is_deaf: AtomicBool,
     /// Whether the record is being kept for the handler's sake.
@@ -234,7 +238,8 @@ unsafe fn stop_if_wanted(thread: &Thread, context: *mut c_void) {
         unsafe { stop.trace.take(thread.env(), context) };
         stop.ran.store(account.has_run, Ordering::SeqCst);
         // SAFETY: as the caller promises.
-        stop.was_blocked.store(unsafe { interruption::is_in_system_call(context) }, Ordering::SeqCst);
+        stop.was_blocked
+            .store(unsafe { interruption::is_in_system_call(context) }, Ordering::SeqCst);
         stop.is_traced.store(true, Ordering::SeqCst);
         if stop.change(REQUESTED, STOPPED) {
             stop.wake_others();

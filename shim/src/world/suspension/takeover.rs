@@ -2,7 +2,7 @@
 
 use super::futex;
 use super::stop::state::*;
-use crate::jvm::{self, Error, Jni};
+use crate::jvm::{self, Error, Jni, os_priority};
 use crate::world::ids;
 use crate::world::threads::{self, Thread};
 use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
@@ -30,7 +30,9 @@ static CALLS: AtomicU32 = AtomicU32::new(0);
 
 /// Starts the service thread.
 pub fn start(jni: Jni) -> jvm::Result<()> {
-    threads::start_hidden(jni, c"JVMPI suspension", |_| serve())
+    threads::start_hidden(jni, c"jvmpi suspension", |_| {
+        serve();
+    })
 }
 
 /// Asks the service thread to take over the thread that runs, which is overdue. Called in the
@@ -53,7 +55,8 @@ pub fn ask_for(thread: &Thread) {
     futex::wake(&CALLS);
 }
 
-fn serve() {
+fn serve() -> ! {
+    os_priority::favour_current_thread();
     loop {
         let calls = CALLS.load(Ordering::SeqCst);
         let mut next = WAITING.swap(ptr::null_mut(), Ordering::SeqCst);

@@ -1,0 +1,134 @@
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.function.BooleanSupplier;
+
+/** Has garbage collected, and prints what the JVM says of that and what the agent was told. */
+final class Collect {
+    private static final int OBJECTS = 200_000, REQUESTS = 3, YOUNG = 6;
+    private static volatile Object kept;
+
+    private static final class Dropped {
+        int number;
+    }
+
+    public static void main(String[] arguments) throws InterruptedException {
+        switch (arguments[0]) {
+            case "count": count(); break;
+            case "drop": drop(); break;
+            case "disable": disable(); break;
+            case "figures": figures(); break;
+            default: throw new IllegalArgumentException(arguments[0]);
+        }
+    }
+
+    /** Collections as the JVM counts them: pauses and phases of concurrent collectors are none. */
+    private static long collections() {
+        long sum = 0;
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            if (!bean.getName().contains("Pauses") && !bean.getName().contains("Concurrent")) {
+                sum += bean.getCollectionCount();
+            }
+        }
+        return sum;
+    }
+
+    /** Waits until the agent was told of all that has happened. */
+    private static long settledBrackets() throws InterruptedException {
+        long brackets;
+        do {
+            brackets = Agent.call("brackets");
+            Thread.sleep(300);
+        } while (Agent.call("brackets") != brackets);
+        return brackets;
+    }
+
+    /** Whether the condition comes true. */
+    private static boolean within5s(BooleanSupplier condition) throws InterruptedException {
+        long end = System.nanoTime() + 5_000_000_000L;
+        while (!condition.getAsBoolean() && System.nanoTime() < end) {
+            Thread.sleep(1);
+        }
+        return condition.getAsBoolean();
+    }
+
+    private static void count() throws InterruptedException {
+        System.gc();
+        long brackets = settledBrackets(), before = collections();
+        while (collections() < before + YOUNG) {
+            kept = new byte[100_000];
+        }
+        // The JVM counts when a collection ends, which is after the objects are gone.
+        long counted = collections() - before;
+        within5s(() -> Agent.call("brackets") - brackets >= counted);
+        System.out.println("expect phase=young collections=" + (collections() - before)
+                + " brackets=" + (settledBrackets() - brackets));
+
+        long between = Agent.call("brackets"), answered = 0;
+        before = collections();
+        for (int i = 0; i < REQUESTS; i++) {
+            long asked = Agent.call("brackets");
+            System.gc();
+            answered += within5s(() -> Agent.call("brackets") > asked) ? 1 : 0;
+        }
+        System.out.println("expect phase=requested requests=" + REQUESTS + " answered=" + answered
+                + " brackets=" + (settledBrackets() - between) + " collections=" + (collections() - before));
+    }
+
+    private static Dropped[] make(int count) {
+        Dropped[] objects = new Dropped[count];
+        for (int i = 0; i < count; i++) {
+            objects[i] = new Dropped();
+        }
+        return objects;
+    }
+
+    /** The objects that the agent takes for alive, the array of them not counted. */
+    private static long alive(int arrays) {
+        return Agent.call("instances", Dropped.class) - arrays;
+    }
+
+    private static void drop() {
+        kept = make(OBJECTS);
+        System.out.println("expect made=" + OBJECTS + " alive=" + alive(1));
+        long brackets = Agent.call("run_gc");
+        System.out.println("expect kept=" + OBJECTS + " alive=" + alive(1) + " on_this_thread=" + brackets);
+        kept = null;
+        brackets = Agent.call("run_gc");
+        System.out.println("expect dropped=" + OBJECTS + " alive=" + alive(0) + " on_this_thread=" + brackets);
+    }
+
+    private static void disable() throws InterruptedException {
+        int count = OBJECTS / 10;
+        kept = make(count);
+        System.gc();
+        settledBrackets();
+        Agent.call("disable");
+        Agent.call("disable");
+        kept = null;
+        long asked = 0;
+        for (int i = 0; i < REQUESTS; i++) {
+            System.gc();
+            asked += Agent.call("run_gc");
+        }
+        settledBrackets();
+        System.out.println("expect disabled=2 made=" + count + " alive=" + alive(1) + " brackets_of_run=" + asked);
+        Agent.call("enable");
+        System.gc();
+        settledBrackets();
+        System.out.println("expect disabled=1 made=" + count + " alive=" + alive(1));
+        Agent.call("enable");
+        System.gc();
+        Await.until("the objects to be freed", () -> alive(0) == 0);
+        System.out.println("expect disabled=0 made=" + count + " alive=" + alive(0));
+    }
+
+    private static void figures() {
+        kept = make(OBJECTS);
+        Agent.call("run_gc");
+        Runtime runtime = Runtime.getRuntime();
+        long used = runtime.totalMemory() - runtime.freeMemory(), total = runtime.totalMemory();
+        System.out.println("expect what=used vm=" + used + " agent=" + Agent.call("used_space"));
+        System.out.println("expect what=total vm=" + total + " agent=" + Agent.call("total_space"));
+        System.out.println("expect what=objects vm=" + Agent.call("alive") + " agent=" + Agent.call("used_objects"));
+    }
+}
