@@ -90,9 +90,12 @@ fn entries_and_exits_are_counted_exactly() {
             let enter = constants.method_ref("Tracker", "enter", "(I)V").unwrap();
             let exit = constants.method_ref("Tracker", "exit", "(I)V").unwrap();
             let enabled = constants.field_ref("Tracker", "enabled", "Z").unwrap();
-            for index in 0..class.methods().len() {
-                let id = base + index as i32;
-                if let Some(mut method) = editor.method(index) {
+            for method in class.methods() {
+                let id = base + method.index() as i32;
+                if method.is_native() {
+                    editor.wrap_native(method.index(), "wrapped$").unwrap();
+                }
+                if let Some(mut method) = editor.method(method.index()) {
                     method
                         .at_entry(|code| {
                             code.guard(enabled, |code| code.push_int(id).invoke_static(enter))
@@ -121,6 +124,8 @@ fn entries_and_exits_are_counted_exactly() {
             ("Workload.choose(Ljava/lang/String;)Ljava/lang/String;", 4),
             ("Workload.locked([I)I", 2),
             ("Workload.apply(Ljava/util/function/IntUnaryOperator;I)I", 1),
+            // Its body calls the native method, which cannot be linked.
+            ("Workload.unlinked(I[J)J", 1),
             ("Workload$Shape.name()Ljava/lang/String;", 3),
             ("Workload$Square.<init>(D)V", 5),
             ("Workload$Square.area()D", 3),
@@ -187,6 +192,7 @@ fn receivers_and_new_objects_are_seen() {
         assert_eq!(
             report,
             [
+                "allocated Workload 1",
                 "allocated Workload$Child 2",
                 "allocated Workload$Shape[] 1",
                 "allocated Workload$Square 1",
@@ -195,6 +201,7 @@ fn receivers_and_new_objects_are_seen() {
                 "allocated java.lang.IllegalStateException 2",
                 "allocated java.lang.String[] 1",
                 "allocated long[][] 2",
+                "receiver Workload 1",
                 // Two constructors and two methods of each of the two, the other constructor once;
                 // of the third, Square's constructor, which fails behind its super().
                 "receiver Workload$Child 10",

@@ -131,9 +131,13 @@ fn status_of(state: jint) -> jint {
     if !has(JVMTI_THREAD_STATE_ALIVE) {
         return 0;
     }
+    // A carrier whose virtual thread runs is said to wait, but not for what.
+    let waits = JVMTI_THREAD_STATE_IN_OBJECT_WAIT
+        | JVMTI_THREAD_STATE_PARKED
+        | JVMTI_THREAD_STATE_SLEEPING;
     let mut status = if has(JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER) {
         JVMPI_THREAD_MONITOR_WAIT
-    } else if has(JVMTI_THREAD_STATE_WAITING) || has(JVMTI_THREAD_STATE_SLEEPING) {
+    } else if has(waits) {
         JVMPI_THREAD_CONDVAR_WAIT
     } else {
         JVMPI_THREAD_RUNNABLE
@@ -167,12 +171,12 @@ pub unsafe fn create_system_thread(
     // SAFETY: as the caller promises.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
     let priority = priority.clamp(JVMPI_MINIMUM_PRIORITY, JVMPI_MAXIMUM_PRIORITY);
-    // SAFETY: the caller promises that the function may run on another thread; every VM passed
-    // NULL.
     let run = move |_| {
         if priority == JVMPI_MAXIMUM_PRIORITY {
             os_priority::favour_current_thread();
         }
+        // SAFETY: the caller promises that the function may run on another thread; every VM
+        // passed NULL.
         unsafe { f(ptr::null_mut()) }
     };
     match jvm::start_thread(jni, name, priority, |_| Ok(()), run) {
@@ -209,8 +213,9 @@ mod tests {
             (waiting | JVMTI_THREAD_STATE_IN_OBJECT_WAIT, 3),
             (waiting | JVMTI_THREAD_STATE_PARKED, 3),
             (waiting | JVMTI_THREAD_STATE_SLEEPING, 3),
+            (waiting | JVMTI_THREAD_STATE_WAITING_INDEFINITELY, 1),
             (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_SUSPENDED, 0x8001),
-            (waiting | JVMTI_THREAD_STATE_INTERRUPTED, 0x4003),
+            (waiting | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_INTERRUPTED, 0x4003),
         ] {
             assert_eq!(status_of(state), status, "{state:#x}");
         }

@@ -109,6 +109,9 @@ public class Workload {
         }
     }
 
+    /** Linked to nothing. */
+    native long unlinked(int number, long[] numbers);
+
     static int apply(IntUnaryOperator operator, int number) {
         return operator.applyAsInt(number);
     }
@@ -132,6 +135,11 @@ public class Workload {
             } catch (ArrayIndexOutOfBoundsException e) {
                 System.out.println("out of bounds");
             }
+        }
+        try {
+            new Workload().unlinked(1, null);
+        } catch (UnsatisfiedLinkError e) {
+            System.out.println("unlinked");
         }
         int base = twice(4);
         System.out.println(apply(number -> number + base, 1));
