@@ -35,5 +35,9 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
         can_get_thread_cpu_time set_can_get_thread_cpu_time;
         can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
     }
+    // Before JDK 17 the compiler gives up optimizations for it.
+    if jvmti.feature_version() >= 17 {
+        taken.set_can_access_local_variables(possible.can_access_local_variables());
+    }
     jvmti.add_capabilities(&taken)
 }

@@ -191,6 +191,12 @@ impl Jvmti {
         Some(self.string(value))
     }
 
+    /// The Java version, 11 or 17, say; 0 if the VM does not tell.
+    pub fn feature_version(self) -> u32 {
+        let version = self.system_property(c"java.vm.specification.version");
+        version.and_then(|text| text.to_str().ok()?.parse().ok()).unwrap_or(0)
+    }
+
     // Heap
 
     /// The object's tag, 0 if it has none.

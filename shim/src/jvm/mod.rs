@@ -94,10 +94,7 @@ impl Jvm {
     /// The Java version, 11 or 17, say; 0 if the VM does not tell.
     pub fn feature_version(&self) -> u32 {
         static VERSION: OnceLock<u32> = OnceLock::new();
-        *VERSION.get_or_init(|| {
-            let version = self.jvmti.system_property(c"java.vm.specification.version");
-            version.and_then(|text| text.to_str().ok()?.parse().ok()).unwrap_or(0)
-        })
+        *VERSION.get_or_init(|| self.jvmti.feature_version())
     }
 
     /// JNI for the thread that runs, None if it is not attached to the VM.
