@@ -14,6 +14,7 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
     let mut for_classes = jvmtiCapabilities::default();
     for_classes.set_can_tag_objects(1);
+    for_classes.set_can_generate_object_free_events(1);
     let hook = possible.can_generate_all_class_hook_events();
     for_classes.set_can_generate_all_class_hook_events(hook);
     class_env.add_capabilities(&for_classes)?;

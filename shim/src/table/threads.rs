@@ -132,9 +132,8 @@ fn status_of(state: jint) -> jint {
         return 0;
     }
     // A carrier whose virtual thread runs is said to wait, but not for what.
-    let waits = JVMTI_THREAD_STATE_IN_OBJECT_WAIT
-        | JVMTI_THREAD_STATE_PARKED
-        | JVMTI_THREAD_STATE_SLEEPING;
+    let waits =
+        JVMTI_THREAD_STATE_IN_OBJECT_WAIT | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_SLEEPING;
     let mut status = if has(JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER) {
         JVMPI_THREAD_MONITOR_WAIT
     } else if has(waits) {

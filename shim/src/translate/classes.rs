@@ -67,19 +67,17 @@ pub fn give_methods_ids(jni: Jni) {
 
 /// Announces every class that is loaded and prepared to an agent, superclasses first.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
-    jni.frame(jvm::LARGE_FRAME, |jni| {
-        let Ok(loaded) = jvm::get().jvmti.loaded_classes() else { return };
-        // The class of all classes comes first, as agents ask for it when they hear of any other.
-        let first = jni.find_class(c"java/lang/Class");
-        for class in first.iter().chain(loaded.iter()) {
-            if is_ready(*class)
-                && let Ok(record) = classes::of(jni, *class)
-            {
-                announce_object(jni, agent, thread, &record, *class);
+    let loaded = match classes::all_loaded(jni) {
+        Ok(loaded) => loaded,
+        Err(error) => return log::warn!("classes that are loaded stay unknown: {error}"),
+    };
+    for class in loaded {
+        jni.frame(8, |jni| {
+            if let Some(object) = class.object(jni).filter(|object| is_ready(*object)) {
+                announce_object(jni, agent, thread, &class, object);
             }
-            jni.delete_local(*class);
-        }
-    });
+        });
+    }
 }
 
 /// Whether CLASS_LOAD can tell all of the class: it is linked, or an array class.

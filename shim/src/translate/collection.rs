@@ -23,6 +23,10 @@ pub unsafe extern "system" fn object_free(_: *mut jvmtiEnv, tag: jlong) {
     collections::object_died(tag);
 }
 
+pub unsafe extern "system" fn class_tag_free(_: *mut jvmtiEnv, tag: jlong) {
+    collections::class_tag_died(tag);
+}
+
 /// An agent to which a collection is played, and the thread in whose name that is done.
 struct Listener {
     agent: &'static Agent,

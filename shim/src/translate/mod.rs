@@ -18,10 +18,11 @@ use crate::jvm::Jni;
 use jni_sys::JNIEnv;
 use jvmti_sys::jvmtiEventCallbacks;
 
-/// The callbacks of the environment for classes: the class file hook of the agents.
+/// The callbacks of the environment for classes.
 pub fn class_callbacks() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
         ClassFileLoadHook: Some(class_files::class_file_load_hook),
+        ObjectFree: Some(collection::class_tag_free),
         ..jvmtiEventCallbacks::default()
     }
 }

@@ -109,12 +109,19 @@ fn primitive(descriptor: u8) -> jint {
     }
 }
 
-/// The records of all classes that are loaded.
+/// The records of all classes that are loaded, that of `java.lang.Class` first: agents ask for it
+/// when they hear of any other.
 pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
-    jni.frame(jvm::LARGE_FRAME, |jni| {
+    // Java code must not run while so many local references are held: in what the VM reports
+    // meanwhile they would count as references of ours.
+    let loaded = jni.frame(jvm::LARGE_FRAME, |jni| -> Result<Vec<WeakRef>> {
         let loaded = jvm::get().jvmti.loaded_classes()?;
-        loaded.iter().map(|class| of(jni, *class)).collect()
-    })
+        Ok(loaded.iter().map(|class| WeakRef::new(jni, *class)).collect())
+    })?;
+    let record = |class: &WeakRef| jni.frame(8, |jni| class.get(jni).map(|class| of(jni, class)));
+    let mut records = loaded.iter().filter_map(record).collect::<Result<Vec<_>>>()?;
+    records.sort_by_key(|class| !matches!(class.instances(), Instances::Classes));
+    Ok(records)
 }
 
 /// The class with this ID, if it has been seen and is not unloaded.

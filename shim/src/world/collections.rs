@@ -22,9 +22,11 @@ struct Due {
     pauses: u64,
     /// Tags of dead objects.
     dead: Vec<i64>,
+    /// Whether the [`SENTINEL`] lives.
+    sentinel: bool,
 }
 
-static DUE: Mutex<Due> = Mutex::new(Due { pauses: 0, dead: Vec::new() });
+static DUE: Mutex<Due> = Mutex::new(Due { pauses: 0, dead: Vec::new(), sentinel: false });
 static WAKE: Condvar = Condvar::new();
 
 fn due() -> MutexGuard<'static, Due> {
@@ -34,7 +36,7 @@ fn due() -> MutexGuard<'static, Due> {
 /// Takes note that a collector's pause has ended; called while the world is stopped.
 pub fn pause_ended() {
     due().pauses += 1;
-    WAKE.notify_one();
+    WAKE.notify_all();
 }
 
 /// Takes note that a tagged object was found dead.
@@ -57,6 +59,10 @@ pub fn start(jni: Jni, play: Play) {
         return;
     }
     gc_counts::start(jni);
+    if let Err(error) = jvm::get().class_env.set_notification(JVMTI_EVENT_OBJECT_FREE, true) {
+        log::debug!("dead objects may come late: {error}");
+    }
+    make_sentinel(jni);
     let run = move |jni| {
         let thread = threads::current(jni);
         loop {
@@ -82,22 +88,60 @@ fn play_due(jni: Jni, thread: &Thread, play: Play) {
     if collections == 0 {
         return;
     }
-    for _ in 0..collections {
-        let dead = take_dead();
+    for number in 0..collections {
+        let patience = if number == 0 { REPORTS } else { Duration::ZERO };
+        let dead = take_dead(jni, patience);
         play(jni, thread, &dead);
     }
 }
 
-/// The tags of all objects that the VM knows to be dead: it hands out what it keeps for later
-/// when the event is switched off.
-fn take_dead() -> Vec<i64> {
-    let jvmti = jvm::get().jvmti;
-    for on in [false, true] {
-        if let Err(error) = jvmti.set_notification(JVMTI_EVENT_OBJECT_FREE, on) {
-            log::debug!("dead objects come late: {error}");
-        }
+// From JDK 17 on a thread of the VM's reports the dead of one environment after the other, in the
+// order in which the environments were made, some time after the collection. (Switching the event
+// off would make the VM report at once, but can deadlock it with that thread.) So an object that
+// nobody holds is tagged in the environment that was made last: when it is reported dead, all
+// others of the same collection have been.
+
+/// The tag of the object that nobody holds, among the tags of classes, which are addresses.
+const SENTINEL: i64 = 1;
+
+/// How long the reports of a collection are waited for. A collection that was under way when the
+/// sentinel was made leaves it alive.
+const REPORTS: Duration = Duration::from_millis(200);
+/// As long for RunGC, whose collection the sentinel does not survive.
+const REPORTS_OF_RUN_GC: Duration = Duration::from_secs(5);
+
+/// Takes note that an object with a tag among those of classes was found dead.
+pub fn class_tag_died(tag: i64) {
+    if tag == SENTINEL {
+        due().sentinel = false;
+        WAKE.notify_all();
     }
-    std::mem::take(&mut due().dead)
+}
+
+fn make_sentinel(jni: Jni) {
+    let object = |jni: Jni| {
+        let class = jni.find_class(c"java/lang/Object")?;
+        let object = jni.new_object(class, jni.method(class, c"<init>", c"()V")?, &[])?;
+        // Before it can die.
+        due().sentinel = true;
+        jvm::get().class_env.set_tag(object, SENTINEL).ok()
+    };
+    if threads::quietly(jni, || jni.frame(4, object)).is_none() {
+        due().sentinel = false;
+    }
+}
+
+/// The tags of all objects that were found dead, those of the last collection included if their
+/// reports come in time.
+fn take_dead(jni: Jni, at_most: Duration) -> Vec<i64> {
+    let waited = WAKE.wait_timeout_while(due(), at_most, |due| due.sentinel);
+    let mut due = waited.unwrap_or_else(|e| e.into_inner()).0;
+    let (dead, reported) = (std::mem::take(&mut due.dead), !due.sentinel);
+    drop(due);
+    if reported {
+        make_sentinel(jni);
+    }
+    dead
 }
 
 /// Puts back the dead that could not be told; they ride in the next collection.
@@ -117,7 +161,7 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     jvm::get().jvmti.force_garbage_collection()?;
     let pauses = std::mem::take(&mut due().pauses);
     gc_counts::collections_since_last_time(jni, pauses);
-    let dead = take_dead();
+    let dead = take_dead(jni, REPORTS_OF_RUN_GC);
     play(jni, thread, &dead);
     Ok(())
 }

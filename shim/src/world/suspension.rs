@@ -13,14 +13,15 @@
 //! `ThreadHasRun` says no this time and yes when it has answered, so that each yes comes with a
 //! true stack.
 //!
-//! The signal is for samplers: a thread is stopped so only after a few brief suspensions by JVMTI,
-//! which a sampler has behind it in no time.
+//! The signal is for samplers: threads are stopped so only after a few brief suspensions by JVMTI,
+//! which a sampler has behind it with its first tick ([`sampling`]).
 //!
 //! Whatever the agent does between suspension and resumption, nobody waits for ever: a thread that
 //! is stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
 
 mod futex;
 mod interruption;
+mod sampling;
 mod signal;
 mod stop;
 mod takeover;
@@ -47,11 +48,6 @@ use trace::Stack;
 const ANSWER: i64 = 150_000;
 /// How long the stack of a thread is waited for, in nanoseconds.
 const STACK: i64 = 100_000_000;
-/// A suspension is brief if it takes less than so many nanoseconds, as a sampler's.
-const BRIEF: i64 = 10_000_000;
-/// After so many brief suspensions a thread is stopped by signals, and by JVMTI again after one
-/// that was not: the signal is for samplers, JVMTI keeps a thread still for as long as one likes.
-const BRIEF_SUSPENSIONS: u32 = 4;
 /// A thread that has been on a processor for so many nanoseconds and has not answered blocks
 /// signals.
 const DEAF: i64 = 20_000_000;
@@ -136,7 +132,7 @@ fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
                 return false;
             }
             RUNNING => {
-                stop.begun.store(futex::now(), Ordering::Relaxed);
+                stop.history.begin();
                 return by_signal(thread, kept) || by_jvmti(thread);
             }
             LEAVING => {
@@ -144,11 +140,6 @@ fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
                 stop.note_request();
                 stop.ran.store(false, Ordering::SeqCst);
                 if stop.change(LEAVING, ASLEEP) {
-                    return true;
-                }
-            }
-            UNWANTED => {
-                if stop.change(UNWANTED, TAKEOVER) {
                     return true;
                 }
             }
@@ -160,8 +151,8 @@ fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
 /// Sends the signal to a thread that executes Java code; false for all others.
 fn by_signal(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
     let stop = &thread.stop;
-    let is_sampled = stop.brief.load(Ordering::Relaxed) >= BRIEF_SUSPENSIONS;
-    if !signal::is_installed() || !is_sampled || stop.is_deaf.load(Ordering::Relaxed) {
+    let may_be_signalled = stop.history.is_sampled() && !stop.is_deaf.load(Ordering::Relaxed);
+    if !signal::is_installed() || !may_be_signalled {
         return false;
     }
     let Some(cpu) = cpu_clock::of(thread.os_thread()) else { return false };
@@ -217,13 +208,9 @@ fn by_jvmti(thread: &Thread) -> bool {
     stop.change(RUNNING, SUSPENDED)
 }
 
-/// Waits until a thread that was sent a signal has stopped or is on no processor, and until JVMTI
-/// is done with one that it suspends.
+/// Waits until a thread that was sent a signal has stopped or is on no processor.
 fn settle(thread: &Thread) {
     let stop = &thread.stop;
-    if stop.state() == TAKEOVER {
-        stop.wait_while(TAKEOVER, futex::now() + STACK);
-    }
     let mut cpu = stop.cpu_at_request();
     let deaf = cpu + DEAF;
     while stop.state() == REQUESTED {
@@ -246,11 +233,8 @@ fn settle(thread: &Thread) {
 pub fn resume(thread: &Arc<Thread>) -> bool {
     let _control = control();
     let stop = &thread.stop;
-    if stop.state() != RUNNING {
-        let is_brief = futex::now() - stop.begun.load(Ordering::Relaxed) < BRIEF;
-        let brief = stop.brief.load(Ordering::Relaxed);
-        let brief = if is_brief { brief.saturating_add(1) } else { 0 };
-        stop.brief.store(brief, Ordering::Relaxed);
+    if is_suspended(thread) {
+        stop.history.end();
     }
     loop {
         let state = stop.state();
@@ -368,19 +352,15 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
     None
 }
 
-/// Makes JVMTI suspend a thread that was stopped by a signal.
+/// Makes JVMTI suspend a thread that was stopped by a signal. The service thread cannot be about to
+/// do so: it holds the tagging lock meanwhile.
 fn escalate(thread: &Thread) {
     let _tagging = ids::hold_tagging();
     let _control = control();
     let stop = &thread.stop;
-    if [REQUESTED, STOPPED, ASLEEP, ADRIFT].into_iter().any(|from| stop.change(from, TAKEOVER)) {
+    let from = [REQUESTED, STOPPED, ASLEEP, OVERDUE, ADRIFT];
+    if from.into_iter().any(|from| stop.change(from, TAKEOVER)) {
         takeover::take_over(thread);
-        return;
-    }
-    // The service thread is about to.
-    let until = futex::now() + STACK;
-    for state in [OVERDUE, ADRIFT, TAKEOVER] {
-        stop.wait_while(state, until);
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::futex;
 use super::interruption;
+use super::sampling::History;
 use super::takeover;
 use super::trace::Trace;
 use crate::world::cpu_clock;
@@ -33,7 +34,7 @@ pub mod state {
     pub const OVERDUE: u32 = 5;
     /// It could not wait for the service thread any longer, and runs until that has come.
     pub const ADRIFT: u32 = 6;
-    /// It leaves the handler, and someone is suspending it through JVMTI.
+    /// It leaves the handler, and someone who holds the tagging lock is suspending it by JVMTI.
     pub const TAKEOVER: u32 = 7;
     /// As before, but the agent has resumed it meanwhile.
     pub const UNWANTED: u32 = 8;
@@ -109,10 +110,8 @@ pub struct Stop {
     /// What JVMTI last said of it, and when that was, by [`futex::now`].
     pub seen_state: AtomicI32,
     pub seen_at: AtomicI64,
-    /// When the agent began to suspend it, by [`futex::now`].
-    pub begun: AtomicI64,
-    /// How many suspensions in a row were brief.
-    pub brief: AtomicU32,
+    /// How it was suspended before.
+    pub history: History,
     /// Whether signals do not reach it.
     pub is_deaf: AtomicBool,
     /// Whether the record is being kept for the handler's sake.

@@ -78,26 +78,18 @@ fn serve() -> ! {
     }
 }
 
-/// Suspends a thread through JVMTI, which the caller has just brought into the state `TAKEOVER`
-/// while nobody could be tagging.
+/// Suspends a thread by JVMTI. The caller has just brought it into the state `TAKEOVER`, and holds
+/// the tagging lock.
 pub fn take_over(thread: &Thread) {
     let stop = &thread.stop;
     stop.wake();
-    loop {
-        if !suspend(thread) {
-            // The thread has ended, or the VM.
-            let _ = stop.change(TAKEOVER, RUNNING) || stop.change(UNWANTED, RUNNING);
-            break;
-        }
-        if stop.change(TAKEOVER, SUSPENDED) {
-            break;
-        }
+    if !suspend(thread) {
+        // The thread has ended, or the VM.
+        let _ = stop.change(TAKEOVER, RUNNING) || stop.change(UNWANTED, RUNNING);
+    } else if !stop.change(TAKEOVER, SUSPENDED) {
         // It was resumed meanwhile.
         resume(thread);
-        if stop.change(UNWANTED, RUNNING) {
-            break;
-        }
-        // And is wanted again.
+        stop.change(UNWANTED, RUNNING);
     }
     stop.wake();
 }

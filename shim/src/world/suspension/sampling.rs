@@ -1,0 +1,48 @@
+//! Who suspends threads: a sampler, for the moment of taking a stack, or an agent that wants them to
+//! stand still for longer.
+//!
+//! A signal stops a thread in no time, but JVMTI has to take over if it is not resumed soon, and
+//! meanwhile the thread executes a few instructions. JVMTI alone keeps it still from the beginning,
+//! for as long as one likes. So signals are for samplers, which are known by their past.
+
+use super::futex;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+/// A suspension is brief if it takes fewer nanoseconds. On a busy machine even a sampler has to
+/// wait for a processor now and then while it has threads suspended.
+const BRIEF: i64 = 50_000_000;
+/// How many suspensions have to be brief after one that was not, and in the beginning.
+const PROBATION: u32 = 4;
+
+/// How many brief suspensions agents still have to make, of whichever threads.
+static OWED: AtomicU32 = AtomicU32::new(PROBATION);
+
+/// The suspensions of one thread. Changed only by whoever suspends or resumes it, one at a time.
+#[derive(Default)]
+pub struct History {
+    /// When the last one began, by [`futex::now`].
+    begun: AtomicI64,
+    /// How many have still to be brief.
+    owed: AtomicU32,
+}
+
+impl History {
+    /// Called before the thread is suspended.
+    pub fn begin(&self) {
+        self.begun.store(futex::now(), Ordering::Relaxed);
+    }
+
+    /// Called when it is resumed.
+    pub fn end(&self) {
+        let is_brief = futex::now() - self.begun.load(Ordering::Relaxed) < BRIEF;
+        for owed in [&self.owed, &OWED] {
+            let still = owed.load(Ordering::Relaxed).saturating_sub(1);
+            owed.store(if is_brief { still } else { PROBATION }, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the thread is about to be suspended by a sampler, as far as one can tell.
+    pub fn is_sampled(&self) -> bool {
+        [&self.owed, &OWED].iter().all(|owed| owed.load(Ordering::Relaxed) == 0)
+    }
+}
