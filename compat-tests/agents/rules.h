@@ -219,6 +219,16 @@ static inline void object_moved(const JVMPI_Event *e)
     map_put(&objects, new_id, object);
 }
 
+static inline void arena_made(const JVMPI_Event *e)
+{
+    jint arena = e->u.new_arena.arena_id;
+
+    if (map_get(&arenas, (void *)(intptr_t)arena) != NULL)
+        violation(e, "an arena is announced twice", (void *)(intptr_t)arena);
+    map_put(&arenas, (void *)(intptr_t)arena, &arenas);
+    report("arena_new arena=%d name=%s", (int)arena, q(e->u.new_arena.arena_name));
+}
+
 static inline void arena_deleted(const JVMPI_Event *e)
 {
     jint arena = e->u.delete_arena.arena_id;
@@ -300,7 +310,8 @@ static inline int is_of_collection(jint type)
 {
     return type == JVMPI_EVENT_GC_START || type == JVMPI_EVENT_GC_FINISH
         || type == JVMPI_EVENT_OBJECT_FREE || type == JVMPI_EVENT_OBJECT_MOVE
-        || type == JVMPI_EVENT_ARENA_DELETE || type == JVMPI_EVENT_CLASS_UNLOAD;
+        || type == JVMPI_EVENT_ARENA_DELETE || type == JVMPI_EVENT_CLASS_UNLOAD
+        || (type == JVMPI_EVENT_ARENA_NEW && bracket.thread == os_thread());
 }
 
 /* The object that the calling thread announced last before its own THREAD_START. */
@@ -380,10 +391,7 @@ static inline void keep_rules(const JVMPI_Event *e)
         object_moved(e);
         break;
     case JVMPI_EVENT_ARENA_NEW:
-        if (map_get(&arenas, (void *)(intptr_t)e->u.new_arena.arena_id) != NULL)
-            violation(e, "an arena is announced twice", (void *)(intptr_t)e->u.new_arena.arena_id);
-        map_put(&arenas, (void *)(intptr_t)e->u.new_arena.arena_id, &arenas);
-        report("arena_new arena=%d name=%s", (int)e->u.new_arena.arena_id, q(e->u.new_arena.arena_name));
+        arena_made(e);
         break;
     case JVMPI_EVENT_ARENA_DELETE:
         arena_deleted(e);

@@ -36,6 +36,10 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     if phase::advance(Phase::Replaying) {
         collections::start(jni, collection::play);
     }
+    // Objects are in arenas, and may be reported as soon as that is asked for.
+    for agent in agents {
+        collection::announce_arenas(agent, &thread);
+    }
     if let Err(error) = subscriptions::update() {
         log::warn!("some events that agents have enabled cannot be had: {error}");
     }
@@ -48,11 +52,9 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     }
 }
 
-/// Sends the defining events of what exists: arenas, this thread, classes, objects, the other
+/// Sends the defining events of what exists: this thread, classes, objects, the other
 /// threads.
 fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
-    // The thread's object is in an arena.
-    collection::announce_arenas(agent, thread);
     thread_events::announce(jni, agent, thread, thread);
     if agent.wants(JVMPI_EVENT_CLASS_LOAD) {
         classes::replay(jni, agent, thread);

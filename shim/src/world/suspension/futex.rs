@@ -31,3 +31,31 @@ pub fn now() -> i64 {
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+    use std::thread;
+
+    #[test]
+    fn a_wait_ends_when_the_word_is_woken_and_only_its_time_otherwise() {
+        let word = AtomicU32::new(0);
+        let began = now();
+        wait(&word, 1, None);
+        wait(&word, 0, Some(2_000_000));
+        assert!(now() - began >= 2_000_000);
+
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                while word.load(Ordering::SeqCst) == 0 {
+                    wait(&word, 0, None);
+                }
+            });
+            word.store(1, Ordering::SeqCst);
+            // The waiter may come only after this, and then does not wait.
+            wake(&word);
+            waiter.join().unwrap();
+        });
+    }
+}

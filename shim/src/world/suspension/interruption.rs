@@ -41,3 +41,60 @@ const SYSTEM_CALL: [u8; 4] = [0x01, 0x00, 0x00, 0xd4];
 fn next_instruction(context: &ucontext_t) -> usize {
     context.uc_mcontext.pc as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicI32, Ordering};
+    use std::time::Duration;
+    use std::{hint, mem, ptr, thread};
+
+    const NOT_SEEN: i32 = -1;
+    static SEEN: AtomicI32 = AtomicI32::new(NOT_SEEN);
+
+    extern "C" fn look(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+        // SAFETY: this is the handler.
+        SEEN.store(unsafe { is_in_system_call(context) }.into(), Ordering::SeqCst);
+    }
+
+    /// What a handler sees of a thread that runs `body`.
+    fn interrupt(body: impl FnOnce() + Send) -> bool {
+        SEEN.store(NOT_SEEN, Ordering::SeqCst);
+        thread::scope(|scope| {
+            let (tell, told) = std::sync::mpsc::channel();
+            scope.spawn(move || {
+                // SAFETY: pthread_self has no preconditions.
+                tell.send(unsafe { libc::pthread_self() }).unwrap();
+                body();
+            });
+            let thread = told.recv().unwrap();
+            thread::sleep(Duration::from_millis(50));
+            // SAFETY: the thread runs until the signal has come.
+            assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGRTMIN()) }, 0);
+        });
+        match SEEN.load(Ordering::SeqCst) {
+            NOT_SEEN => panic!("the signal has not come"),
+            seen => seen != 0,
+        }
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_is_in_a_system_call_and_one_that_computes_is_not() {
+        // SAFETY: all bits zero are a valid structure.
+        let mut action: libc::sigaction = unsafe { mem::zeroed() };
+        action.sa_sigaction = look as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_SIGINFO;
+        // SAFETY: the handler only reads its context and stores a number.
+        assert_eq!(unsafe { libc::sigaction(libc::SIGRTMIN(), &action, ptr::null_mut()) }, 0);
+
+        // SAFETY: no pointers.
+        assert!(interrupt(|| unsafe {
+            libc::poll(ptr::null_mut(), 0, 10_000);
+        }));
+        assert!(!interrupt(|| {
+            while SEEN.load(Ordering::SeqCst) == NOT_SEEN {
+                hint::spin_loop();
+            }
+        }));
+    }
+}

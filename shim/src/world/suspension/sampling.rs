@@ -46,3 +46,30 @@ impl History {
         [&self.owed, &OWED].iter().all(|owed| owed.load(Ordering::Relaxed) == 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    fn suspend(thread: &History, millis: u64) {
+        thread.begin();
+        sleep(Duration::from_millis(millis));
+        thread.end();
+    }
+
+    #[test]
+    fn a_few_brief_suspensions_make_a_sampler_and_a_long_one_makes_none() {
+        let (one, other) = (History::default(), History::default());
+        assert!(!one.is_sampled(), "nobody has suspended anything yet");
+        (0..PROBATION).for_each(|_| suspend(&one, 0));
+        assert!(one.is_sampled() && other.is_sampled());
+
+        suspend(&one, 60);
+        assert!(!one.is_sampled() && !other.is_sampled());
+        (0..PROBATION).for_each(|_| suspend(&other, 0));
+        assert!(other.is_sampled());
+        assert!(!one.is_sampled(), "the thread that was suspended for long owes brief ones itself");
+    }
+}

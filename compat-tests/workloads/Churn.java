@@ -1,0 +1,101 @@
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+
+/**
+ * Keeps collectors busy for so many milliseconds: four threads allocate, others come and go, classes
+ * are loaded and forgotten, and garbage is collected on request.
+ */
+final class Churn {
+    private static final int THREADS = 4, KEPT = 4_096;
+    private static volatile boolean over;
+    private static volatile Object published;
+
+    private static final class Node {
+        final Node next;
+        final Object value;
+
+        Node(Node next, Object value) {
+            this.next = next;
+            this.value = value;
+        }
+    }
+
+    private static final class Loader extends ClassLoader {
+        Class<?> define(byte[] file) {
+            return defineClass("Unload$Victim", file, 0, file.length);
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        long end = System.nanoTime() + Long.parseLong(arguments[0]) * 1_000_000;
+        byte[] victim = read();
+        Agent.call("load the library first");
+        Throwable[] failure = new Throwable[1];
+        Thread[] threads = new Thread[THREADS];
+        for (int t = 0; t < THREADS; t++) {
+            int seed = t;
+            threads[t] = new Thread(() -> {
+                try {
+                    allocate(seed);
+                } catch (Throwable e) {
+                    failure[0] = e;
+                }
+            }, "allocator-" + t);
+            threads[t].start();
+        }
+        int rounds = 0;
+        while (System.nanoTime() < end && failure[0] == null) {
+            Thread visitor = new Thread(() -> published = new int[100], "visitor");
+            visitor.start();
+            ((Runnable) new Loader().define(victim).getDeclaredConstructor().newInstance()).run();
+            if (rounds % 4 == 1) {
+                Agent.call("run_gc");
+            } else if (rounds % 4 == 3) {
+                System.gc();
+            }
+            visitor.join();
+            Thread.sleep(20);
+            rounds++;
+        }
+        over = true;
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        if (failure[0] != null) {
+            throw new IllegalStateException(failure[0]);
+        }
+        System.out.println("expect rounds=" + rounds);
+    }
+
+    /** Most objects die young; some are kept until others take their places. */
+    private static void allocate(int seed) {
+        Node[] kept = new Node[KEPT];
+        int random = 12_345 + seed;
+        while (!over) {
+            random = random * 1_103_515_245 + 12_345;
+            int place = (random >>> 8) % KEPT;
+            Object value;
+            switch ((random >>> 20) % 5) {
+                case 0: value = new byte[(random >>> 4) % 4_000 & 0xfff]; break;
+                case 1: value = "value " + random; break;
+                case 2: value = Integer.valueOf(random); break;
+                case 3: value = new Object[][] {{place}, {kept[place]}}[0]; break;
+                default: value = Arrays.asList(place, "element").toArray();
+            }
+            kept[place] = new Node(place % 3 == 0 && kept[place] != null ? kept[place].next : null, value);
+        }
+        published = kept;
+    }
+
+    private static byte[] read() throws IOException {
+        try (InputStream in = Churn.class.getResourceAsStream("Unload$Victim.class")) {
+            byte[] buffer = new byte[65_536];
+            int length = 0;
+            for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {
+                length += n;
+            }
+            return Arrays.copyOf(buffer, length);
+        }
+    }
+}
