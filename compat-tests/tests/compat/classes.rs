@@ -18,7 +18,7 @@ cases![
     members,
     requests,
     nested_requests,
-    unload.on_every_gc().without(11, Gc::Z),
+    unload.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     unload_waits_until_gc_is_enabled,
     names_live_as_long_as_classes,
     hook_same,

@@ -31,8 +31,6 @@ struct Case {
     run: fn(&Vm<'_>) -> Result<(), String>,
     jdks: RangeInclusive<u32>,
     gcs: &'static [Gc],
-    /// A JVM among these that cannot do what the case needs.
-    without: Option<(u32, Gc)>,
     /// The Java release that its workload is compiled for.
     release: u32,
 }
@@ -40,7 +38,7 @@ struct Case {
 impl Case {
     /// A case on every JDK with the default collector.
     const fn new(name: &'static str, run: fn(&Vm<'_>) -> Result<(), String>) -> Self {
-        Self { name, run, jdks: 11..=25, gcs: &[Gc::G1], without: None, release: 8 }
+        Self { name, run, jdks: 11..=25, gcs: &[Gc::G1], release: 8 }
     }
 
     /// On every collector, for what depends on it.
@@ -49,17 +47,15 @@ impl Case {
         self
     }
 
-    /// Not on this JDK with this collector.
-    const fn without(mut self, feature: u32, gc: Gc) -> Self {
-        self.without = Some((feature, gc));
+    /// On these collectors.
+    const fn on(mut self, gcs: &'static [Gc]) -> Self {
+        self.gcs = gcs;
         self
     }
 
     /// Whether the case is for this JVM.
     fn wants(&self, feature: u32, gc: Gc) -> bool {
-        self.jdks.contains(&feature)
-            && self.gcs.contains(&gc)
-            && self.without != Some((feature, gc))
+        self.jdks.contains(&feature) && self.gcs.contains(&gc)
     }
 
     /// Only on this JDK and newer ones, with a workload compiled for it.
