@@ -215,11 +215,13 @@ fn entry_and_exit_probes_in_classes_without_frames() {
 }
 
 /// The class as one of version 49, which is verified by type inference; `None` if it has
-/// constants that such a class cannot have.
+/// constants, or as an interface methods, that such a class cannot have.
 fn downgraded(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let class = ClassFile::parse(&bytes).unwrap();
     let pool = class.constant_pool();
     let too_new = (0..pool.len() as u16).any(|index| pool.tag(index) > Some(12));
+    let has_body = |method: Method<'_>| method.has_code() && method.name() != b"<clinit>";
+    let too_new = too_new || (class.is_interface() && class.methods().any(has_body));
     if too_new || class.major_version() < 50 {
         return None;
     }
