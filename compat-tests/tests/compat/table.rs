@@ -1,6 +1,7 @@
 //! The function table: results, bad arguments, IDs, the handler, and the way out.
 
 use compat_tests::run::Vm;
+use compat_tests::{build, text};
 
 use crate::assert::equal;
 use crate::cases;
@@ -20,6 +21,7 @@ cases![
     exit_from_jvm_shut_down,
     exit_from_system_thread,
     exit_from_java_thread,
+    what_every_event_calls_does_not_allocate,
 ];
 
 const SUCCESS: i64 = 0;
@@ -139,4 +141,18 @@ fn exit_from_system_thread(vm: &Vm<'_>) -> Result<(), String> {
 
 fn exit_from_java_thread(vm: &Vm<'_>) -> Result<(), String> {
     exit_from(vm, "java_thread")
+}
+
+/// The functions that agents call in every event; `cargo xtask bench calls` has their time.
+fn what_every_event_calls_does_not_allocate(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("table_cost")?;
+    // As a preloaded library its `malloc` is everybody's, and counts.
+    let java = vm.java("Hello")?.variable("LD_PRELOAD", text(&agent)?);
+    let outcome = java.agent("table_cost", "times=1000")?.run()?;
+    let costs: Vec<_> = outcome.report().lines("cost").collect();
+    for cost in &costs {
+        let expected = if cost.text("what") == Ok("malloc") { 1000 } else { 0 };
+        equal(cost.text("what")?, cost.int("allocations")?, expected)?;
+    }
+    equal("functions", costs.len(), 8)
 }

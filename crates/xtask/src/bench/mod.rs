@@ -10,6 +10,7 @@ use compat_tests::jdk::{self, Jdk};
 
 use crate::jdk::named;
 
+mod calls;
 mod floor;
 mod idle;
 mod sampling;
@@ -21,7 +22,12 @@ struct Bench {
     run: fn(&Jdk) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 2] = [
+const BENCHES: [Bench; 3] = [
+    Bench {
+        name: "calls",
+        about: "the functions that agents call in every event",
+        run: calls::run,
+    },
     Bench {
         name: "idle",
         about: "start-up and computing under an agent that enables nothing",
