@@ -28,6 +28,7 @@ typedef struct {
 /* The classes of Class objects and methods are kept for ever, to say what broke a rule. */
 static Map objects, classes, methods, threads, arenas;
 static long violations, objects_seen, objects_freed, objects_moved, brackets;
+static int primitive_classes;
 
 /* The collection that is being told: on which thread of the system, 0 for none, and in whose name. */
 static struct {
@@ -44,11 +45,16 @@ static inline long os_thread(void)
     return id != 0 ? id : (id = syscall(SYS_gettid));
 }
 
+/* The rule is a literal: of each, the first few are reported. */
 static inline void violation(const JVMPI_Event *e, const char *rule, const void *id)
 {
+    static Map broken;
     const Class *class = map_get(&classes, id);
+    intptr_t times = (intptr_t)map_get(&broken, rule) + 1;
 
-    if (violations++ < 25)
+    map_put(&broken, rule, (void *)times);
+    violations++;
+    if (times <= 4)
         report("violation rule=\"%s\" type=%#x id=%#lx class=%s env=%#lx self=%#lx thread=%ld", rule,
                (unsigned)e->event_type, ID(id), q(class != NULL ? class->name : NULL), ID(e->env_id),
                ID(current_env()), os_thread());
@@ -133,7 +139,8 @@ static inline void object_allocated(const JVMPI_Event *e, int requested)
         named_object(e, id);
         return;
     }
-    if (is_class) {
+    /* Those of the primitive types and void are never loaded: nothing else can define them. */
+    if (is_class && (map_get(&classes, id) != NULL || ++primitive_classes > 9)) {
         violation(e, "an unasked OBJECT_ALLOC of a Class object", id);
         return;
     }

@@ -215,6 +215,12 @@ impl Launch {
         self.variable("JVMPI_OPTIONS", settings)
     }
 
+    /// How long it may take before it counts as hung, where the usual time is too short.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Runs it to its end and demands exit status 0.
     ///
     /// # Errors

@@ -40,12 +40,15 @@ final class Objects {
         }
     }
 
+    /** The bytes of a reference. */
+    private static final int REFERENCE = Integer.getInteger("reference.bytes");
+
     private static Expected objects(Class<?> type) {
         return new Expected("objects", type, 1, 4);
     }
 
     private static Expected arrays(Class<?> type, int each, int length) {
-        return new Expected("arrays", type, each, 4 * length);
+        return new Expected("arrays", type, each, REFERENCE * length);
     }
 
     private static Expected elements(Primitive type, int each, int length) {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use compat_tests::jdk::Gc;
 use compat_tests::report::Line;
 use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::{build, text};
@@ -10,16 +11,16 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    plain_objects,
-    arrays,
-    by_jni,
-    exceptions_of_the_vm,
+    plain_objects.on_every_gc(),
+    arrays.on_every_gc(),
+    by_jni.on_every_gc(),
+    exceptions_of_the_vm.on_every_gc(),
     // On 11 the JIT makes strings of its own without any code that could report them.
-    strings.since(17),
-    strings_by_invokedynamic.since(21),
-    on_the_main_thread,
-    enabled_late,
-    replay_after_classes,
+    strings.on_every_gc().since(17),
+    strings_by_invokedynamic.on_every_gc().since(21),
+    on_the_main_thread.on_every_gc(),
+    enabled_late.on_every_gc(),
+    replay_after_classes.on_every_gc(),
     requested_fields,
     requests,
     requests_without_the_event,
@@ -60,9 +61,15 @@ fn exact(outcome: &Outcome) -> Result<(), String> {
     Ok(())
 }
 
+fn objects(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
+    // ZGC has no references of 32 bits.
+    let reference = if vm.gc == Gc::Z { "8" } else { "4" };
+    Ok(vm.java("Objects")?.property("reference.bytes", reference).argument(what))
+}
+
 fn made(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
     let allocator = build::agent("allocator")?;
-    let java = vm.java("Objects")?.property("allocator.path", text(&allocator)?).argument(what);
+    let java = objects(vm, what)?.property("allocator.path", text(&allocator)?);
     let java = flags.iter().fold(java, |java, flag| java.flag(flag));
     let outcome = checked(java, "")?;
     exact(&outcome)?;
@@ -109,7 +116,7 @@ fn on_the_main_thread(vm: &Vm<'_>) -> Result<(), String> {
 
 /// On threads that were there before. What was allocated earlier is not known then.
 fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
-    exact(&vm.java("Objects")?.argument("late").agent("checker", "late=1")?.run()?)
+    exact(&objects(vm, "late")?.agent("checker", "late=1")?.run()?)
 }
 
 /// What is older than the VM's readiness comes after the classes and before `JVM_INIT_DONE`.

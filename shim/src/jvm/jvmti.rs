@@ -98,6 +98,21 @@ unsafe extern "system" fn visit_object(
     })
 }
 
+unsafe extern "system" fn visit_reference(
+    _kind: jvmtiHeapReferenceKind,
+    _info: *const jvmtiHeapReferenceInfo,
+    class_tag: jlong,
+    _referrer_class_tag: jlong,
+    size: jlong,
+    tag: *mut jlong,
+    _referrer_tag: *mut jlong,
+    length: jint,
+    visitor: *mut c_void,
+) -> jint {
+    // SAFETY: `follow_references` passed the visitor; JVMTI passes what `visit_object` gets.
+    unsafe { visit_object(class_tag, size, tag, length, visitor) }
+}
+
 impl Jvmti {
     /// # Safety
     /// `env` is a JVMTI environment that is never disposed of.
@@ -239,6 +254,22 @@ impl Jvmti {
         callbacks.heap_iteration_callback = Some(visit_object);
         let data: *mut c_void = ptr::from_mut(&mut visit).cast();
         jvmti!(self, IterateThroughHeap, filter, ptr::null_mut(), &callbacks, data)
+    }
+
+    /// Calls `visit` for every reference to an object that can be reached, while the world is
+    /// stopped: as [`iterate_through_heap`](Self::iterate_through_heap) does for the object that
+    /// is referred to.
+    pub fn follow_references(
+        self,
+        mut visit: impl FnMut(jlong, &mut jlong, jlong),
+    ) -> Result<()> {
+        let mut visit: &mut HeapVisitor<'_> = &mut visit;
+        // SAFETY: all bits zero are a structure without callbacks.
+        let mut callbacks: jvmtiHeapCallbacks = unsafe { std::mem::zeroed() };
+        callbacks.heap_reference_callback = Some(visit_reference);
+        let data: *mut c_void = ptr::from_mut(&mut visit).cast();
+        let (filter, class, start) = (0, ptr::null_mut(), ptr::null_mut());
+        jvmti!(self, FollowReferences, filter, class, start, &callbacks, data)
     }
 
     /// The bytes that the object occupies, its header included.

@@ -226,9 +226,11 @@ fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
     Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
 }
 
+/// Among those that can be reached: what is not in use of the threads' buffers looks like dead
+/// arrays in a walk through the whole heap, and a tag there would pass to what is allocated next.
 fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Found> {
     let mut found = Vec::new();
-    let walked = jvm::get().jvmti.iterate_through_heap(0, |class, raw, size| {
+    let walked = jvm::get().jvmti.follow_references(|class, raw, size| {
         let class = Tag::from_raw(class).id();
         let mut tag = Tag::from_raw(*raw);
         let is_own = tag == Tag::OWN || threads::is_hidden_object(tag.id());

@@ -9,6 +9,7 @@ use crate::jvm::{self, GlobalRef, Jni};
 use dashmap::DashMap;
 use jni_sys::{JNIEnv, jfieldID, jint, jobject};
 use jvmpi_sys::jobjectID;
+use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
@@ -139,7 +140,14 @@ fn adopt(jni: Jni) -> Current {
     let thread = record(jni.env());
     thread.os_thread.store(os_thread(), Ordering::Relaxed);
     if thread.object().is_none() {
-        jni.frame(8, |jni| thread.learn_object(jni, carrier(jni)));
+        jni.frame(8, |jni| {
+            let object = carrier(jni);
+            // Not while the thread is being attached: the object is then just being constructed,
+            // which is reported like that of any other.
+            if is_alive(object) {
+                thread.learn_object(jni, object);
+            }
+        });
     }
     let current = Current(Arc::as_ptr(&thread));
     own(Some(thread));
@@ -174,6 +182,11 @@ fn carrier(jni: Jni) -> jobject {
             jni.call_static_object(class, method)
         })
         .unwrap_or(thread)
+}
+
+fn is_alive(thread: jobject) -> bool {
+    let state = jvm::get().jvmti.thread_state(thread);
+    !thread.is_null() && state.is_ok_and(|state| state & JVMTI_THREAD_STATE_ALIVE as jint != 0)
 }
 
 /// Called when the VM says that the thread that runs has started.
