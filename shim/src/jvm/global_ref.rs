@@ -46,11 +46,6 @@ impl WeakRef {
         Self(jni.new_weak(object))
     }
 
-    /// Whether the object was collected. Asking does not keep it alive.
-    pub fn is_cleared(&self, jni: Jni) -> bool {
-        jni.same_object(self.0, std::ptr::null_mut())
-    }
-
     /// The object in the current frame, None if it was collected.
     pub fn get(&self, jni: Jni) -> Option<jobject> {
         let object = jni.new_local(self.0);

@@ -36,6 +36,7 @@ struct Listener {
 impl Listener {
     fn tell<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
         notify::deliver_for_collector(self.agent, thread, self.env, event_type, arm);
+        gate::count_step();
     }
 }
 
@@ -50,8 +51,9 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
         listener.tell(thread, JVMPI_EVENT_GC_START, ());
     }
     let told = gate::report_deaths(|quiet| {
-        // While an event is in flight IDs must not change.
-        let changes = if quiet { arenas::collect() } else { Changes::default() };
+        // While an event is in flight IDs must not change, and all agents have to hear of it.
+        let move_survivors = quiet && listeners.len() == agents::all().len();
+        let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
         let dead = Dead::of(dead, &changes);
         for listener in &listeners {
             tell(listener, thread, &dead, &changes);
@@ -64,6 +66,16 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
     for listener in &listeners {
         listener.tell(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
+}
+
+/// What is allocated while the survivors move is in the new arena already, so that is told first.
+fn collect(listeners: &[Listener], thread: &Thread) -> Changes {
+    if let Some((arena_id, name)) = arenas::next() {
+        for listener in listeners {
+            tell_new_arena(listener, thread, arena_id, name);
+        }
+    }
+    arenas::collect()
 }
 
 /// The dead, in the order in which they are told: objects, then classes, then Class objects. What
@@ -94,22 +106,6 @@ fn tell(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
         let obj_free = JVMPI_Event_obj_free { obj_id: tag.id() };
         listener.tell(thread, JVMPI_EVENT_OBJECT_FREE, obj_free);
     };
-    for tag in dead.objects.iter().copied().filter(|tag| knows(*tag)) {
-        free(tag);
-    }
-    for (tag, class) in &dead.classes {
-        let announced = class.announced.to(listener.agent);
-        if announced {
-            let class_unload = JVMPI_Event_class_unload { class_id: class.id() };
-            listener.tell(thread, JVMPI_EVENT_CLASS_UNLOAD, class_unload);
-        }
-        if announced || knows(*tag) {
-            free(*tag);
-        }
-    }
-    if let Some((arena_id, name)) = changes.made {
-        tell_new_arena(listener, thread, arena_id, name);
-    }
     for Move { from, arena, new_arena, new_id } in &changes.moves {
         if knows(*from) {
             let obj_move = JVMPI_Event_obj_move {
@@ -124,6 +120,19 @@ fn tell(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
     if let Some(arena_id) = changes.deleted {
         let delete_arena = JVMPI_Event_delete_arena { arena_id };
         listener.tell(thread, JVMPI_EVENT_ARENA_DELETE, delete_arena);
+    }
+    for tag in dead.objects.iter().copied().filter(|tag| knows(*tag)) {
+        free(tag);
+    }
+    for (tag, class) in &dead.classes {
+        let announced = class.announced.to(listener.agent);
+        if announced {
+            let class_unload = JVMPI_Event_class_unload { class_id: class.id() };
+            listener.tell(thread, JVMPI_EVENT_CLASS_UNLOAD, class_unload);
+        }
+        if announced || knows(*tag) {
+            free(*tag);
+        }
     }
 }
 

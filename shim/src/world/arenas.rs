@@ -7,7 +7,7 @@
 //! classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
-use super::{classes, threads};
+use super::{classes, gate, threads};
 use crate::jvm;
 use crate::load;
 use crate::options::Arenas;
@@ -68,10 +68,14 @@ pub struct Move {
 #[derive(Default)]
 pub struct Changes {
     pub moves: Vec<Move>,
-    /// An arena that is made before the collection.
-    pub made: Option<(jint, &'static CStr)>,
     /// An arena that is deleted when its survivors have moved.
     pub deleted: Option<jint>,
+}
+
+/// The arena that the next [`collect`] moves the survivors to, if it is a new one.
+pub fn next() -> Option<(jint, &'static CStr)> {
+    let next = || (SPACE.load(Ordering::Relaxed) + 1, c"space");
+    (model() == Arenas::Copying).then(next)
 }
 
 /// Lets the survivors of a collection move. No event may be in flight: IDs may change.
@@ -95,7 +99,7 @@ pub fn collect() -> Changes {
                 ids::count_death();
                 Some((tag.renamed(Tag::from_raw(ids::reserve(1))), old, new))
             });
-            Changes { moves, made: Some((new, c"space")), deleted: Some(old) }
+            Changes { moves, deleted: Some(old) }
         }
     }
 }
@@ -107,6 +111,7 @@ fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Mov
     let walked = jvm::get().jvmti.iterate_through_heap(
         JVMTI_HEAP_FILTER_UNTAGGED as jint,
         |_class, raw, _size| {
+            gate::count_step();
             let from = Tag::from_raw(*raw);
             if from == Tag::OWN {
                 return;
@@ -118,7 +123,8 @@ fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Mov
         },
     );
     if let Err(error) = walked {
-        log::warn!("objects stay in their arenas: {error}");
+        // At the end of the VM nothing moves any more.
+        log::debug!("objects stay in their arenas: {error}");
     }
     moves
 }

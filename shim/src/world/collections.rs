@@ -6,27 +6,36 @@
 //! events only mark that a collection is due and queue the tags of the dead; a thread of the
 //! shim, or the caller of RunGC, then plays the collection to the agents.
 
-use super::gc_counts;
+use super::{gate, gc_counts};
 use super::threads::{self, Thread};
 use crate::jvm::{self, Jni};
 use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+/// What is known of the object that nobody holds (see [`SENTINEL`]).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sentinel {
+    /// There is none.
+    None,
+    Lives,
+    /// It was found dead, and so was everything else that the same collection found.
+    Died,
+}
 
 /// What happened in the real VM and was not told yet. Whoever holds the lock never calls the VM:
 /// the events come while the world is stopped.
-#[derive(Default)]
 struct Due {
     /// Pauses of collectors that ended.
     pauses: u64,
     /// Tags of dead objects.
     dead: Vec<i64>,
-    /// Whether the [`SENTINEL`] lives.
-    sentinel: bool,
+    sentinel: Sentinel,
 }
 
-static DUE: Mutex<Due> = Mutex::new(Due { pauses: 0, dead: Vec::new(), sentinel: false });
+static DUE: Mutex<Due> =
+    Mutex::new(Due { pauses: 0, dead: Vec::new(), sentinel: Sentinel::None });
 static WAKE: Condvar = Condvar::new();
 
 fn due() -> MutexGuard<'static, Due> {
@@ -58,7 +67,7 @@ pub fn start(jni: Jni, play: Play) {
     if STARTED.swap(true, Ordering::SeqCst) {
         return;
     }
-    gc_counts::start(jni);
+    gc_counts::start();
     if let Err(error) = jvm::get().class_env.set_notification(JVMTI_EVENT_OBJECT_FREE, true) {
         log::debug!("dead objects may come late: {error}");
     }
@@ -66,7 +75,7 @@ pub fn start(jni: Jni, play: Play) {
     let run = move |jni| {
         let thread = threads::current(jni);
         loop {
-            wait_for_pause();
+            wait_for_signs();
             let _playing = PLAYING.lock().unwrap_or_else(|e| e.into_inner());
             play_due(jni, &thread, play);
         }
@@ -76,23 +85,29 @@ pub fn start(jni: Jni, play: Play) {
     }
 }
 
-fn wait_for_pause() {
-    let due = due();
-    drop(WAKE.wait_while(due, |due| due.pauses == 0));
+/// Waits for a sign that there was a collection.
+fn wait_for_signs() {
+    let none = |due: &mut Due| due.pauses == 0 && due.sentinel != Sentinel::Died;
+    drop(WAKE.wait_while(due(), none));
 }
 
 /// Plays one collection for each that is due; the dead go with the first.
 fn play_due(jni: Jni, thread: &Thread, play: Play) {
-    let pauses = std::mem::take(&mut due().pauses);
-    let collections = gc_counts::collections_since_last_time(jni, pauses);
-    if collections == 0 {
-        return;
+    let (pauses, sentinel) = take_signs();
+    let collections = gc_counts::collections_since_last_time(pauses, sentinel == Sentinel::Died);
+    if collections == 0 && sentinel != Sentinel::Lives {
+        make_sentinel(jni);
     }
     for number in 0..collections {
         let patience = if number == 0 { REPORTS } else { Duration::ZERO };
         let dead = take_dead(jni, patience);
         play(jni, thread, &dead);
     }
+}
+
+fn take_signs() -> (u64, Sentinel) {
+    let mut due = due();
+    (std::mem::take(&mut due.pauses), due.sentinel)
 }
 
 // From JDK 17 on a thread of the VM's reports the dead of one environment after the other, in the
@@ -113,7 +128,7 @@ const REPORTS_OF_RUN_GC: Duration = Duration::from_secs(5);
 /// Takes note that an object with a tag among those of classes was found dead.
 pub fn class_tag_died(tag: i64) {
     if tag == SENTINEL {
-        due().sentinel = false;
+        due().sentinel = Sentinel::Died;
         WAKE.notify_all();
     }
 }
@@ -123,22 +138,23 @@ fn make_sentinel(jni: Jni) {
         let class = jni.find_class(c"java/lang/Object")?;
         let object = jni.new_object(class, jni.method(class, c"<init>", c"()V")?, &[])?;
         // Before it can die.
-        due().sentinel = true;
+        due().sentinel = Sentinel::Lives;
         jvm::get().class_env.set_tag(object, SENTINEL).ok()
     };
     if threads::quietly(jni, || jni.frame(4, object)).is_none() {
-        due().sentinel = false;
+        due().sentinel = Sentinel::None;
     }
 }
 
 /// The tags of all objects that were found dead, those of the last collection included if their
 /// reports come in time.
 fn take_dead(jni: Jni, at_most: Duration) -> Vec<i64> {
-    let waited = WAKE.wait_timeout_while(due(), at_most, |due| due.sentinel);
+    let unreported = |due: &mut Due| due.sentinel == Sentinel::Lives;
+    let waited = WAKE.wait_timeout_while(due(), at_most, unreported);
     let mut due = waited.unwrap_or_else(|e| e.into_inner()).0;
-    let (dead, reported) = (std::mem::take(&mut due.dead), !due.sentinel);
+    let (dead, sentinel) = (std::mem::take(&mut due.dead), due.sentinel);
     drop(due);
-    if reported {
+    if sentinel != Sentinel::Lives {
         make_sentinel(jni);
     }
     dead
@@ -149,32 +165,32 @@ pub fn keep_for_later(tags: &[i64]) {
     due().dead.extend_from_slice(tags);
 }
 
-/// How long RunGC waits for a collection that is just being played. That one may wait for a lock
-/// which the caller of RunGC holds.
-const PATIENCE: Duration = Duration::from_millis(100);
-
 /// RunGC: collects, and plays the collection on the calling thread before it returns.
 pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
-    let _playing = try_lock_for(&PLAYING, PATIENCE);
+    let _playing = lock_unless_stuck(&PLAYING);
     // What was due before is told before.
     play_due(jni, thread, play);
     jvm::get().jvmti.force_garbage_collection()?;
-    let pauses = std::mem::take(&mut due().pauses);
-    gc_counts::collections_since_last_time(jni, pauses);
+    let (pauses, sentinel) = take_signs();
+    gc_counts::collections_since_last_time(pauses, sentinel == Sentinel::Died);
     let dead = take_dead(jni, REPORTS_OF_RUN_GC);
     play(jni, thread, &dead);
     Ok(())
 }
 
-/// The lock, or None if it could not be had in that time.
-fn try_lock_for<T>(mutex: &Mutex<T>, at_most: Duration) -> Option<MutexGuard<'_, T>> {
-    let begun = Instant::now();
+/// The lock, or None if its owner gets no further: it may wait in a handler for a lock that the
+/// caller holds.
+fn lock_unless_stuck<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let mut progress = gate::Progress::new();
     loop {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) if begun.elapsed() > at_most => return None,
+            Err(TryLockError::WouldBlock) if progress.is_missing_for(STUCK) => return None,
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(200)),
         }
     }
 }
+
+/// How long a collection that is being played may get no further until RunGC goes ahead.
+const STUCK: Duration = Duration::from_millis(500);

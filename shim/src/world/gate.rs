@@ -10,7 +10,7 @@
 //! as the event's thread has a reference to it, so its ID is not among those that die.
 
 use super::threads::{self, Thread};
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,38 @@ static OPENED: Condvar = Condvar::new();
 const POLITE: Duration = Duration::from_millis(2);
 /// How long the gate stays closed for events in flight.
 const CLOSED_AT_MOST: Duration = Duration::from_millis(5);
-/// How long an event waits at the closed gate.
+/// How long an event waits at the closed gate while nothing gets any further behind it.
 const HELD_BACK_AT_MOST: Duration = Duration::from_millis(50);
+
+/// Counts what is done while a collection is played.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Takes note that the collection which is being played has got a step further.
+pub fn count_step() {
+    STEPS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Since when a collection that is being played has got no further, as far as somebody who waits
+/// for it has seen.
+pub struct Progress {
+    steps: u64,
+    since: Instant,
+}
+
+impl Progress {
+    pub fn new() -> Self {
+        Self { steps: STEPS.load(Ordering::Relaxed), since: Instant::now() }
+    }
+
+    /// Whether there was not a step for so long.
+    pub fn is_missing_for(&mut self, at_least: Duration) -> bool {
+        let steps = STEPS.load(Ordering::Relaxed);
+        if steps != self.steps {
+            *self = Self { steps, since: Instant::now() };
+        }
+        self.since.elapsed() >= at_least
+    }
+}
 
 fn lock() -> MutexGuard<'static, bool> {
     REPORTING.lock().unwrap_or_else(|e| e.into_inner())
@@ -61,8 +91,12 @@ pub fn enter(thread: &Thread) -> Passage<'_> {
     Passage(&thread.in_flight)
 }
 
-fn wait_until_open(reporting: MutexGuard<'static, bool>) {
-    drop(OPENED.wait_timeout_while(reporting, HELD_BACK_AT_MOST, |_| is_closed_to_me()));
+fn wait_until_open(mut reporting: MutexGuard<'static, bool>) {
+    let mut progress = Progress::new();
+    while is_closed_to_me() && !progress.is_missing_for(HELD_BACK_AT_MOST) {
+        let waited = OPENED.wait_timeout(reporting, HELD_BACK_AT_MOST);
+        reporting = waited.unwrap_or_else(|e| e.into_inner()).0;
+    }
 }
 
 impl Drop for Passage<'_> {

@@ -3,12 +3,9 @@
 //! JVMTI reports every pause of every collector alike. For Serial and Parallel a pause is a
 //! collection. G1 also pauses for Remark and Cleanup, and tells its collections apart only in
 //! the VM's performance counters. ZGC and Shenandoah pause several times a cycle; there, and
-//! where there are no counters, a collection is known by its effect: objects that nobody holds
-//! are gone.
+//! where there are no counters, a collection is known by its effect: an object that nobody holds
+//! is gone.
 
-use super::threads;
-use crate::jvm::{Jni, WeakRef};
-use std::collections::VecDeque;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
@@ -18,44 +15,39 @@ enum Source {
     Pauses,
     /// The counters of young and full collections, and their sum when it was last read.
     Counters { path: PathBuf, last: u64 },
-    /// Objects that nobody holds, one for each of the last pauses: one that is made while the
-    /// collector is at work survives that collection.
-    Sentinels(VecDeque<WeakRef>),
+    /// A collection takes away an object that nobody holds.
+    Effect,
 }
-
-/// More pauses than a collection has.
-const SENTINELS: usize = 16;
 
 static SOURCE: OnceLock<Mutex<Source>> = OnceLock::new();
 
 /// Finds out what to count by, and begins.
-pub fn start(jni: Jni) {
-    SOURCE.get_or_init(|| Mutex::new(Source::choose(jni)));
+pub fn start() {
+    SOURCE.get_or_init(|| Mutex::new(Source::choose()));
 }
 
-/// How many collections there were since the last call, given the number of pauses since then.
-pub fn collections_since_last_time(jni: Jni, pauses: u64) -> u64 {
+/// How many collections there were since the last call, given the number of pauses since then,
+/// and whether an object that nobody held is gone.
+pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
     let Some(source) = SOURCE.get() else { return 0 };
-    source.lock().unwrap_or_else(|e| e.into_inner()).count(jni, pauses)
+    source.lock().unwrap_or_else(|e| e.into_inner()).count(pauses, has_effect)
 }
 
 impl Source {
-    fn choose(jni: Jni) -> Self {
+    fn choose() -> Self {
         let counters = counter_file().and_then(|path| Some((fs::read(&path).ok()?, path)));
-        let Some((data, path)) = counters else {
-            return Self::Sentinels(new_sentinel(jni).into_iter().collect());
-        };
+        let Some((data, path)) = counters else { return Self::Effect };
         let name = perf_data::text(&data, "sun.gc.collector.0.name").unwrap_or_default();
         if name.starts_with("G1") {
             Self::Counters { last: collections(&data), path }
         } else if ["Copy", "Serial", "PSScavenge", "Parallel"].iter().any(|n| name.starts_with(n)) {
             Self::Pauses
         } else {
-            Self::Sentinels(new_sentinel(jni).into_iter().collect())
+            Self::Effect
         }
     }
 
-    fn count(&mut self, jni: Jni, pauses: u64) -> u64 {
+    fn count(&mut self, pauses: u64, has_effect: bool) -> u64 {
         match self {
             Self::Pauses => pauses,
             Self::Counters { path, last } => {
@@ -63,25 +55,9 @@ impl Source {
                 let now = collections(&data);
                 now - std::mem::replace(last, now)
             }
-            Self::Sentinels(sentinels) => {
-                let before = sentinels.len();
-                sentinels.retain(|sentinel| !sentinel.is_cleared(jni));
-                let gone = before - sentinels.len();
-                sentinels.drain(..sentinels.len().saturating_sub(SENTINELS - 1));
-                sentinels.extend(new_sentinel(jni));
-                gone.min(1) as u64
-            }
+            Self::Effect => has_effect.into(),
         }
     }
-}
-
-fn new_sentinel(jni: Jni) -> Option<WeakRef> {
-    let object = |jni: Jni| {
-        let class = jni.find_class(c"java/lang/Object")?;
-        let constructor = jni.method(class, c"<init>", c"()V")?;
-        Some(WeakRef::new(jni, jni.new_object(class, constructor, &[])?))
-    };
-    threads::quietly(jni, || jni.frame(8, object))
 }
 
 fn collections(data: &[u8]) -> u64 {
