@@ -83,10 +83,11 @@ pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A)
 }
 
 /// Whether events of this type may be sent on the thread now: nothing follows THREAD_END but the
-/// VM's end, and nothing JVM_SHUT_DOWN.
+/// VM's end, nothing JVM_SHUT_DOWN, and nothing precedes THREAD_START, which nobody can be sent
+/// while the thread is being attached.
 pub fn is_open(thread: &Thread, event_type: jint) -> bool {
     match phase::now() {
-        Phase::Replaying | Phase::Live => !thread.has_ended(),
+        Phase::Replaying | Phase::Live => !thread.has_ended() && !thread.id().is_null(),
         Phase::ShuttingDown => event_type == JVMPI_EVENT_JVM_SHUT_DOWN,
         Phase::Loading | Phase::Dead => false,
     }

@@ -54,7 +54,7 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
         // While an event is in flight IDs must not change, and all agents have to hear of it.
         let move_survivors = quiet && listeners.len() == agents::all().len();
         let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
-        let dead = Dead::of(dead, &changes);
+        let dead = Dead::of(dead);
         for listener in &listeners {
             tell(listener, thread, &dead, &changes);
         }
@@ -86,13 +86,13 @@ struct Dead {
 }
 
 impl Dead {
-    fn of(tags: &[i64], changes: &Changes) -> Self {
+    fn of(tags: &[i64]) -> Self {
         let mut dead = Self { objects: Vec::with_capacity(tags.len()), classes: Vec::new() };
         for tag in tags.iter().map(|raw| Tag::from_raw(*raw)).filter(|tag| *tag != Tag::OWN) {
             ids::count_death();
             if let Some(class) = classes::forget(tag.id()) {
                 dead.classes.push((tag, class));
-            } else if changes.deleted.is_none() || tag.has_moved() {
+            } else if !arenas::is_deleted(tag) {
                 dead.objects.push(tag);
             }
         }

@@ -36,11 +36,8 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
             return Ok(());
         }
         let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
-        // A thread that is being attached makes its own Thread object, and nobody can be told of
-        // the thread before: what it allocates until then is announced when it is named.
-        let is_known = !thread.id().is_null() || !agents::anyone_wants(JVMPI_EVENT_THREAD_START);
-        let is_open = notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
-        let hears = tag != Tag::OWN && is_known && is_open;
+        // What nobody can be told of now is announced when it is named.
+        let hears = tag != Tag::OWN && notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
         let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| hears);
         let tag = listeners().fold(tag, |tag, agent| tag.tell(agent));
         jvm::get().jvmti.set_tag(object, tag.raw())?;

@@ -78,6 +78,12 @@ pub fn next() -> Option<(jint, &'static CStr)> {
     (model() == Arenas::Copying).then(next)
 }
 
+/// Whether the object, which is no class, was in an arena that has been deleted with all that was
+/// left in it.
+pub fn is_deleted(tag: Tag) -> bool {
+    model() == Arenas::Copying && !tag.has_moved() && ids::is_of_earlier_epoch(tag)
+}
+
 /// Lets the survivors of a collection move. No event may be in flight: IDs may change.
 pub fn collect() -> Changes {
     match model() {
@@ -89,12 +95,14 @@ pub fn collect() -> Changes {
         Arenas::Copying => {
             let old = SPACE.fetch_add(1, Ordering::Relaxed);
             let new = old + 1;
+            ids::begin_epoch();
             let moves = survivors(|tag| {
-                if classes::by_id(tag.id()).is_some() {
+                let stays = tag.has_moved() || classes::by_id(tag.id()).is_some();
+                if stays {
                     return None;
                 }
                 if threads::by_id(tag.id()).is_some() {
-                    return (!tag.has_moved()).then(|| (tag.moved(true), old, FIRST));
+                    return Some((tag.moved(true), old, FIRST));
                 }
                 ids::count_death();
                 Some((tag.renamed(Tag::from_raw(ids::reserve(1))), old, new))

@@ -97,13 +97,28 @@ impl Supply {
     /// call this.
     pub fn fresh(&self) -> Tag {
         let mut next = self.next.load(Ordering::Relaxed);
-        if next == self.end.load(Ordering::Relaxed) {
+        let is_used_up = next == self.end.load(Ordering::Relaxed);
+        if is_used_up || next <= EPOCH.load(Ordering::Relaxed) {
             next = reserve(BATCH);
             self.end.store(next + BATCH * STEP, Ordering::Relaxed);
         }
         self.next.store(next + STEP, Ordering::Relaxed);
         Tag(next)
     }
+}
+
+/// The last ID of earlier epochs: where survivors get new IDs, all others up to this one are those
+/// of dead objects.
+static EPOCH: AtomicI64 = AtomicI64::new(0);
+
+/// From now on new IDs are greater than all that have been given.
+pub fn begin_epoch() {
+    EPOCH.store(LAST.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// Whether the ID was given before the last [`begin_epoch`].
+pub fn is_of_earlier_epoch(tag: Tag) -> bool {
+    tag.id().addr() as i64 <= EPOCH.load(Ordering::Relaxed)
 }
 
 /// How many objects with an ID have died, IDs that were replaced included.
