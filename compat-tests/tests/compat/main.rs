@@ -13,10 +13,13 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 #[macro_use]
 mod assert;
+mod arenas;
 mod classes;
+mod collections;
 mod compiled;
 mod lifecycle;
 mod load;
+mod locks;
 mod objects;
 mod options;
 mod raw_monitors;
@@ -123,6 +126,9 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("compiled", compiled::cases()),
         ("sampling", sampling::cases()),
         ("objects", objects::cases()),
+        ("collections", collections::cases()),
+        ("arenas", arenas::cases()),
+        ("locks", locks::cases()),
     ]
 }
 

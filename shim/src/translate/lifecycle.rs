@@ -85,7 +85,8 @@ pub unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 }
 
 fn shut_down(jni: Jni) {
-    if !phase::advance(Phase::ShuttingDown) {
+    // Agents hold their locks from GC_START to GC_FINISH.
+    if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
         return;
     }
     let thread = threads::current(jni);

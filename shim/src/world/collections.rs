@@ -178,6 +178,12 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     Ok(())
 }
 
+/// Runs `f` while no collection is being played, unless that one is stuck.
+pub fn between<R>(f: impl FnOnce() -> R) -> R {
+    let _playing = lock_unless_stuck(&PLAYING);
+    f()
+}
+
 /// The lock, or None if its owner gets no further: it may wait in a handler for a lock that the
 /// caller holds.
 fn lock_unless_stuck<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
@@ -192,5 +198,5 @@ fn lock_unless_stuck<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// How long a collection that is being played may get no further until RunGC goes ahead.
+/// How long a collection that is being played may get no further until others go ahead.
 const STUCK: Duration = Duration::from_millis(500);
