@@ -34,6 +34,7 @@ struct Case {
     run: fn(&Vm<'_>) -> Result<(), String>,
     jdks: RangeInclusive<u32>,
     gcs: &'static [Gc],
+    except: Option<(u32, Gc)>,
     /// The Java release that its workload is compiled for.
     release: u32,
 }
@@ -41,7 +42,7 @@ struct Case {
 impl Case {
     /// A case on every JDK with the default collector.
     const fn new(name: &'static str, run: fn(&Vm<'_>) -> Result<(), String>) -> Self {
-        Self { name, run, jdks: 11..=25, gcs: &[Gc::G1], release: 8 }
+        Self { name, run, jdks: 11..=25, gcs: &[Gc::G1], except: None, release: 8 }
     }
 
     /// On every collector, for what depends on it.
@@ -50,15 +51,16 @@ impl Case {
         self
     }
 
-    /// On these collectors.
-    const fn on(mut self, gcs: &'static [Gc]) -> Self {
-        self.gcs = gcs;
+    /// Not on this JVM, which cannot do it.
+    const fn except(mut self, feature: u32, gc: Gc) -> Self {
+        self.except = Some((feature, gc));
         self
     }
 
     /// Whether the case is for this JVM.
     fn wants(&self, feature: u32, gc: Gc) -> bool {
-        self.jdks.contains(&feature) && self.gcs.contains(&gc)
+        let runs = self.jdks.contains(&feature) && self.gcs.contains(&gc);
+        runs && self.except != Some((feature, gc))
     }
 
     /// Only on this JDK and newer ones, with a workload compiled for it.

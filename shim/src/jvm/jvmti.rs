@@ -259,10 +259,7 @@ impl Jvmti {
     /// Calls `visit` for every reference to an object that can be reached, while the world is
     /// stopped: as [`iterate_through_heap`](Self::iterate_through_heap) does for the object that
     /// is referred to.
-    pub fn follow_references(
-        self,
-        mut visit: impl FnMut(jlong, &mut jlong, jlong),
-    ) -> Result<()> {
+    pub fn follow_references(self, mut visit: impl FnMut(jlong, &mut jlong, jlong)) -> Result<()> {
         let mut visit: &mut HeapVisitor<'_> = &mut visit;
         // SAFETY: all bits zero are a structure without callbacks.
         let mut callbacks: jvmtiHeapCallbacks = unsafe { std::mem::zeroed() };

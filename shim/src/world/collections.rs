@@ -6,8 +6,8 @@
 //! events only mark that a collection is due and queue the tags of the dead; a thread of the
 //! shim, or the caller of RunGC, then plays the collection to the agents.
 
-use super::{gate, gc_counts};
 use super::threads::{self, Thread};
+use super::{gate, gc_counts};
 use crate::jvm::{self, Jni};
 use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,8 +34,7 @@ struct Due {
     sentinel: Sentinel,
 }
 
-static DUE: Mutex<Due> =
-    Mutex::new(Due { pauses: 0, dead: Vec::new(), sentinel: Sentinel::None });
+static DUE: Mutex<Due> = Mutex::new(Due { pauses: 0, dead: Vec::new(), sentinel: Sentinel::None });
 static WAKE: Condvar = Condvar::new();
 
 fn due() -> MutexGuard<'static, Due> {

@@ -1,0 +1,154 @@
+//! Collections: how many the agent is told of, on which thread, and what dies in them.
+
+use std::time::Duration;
+
+use compat_tests::jdk::Gc;
+use compat_tests::report::Line;
+use compat_tests::run::{Outcome, Vm};
+
+use crate::assert::equal;
+use crate::cases;
+use crate::objects::{checked, keeps_rules};
+
+cases![
+    as_many_as_there_are.on_every_gc(),
+    without_performance_counters,
+    dropped_objects_are_freed.on_every_gc(),
+    figures.on_every_gc(),
+    disabled.on_every_gc(),
+    // ZGC has no class unloading there.
+    classes_after_their_instances.on_every_gc().except(11, Gc::Z),
+    churn.on_every_gc(),
+    churn_with_all_events.on_every_gc(),
+];
+
+fn collect(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
+    let java = vm.java("Collect")?.argument(what);
+    checked(flags.iter().fold(java, |java, flag| java.flag(flag)), "")
+}
+
+/// The line of the phase in which the program filled the heap, and of that in which it asked for
+/// collections.
+fn phases(outcome: &Outcome) -> Result<[&Line; 2], String> {
+    let phase = |name| outcome.expects.find("expect", "phase", name);
+    Ok([phase("young")?, phase("requested")?])
+}
+
+/// Each `System.gc()` has its collection, and there are no more than the JVM counts.
+fn answered(phases: [&Line; 2]) -> Result<(), String> {
+    let [_, requested] = phases;
+    equal(
+        "System.gc() that were answered",
+        requested.int("answered")?,
+        requested.int("requests")?,
+    )?;
+    for phase in phases {
+        ensure!(phase.int("brackets")? <= phase.int("collections")?, "too many: {phase}");
+    }
+    Ok(())
+}
+
+fn as_many_as_there_are(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = collect(vm, "count", &[])?;
+    let [young, requested] = phases(&outcome)?;
+    answered([young, requested])?;
+    match vm.gc {
+        // What a cycle does is known by its effect only, and some have none.
+        Gc::Z | Gc::Shenandoah => Ok(()),
+        Gc::Serial | Gc::G1 | Gc::Parallel => {
+            equal("young ones", young.int("brackets")?, young.int("collections")?)?;
+            // Parallel counts a young one before each full one, which is one pause.
+            let full = requested.int("requests")?;
+            equal("full ones", requested.int("brackets")?, full)
+        }
+    }
+}
+
+/// Then they are known by their effect.
+fn without_performance_counters(vm: &Vm<'_>) -> Result<(), String> {
+    answered(phases(&collect(vm, "count", &["-XX:-UsePerfData"])?)?)
+}
+
+/// At least 999 of 1,000 are freed before `RunGC` returns, on the thread that called it.
+fn dropped_objects_are_freed(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = collect(vm, "drop", &[])?;
+    for (key, share) in [("made", 1000), ("kept", 1000), ("dropped", 1)] {
+        let line = outcome.expects.all().iter().find(|line| line.int(key).is_ok());
+        let line = line.ok_or_else(|| format!("no line with {key}="))?;
+        let (alive, all) = (line.int("alive")?, line.int(key)?);
+        if key == "dropped" {
+            ensure!(alive * 1000 <= all * share, "{line}");
+        } else {
+            equal(key, alive, all)?;
+        }
+        if key != "made" {
+            ensure!(line.int("on_this_thread")? >= 1, "{line}");
+        }
+    }
+    Ok(())
+}
+
+/// Those of `GC_FINISH` against those of `java.lang.Runtime` and the objects that are alive.
+fn figures(vm: &Vm<'_>) -> Result<(), String> {
+    const MB: i64 = 1 << 20;
+    let outcome = collect(vm, "figures", &[])?;
+    let concurrent = matches!(vm.gc, Gc::Z | Gc::Shenandoah);
+    for (what, least, most) in [
+        // What the program itself allocates in between; ZGC counts in pages of 2 MB and more.
+        ("used", -8 * MB, 8 * MB),
+        // These give memory back to the system while the program runs.
+        ("total", if concurrent { -64 * MB } else { 0 }, if concurrent { 64 * MB } else { 0 }),
+        // Classes, and IDs that threads have in supply.
+        ("objects", 0, 30_000),
+    ] {
+        let line = outcome.expects.find("expect", "what", what)?;
+        let difference = line.int("agent")? - line.int("vm")?;
+        ensure!((least..=most).contains(&difference), "{line}");
+        ensure!(line.int("agent")? > 0, "{line}");
+    }
+    Ok(())
+}
+
+/// While it is disabled no ID dies, although the VM goes on collecting; `DisableGC` counts.
+fn disabled(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = collect(vm, "disable", &[])?;
+    let line = |disabled: &str| outcome.expects.find("expect", "disabled", disabled);
+    for disabled in ["2", "1"] {
+        let line = line(disabled)?;
+        equal("alive while disabled", line.int("alive")?, line.int("made")?)?;
+    }
+    equal("brackets of RunGC while disabled", line("2")?.int("brackets_of_run")?, 0)?;
+    equal("alive when enabled", line("0")?.int("alive")?, 0)
+}
+
+/// `CLASS_UNLOAD` after the last of its instances is freed, and before its Class object is.
+fn classes_after_their_instances(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = checked(vm.java("Unload")?, "")?;
+    let unloaded = outcome.expects.one("expect")?.int("unloaded")?;
+    equal("unloaded", unloaded, 10)
+}
+
+/// How long churn lasts: a minute with the variable `JVMPI_LONG`.
+fn churning_time() -> Duration {
+    Duration::from_secs(if std::env::var_os("JVMPI_LONG").is_some() { 60 } else { 4 })
+}
+
+/// Four threads allocate, others come and go, classes are unloaded: every event keeps the rules.
+fn churn(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Churn")?.argument("3000");
+    let outcome = checked(java, "hold=1")?;
+    let kept = keeps_rules(&outcome)?;
+    // A concurrent collector on a busy machine may need as long for the first.
+    let least = if matches!(vm.gc, Gc::Z | Gc::Shenandoah) { 1 } else { 4 };
+    ensure!(kept.int("brackets")? >= least && kept.int("freed")? > 10_000, "{kept}");
+    Ok(())
+}
+
+fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
+    let time = churning_time();
+    let java = vm.java("Churn")?.argument(&time.as_millis().to_string());
+    let outcome = checked(java.patience(time + Duration::from_secs(60)), "mode=all")?;
+    let kept = keeps_rules(&outcome)?;
+    ensure!(kept.int("brackets")? > 1 && kept.int("freed")? > 10_000, "{kept}");
+    Ok(())
+}

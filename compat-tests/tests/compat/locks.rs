@@ -1,0 +1,65 @@
+//! Agents that take one lock in every event, hold it from `GC_START` to `GC_FINISH`, and make their
+//! calls under it: no deadlock, which the harness would end as a hung run.
+
+use compat_tests::report::Line;
+use compat_tests::run::Vm;
+
+use crate::cases;
+
+cases![
+    events_alone,
+    collections,
+    requests_and_traces,
+    disabling_by_a_system_thread,
+    everything.on_every_gc(),
+    everything_under_a_mutex.on_every_gc(),
+];
+
+/// Four threads allocate while the agent makes these calls; the agent's own account of them.
+fn churn(vm: &Vm<'_>, options: &str) -> Result<Line, String> {
+    let java = vm.java("Churn")?.argument("2000").agent("big_lock", options)?;
+    let outcome = java.run()?;
+    let done = outcome.report().one("done")?;
+    ensure!(done.int("events")? > 10_000, "{done}");
+    ensure!(done.int("brackets")? >= 1, "{done}");
+    // What it asks for lives.
+    ensure!(done.int("served")? == done.int("requests")?, "{done}");
+    Ok(done.clone())
+}
+
+/// Each of these was done.
+fn did(done: &Line, what: &[&str]) -> Result<(), String> {
+    for what in what {
+        ensure!(done.int(what)? > 0, "{what}: {done}");
+    }
+    Ok(())
+}
+
+fn events_alone(vm: &Vm<'_>) -> Result<(), String> {
+    churn(vm, "").map(|_| ())
+}
+
+fn collections(vm: &Vm<'_>) -> Result<(), String> {
+    let done = churn(vm, "calls=collections")?;
+    ensure!(done.int("brackets")? >= done.int("collections")?, "{done}");
+    did(&done, &["collections"])
+}
+
+fn requests_and_traces(vm: &Vm<'_>) -> Result<(), String> {
+    did(&churn(vm, "calls=requests+traces")?, &["requests", "traces", "frames"])
+}
+
+fn disabling_by_a_system_thread(vm: &Vm<'_>) -> Result<(), String> {
+    did(&churn(vm, "calls=disabling")?, &["disabled", "requests", "frames"])
+}
+
+const EVERYTHING: &str = "calls=collections+requests+traces+disabling";
+
+fn everything(vm: &Vm<'_>) -> Result<(), String> {
+    did(&churn(vm, EVERYTHING)?, &["collections", "requests", "frames", "disabled"])
+}
+
+fn everything_under_a_mutex(vm: &Vm<'_>) -> Result<(), String> {
+    let done = churn(vm, &format!("lock=mutex,{EVERYTHING}"))?;
+    did(&done, &["collections", "requests", "frames", "disabled"])
+}
