@@ -39,6 +39,7 @@ arms! {
     JVMPI_Event_method_entry2,
     JVMPI_Event_compiled_method_load,
     JVMPI_Event_compiled_method_unload,
+    JVMPI_Event_instruction,
     JVMPI_Event_raw_monitor,
     JVMPI_Event_gc_info,
 }

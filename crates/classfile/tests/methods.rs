@@ -988,8 +988,7 @@ fn comparisons_of_uninitialized_objects_are_known() {
             .iter()
             .map(|comparison| (comparison.bci, comparison.branches))
             .collect();
-        let expected =
-            [(4, false), (8, true), (13, true), (18, false), (25, false), (30, true)];
+        let expected = [(4, false), (8, true), (13, true), (18, false), (25, false), (30, true)];
         assert_eq!(found, expected, "version {major}");
     }
 }

@@ -2,8 +2,7 @@
 //! exception leaves it.
 
 use super::tracker::NAME;
-use crate::world::tracked;
-use classfile::{ClassFile, Editor, MethodRef};
+use classfile::{ClassFile, Editor, Method, MethodRef};
 
 /// What calls are reported for.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -18,23 +17,25 @@ impl Calls {
     pub const NONE: Self = Self { plain: false, receivers: false };
 }
 
-/// Adds reports of the calls of all methods that have code.
+/// Adds reports of the calls of all methods that have code, and of the native methods that were
+/// `wrapped`. The methods have the numbers from `first` on.
 pub fn edit(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
     calls: Calls,
+    wrapped: &[usize],
+    first: usize,
 ) -> Result<(), classfile::Error> {
-    let with_code: Vec<_> = class.methods().filter(|method| method.has_code()).collect();
-    if calls == Calls::NONE || with_code.is_empty() {
+    let is_reported = |method: &Method<'_>| method.has_code() || wrapped.contains(&method.index());
+    if calls == Calls::NONE || !class.methods().any(|method| is_reported(&method)) {
         return Ok(());
     }
     let enter = native(editor, "enter", "(I)V")?;
     let enter_instance = native(editor, "enter", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
-    let first = tracked::reserve(with_code.len());
-    for (number, method) in with_code.iter().enumerate() {
+    for method in class.methods().filter(is_reported) {
         let Some(mut code) = editor.method(method.index()) else { continue };
-        let index = (first + number) as i32;
+        let index = (first + method.index()) as i32;
         // In a constructor `this` cannot be passed on yet.
         if calls.receivers && !method.is_static() && !method.is_constructor() {
             code.at_entry(|c| c.push_int(index).load_this().invoke_static(enter_instance));

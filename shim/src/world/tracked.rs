@@ -4,13 +4,13 @@
 //! reported: the frame below the report is the method's.
 
 use super::classes::Class;
+use super::growing::Growing;
 use super::methods;
 use crate::jvm::{self, Jni};
 use jni_sys::jmethodID;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The method behind a number.
 #[derive(Default)]
@@ -28,25 +28,16 @@ pub struct Tracked<'a> {
     pub class: &'a Class,
 }
 
-const CHUNK: usize = 1 << 12;
-const CHUNKS: usize = 1 << 13;
-static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+static PLACES: Growing<Place> = Growing::new();
 
-/// Numbers for so many methods; the first of them. Beyond 33 million methods are not reported.
+/// Numbers for so many methods; the first of them.
 pub fn reserve(count: usize) -> usize {
-    COUNT.fetch_add(count, Ordering::Relaxed)
-}
-
-fn place(number: usize) -> Option<&'static Place> {
-    let chunk = PLACES.get(number / CHUNK)?;
-    let places = chunk.get_or_init(|| (0..CHUNK).map(|_| Place::default()).collect());
-    places.get(number % CHUNK)
+    PLACES.reserve(count)
 }
 
 /// Runs `f` with the method of a number, which the thread that runs is just reporting.
 pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(Tracked<'_>) -> R) -> Option<R> {
-    let place = place(number)?;
+    let place = PLACES.get(number)?;
     let id = place.method.load(Ordering::Acquire);
     let id = if id.is_null() { resolve(jni, place)? } else { id };
     // SAFETY: `resolve` stored the class before the method. The record lives as long as the
