@@ -12,6 +12,7 @@ use crate::jdk::named;
 
 mod floor;
 mod idle;
+mod methods;
 mod sampling;
 
 /// A benchmark, run on one JDK at a time.
@@ -21,12 +22,13 @@ struct Bench {
     run: fn(&Jdk) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 2] = [
+const BENCHES: [Bench; 3] = [
     Bench {
         name: "idle",
         about: "start-up and computing under an agent that enables nothing",
         run: idle::run,
     },
+    Bench { name: "methods", about: "calls and start-up under method events", run: methods::run },
     Bench {
         name: "sampling",
         about: "computing on ten threads under a sampler that wakes every millisecond",
