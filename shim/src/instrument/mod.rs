@@ -93,7 +93,12 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
                 Native { name: c"returned", descriptor: object, function: returned as _ },
                 Native { name: c"enter", descriptor: c"(I)V", function: enter as _ },
                 Native {
-                    name: c"enter",
+                    name: c"enterConstructor",
+                    descriptor: c"(I)V",
+                    function: enter_constructor as _,
+                },
+                Native {
+                    name: c"enterInstance",
                     descriptor: c"(ILjava/lang/Object;)V",
                     function: enter_instance as _,
                 },
@@ -142,13 +147,14 @@ natives! {
     fn arrays(object: jobject) => objects::made_with_elements;
     /// A method returned an object, which may be new.
     fn returned(object: jobject) => objects::seen;
-    /// A method without a receiver that can be passed is entered.
-    fn enter(number: jint) => |jni, number| method_events::entered(jni, number as usize, None);
+    /// A method is entered whose receiver does not matter.
+    fn enter(number: jint) => method_events::entered;
+    /// A constructor is entered.
+    fn enter_constructor(number: jint) => method_events::constructor_entered;
     /// An instance method is entered.
-    fn enter_instance(number: jint, receiver: jobject)
-        => |jni, number, receiver| method_events::entered(jni, number as usize, Some(receiver));
+    fn enter_instance(number: jint, receiver: jobject) => method_events::instance_entered;
     /// A method is left.
-    fn exit(number: jint) => |jni, number| method_events::exited(jni, number as usize);
+    fn exit(number: jint) => method_events::exited;
     /// An instruction that decides nothing begins.
     fn instruction(offset: jint, method: jint) => instruction_events::plain;
     /// A branch that compares numbers begins.

@@ -3,13 +3,14 @@
 use super::classes as class_events;
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
-use crate::notify;
-use crate::world::agents;
-use crate::world::{switches, threads, tracked};
-use jni_sys::{jint, jobject};
+use crate::notify::{self, short_cut};
+use crate::world::agents::{self, OnlyListener};
+use crate::world::{switches, threads};
+use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
 
 /// An instruction that decides nothing begins.
+#[inline]
 pub fn plain(jni: Jni, offset: jint, method: jint) {
     // Agents that look at it all the same see zeros.
     let nothing = JVMPI_Event_instruction_tableswitch_info { key: 0, low: 0, hi: 0 };
@@ -17,6 +18,7 @@ pub fn plain(jni: Jni, offset: jint, method: jint) {
 }
 
 /// A branch that compares numbers begins.
+#[inline]
 pub fn compared(jni: Jni, one: jint, other: jint, condition: jint, offset: jint, method: jint) {
     let is_true = match condition {
         EQ => one == other,
@@ -56,14 +58,27 @@ pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint)
     post(jni, offset, method, JVMPI_Event_instruction_u { lookupswitch_info });
 }
 
+#[inline]
 fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
+    let event = |method_id| JVMPI_Event_instruction { method_id, offset, u };
+    let sent = short_cut::with(jni, OnlyListener::Instruction, method, |way| {
+        way.send(JVMPI_EVENT_INSTRUCTION_START, event);
+    });
+    if sent.is_none() {
+        post_to_all(jni, method, event);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn post_to_all(jni: Jni, method: jint, event: impl FnOnce(jmethodID) -> JVMPI_Event_instruction) {
     let thread = threads::current(jni);
     if thread.is_quiet() {
         return;
     }
-    tracked::with(jni, method as usize, |method| {
+    short_cut::prepare(jni, &thread, method as usize, |method| {
+        let u = event(method.id);
         thread.subject.while_tracking(|| {
-            let u = JVMPI_Event_instruction { method_id: method.id, offset, u };
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
                 class_events::announce(jni, agent, &thread, method.class);
                 notify::deliver(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);

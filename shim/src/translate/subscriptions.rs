@@ -94,10 +94,9 @@ fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
 /// agents want.
 fn update_code() -> jvm::Result<()> {
     let calls = Calls {
-        plain: [JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT]
-            .iter()
-            .any(|event| agents::anyone_wants(*event)),
+        entries: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY),
         receivers: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2),
+        exits: agents::anyone_wants(JVMPI_EVENT_METHOD_EXIT),
     };
     let instructions = agents::anyone_wants(JVMPI_EVENT_INSTRUCTION_START);
     let reports = instrument::reports();

@@ -4,9 +4,11 @@
 pub mod agents;
 pub mod announced;
 pub mod arenas;
+pub mod calls;
 pub mod classes;
 pub mod collections;
 pub mod cpu_clock;
+pub mod epoch;
 pub mod gate;
 pub mod gc_counts;
 pub mod growing;

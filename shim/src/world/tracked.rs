@@ -10,7 +10,7 @@ use crate::jvm::{self, Jni};
 use jni_sys::jmethodID;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// The method behind a number.
 #[derive(Default)]
@@ -18,6 +18,8 @@ struct Place {
     /// NULL until the method is known.
     method: AtomicPtr<jni_sys::_jmethodID>,
     class: AtomicPtr<Class>,
+    /// The epoch in which it was found that agents know the class.
+    examined_in: AtomicU64,
 }
 
 /// A method that is being reported.
@@ -44,6 +46,27 @@ pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(Tracked<'_>) -> R) -> Opt
     // class, which lives as its method is just running.
     let class = unsafe { &*place.class.load(Ordering::Relaxed) };
     Some(f(Tracked { id, class }))
+}
+
+/// The method of a number, if it was found in this epoch that agents know its class.
+#[inline]
+pub fn examined(number: usize, epoch: u64) -> Option<jmethodID> {
+    let place = PLACES.get(number)?;
+    let is_current = place.examined_in.load(Ordering::Acquire) == epoch;
+    is_current.then(|| place.method.load(Ordering::Relaxed))
+}
+
+/// Takes note that agents know the class of a method that was reported in this epoch.
+pub fn was_examined(number: usize, epoch: u64) {
+    if let Some(place) = PLACES.get(number) {
+        place.examined_in.store(epoch, Ordering::Release);
+    }
+}
+
+/// The method of a number, if it has been reported.
+pub fn reported(number: usize) -> Option<jmethodID> {
+    let method = PLACES.get(number)?.method.load(Ordering::Acquire);
+    (!method.is_null()).then_some(method)
 }
 
 /// Finds out which method reports: the one that called the Tracker.
