@@ -1,4 +1,7 @@
-//! The one door to an agent: every event goes through [`deliver`] or [`request`].
+//! The one door to an agent: every event goes through [`deliver`] or [`request`], or takes the
+//! [`short_cut`].
+
+pub mod short_cut;
 
 use crate::jvm::Jni;
 use crate::translate;
@@ -39,6 +42,7 @@ arms! {
     JVMPI_Event_method_entry2,
     JVMPI_Event_compiled_method_load,
     JVMPI_Event_compiled_method_unload,
+    JVMPI_Event_instruction,
     JVMPI_Event_raw_monitor,
     JVMPI_Event_gc_info,
 }
@@ -101,11 +105,17 @@ fn call<A: Arm>(
     event_type: jint,
     arm: A,
 ) -> A {
+    let _passage = gate::enter(current);
+    call_inside(agent, env_id, event_type, arm)
+}
+
+/// Calls the agent's handler. The event has passed the gate.
+#[inline]
+fn call_inside<A: Arm>(agent: &Agent, env_id: *mut JNIEnv, event_type: jint, arm: A) -> A {
     let Some(notify_event) = agent.notify_event() else { return arm };
     // Most events fill a small part of the structure.
     let mut event = MaybeUninit::<JVMPI_Event>::uninit();
     let event = event.as_mut_ptr();
-    let _passage = gate::enter(current);
     // SAFETY: the event is ours to write, and every arm begins where `u` does. The agent stored
     // the function in its table for this purpose; the event and what it points to live until it
     // returns, and it leaves the arm filled.

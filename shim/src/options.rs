@@ -5,12 +5,15 @@
 //! `JVMPI_CONFIG`. A later source overrides an earlier one: built-in default, top of the file,
 //! `[agent."libfoo.so"]` section of the file, `JVMPI_OPTIONS`.
 
+mod patterns;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use patterns::Patterns;
 use toml::de::{DeTable, DeValue};
 
 /// The environment variable that holds `key=value` settings.
@@ -30,7 +33,7 @@ pub struct Key {
 }
 
 /// The type of a setting.
-trait Value: Sized + Copy + PartialEq + fmt::Display {
+trait Value: Sized + Clone + PartialEq + fmt::Display {
     /// The valid values, as errors and the documentation list them.
     const VALID: &'static [&'static str];
 
@@ -156,6 +159,28 @@ settings! {
             /// Survivors move to a new arena and get new IDs; the old arena is deleted.
             Copying = "copying",
         } = Arenas::Single;
+
+        /// Which classes report calls and instructions, unless `exclude` names them.
+        include: Patterns = Patterns::all();
+
+        /// Which classes do not report calls and instructions.
+        exclude: Patterns = Patterns::none();
+
+        /// Whose instructions are reported.
+        instructions: Instructions {
+            /// Those of classes that do not belong to the boot loader.
+            Program = "program",
+            /// Those of all classes.
+            All = "all",
+        } = Instructions::Program;
+
+        /// Whether calls of native methods are reported.
+        natives: Natives {
+            /// Where a method in between can report them.
+            Wrap = "wrap",
+            /// Not at all.
+            Off = "off",
+        } = Natives::Wrap;
     }
 
     /// Settings that can differ from agent to agent.
@@ -530,7 +555,8 @@ mod tests {
     fn environment_errors_name_the_key_and_what_is_valid() {
         assert_eq!(
             environment_error("lgo=info"),
-            "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, names, cputime"
+            "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, include, exclude, \
+             instructions, natives, names, cputime"
         );
         assert_eq!(
             environment_error("log=info,names=dots"),
@@ -550,7 +576,8 @@ mod tests {
     fn file_errors_name_the_line() {
         assert_eq!(
             file_error("log = \"info\"\n\nname = \"dot\"\n"),
-            "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, names, cputime"
+            "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, include, \
+             exclude, instructions, natives, names, cputime"
         );
         assert_eq!(
             file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),

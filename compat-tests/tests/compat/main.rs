@@ -20,6 +20,7 @@ mod compiled;
 mod lifecycle;
 mod load;
 mod locks;
+mod methods;
 mod objects;
 mod options;
 mod raw_monitors;
@@ -131,6 +132,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("collections", collections::cases()),
         ("arenas", arenas::cases()),
         ("locks", locks::cases()),
+        ("methods", methods::cases()),
     ]
 }
 

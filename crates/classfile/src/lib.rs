@@ -47,7 +47,7 @@
 //! Inserted code loads, duplicates and drops values, reads static fields and calls static methods,
 //! and can stand behind a flag ([`Snippet::guard`]). To see a new object, put code behind the
 //! constructor call that [`Code::initializations`] finds for its `new`: before that, the verifier
-//! lets nobody have it. [`Editor::wrap_native`] gives a native method a body.
+//! lets nobody have it; what comparisons of it yield, [`Code::uninitialized_comparisons`] says. [`Editor::wrap_native`] gives a native method a body.
 //!
 //! A closure that writes code can be made once and used in several places if a function returns
 //! it, so that its type is known: `fn probe(..) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy`.
@@ -77,6 +77,7 @@ mod attribute;
 mod bytes;
 mod class_file;
 mod code;
+mod comparison;
 mod constant_pool;
 mod constants;
 mod cover;
@@ -98,6 +99,7 @@ mod tables;
 pub use attribute::{Attribute, Attributes};
 pub use class_file::{ClassFile, Field, Method, access};
 pub use code::{Code, Handler, Instruction, Instructions, Switch};
+pub use comparison::UninitializedComparison;
 pub use constant_pool::{ConstantPool, MemberRef};
 pub use constants::{Constants, FieldRef, MethodRef};
 pub use descriptor::Kind;

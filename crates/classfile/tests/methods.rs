@@ -952,6 +952,48 @@ fn initializations_are_found() {
 }
 
 #[test]
+fn comparisons_of_uninitialized_objects_are_known() {
+    for major in [48, 65] {
+        let mut class = ClassBuilder::new(major, "T");
+        let [a, b] = ["A", "B"].map(|name| class.class(name).to_be_bytes());
+        // Each branches to the next instruction, so that no frame differs from the one before.
+        let code = [
+            &[NEW, a[0], a[1], DUP, IFNULL, 0, 3][..], // 4
+            &[DUP, IFNONNULL, 0, 3],                   // 8
+            &[DUP, DUP, IF_ACMPEQ, 0, 3],              // 13
+            &[DUP, DUP, IF_ACMPNE, 0, 3],              // 18
+            &[DUP, NEW, b[0], b[1], IF_ACMPEQ, 0, 3],  // 25
+            &[DUP, ACONST_NULL, IF_ACMPNE, 0, 3],      // 30
+            &[ACONST_NULL, IFNULL, 0, 3, POP, RETURN], // 34
+        ]
+        .concat();
+        let mut body = Body::new(4, 0, code);
+        // Of class version 65 the verifier wants a frame at each target: the object on the stack.
+        let frames = [7, 11, 16, 21, 28, 33, 37].iter().scan(-1, |last, &bci| {
+            let delta = (bci - *last - 1) as u8;
+            *last = bci;
+            Some([64 + delta, 8, 0, 0])
+        });
+        let frames: Vec<u8> = [0, 7].into_iter().chain(frames.flatten()).collect();
+        if major == 65 {
+            body = body.attribute("StackMapTable", frames);
+        }
+        class.method(9, "m", "()V", &body);
+        let bytes = class.finish();
+        let class = ClassFile::parse(&bytes).unwrap();
+        let code = class.method(0).unwrap().code().unwrap().unwrap();
+        let found: Vec<_> = code
+            .uninitialized_comparisons()
+            .unwrap()
+            .iter()
+            .map(|comparison| (comparison.bci, comparison.branches))
+            .collect();
+        let expected = [(4, false), (8, true), (13, true), (18, false), (25, false), (30, true)];
+        assert_eq!(found, expected, "version {major}");
+    }
+}
+
+#[test]
 fn native_methods_get_a_body() {
     let mut builder = ClassBuilder::new(65, "T");
     builder.bodiless(0x0101, "instance", "(IJ[FD)J");

@@ -2,47 +2,58 @@
 //! exception leaves it.
 
 use super::tracker::NAME;
-use crate::world::tracked;
-use classfile::{ClassFile, Editor, MethodRef};
+use classfile::{ClassFile, Editor, Method, MethodRef};
 
-/// What calls are reported for.
+/// What of calls is reported.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
-    /// METHOD_ENTRY or METHOD_EXIT, or both.
-    pub plain: bool,
-    /// METHOD_ENTRY2: entries come with the receiver.
+    pub entries: bool,
+    /// Entries come with the receiver, for METHOD_ENTRY2.
     pub receivers: bool,
+    pub exits: bool,
 }
 
 impl Calls {
-    pub const NONE: Self = Self { plain: false, receivers: false };
+    pub const NONE: Self = Self { entries: false, receivers: false, exits: false };
 }
 
-/// Adds reports of the calls of all methods that have code.
+/// Adds reports of the calls of all methods that have code, and of the native methods that were
+/// `wrapped`. The methods have the numbers from `first` on.
 pub fn edit(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
     calls: Calls,
+    wrapped: &[usize],
+    first: usize,
 ) -> Result<(), classfile::Error> {
-    let with_code: Vec<_> = class.methods().filter(|method| method.has_code()).collect();
-    if calls == Calls::NONE || with_code.is_empty() {
+    let is_reported = |method: &Method<'_>| method.has_code() || wrapped.contains(&method.index());
+    if calls == Calls::NONE || !class.methods().any(|method| is_reported(&method)) {
         return Ok(());
     }
     let enter = native(editor, "enter", "(I)V")?;
-    let enter_instance = native(editor, "enter", "(ILjava/lang/Object;)V")?;
+    let enter_constructor = native(editor, "enterConstructor", "(I)V")?;
+    let enter_instance = native(editor, "enterInstance", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
-    let first = tracked::reserve(with_code.len());
-    for (number, method) in with_code.iter().enumerate() {
+    for method in class.methods().filter(is_reported) {
         let Some(mut code) = editor.method(method.index()) else { continue };
-        let index = (first + number) as i32;
-        // In a constructor `this` cannot be passed on yet.
-        if calls.receivers && !method.is_static() && !method.is_constructor() {
-            code.at_entry(|c| c.push_int(index).load_this().invoke_static(enter_instance));
-        } else {
-            code.at_entry(|c| c.push_int(index).invoke_static(enter));
+        let index = (first + method.index()) as i32;
+        if calls.entries || calls.receivers {
+            code.at_entry(|c| {
+                let c = c.push_int(index);
+                if method.is_constructor() {
+                    // `this` cannot be passed on yet.
+                    c.invoke_static(enter_constructor)
+                } else if calls.receivers && !method.is_static() {
+                    c.load_this().invoke_static(enter_instance)
+                } else {
+                    c.invoke_static(enter)
+                }
+            });
         }
-        code.before_returns(|c| c.push_int(index).invoke_static(exit));
-        code.on_throw(|c| c.push_int(index).invoke_static(exit));
+        if calls.exits {
+            code.before_returns(|c| c.push_int(index).invoke_static(exit));
+            code.on_throw(|c| c.push_int(index).invoke_static(exit));
+        }
     }
     Ok(())
 }

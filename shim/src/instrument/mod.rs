@@ -2,19 +2,24 @@
 //! switched on.
 
 pub mod allocations;
+pub mod instructions;
 mod jni_allocations;
 mod methods;
+mod natives;
+mod selection;
 pub mod tracker;
 
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
-use crate::translate::{methods as method_events, objects};
-use crate::world::threads;
+use crate::translate::{instructions as instruction_events, methods as method_events, objects};
+use crate::world::classes::{self, Class};
+use crate::world::{threads, tracked};
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use methods::Calls;
 use std::ffi::{c_char, c_uchar};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::slice;
 use std::sync::{Mutex, RwLock};
 use tracker::Native;
@@ -26,9 +31,12 @@ pub struct Reports {
     pub allocations: bool,
     /// Which of their methods are called.
     pub calls: Calls,
+    /// Their instructions.
+    pub instructions: bool,
 }
 
-static REPORTS: RwLock<Reports> = RwLock::new(Reports { allocations: false, calls: Calls::NONE });
+static REPORTS: RwLock<Reports> =
+    RwLock::new(Reports { allocations: false, calls: Calls::NONE, instructions: false });
 
 /// What classes report now.
 pub fn reports() -> Reports {
@@ -51,7 +59,13 @@ pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String>
         let jvmti = jvm::get().jvmti;
         let rewritten = jvmti
             .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
-            .and_then(|()| tracker::retransform_everything(jni))
+            .and_then(|()| {
+                tracker::retransform_all(jni, |object, class| {
+                    let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
+                    let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
+                    of(before) != of(after)
+                })
+            })
             .and_then(|()| {
                 let any = after != Reports::default();
                 jvmti.set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, any)
@@ -79,11 +93,33 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
                 Native { name: c"returned", descriptor: object, function: returned as _ },
                 Native { name: c"enter", descriptor: c"(I)V", function: enter as _ },
                 Native {
-                    name: c"enter",
+                    name: c"enterConstructor",
+                    descriptor: c"(I)V",
+                    function: enter_constructor as _,
+                },
+                Native {
+                    name: c"enterInstance",
                     descriptor: c"(ILjava/lang/Object;)V",
                     function: enter_instance as _,
                 },
                 Native { name: c"exit", descriptor: c"(I)V", function: exit as _ },
+                Native { name: c"instruction", descriptor: c"(II)V", function: instruction as _ },
+                Native { name: c"compared", descriptor: c"(IIIII)V", function: compared as _ },
+                Native {
+                    name: c"same",
+                    descriptor: c"(Ljava/lang/Object;Ljava/lang/Object;III)V",
+                    function: same as _,
+                },
+                Native {
+                    name: c"tableswitch",
+                    descriptor: c"(IIIII)V",
+                    function: tableswitch as _,
+                },
+                Native {
+                    name: c"lookupswitch",
+                    descriptor: c"(IIII)V",
+                    function: lookupswitch as _,
+                },
             ],
         )?;
         *defined = true;
@@ -111,21 +147,36 @@ natives! {
     fn arrays(object: jobject) => objects::made_with_elements;
     /// A method returned an object, which may be new.
     fn returned(object: jobject) => objects::seen;
-    /// A method without a receiver that can be passed is entered.
-    fn enter(number: jint) => |jni, number| method_events::entered(jni, number as usize, None);
+    /// A method is entered whose receiver does not matter.
+    fn enter(number: jint) => method_events::entered;
+    /// A constructor is entered.
+    fn enter_constructor(number: jint) => method_events::constructor_entered;
     /// An instance method is entered.
-    fn enter_instance(number: jint, receiver: jobject)
-        => |jni, number, receiver| method_events::entered(jni, number as usize, Some(receiver));
+    fn enter_instance(number: jint, receiver: jobject) => method_events::instance_entered;
     /// A method is left.
-    fn exit(number: jint) => |jni, number| method_events::exited(jni, number as usize);
+    fn exit(number: jint) => method_events::exited;
+    /// An instruction that decides nothing begins.
+    fn instruction(offset: jint, method: jint) => instruction_events::plain;
+    /// A branch that compares numbers begins.
+    fn compared(one: jint, other: jint, condition: jint, offset: jint, method: jint)
+        => instruction_events::compared;
+    /// A branch that compares references begins.
+    fn same(one: jobject, other: jobject, condition: jint, offset: jint, method: jint)
+        => instruction_events::same;
+    /// A `tableswitch` begins.
+    fn tableswitch(key: jint, low: jint, high: jint, offset: jint, method: jint)
+        => instruction_events::tableswitch;
+    /// A `lookupswitch` begins.
+    fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
+        => instruction_events::lookupswitch;
 }
 
 /// Rewrites each class that is loaded or retransformed.
 pub unsafe extern "system" fn class_file_load_hook(
     _: *mut jvmtiEnv,
-    _env: *mut JNIEnv,
-    _class_being_redefined: jclass,
-    _loader: jobject,
+    env: *mut JNIEnv,
+    class_being_redefined: jclass,
+    loader: jobject,
     _name: *const c_char,
     _protection_domain: jobject,
     class_data_len: jint,
@@ -135,13 +186,16 @@ pub unsafe extern "system" fn class_file_load_hook(
 ) {
     guard((), || {
         let reports = reports();
-        if reports == Reports::default() {
+        if env.is_null() || reports == Reports::default() && class_being_redefined.is_null() {
             return;
         }
+        // SAFETY: JVMTI passes the environment of the thread that runs this.
+        let jni = unsafe { Jni::new(env) };
         // SAFETY: JVMTI passes the class file's bytes, which live until the callback returns.
         let original = unsafe { slice::from_raw_parts(class_data, class_data_len as usize) };
+        let place = Place { class: class_being_redefined, is_boot: loader.is_null() };
         if let Some((memory, length)) =
-            rewrite(original, reports).and_then(|b| jvm::get().jvmti.copy(&b))
+            rewrite(jni, original, place, reports).and_then(|b| jvm::get().jvmti.copy(&b))
         {
             // SAFETY: JVMTI passes both places to be written, and takes over memory that its own
             // Allocate returned.
@@ -153,26 +207,64 @@ pub unsafe extern "system" fn class_file_load_hook(
     });
 }
 
-fn rewrite(original: &[u8], reports: Reports) -> Option<Vec<u8>> {
-    let edit = |class: &ClassFile<'_>| {
-        let mut editor = Editor::new(class);
-        methods::edit(class, &mut editor, reports.calls)?;
-        if reports.allocations {
-            allocations::edit(class, &mut editor)?;
-        }
-        Ok(editor.finish())
-    };
-    match ClassFile::parse(original).and_then(|class| Ok((edit(&class)?, class.name().to_vec()))) {
-        Ok((rewritten, name)) => {
-            for (method, reason) in &rewritten.skipped {
-                let name = String::from_utf8_lossy(&name);
-                log::warn!("method {method} of {name} is left as it is: {reason}");
-            }
-            Some(rewritten.bytes)
-        }
+/// What is known of a class whose file is rewritten.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The class that is loaded already, NULL if it is just being loaded.
+    class: jclass,
+    /// Whether the boot loader defines it.
+    is_boot: bool,
+}
+
+/// The class file with everything that the class is to report, None if that is nothing.
+fn rewrite(jni: Jni, original: &[u8], place: Place, reports: Reports) -> Option<Vec<u8>> {
+    match ClassFile::parse(original).and_then(|class| edit(jni, &class, place, reports)) {
+        Ok(bytes) => bytes,
         Err(error) => {
             log::debug!("a class is left as it is: {error}");
             None
         }
     }
+}
+
+fn edit(
+    jni: Jni,
+    class: &ClassFile<'_>,
+    place: Place,
+    reports: Reports,
+) -> Result<Option<Vec<u8>>, classfile::Error> {
+    let reports = reports.of(class.name(), place.is_boot);
+    let mut editor = Editor::new(class);
+    let wrapped = natives::wrap(jni, class, &mut editor, place, reports.calls);
+    if reports == Reports::default() && wrapped.is_empty() {
+        return Ok(None);
+    }
+    let first = numbers(jni, class, place.class);
+    methods::edit(class, &mut editor, reports.calls, &wrapped, first)?;
+    if reports.allocations {
+        allocations::edit(class, &mut editor)?;
+    }
+    if reports.instructions {
+        instructions::edit(class, &mut editor, first)?;
+    }
+    let rewritten = editor.finish();
+    for (method, reason) in &rewritten.skipped {
+        let name = class.method(*method).map_or(&b"?"[..], |method| method.name());
+        let [class, name] = [class.name(), name].map(String::from_utf8_lossy);
+        log::warn!("{class}.{name} reports nothing: {reason}");
+    }
+    Ok(Some(rewritten.bytes))
+}
+
+/// The number of the class's first method; the others follow. A class that is rewritten again
+/// keeps its numbers, unless someone has given it other methods.
+fn numbers(jni: Jni, file: &ClassFile<'_>, class: jclass) -> usize {
+    let count = file.methods().len();
+    if class.is_null() {
+        return tracked::reserve(count);
+    }
+    let mut shape = DefaultHasher::new();
+    file.methods().for_each(|method| (method.name(), method.descriptor()).hash(&mut shape));
+    let numbers = |class: &Class| class.numbers(shape.finish(), || tracked::reserve(count));
+    classes::with(jni, class, numbers).unwrap_or_else(|_| tracked::reserve(count))
 }

@@ -3,7 +3,7 @@
 //! It lies in the boot loader, so that every class can name it, and agents never hear of it.
 
 use crate::jvm::{self, Jni};
-use crate::world::classes;
+use crate::world::classes::{self, Class};
 use jni_sys::{JNINativeMethod, jclass, jint};
 use std::ffi::{CStr, c_void};
 
@@ -108,14 +108,20 @@ impl Pool {
 /// that in a frame of local references which it counts together with this one.
 const AT_ONCE: usize = 24;
 
-/// Makes the JVM read every class that it has loaded once more, so that it is rewritten. A class
-/// that cannot be stays as it is.
-pub fn retransform_everything(jni: Jni) -> jvm::Result<()> {
+/// Makes the JVM read every loaded class that `is_affected` once more, so that it is rewritten. A
+/// class that cannot be stays as it is.
+pub fn retransform_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     for batch in classes::all_loaded(jni)?.chunks(AT_ONCE) {
-        jni.frame(AT_ONCE as jint, |jni| {
-            let objects = batch.iter().filter_map(|class| class.object(jni));
-            let modifiable: Vec<_> = objects.filter(|c| jvmti.is_modifiable(*c)).collect();
+        // Asking for its loader takes a reference for each.
+        jni.frame(2 * AT_ONCE as jint, |jni| {
+            let objects = batch.iter().filter_map(|class| Some((class.object(jni)?, class)));
+            let affected = objects.filter(|(object, class)| is_affected(*object, class));
+            let modifiable: Vec<_> =
+                affected.map(|(object, _)| object).filter(|c| jvmti.is_modifiable(*c)).collect();
+            if modifiable.is_empty() {
+                return;
+            }
             if let Err(error) = jvmti.retransform(&modifiable) {
                 log::warn!("{} classes are not rewritten: {error}", modifiable.len());
             }

@@ -29,6 +29,7 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
         can_generate_garbage_collection_events set_can_generate_garbage_collection_events;
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
         can_retransform_classes set_can_retransform_classes;
+        can_set_native_method_prefix set_can_set_native_method_prefix;
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
         can_get_line_numbers set_can_get_line_numbers;
         can_get_source_file_name set_can_get_source_file_name;

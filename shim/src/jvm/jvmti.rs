@@ -345,6 +345,20 @@ impl Jvmti {
         Ok(modifiers)
     }
 
+    /// The loader that has defined the class, a reference in the current frame; NULL for the boot
+    /// loader.
+    pub fn class_loader(self, class: jclass) -> Result<jobject> {
+        let mut loader = ptr::null_mut();
+        jvmti!(self, GetClassLoader, class, &mut loader)?;
+        Ok(loader)
+    }
+
+    /// Makes the VM find the code of a native method also under the name that is left without this
+    /// prefix.
+    pub fn set_native_method_prefix(self, prefix: &CStr) -> Result<()> {
+        jvmti!(self, SetNativeMethodPrefix, prefix.as_ptr())
+    }
+
     /// Whether the class can be retransformed.
     pub fn is_modifiable(self, class: jclass) -> bool {
         let mut modifiable = false;

@@ -20,8 +20,12 @@ pub use system_thread::start_thread;
 
 use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
 use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
+
+/// What the name of a native method begins with when a method of the old name has been put in front
+/// of it, to report its calls.
+pub const NATIVE_PREFIX: &CStr = c"jvmpi$native$";
 
 /// The one JVM of this process.
 pub struct Jvm {
@@ -32,6 +36,8 @@ pub struct Jvm {
     /// are few, so that looking one up is fast however many objects there are. Its class file hook
     /// is the agents', who so see class files before the shim rewrites them.
     pub class_env: Jvmti,
+    /// Whether the VM finds the code of native methods whose names have been prefixed.
+    pub finds_prefixed_natives: bool,
 }
 
 // SAFETY: a JavaVM may be used by every thread (JNI specification, "The Invocation API").
@@ -66,7 +72,8 @@ pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String
     let (jvmti, class_env) = unsafe { (environment(vm)?, environment(vm)?) };
     capabilities::take(jvmti, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
-    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, class_env }))
+    let finds_prefixed_natives = jvmti.set_native_method_prefix(NATIVE_PREFIX).is_ok();
+    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, class_env, finds_prefixed_natives }))
 }
 
 /// # Safety

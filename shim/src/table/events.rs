@@ -18,6 +18,7 @@ fn can_be_enabled(event_type: jint) -> bool {
         JVMPI_EVENT_METHOD_ENTRY
             | JVMPI_EVENT_METHOD_ENTRY2
             | JVMPI_EVENT_METHOD_EXIT
+            | JVMPI_EVENT_INSTRUCTION_START
             | JVMPI_EVENT_OBJECT_ALLOC
             | JVMPI_EVENT_OBJECT_FREE
             | JVMPI_EVENT_OBJECT_MOVE

@@ -4,12 +4,14 @@ use crate::jvm::{self, Jni};
 use crate::translate;
 use crate::world::agents::Agent;
 use crate::world::classes::Class;
+use crate::world::methods::{self, Method};
 use crate::world::threads::{self, Report, Thread};
-use crate::world::{methods, phase, suspension};
-use jni_sys::{jint, jobject};
+use crate::world::{phase, suspension};
+use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
 use jvmti_sys::jvmtiFrameInfo;
 use std::mem::{MaybeUninit, align_of, size_of};
+use std::sync::Arc;
 use std::{ptr, slice};
 
 /// The `lineno` of a native method's frame.
@@ -109,11 +111,19 @@ fn resolve(
     frames: &mut [MaybeUninit<jvmtiFrameInfo>],
 ) -> usize {
     let mut kept = 0;
+    let mut callee = None;
     for i in 0..frames.len() {
         // SAFETY: the walk wrote this frame, and a frame is only overwritten after it was read,
         // as at most one is kept for each.
         let frame = unsafe { frames[i].assume_init() };
-        if let Some(frame) = resolve_frame(jni, agent, current, frame) {
+        let method = known(jni, frame.method);
+        // A native method and the one in front of it are one frame to agents.
+        let is_shown_already =
+            callee.as_ref().is_some_and(|callee: &Arc<Method>| callee.is_wrapped);
+        let shown = method.as_ref().filter(|_| !is_shown_already);
+        let shown = shown.map(|method| resolve_frame(jni, agent, current, method, frame.location));
+        callee = method;
+        if let Some(frame) = shown {
             let place = frames[kept].as_mut_ptr().cast::<JVMPI_CallFrame>();
             // SAFETY: both kinds of frame have the same size and alignment.
             unsafe { place.write(frame) };
@@ -123,18 +133,21 @@ fn resolve(
     kept
 }
 
+/// The method, unless it is of the shim's own or the VM does not know it any more.
+fn known(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
+    let known = if method.is_null() { None } else { methods::of(jni, method) };
+    known.filter(|method| !method.class.is_own())
+}
+
 fn resolve_frame(
     jni: Jni,
     agent: &Agent,
     current: &Thread,
-    frame: jvmtiFrameInfo,
-) -> Option<JVMPI_CallFrame> {
-    if frame.method.is_null() {
-        return None;
-    }
-    let method = methods::of(jni, frame.method).filter(|method| !method.class.is_own())?;
+    method: &Method,
+    location: i64,
+) -> JVMPI_CallFrame {
     translate::classes::announce(jni, agent, current, &method.class);
-    let is_native = frame.location == NATIVE_LOCATION;
-    let lineno = if is_native { NATIVE } else { method.line(frame.location) };
-    Some(JVMPI_CallFrame { lineno, method_id: method.id() })
+    let is_native = location == NATIVE_LOCATION || method.is_wrapper;
+    let lineno = if is_native { NATIVE } else { method.line(location) };
+    JVMPI_CallFrame { lineno, method_id: method.id() }
 }

@@ -1,7 +1,7 @@
 //! CLASS_LOAD and CLASS_UNLOAD.
 
 use super::{callback, subscriptions};
-use crate::jvm::{self, Error, Jni, Result};
+use crate::jvm::{self, Error, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
@@ -176,6 +176,10 @@ impl Definition {
         let mut methods = Vec::with_capacity(method_ids.len());
         for method in method_ids.iter() {
             let (name, signature) = jvmti.method_name(*method)?;
+            // The method in front of it is there too.
+            if name.to_bytes().starts_with(NATIVE_PREFIX.to_bytes()) {
+                continue;
+            }
             methods.push((name, signature, Lines::of(jvmti, *method).range(), *method));
         }
         let (mut statics, mut instances) = (Vec::new(), Vec::new());

@@ -5,7 +5,7 @@ use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::notify::{self, Arm};
 use crate::world::agents;
-use crate::world::methods::{self, Lines};
+use crate::world::methods::{self, Lines, Method};
 use crate::world::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{
@@ -31,16 +31,19 @@ pub unsafe extern "system" fn compiled_method_load(
     let inlined = unsafe { inline_records::outermost(compile_info, method) };
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
+        let Some(record) = methods::of(jni, method).filter(|record| is_seen(record)) else {
+            return;
+        };
         let code = Code { start: code_addr.addr(), size: code_size };
         let mut table = code.line_table(&Lines::of(jvm::get().jvmti, method), map, &inlined);
         let u = JVMPI_Event_compiled_method_load {
-            method_id: method,
+            method_id: record.id(),
             code_addr: code_addr.cast_mut(),
             code_size,
             lineno_table_size: table.len() as jint,
             lineno_table: if table.is_empty() { ptr::null_mut() } else { table.as_mut_ptr() },
         };
-        post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, method, u);
+        post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, &record, u);
     });
 }
 
@@ -51,9 +54,13 @@ pub unsafe extern "system" fn compiled_method_unload(
 ) {
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
-        let compiled_method_unload = JVMPI_Event_compiled_method_unload { method_id: method };
-        let u = compiled_method_unload;
-        // The method's class may be unloaded already, so it is not looked at.
+        // The method's class may be unloaded already, so only what is known is looked at.
+        let record = methods::known(method);
+        if record.as_deref().is_some_and(|record| !is_seen(record)) {
+            return;
+        }
+        let method_id = record.map_or(method, |record| record.id());
+        let u = JVMPI_Event_compiled_method_unload { method_id };
         notify::post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
     });
 }
@@ -66,9 +73,13 @@ pub fn replay() {
     }
 }
 
+/// Whether agents know of the method.
+fn is_seen(method: &Method) -> bool {
+    !method.class.is_own() && !method.is_wrapped
+}
+
 /// Sends the event to agents that know the method's class.
-fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, method: jmethodID, arm: A) {
-    let Some(record) = methods::of(jni, method) else { return };
+fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, record: &Method, arm: A) {
     for agent in agents::wanting(event_type) {
         classes::announce(jni, agent, thread, &record.class);
         notify::deliver(jni, agent, thread, event_type, arm);

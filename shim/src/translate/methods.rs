@@ -2,27 +2,84 @@
 
 use super::{classes as class_events, objects};
 use crate::jvm::{self, Jni};
-use crate::notify;
-use crate::world::agents;
+use crate::notify::{self, short_cut};
+use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::threads::{self, Thread};
 use crate::world::tracked::{self, Tracked};
-use jni_sys::jobject;
+use jni_sys::{jint, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
     JVMPI_Event_method, JVMPI_Event_method_entry2,
 };
 use std::ptr;
 
-/// A rewritten method was entered. `receiver` is the object it is called on, None if the code
-/// could not pass it, as a constructor cannot.
-pub fn entered(jni: Jni, number: usize, receiver: Option<jobject>) {
+/// What a method that is entered is called on.
+#[derive(Clone, Copy)]
+enum Receiver {
+    /// Nothing: the method is static, or nobody asks.
+    None,
+    /// This object.
+    Known(jobject),
+    /// An object that code cannot pass on yet: the method is a constructor.
+    Constructed,
+}
+
+/// A static method was entered, or any but a constructor while nobody wants to know its receiver.
+#[inline]
+pub fn entered(jni: Jni, number: jint) {
+    let sent = short_cut::with(jni, OnlyListener::Entry, number, |way| {
+        if way.agent().wants(JVMPI_EVENT_METHOD_EXIT) {
+            way.thread().calls.enter(way.agent());
+        }
+        way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
+    });
+    if sent.is_none() {
+        entered_on(jni, number, Receiver::None);
+    }
+}
+
+/// A constructor was entered.
+#[inline]
+pub fn constructor_entered(jni: Jni, number: jint) {
+    let sent = short_cut::with(jni, OnlyListener::Entry, number, |way| {
+        if way.agent().wants(JVMPI_EVENT_METHOD_EXIT) {
+            way.thread().calls.enter_constructor(way.agent(), number as u32);
+        }
+        way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
+    });
+    if sent.is_none() {
+        entered_on(jni, number, Receiver::Constructed);
+    }
+}
+
+/// An instance method was entered.
+pub fn instance_entered(jni: Jni, number: jint, receiver: jobject) {
+    entered_on(jni, number, Receiver::Known(receiver));
+}
+
+#[cold]
+#[inline(never)]
+fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
     let thread = threads::current(jni);
     if thread.is_quiet() {
         return;
     }
-    tracked::with(jni, number, |method| {
+    short_cut::prepare(jni, &thread, number as usize, |method| {
         thread.subject.while_tracking(|| {
-            enter(jni, &thread, method);
+            for agent in agents::all().iter().filter(|agent| hears_of_entries(agent)) {
+                class_events::announce(jni, agent, &thread, method.class);
+                match receiver {
+                    _ if !agent.wants(JVMPI_EVENT_METHOD_EXIT) => {}
+                    Receiver::Constructed => {
+                        thread.calls.enter_constructor(agent, number as u32);
+                    }
+                    Receiver::None | Receiver::Known(_) => {
+                        thread.calls.enter(agent);
+                    }
+                }
+                let u = JVMPI_Event_method { method_id: method.id };
+                notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_ENTRY, u);
+            }
             if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
                 enter2(jni, &thread, method, receiver);
             }
@@ -30,22 +87,20 @@ pub fn entered(jni: Jni, number: usize, receiver: Option<jobject>) {
     });
 }
 
-fn enter(jni: Jni, thread: &Thread, method: Tracked<'_>) {
-    let u = JVMPI_Event_method { method_id: method.id };
-    for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY) {
-        class_events::announce(jni, agent, thread, method.class);
-        thread.calls.enter(agent);
-        notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
-    }
+/// Whether the agent hears of entries: then it hears of the exits that belong to them only.
+fn hears_of_entries(agent: &Agent) -> bool {
+    agent.wants(JVMPI_EVENT_METHOD_ENTRY) || agent.wants(JVMPI_EVENT_METHOD_ENTRY2)
 }
 
-fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Option<jobject>) {
+fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
     // The frame of the Tracker's native is 0.
     const CALLER: i32 = 1;
-    let receiver = receiver.or_else(|| jvm::get().jvmti.local_instance(CALLER).ok());
-    let receiver = receiver.unwrap_or(ptr::null_mut());
+    let receiver = match receiver {
+        Receiver::None => ptr::null_mut(),
+        Receiver::Known(object) => object,
+        Receiver::Constructed => jvm::get().jvmti.local_instance(CALLER).unwrap_or(ptr::null_mut()),
+    };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
-        class_events::announce(jni, agent, thread, method.class);
         let obj_id = objects::introduce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
@@ -55,22 +110,49 @@ fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Option<jobje
     }
 }
 
-/// A rewritten method is about to be left, by return or by exception.
-pub fn exited(jni: Jni, number: usize) {
+/// A method is about to be left, by return or by exception.
+#[inline]
+pub fn exited(jni: Jni, number: jint) {
+    let sent = short_cut::with(jni, OnlyListener::Exit, number, |way| {
+        let (thread, agent) = (way.thread(), way.agent());
+        let lost = |lost| exit_lost(jni, thread, agent, lost);
+        if thread.calls.exit(agent, number as u32, lost) {
+            way.send(JVMPI_EVENT_METHOD_EXIT, |method_id| JVMPI_Event_method { method_id });
+        }
+    });
+    if sent.is_none() {
+        exited_for_all(jni, number);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn exited_for_all(jni: Jni, number: jint) {
     let thread = threads::current(jni);
     if thread.is_quiet() {
         return;
     }
-    tracked::with(jni, number, |method| {
+    short_cut::prepare(jni, &thread, number as usize, |method| {
         let u = JVMPI_Event_method { method_id: method.id };
-        for agent in agents::wanting(JVMPI_EVENT_METHOD_EXIT) {
-            // An agent that hears of entries hears of the exits that belong to them.
-            if thread.calls.exit(agent) || !agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
+        for agent in agents::all() {
+            let lost = |lost| exit_lost(jni, &thread, agent, lost);
+            let was_entered = thread.calls.exit(agent, number as u32, lost);
+            if was_entered || !hears_of_entries(agent) {
                 class_events::announce(jni, agent, &thread, method.class);
                 thread.subject.while_tracking(|| {
                     notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
                 });
             }
         }
+    });
+}
+
+/// A constructor was left, which could not be reported at that time.
+#[cold]
+fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, number: u32) {
+    let Some(method_id) = tracked::reported(number as usize) else { return };
+    let u = JVMPI_Event_method { method_id };
+    thread.subject.while_tracking(|| {
+        notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
     });
 }

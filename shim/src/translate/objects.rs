@@ -12,6 +12,7 @@ use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmpi_sys::*;
 use jvmti_sys::{jthread, jvmtiEnv};
 use std::ptr;
+use std::sync::Arc;
 
 pub unsafe extern "system" fn sampled_object_alloc(
     _: *mut jvmtiEnv,
@@ -161,7 +162,7 @@ pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> R
     if object.is_null() || tag.is_told(agent) || !is_open {
         return Ok(tag.id());
     }
-    if let Some(class) = classes::by_id(tag.id()) {
+    if let Some(class) = class_behind(jni, object, tag) {
         class_events::announce(jni, agent, thread, &class);
         return Ok(tag.id());
     }
@@ -176,6 +177,21 @@ pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> R
         })?;
     }
     Ok(tag.id())
+}
+
+/// The class that a Class object stands for; None for other objects, and for those of primitive
+/// types, which no CLASS_LOAD defines.
+fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
+    if let Some(known) = classes::by_id(tag.id()) {
+        return Some(known);
+    }
+    jni.frame(8, |jni| {
+        let is_class = |class: &Class| matches!(class.instances(), Instances::Classes);
+        let is_class = classes::with(jni, jni.class_of(object), is_class).ok()?;
+        let is_primitive =
+            || jvm::get().jvmti.class_signature(object).map(|s| s.count_bytes() == 1);
+        if is_class && !is_primitive().ok()? { classes::of(jni, object).ok() } else { None }
+    })
 }
 
 /// RequestEvent(OBJECT_ALLOC): false if the ID is not that of a live object.

@@ -2,7 +2,7 @@
 //! has enabled costs nothing.
 
 use super::allocations;
-use crate::instrument::{self, Calls};
+use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error};
 use crate::world::phase::{self, Phase};
 use crate::world::{agents, suspension, threads};
@@ -78,7 +78,7 @@ pub fn update() -> jvm::Result<()> {
             result = result.and(switch(event, needed & bit(event) != 0));
         }
     }
-    result.and(update_calls())
+    result.and(update_code())
 }
 
 fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
@@ -90,20 +90,27 @@ fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     }
 }
 
-/// Brings what rewritten code reports in line with the method events that agents want.
-fn update_calls() -> jvm::Result<()> {
+/// Brings what rewritten code reports in line with the events of methods and instructions that
+/// agents want.
+fn update_code() -> jvm::Result<()> {
     let calls = Calls {
-        plain: [JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT]
-            .iter()
-            .any(|event| agents::anyone_wants(*event)),
+        entries: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY),
         receivers: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2),
+        exits: agents::anyone_wants(JVMPI_EVENT_METHOD_EXIT),
     };
+    let instructions = agents::anyone_wants(JVMPI_EVENT_INSTRUCTION_START);
+    let reports = instrument::reports();
     // While the VM ends, code that reports too much does no harm.
-    if instrument::reports().calls == calls || phase::now() == Phase::ShuttingDown {
+    if (reports.calls, reports.instructions) == (calls, instructions)
+        || phase::now() == Phase::ShuttingDown
+    {
         return Ok(());
     }
     let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
-    instrument::change(jni, |reports| reports.calls = calls).map_err(|message| {
+    let change = |reports: &mut Reports| {
+        (reports.calls, reports.instructions) = (calls, instructions);
+    };
+    instrument::change(jni, change).map_err(|message| {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })

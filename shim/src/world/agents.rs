@@ -1,8 +1,12 @@
 //! The agents: up to eight, each with its own function table and its own set of enabled events.
 
+use super::epoch;
 use crate::options::AgentOptions;
 use jni_sys::jint;
-use jvmpi_sys::{JVMPI_Event, JVMPI_Interface, JVMPI_MAX_EVENT_TYPE_VAL};
+use jvmpi_sys::{
+    JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2,
+    JVMPI_EVENT_METHOD_EXIT, JVMPI_Event, JVMPI_Interface, JVMPI_MAX_EVENT_TYPE_VAL,
+};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -70,7 +74,10 @@ impl Agent {
             self.enabled.fetch_and(!bit(event_type), Ordering::Relaxed);
         }
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
-        ENABLED_BY_ANYONE.swap(all, Ordering::Relaxed) != all
+        let changed = ENABLED_BY_ANYONE.swap(all, Ordering::Relaxed) != all;
+        OnlyListener::find_all();
+        epoch::change();
+        changed
     }
 
     /// The function that the agent wants its events from: whatever its table holds just now.
@@ -113,6 +120,45 @@ pub fn wanting(event_type: jint) -> impl Iterator<Item = &'static Agent> {
     agents.iter().filter(move |agent| agent.wants(event_type))
 }
 
+/// An event of rewritten code that one agent alone may want.
+#[derive(Clone, Copy)]
+pub enum OnlyListener {
+    /// METHOD_ENTRY, while nobody wants METHOD_ENTRY2.
+    Entry,
+    /// METHOD_EXIT, by an agent that wants METHOD_ENTRY too.
+    Exit,
+    /// INSTRUCTION_START.
+    Instruction,
+}
+
+/// By [`OnlyListener`]: the agent if there is exactly one, else NULL.
+static ONLY_LISTENERS: [AtomicPtr<Agent>; 3] = [const { AtomicPtr::new(ptr::null_mut()) }; 3];
+
+impl OnlyListener {
+    /// The agent that is the only one to want the event, if that is so.
+    #[inline]
+    pub fn agent(self) -> Option<&'static Agent> {
+        // SAFETY: what is stored is NULL or one of `AGENTS`.
+        unsafe { ONLY_LISTENERS[self as usize].load(Ordering::Relaxed).as_ref() }
+    }
+
+    fn find_all() {
+        let only = |event_type: jint| {
+            let mut wanting = all().iter().filter(|agent| agent.wants(event_type));
+            wanting.next().filter(|_| wanting.next().is_none())
+        };
+        let entry = only(JVMPI_EVENT_METHOD_ENTRY);
+        let entry = entry.filter(|_| !anyone_wants(JVMPI_EVENT_METHOD_ENTRY2));
+        let exit = only(JVMPI_EVENT_METHOD_EXIT);
+        let exit = exit.filter(|agent| agent.wants(JVMPI_EVENT_METHOD_ENTRY));
+        let instruction = only(JVMPI_EVENT_INSTRUCTION_START);
+        for (place, agent) in ONLY_LISTENERS.iter().zip([entry, exit, instruction]) {
+            let agent = agent.map_or(ptr::null(), ptr::from_ref);
+            place.store(agent.cast_mut(), Ordering::Relaxed);
+        }
+    }
+}
+
 /// Whether any agent has enabled the event type.
 pub fn anyone_wants(event_type: jint) -> bool {
     ENABLED_BY_ANYONE.load(Ordering::Relaxed) & bit(event_type) != 0
@@ -136,5 +182,6 @@ pub fn claim(
     agent.library.get_or_init(|| Library { base, path: path.to_owned(), options: options() });
     agent.interface.store(table(index), Ordering::Release);
     COUNT.store(index + 1, Ordering::Release);
+    epoch::change();
     Some(agent)
 }

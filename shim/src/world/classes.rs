@@ -20,6 +20,8 @@ pub struct Class {
     with_dots: CString,
     with_slashes: CString,
     methods: OnceLock<Box<[usize]>>,
+    /// By what numbers rewritten code reports the methods.
+    numbers: OnceLock<(u64, usize)>,
     /// Who has had CLASS_LOAD.
     pub announced: Announced,
 }
@@ -70,6 +72,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         with_dots: c_string(with_dots(name)),
         with_slashes: c_string(name.to_vec()),
         methods: OnceLock::new(),
+        numbers: OnceLock::new(),
         announced: Announced::default(),
     });
     let record = Arc::clone(&BY_ID.entry(id.addr()).or_insert(new));
@@ -187,12 +190,24 @@ impl Class {
         self.object.get(jni)
     }
 
+    /// The name as class files spell it.
+    pub fn internal_name(&self) -> &[u8] {
+        self.with_slashes.to_bytes()
+    }
+
     /// The name as an agent wants it spelled; it lives as long as the class does.
     pub fn name(&self, names: Names) -> &CStr {
         match names {
             Names::Dot => &self.with_dots,
             Names::Slash => &self.with_slashes,
         }
+    }
+
+    /// The first of the numbers by which its methods are reported, which stay the same as long as
+    /// the methods' names and order do, whose hash is `shape`.
+    pub fn numbers(&self, shape: u64, reserve: impl Fn() -> usize) -> usize {
+        let (known, first) = *self.numbers.get_or_init(|| (shape, reserve()));
+        if known == shape { first } else { reserve() }
     }
 
     /// Remembers the IDs of the methods, which die with the class.

@@ -9,6 +9,7 @@
 //! be in flight that cannot end before GC_FINISH. The object that such an event is about is alive,
 //! as the event's thread has a reference to it, so its ID is not among those that die.
 
+use super::epoch;
 use super::threads::{self, Thread};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
@@ -91,6 +92,24 @@ pub fn enter(thread: &Thread) -> Passage<'_> {
     Passage(&thread.in_flight)
 }
 
+/// Lets an event of the thread that runs pass if this is an epoch in which the thread was found to
+/// be free to send it; returns the epoch. While the gate is closed there is none.
+#[inline]
+pub fn enter_in_epoch(thread: &Thread) -> Option<(Passage<'_>, u64)> {
+    let count = &thread.in_flight.0;
+    count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    let passage = Passage(&thread.in_flight);
+    // `barrier` does the rest: no epoch is relied on without it.
+    compiler_fence(Ordering::SeqCst);
+    let epoch = epoch::now();
+    (thread.examined_in.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
+}
+
+/// Whether [`enter_in_epoch`] may be used.
+pub fn has_epochs() -> bool {
+    has_membarrier()
+}
+
 fn wait_until_open(mut reporting: MutexGuard<'static, bool>) {
     let mut progress = Progress::new();
     while is_closed_to_me() && !progress.is_missing_for(HELD_BACK_AT_MOST) {
@@ -141,6 +160,7 @@ struct Closed;
 impl Closed {
     fn new() -> Self {
         CLOSED_BY.store(threads::os_thread(), Ordering::SeqCst);
+        epoch::close();
         barrier();
         Self
     }
@@ -158,6 +178,7 @@ impl Drop for Closed {
         let mut reporting = lock();
         *reporting = false;
         CLOSED_BY.store(0, Ordering::SeqCst);
+        epoch::open();
         OPENED.notify_all();
     }
 }

@@ -1,9 +1,10 @@
 //! Methods. A method's ID is its `jmethodID`; CLASS_LOAD of its class defines it.
 
 use super::classes::{self, Class};
-use crate::jvm::{self, Jni, Jvmti};
+use crate::jvm::{self, Jni, Jvmti, NATIVE_PREFIX};
 use dashmap::DashMap;
 use jni_sys::{jclass, jint, jmethodID};
+use std::ffi::CStr;
 use std::sync::{Arc, LazyLock};
 
 /// What GetCallTrace needs to know of one method.
@@ -13,6 +14,10 @@ pub struct Method {
     pub class: Arc<Class>,
     /// Whether it is an `<init>`.
     pub is_constructor: bool,
+    /// Whether it is a native method behind another one, which agents take for it.
+    pub is_wrapped: bool,
+    /// Whether it is what agents take for a native method.
+    pub is_wrapper: bool,
     lines: Lines,
 }
 
@@ -25,26 +30,38 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         return Some(known);
     }
     let jvmti = jvm::get().jvmti;
-    let (class, id) = jni.frame(8, |jni| {
+    let (name, signature) = jvmti.method_name(method).ok()?;
+    let hidden_name = name.to_bytes().strip_prefix(NATIVE_PREFIX.to_bytes());
+    let lines = Lines::of(jvmti, method);
+    let new = jni.frame(8, |jni| {
         let object = jvmti.declaring_class(method).ok()?;
-        let current =
-            if jvmti.is_obsolete(method) { successor(jvmti, object, method) } else { None };
-        Some((classes::of(jni, object).ok()?, current.unwrap_or(method)))
+        let find = |name: &[u8]| find(jvmti, object, name, &signature);
+        // Agents know a method by its place in its class, not one that was replaced by it.
+        let stands_for = match hidden_name {
+            Some(name) => find(name),
+            None if jvmti.is_obsolete(method) => find(name.to_bytes()),
+            None => None,
+        };
+        let prefixed = || find(&[NATIVE_PREFIX.to_bytes(), name.to_bytes()].concat());
+        Some(Arc::new(Method {
+            id: stands_for.unwrap_or(method).expose_provenance(),
+            class: classes::of(jni, object).ok()?,
+            is_constructor: &*name == c"<init>",
+            is_wrapped: hidden_name.is_some(),
+            is_wrapper: lines.0.is_empty() && hidden_name.is_none() && prefixed().is_some(),
+            lines,
+        }))
     })?;
-    let new = Arc::new(Method {
-        id: id.expose_provenance(),
-        class,
-        is_constructor: jvmti.method_name(method).is_ok_and(|(name, _)| &*name == c"<init>"),
-        lines: Lines::of(jvmti, method),
-    });
     Some(Arc::clone(&BY_ID.entry(method.addr()).or_insert(new)))
 }
 
-/// The method that took the place of one whose class was rewritten while it ran.
-fn successor(jvmti: Jvmti, class: jclass, obsolete: jmethodID) -> Option<jmethodID> {
-    let name = jvmti.method_name(obsolete).ok()?;
+/// The method that a class declares under this name.
+fn find(jvmti: Jvmti, class: jclass, name: &[u8], signature: &CStr) -> Option<jmethodID> {
     let methods = jvmti.class_methods(class).ok()?;
-    methods.iter().copied().find(|method| jvmti.method_name(*method).is_ok_and(|n| n == name))
+    let is_it = |method: &jmethodID| {
+        jvmti.method_name(*method).is_ok_and(|(n, s)| n.to_bytes() == name && &*s == signature)
+    };
+    methods.iter().copied().find(is_it)
 }
 
 /// The record of a method, if there is one; asks nothing of the VM.
@@ -58,7 +75,8 @@ pub fn forget(method: usize) {
 }
 
 impl Method {
-    /// Its ID; that of its successor if its class was rewritten while it ran.
+    /// Its ID; that of its successor if its class was rewritten while it ran, and that of the method
+    /// in front of a native one.
     pub fn id(&self) -> jmethodID {
         std::ptr::with_exposed_provenance_mut(self.id)
     }

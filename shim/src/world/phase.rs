@@ -1,5 +1,6 @@
 //! How far the VM's life has gone, as agents see it.
 
+use super::epoch;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The stages of the VM's life, in order.
@@ -34,7 +35,9 @@ pub fn now() -> Phase {
 
 /// Goes on to a later stage; false if it was reached before.
 pub fn advance(to: Phase) -> bool {
-    PHASE.fetch_max(to as u8, Ordering::AcqRel) < to as u8
+    let is_new = PHASE.fetch_max(to as u8, Ordering::AcqRel) < to as u8;
+    epoch::change();
+    is_new
 }
 
 /// Whether functions that need a running VM can work.

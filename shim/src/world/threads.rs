@@ -3,8 +3,9 @@
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
+use super::calls::Calls;
 use super::suspension::Stop;
-use super::{gate, ids};
+use super::{epoch, gate, ids};
 use crate::jvm::{self, GlobalRef, Jni};
 use dashmap::DashMap;
 use jni_sys::{JNIEnv, jfieldID, jint, jobject};
@@ -14,7 +15,9 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering,
+};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 /// What the shim knows of one thread.
@@ -37,6 +40,8 @@ pub struct Thread {
     pub new_ids: ids::Supply,
     /// The calls that agents have heard of and that are not over.
     pub calls: Calls,
+    /// The epoch in which it was found that agents may get the thread's events.
+    pub examined_in: AtomicU64,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
     /// Whether an agent has suspended the thread, and how.
@@ -96,6 +101,7 @@ pub struct Current(*const Thread);
 impl Deref for Current {
     type Target = Thread;
 
+    #[inline]
     fn deref(&self) -> &Thread {
         // SAFETY: `OWNER` of this thread keeps the record until it is replaced, which happens
         // only when the thread has ended for the VM and is attached anew.
@@ -115,6 +121,12 @@ pub fn known_current() -> Option<Current> {
     (!thread.is_null()).then_some(Current(thread))
 }
 
+/// The record of the thread that runs, if it was seen before with this environment.
+#[inline]
+pub fn known(jni: Jni) -> Option<Current> {
+    known_current().filter(|thread| thread.env == jni.env())
+}
+
 /// The record of the thread that runs, if it is attached to the VM.
 pub fn try_current() -> Option<Current> {
     known_current().or_else(|| jvm::try_get()?.jni().map(current))
@@ -128,10 +140,7 @@ pub fn current_attached() -> Option<(Jni, Current)> {
 
 /// The record of the thread that runs; a new one if it was never seen before.
 pub fn current(jni: Jni) -> Current {
-    match known_current() {
-        Some(thread) if thread.env == jni.env() => thread,
-        _ => adopt(jni),
-    }
+    known(jni).unwrap_or_else(|| adopt(jni))
 }
 
 /// Makes the record for this environment the one of the thread that runs.
@@ -206,6 +215,7 @@ pub fn started(jni: Jni) -> Current {
 /// The record stays with the thread, as ended, so that nothing more is reported of it.
 pub fn ended(thread: &Thread) {
     thread.ended.store(true, Ordering::Release);
+    thread.must_be_examined();
     BY_ENV.remove_if(&thread.env.addr(), |_, known| ptr::eq(Arc::as_ptr(known), thread));
     BY_ID.remove_if(&thread.id().addr(), |_, env| *env == thread.env.addr());
     drop(thread.lock_object().take());
@@ -306,6 +316,7 @@ const NORMAL_PRIORITY: jint = 5;
 pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
     let thread = current(jni);
     thread.quiet.fetch_add(1, Ordering::Relaxed);
+    thread.must_be_examined();
     let result = work();
     thread.quiet.fetch_sub(1, Ordering::Relaxed);
     result
@@ -354,27 +365,6 @@ pub fn locate_environments(jni: Jni) {
 /// number other than 0 where that cannot be known.
 fn native_thread(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field.0) as usize)
-}
-
-/// How many calls each agent has heard the entry of and not the exit. Only the thread itself uses
-/// this.
-#[derive(Default)]
-pub struct Calls([AtomicU32; MAX_AGENTS]);
-
-impl Calls {
-    /// The agent hears of an entry.
-    pub fn enter(&self, agent: &Agent) {
-        let depth = &self.0[agent.index];
-        depth.store(depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// Whether an exit belongs to an entry that the agent has heard of.
-    pub fn exit(&self, agent: &Agent) -> bool {
-        let depth = &self.0[agent.index];
-        let entered = depth.load(Ordering::Relaxed);
-        depth.store(entered.saturating_sub(1), Ordering::Relaxed);
-        entered > 0
-    }
 }
 
 /// The object that the event being delivered on a thread is about, and where it is: agents ask
@@ -462,6 +452,7 @@ impl Thread {
             subject: Subject::default(),
             new_ids: ids::Supply::default(),
             calls: Calls::default(),
+            examined_in: AtomicU64::new(epoch::NONE),
             quiet: AtomicU32::new(0),
             stop: Stop::default(),
         }
@@ -496,6 +487,7 @@ impl Thread {
         let Ok(id) = ids::of(object) else { return };
         self.lock_object().get_or_insert_with(|| Arc::new(reference));
         self.hidden.store(HIDDEN.contains_key(&id.addr()), Ordering::Release);
+        self.must_be_examined();
         self.id.store(id, Ordering::Release);
         BY_ID.insert(id.addr(), self.env.addr());
     }
@@ -513,6 +505,16 @@ impl Thread {
     /// Whether what the thread does now is the shim's doing, of which agents hear nothing.
     pub fn is_quiet(&self) -> bool {
         self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes note that agents may get the thread's events in this epoch.
+    pub fn was_examined(&self, epoch: u64) {
+        self.examined_in.store(epoch, Ordering::Relaxed);
+    }
+
+    /// Takes note that something has changed for the thread alone.
+    fn must_be_examined(&self) {
+        self.examined_in.store(epoch::NONE, Ordering::Relaxed);
     }
 
     /// The agent's thread-local storage, NULL until it is set.

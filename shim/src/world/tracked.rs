@@ -4,13 +4,13 @@
 //! reported: the frame below the report is the method's.
 
 use super::classes::Class;
+use super::growing::Growing;
 use super::methods;
 use crate::jvm::{self, Jni};
 use jni_sys::jmethodID;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// The method behind a number.
 #[derive(Default)]
@@ -18,6 +18,8 @@ struct Place {
     /// NULL until the method is known.
     method: AtomicPtr<jni_sys::_jmethodID>,
     class: AtomicPtr<Class>,
+    /// The epoch in which it was found that agents know the class.
+    examined_in: AtomicU64,
 }
 
 /// A method that is being reported.
@@ -28,31 +30,43 @@ pub struct Tracked<'a> {
     pub class: &'a Class,
 }
 
-const CHUNK: usize = 1 << 12;
-const CHUNKS: usize = 1 << 13;
-static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+static PLACES: Growing<Place> = Growing::new();
 
-/// Numbers for so many methods; the first of them. Beyond 33 million methods are not reported.
+/// Numbers for so many methods; the first of them.
 pub fn reserve(count: usize) -> usize {
-    COUNT.fetch_add(count, Ordering::Relaxed)
-}
-
-fn place(number: usize) -> Option<&'static Place> {
-    let chunk = PLACES.get(number / CHUNK)?;
-    let places = chunk.get_or_init(|| (0..CHUNK).map(|_| Place::default()).collect());
-    places.get(number % CHUNK)
+    PLACES.reserve(count)
 }
 
 /// Runs `f` with the method of a number, which the thread that runs is just reporting.
 pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(Tracked<'_>) -> R) -> Option<R> {
-    let place = place(number)?;
+    let place = PLACES.get(number)?;
     let id = place.method.load(Ordering::Acquire);
     let id = if id.is_null() { resolve(jni, place)? } else { id };
     // SAFETY: `resolve` stored the class before the method. The record lives as long as the
     // class, which lives as its method is just running.
     let class = unsafe { &*place.class.load(Ordering::Relaxed) };
     Some(f(Tracked { id, class }))
+}
+
+/// The method of a number, if it was found in this epoch that agents know its class.
+#[inline]
+pub fn examined(number: usize, epoch: u64) -> Option<jmethodID> {
+    let place = PLACES.get(number)?;
+    let is_current = place.examined_in.load(Ordering::Acquire) == epoch;
+    is_current.then(|| place.method.load(Ordering::Relaxed))
+}
+
+/// Takes note that agents know the class of a method that was reported in this epoch.
+pub fn was_examined(number: usize, epoch: u64) {
+    if let Some(place) = PLACES.get(number) {
+        place.examined_in.store(epoch, Ordering::Release);
+    }
+}
+
+/// The method of a number, if it has been reported.
+pub fn reported(number: usize) -> Option<jmethodID> {
+    let method = PLACES.get(number)?.method.load(Ordering::Acquire);
+    (!method.is_null()).then_some(method)
 }
 
 /// Finds out which method reports: the one that called the Tracker.

@@ -39,6 +39,7 @@ fn read(class: &ClassFile<'_>) {
             }
         }
         let _ = (code.line_numbers().count(), code.handlers().count(), code.initializations());
+        let _ = code.uninitialized_comparisons();
     }
 }
 

@@ -13,6 +13,7 @@ use crate::jdk::named;
 mod calls;
 mod floor;
 mod idle;
+mod methods;
 mod sampling;
 
 /// A benchmark, run on one JDK at a time.
@@ -22,7 +23,7 @@ struct Bench {
     run: fn(&Jdk) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 3] = [
+const BENCHES: &[Bench] = &[
     Bench {
         name: "calls",
         about: "the functions that agents call in every event",
@@ -33,6 +34,7 @@ const BENCHES: [Bench; 3] = [
         about: "start-up and computing under an agent that enables nothing",
         run: idle::run,
     },
+    Bench { name: "methods", about: "calls and start-up under method events", run: methods::run },
     Bench {
         name: "sampling",
         about: "computing on ten threads under a sampler that wakes every millisecond",
@@ -43,7 +45,7 @@ const BENCHES: [Bench; 3] = [
 /// Runs the benchmark named first on the JDKs named after it, or on all that are found.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let Some((name, features)) = arguments.split_first() else {
-        for Bench { name, about, .. } in &BENCHES {
+        for Bench { name, about, .. } in BENCHES {
             println!("{name:<10} {about}");
         }
         return Ok(());

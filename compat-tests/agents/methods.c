@@ -1,0 +1,181 @@
+/*
+ * methods.c - counts calls by method, and watches that exits belong to entries.
+ *
+ * Options: events=1+2+3   enabled in JVM_OnLoad
+ *          prefix=NAME    reports the methods of the classes whose names begin so
+ *          count=0        only watches the nesting, for programs that make many calls
+ * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
+ * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
+ * object.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "call.h"
+#include "methods.h"
+
+enum { DEPTH = 1 << 16 };
+
+typedef struct Count {
+    struct Count *next;
+    const Method *method;
+    long entries, entries2, exits, receivers;
+} Count;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Count *counts[METHOD_BUCKETS];
+static const char *events, *prefix;
+static int counting, pairs;
+static atomic_long all_entries, all_exits, not_nested, unknown, left_open;
+
+/* The methods that the thread has entered and not left. */
+static __thread struct {
+    long events;
+    int depth;
+    jmethodID stack[DEPTH];
+    jobjectID receiver;
+} thread;
+
+static Count *count_of(jmethodID id)
+{
+    const Method *method = method_of(id);
+    Count **bucket = &counts[bucket_of(id) - known_methods], *c = *bucket;
+
+    if (method == NULL) {
+        unknown++;
+        return NULL;
+    }
+    while (c != NULL && c->method != method)
+        c = c->next;
+    if (c == NULL) {
+        c = calloc(1, sizeof *c);
+        if (c == NULL)
+            abort();
+        c->next = *bucket;
+        c->method = method;
+        *bucket = c;
+    }
+    return c;
+}
+
+static void count(const JVMPI_Event *e, jmethodID id)
+{
+    Count *c;
+
+    pthread_mutex_lock(&lock);
+    c = count_of(id);
+    if (c != NULL && e->event_type == JVMPI_EVENT_METHOD_ENTRY)
+        c->entries++;
+    else if (c != NULL && e->event_type == JVMPI_EVENT_METHOD_EXIT)
+        c->exits++;
+    else if (c != NULL) {
+        c->entries2++;
+        c->receivers += e->u.method_entry2.obj_id != NULL;
+        if (strcmp(c->method->name, "Calls$Receiver.touch") == 0)
+            thread.receiver = e->u.method_entry2.obj_id;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void entry(const JVMPI_Event *e)
+{
+    all_entries++;
+    if (thread.depth < DEPTH)
+        thread.stack[thread.depth] = e->u.method.method_id;
+    thread.depth++;
+}
+
+static void leave(const JVMPI_Event *e)
+{
+    all_exits++;
+    if (!pairs)
+        return;
+    thread.depth--;
+    if (thread.depth < 0 || (thread.depth < DEPTH && thread.stack[thread.depth] != e->u.method.method_id)) {
+        if (not_nested++ < 10) {
+            const Method *left = method_of(e->u.method.method_id);
+            const Method *entered = thread.depth >= 0 ? method_of(thread.stack[thread.depth]) : NULL;
+            report("not_nested left=%s entered=%s", q(left != NULL ? left->name : NULL),
+                   q(entered != NULL ? entered->name : NULL));
+        }
+        thread.depth = thread.depth < 0 ? 0 : thread.depth;
+    }
+}
+
+static void report_counts(void)
+{
+    int i;
+    const Count *c;
+
+    for (i = 0; i < METHOD_BUCKETS; i++)
+        for (c = counts[i]; c != NULL; c = c->next)
+            if (strncmp(c->method->name, prefix, strlen(prefix)) == 0)
+                report("calls method=%s entries=%ld entries2=%ld exits=%ld receivers=%ld",
+                       q(c->method->name), c->entries, c->entries2, c->exits, c->receivers);
+    report("total entries=%ld exits=%ld not_nested=%ld unknown=%ld open=%ld", (long)all_entries,
+           (long)all_exits, (long)not_nested, (long)unknown, (long)left_open);
+}
+
+static void notify(JVMPI_Event *e)
+{
+    switch (e->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD:
+        pthread_mutex_lock(&lock);
+        learn_methods(e);
+        pthread_mutex_unlock(&lock);
+        return;
+    case JVMPI_EVENT_THREAD_END:
+        left_open += thread.depth;
+        return;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        pthread_mutex_lock(&lock);
+        report_counts();
+        pthread_mutex_unlock(&lock);
+        return;
+    case JVMPI_EVENT_METHOD_ENTRY:
+        entry(e);
+        break;
+    case JVMPI_EVENT_METHOD_EXIT:
+        leave(e);
+    }
+    if (e->env_id != current_env())
+        report("wrong_thread type=%d env=%#lx self=%#lx", (int)e->event_type, ID(e->env_id),
+               ID(current_env()));
+    thread.events++;
+    if (counting)
+        count(e, e->u.method.method_id);
+}
+
+static void switch_events(jint (*function)(jint, void *), const char *list)
+{
+    for (; *list != '\0'; list += strspn(list, "+")) {
+        jint type = (jint)strtol(list, (char **)&list, 10), result = function(type, NULL);
+        if (result != JVMPI_SUCCESS)
+            report("error type=%d result=%d", (int)type, (int)result);
+    }
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    if (strcmp(what, "enable") == 0)
+        switch_events(jvmpi->EnableEvent, option("late", events));
+    else if (strcmp(what, "disable") == 0)
+        switch_events(jvmpi->DisableEvent, option("late", events));
+    else if (strcmp(what, "receiver") == 0)
+        return thread.receiver != NULL && jvmpi->jobject2jobjectID(object) == thread.receiver;
+    return thread.events;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    events = option("events", "");
+    prefix = option("prefix", "");
+    counting = atoi(option("count", "1"));
+    pairs = strstr(option("late", events), "1") != NULL;
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_THREAD_END);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    switch_events(jvmpi->EnableEvent, events);
+    return JNI_OK;
+}

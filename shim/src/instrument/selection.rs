@@ -1,0 +1,20 @@
+//! Which classes report what, by the settings.
+
+use super::{Calls, Reports};
+use crate::load;
+use crate::options::Instructions;
+
+impl Reports {
+    /// What of this a class reports, given its name in class files and whether the boot loader
+    /// defines it.
+    pub fn of(self, name: &[u8], is_boot: bool) -> Self {
+        let options = load::options();
+        let is_chosen = options.include.match_name(name) && !options.exclude.match_name(name);
+        let has_instructions = !is_boot || options.instructions == Instructions::All;
+        Self {
+            allocations: self.allocations,
+            calls: if is_chosen { self.calls } else { Calls::NONE },
+            instructions: self.instructions && is_chosen && has_instructions,
+        }
+    }
+}

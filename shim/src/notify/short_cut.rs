@@ -1,0 +1,80 @@
+//! The short way of an event from rewritten code to the one agent that wants it.
+//!
+//! Such events come by the hundred million. What [`deliver`](super::deliver) asks of each is asked
+//! here once an epoch ([`epoch`]), for the thread and for the method.
+
+use super::{Arm, call_inside};
+use crate::jvm::Jni;
+use crate::world::agents::{self, Agent, OnlyListener};
+use crate::world::epoch;
+use crate::world::gate::{self, Passage};
+use crate::world::phase::{self, Phase};
+use crate::world::threads::{self, Current, Thread};
+use crate::world::tracked::{self, Tracked};
+use jni_sys::{jint, jmethodID};
+use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
+
+/// An event that nothing stands in the way of.
+pub struct ShortCut<'a> {
+    agent: &'static Agent,
+    thread: &'a Thread,
+    method: jmethodID,
+    _passage: Passage<'a>,
+}
+
+/// Runs `send` with the short cut, if the event of the method with this number can take it.
+#[inline]
+pub fn with<R>(
+    jni: Jni,
+    event: OnlyListener,
+    number: jint,
+    send: impl FnOnce(ShortCut<'_>) -> R,
+) -> Option<R> {
+    let thread: Current = threads::known(jni)?;
+    let (passage, epoch) = gate::enter_in_epoch(&thread)?;
+    let method = tracked::examined(number as usize, epoch)?;
+    let agent = event.agent()?;
+    Some(send(ShortCut { agent, thread: &thread, method, _passage: passage }))
+}
+
+impl ShortCut<'_> {
+    pub fn agent(&self) -> &'static Agent {
+        self.agent
+    }
+
+    pub fn thread(&self) -> &Thread {
+        self.thread
+    }
+
+    /// Sends the event, whose arm is made for the method.
+    #[inline]
+    pub fn send<A: Arm>(&self, event_type: jint, arm: impl FnOnce(jmethodID) -> A) {
+        self.thread.subject.while_tracking(|| {
+            call_inside(self.agent, self.thread.env(), event_type, arm(self.method));
+        });
+    }
+}
+
+/// Reports the method with this number the long way, and finds out whether the next events of the
+/// thread and of the method can take the short one.
+pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Tracked<'_>)) {
+    let epoch = epoch::now();
+    let is_known = tracked::with(jni, number, |method| {
+        report(method);
+        let knows = |agent: &Agent| method.class.announced.to(agent);
+        agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(knows)
+    });
+    let can_be_relied_on =
+        gate::has_epochs() && epoch::is_open(epoch) && phase::now() == Phase::Live;
+    if !can_be_relied_on {
+        return;
+    }
+    if is_known == Some(true) {
+        tracked::was_examined(number, epoch);
+    }
+    let knows = |agent: &Agent| thread.announced.to(agent);
+    let is_free = !thread.is_quiet() && !thread.has_ended();
+    if is_free && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
+        thread.was_examined(epoch);
+    }
+}

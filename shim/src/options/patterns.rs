@@ -1,0 +1,123 @@
+//! Patterns of class names.
+
+use super::Value;
+use std::fmt;
+
+/// Patterns, one of which a class's name must match: `com.acme.Foo:org.*`. A `*` stands for any
+/// characters, none included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patterns(Vec<String>);
+
+/// The word for no pattern at all.
+const NONE: &str = "none";
+
+impl Patterns {
+    /// Every class.
+    pub fn all() -> Self {
+        Self(vec!["*".to_owned()])
+    }
+
+    /// No class.
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Whether a class of this name is meant, which may be spelled with dots or slashes.
+    pub fn match_name(&self, name: &[u8]) -> bool {
+        self.0.iter().any(|pattern| matches(pattern.as_bytes(), name))
+    }
+}
+
+/// Goes back to the last `*` whenever what follows it does not match.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    // Behind the last `*`, and what it stands for so far.
+    let mut star = None;
+    while n < name.len() {
+        let character = if name[n] == b'/' { b'.' } else { name[n] };
+        match pattern.get(p) {
+            Some(b'*') => {
+                p += 1;
+                star = Some((p, n));
+            }
+            Some(wanted) if *wanted == character => (p, n) = (p + 1, n + 1),
+            _ => {
+                let Some((behind, end)) = star else { return false };
+                (p, n) = (behind, end + 1);
+                star = Some((behind, n));
+            }
+        }
+    }
+    pattern[p..].iter().all(|rest| *rest == b'*')
+}
+
+impl Value for Patterns {
+    const VALID: &'static [&'static str] = &["*", NONE, "com.acme.*:org.example.Foo"];
+
+    fn parse(text: &str) -> Option<Self> {
+        if text == NONE {
+            return Some(Self::none());
+        }
+        let is_valid =
+            |pattern: &str| !pattern.is_empty() && !pattern.contains(char::is_whitespace);
+        let patterns = text.split(':').map(|pattern| pattern.replace('/', "."));
+        let patterns: Vec<_> = patterns.collect();
+        patterns.iter().all(|pattern| is_valid(pattern)).then_some(Self(patterns))
+    }
+}
+
+impl fmt::Display for Patterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str(NONE) } else { f.write_str(&self.0.join(":")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matching(patterns: &str, name: &str) -> bool {
+        Patterns::parse(patterns).unwrap().match_name(name.as_bytes())
+    }
+
+    #[test]
+    fn a_name_matches_itself_only() {
+        assert!(matching("com.acme.Foo", "com/acme/Foo"));
+        assert!(matching("com/acme/Foo", "com.acme.Foo"));
+        for other in ["com/acme/Fool", "com/acme/Foo$Bar", "acme/Foo", ""] {
+            assert!(!matching("com.acme.Foo", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, name, expected) in [
+            ("*", "A", true),
+            ("*", "", true),
+            ("java.*", "java/lang/String", true),
+            ("java.*", "javax/swing/JFrame", false),
+            ("*.Foo", "com/acme/Foo", true),
+            ("*.Foo", "com/acme/Foo$1", false),
+            ("*Foo*", "com/acme/XFoo$1", true),
+            ("a*b*c", "a/b/b/x/c", true),
+            ("a*b*c", "a/b/c/d", false),
+            ("a*ab", "aab", true),
+        ] {
+            assert_eq!(matching(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn one_of_several_is_enough() {
+        assert!(matching("com.*:org.Foo", "org/Foo"));
+        assert!(!matching("com.*:org.Foo", "org/Bar"));
+        assert!(!matching("none", "none"));
+    }
+
+    #[test]
+    fn what_can_be_no_name_is_refused() {
+        for text in ["", ":", "a:", "a b"] {
+            assert_eq!(Patterns::parse(text), None, "{text:?}");
+        }
+    }
+}

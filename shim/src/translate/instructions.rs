@@ -1,0 +1,88 @@
+//! INSTRUCTION_START.
+
+use super::classes as class_events;
+use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
+use crate::jvm::Jni;
+use crate::notify::{self, short_cut};
+use crate::world::agents::{self, OnlyListener};
+use crate::world::{switches, threads};
+use jni_sys::{jint, jmethodID, jobject};
+use jvmpi_sys::*;
+
+/// An instruction that decides nothing begins.
+#[inline]
+pub fn plain(jni: Jni, offset: jint, method: jint) {
+    // Agents that look at it all the same see zeros.
+    let nothing = JVMPI_Event_instruction_tableswitch_info { key: 0, low: 0, hi: 0 };
+    post(jni, offset, method, JVMPI_Event_instruction_u { tableswitch_info: nothing });
+}
+
+/// A branch that compares numbers begins.
+#[inline]
+pub fn compared(jni: Jni, one: jint, other: jint, condition: jint, offset: jint, method: jint) {
+    let is_true = match condition {
+        EQ => one == other,
+        NE => one != other,
+        LT => one < other,
+        GE => one >= other,
+        GT => one > other,
+        LE => one <= other,
+        _ => return,
+    };
+    branch(jni, is_true, offset, method);
+}
+
+/// A branch that compares references begins.
+pub fn same(jni: Jni, one: jobject, other: jobject, condition: jint, offset: jint, method: jint) {
+    branch(jni, jni.same_object(one, other) == (condition == EQ), offset, method);
+}
+
+fn branch(jni: Jni, is_true: bool, offset: jint, method: jint) {
+    let if_info = JVMPI_Event_instruction_if_info { is_true: is_true.into() };
+    post(jni, offset, method, JVMPI_Event_instruction_u { if_info });
+}
+
+/// A `tableswitch` begins.
+pub fn tableswitch(jni: Jni, key: jint, low: jint, hi: jint, offset: jint, method: jint) {
+    let tableswitch_info = JVMPI_Event_instruction_tableswitch_info { key, low, hi };
+    post(jni, offset, method, JVMPI_Event_instruction_u { tableswitch_info });
+}
+
+/// A `lookupswitch` begins, whose keys have a number.
+pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint) {
+    let Some((pair, pairs)) = switches::choose(keys as usize, key) else { return };
+    let lookupswitch_info = JVMPI_Event_instruction_lookupswitch_info {
+        chosen_pair_index: pair as jint,
+        pairs_total: pairs as jint,
+    };
+    post(jni, offset, method, JVMPI_Event_instruction_u { lookupswitch_info });
+}
+
+#[inline]
+fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
+    let event = |method_id| JVMPI_Event_instruction { method_id, offset, u };
+    let sent = short_cut::with(jni, OnlyListener::Instruction, method, |way| {
+        way.send(JVMPI_EVENT_INSTRUCTION_START, event);
+    });
+    if sent.is_none() {
+        post_to_all(jni, method, event);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn post_to_all(jni: Jni, method: jint, event: impl FnOnce(jmethodID) -> JVMPI_Event_instruction) {
+    let thread = threads::current(jni);
+    if thread.is_quiet() {
+        return;
+    }
+    short_cut::prepare(jni, &thread, method as usize, |method| {
+        let u = event(method.id);
+        thread.subject.while_tracking(|| {
+            for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
+                class_events::announce(jni, agent, &thread, method.class);
+                notify::deliver(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);
+            }
+        });
+    });
+}
