@@ -10,6 +10,7 @@ use compat_tests::jdk::{self, Jdk};
 
 use crate::jdk::named;
 
+mod alloc;
 mod calls;
 mod floor;
 mod idle;
@@ -24,6 +25,11 @@ struct Bench {
 }
 
 const BENCHES: &[Bench] = &[
+    Bench {
+        name: "alloc",
+        about: "allocation under OBJECT_ALLOC, and collections while all objects are tagged",
+        run: alloc::run,
+    },
     Bench {
         name: "calls",
         about: "the functions that agents call in every event",
@@ -68,7 +74,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 
 /// One side of a comparison: what it is called, and a run of it that yields its figures.
 struct Side<'a> {
-    name: &'static str,
+    name: &'a str,
     run: Box<dyn Fn() -> Result<Vec<f64>, String> + 'a>,
 }
 
