@@ -15,8 +15,7 @@ cases![
     arrays.on_every_gc(),
     by_jni.on_every_gc(),
     exceptions_of_the_vm.on_every_gc(),
-    // On 11 the JIT makes strings of its own without any code that could report them.
-    strings.on_every_gc().since(17),
+    strings.on_every_gc(),
     strings_by_invokedynamic.on_every_gc().since(21),
     on_the_main_thread.on_every_gc(),
     enabled_late.on_every_gc(),

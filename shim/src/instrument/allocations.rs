@@ -12,6 +12,8 @@ const INITIALIZED: Reporter = ("initialized", "(Ljava/lang/Object;)V");
 const ARRAY: Reporter = ("array", "(Ljava/lang/Object;)V");
 const ARRAYS: Reporter = ("arrays", "(Ljava/lang/Object;)V");
 const RETURNED: Reporter = ("returned", "(Ljava/lang/Object;)V");
+const UNCONSTRUCTED: Reporter = ("unconstructed", "(Ljava/lang/Object;)V");
+const STRING: Reporter = ("string", "(Ljava/lang/Object;)V");
 
 /// Adds reports of everything that the class allocates.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
@@ -65,17 +67,18 @@ fn reporter(class: &ClassFile<'_>, instruction: classfile::Instruction<'_>) -> O
     }
 }
 
+const UNSAFE: &[u8] = b"jdk/internal/misc/Unsafe";
+const OLD_UNSAFE: &[u8] = b"sun/misc/Unsafe";
+
 fn reporter_of_call(called: MemberRef<'_>) -> Option<Reporter> {
     match (called.class, called.name, called.descriptor) {
         (_, b"clone", b"()Ljava/lang/Object;") => Some(RETURNED),
+        (b"java/lang/StringBuilder" | b"java/lang/StringBuffer", b"toString", _) => Some(STRING),
         (b"java/util/Arrays", b"copyOf" | b"copyOfRange", _) => Some(RETURNED),
         (b"java/lang/reflect/Array", b"newArray", _) => Some(RETURNED),
         (b"java/lang/reflect/Array", b"multiNewArray", _) => Some(ARRAYS),
-        (
-            b"jdk/internal/misc/Unsafe" | b"sun/misc/Unsafe",
-            b"allocateInstance" | b"allocateUninitializedArray",
-            _,
-        ) => Some(RETURNED),
+        (UNSAFE | OLD_UNSAFE, b"allocateInstance", _) => Some(UNCONSTRUCTED),
+        (UNSAFE | OLD_UNSAFE, b"allocateUninitializedArray", _) => Some(RETURNED),
         _ => None,
     }
 }

@@ -59,9 +59,9 @@ macro_rules! reporting {
 }
 
 reporting! {
-    fn AllocObject(class: jclass) => objects::seen;
-    fn NewString(characters: *const jchar, length: jsize) => string;
-    fn NewStringUTF(characters: *const c_char) => string;
+    fn AllocObject(class: jclass) => objects::unconstructed;
+    fn NewString(characters: *const jchar, length: jsize) => objects::seen_string;
+    fn NewStringUTF(characters: *const c_char) => objects::seen_string;
     fn NewObjectArray(length: jsize, class: jclass, element: jobject) => objects::seen;
     fn NewBooleanArray(length: jsize) => objects::seen;
     fn NewByteArray(length: jsize) => objects::seen;
@@ -71,14 +71,4 @@ reporting! {
     fn NewLongArray(length: jsize) => objects::seen;
     fn NewFloatArray(length: jsize) => objects::seen;
     fn NewDoubleArray(length: jsize) => objects::seen;
-}
-
-/// A string was made, and the array that holds its characters.
-fn string(jni: Jni, string: jobject) {
-    objects::seen(jni, string);
-    jni.frame(4, |jni| {
-        if let Some(field) = jni.field(jni.class_of(string), c"value", c"[B") {
-            objects::seen(jni, jni.object_field(string, field));
-        }
-    });
 }

@@ -91,6 +91,8 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
                 Native { name: c"array", descriptor: object, function: array as _ },
                 Native { name: c"arrays", descriptor: object, function: arrays as _ },
                 Native { name: c"returned", descriptor: object, function: returned as _ },
+                Native { name: c"unconstructed", descriptor: object, function: unconstructed as _ },
+                Native { name: c"string", descriptor: object, function: string as _ },
                 Native { name: c"enter", descriptor: c"(I)V", function: enter as _ },
                 Native {
                     name: c"enterConstructor",
@@ -147,6 +149,10 @@ natives! {
     fn arrays(object: jobject) => objects::made_with_elements;
     /// A method returned an object, which may be new.
     fn returned(object: jobject) => objects::seen;
+    /// A method returned an object of which no constructor has run, and perhaps none will.
+    fn unconstructed(object: jobject) => objects::unconstructed;
+    /// A method returned a string; the compiler may have made it without its constructor.
+    fn string(string: jobject) => objects::seen_string;
     /// A method is entered whose receiver does not matter.
     fn enter(number: jint) => method_events::entered;
     /// A constructor is entered.

@@ -106,7 +106,7 @@ impl Pool {
 
 /// How many classes are retransformed at once: the VM prepares classes meanwhile, and reports
 /// that in a frame of local references which it counts together with this one.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 16;
 
 /// Makes the JVM read every loaded class that `is_affected` once more, so that it is rewritten. A
 /// class that cannot be stays as it is.

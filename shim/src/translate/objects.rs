@@ -59,7 +59,15 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 /// Rewritten code runs the constructor of `Object` for an object.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
-    thread.subject.while_constructing(|| announce_new(jni, object));
+    if !thread.unconstructed.is_one(|| ids::tag(object) != Ok(Tag::NONE)) {
+        thread.subject.while_constructing(|| announce_new(jni, object));
+    }
+}
+
+/// Rewritten code has got an object of which no constructor has run. One may run later.
+pub fn unconstructed(jni: Jni, object: jobject) {
+    seen(jni, object);
+    threads::current(jni).unconstructed.add();
 }
 
 /// Rewritten code has made an object.
@@ -104,6 +112,16 @@ pub fn seen(jni: Jni, object: jobject) {
     if is_new {
         made(jni, object);
     }
+}
+
+/// Something has returned a string that may be a new one, and so may be what holds its characters.
+pub fn seen_string(jni: Jni, string: jobject) {
+    seen(jni, string);
+    jni.frame(4, |jni| {
+        if let Some(field) = jni.field(jni.class_of(string), c"value", c"[B") {
+            seen(jni, jni.object_field(string, field));
+        }
+    });
 }
 
 /// The event for an object of a class that the agent hears of first.

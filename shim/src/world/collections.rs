@@ -10,18 +10,25 @@ use super::threads::{self, Thread};
 use super::{gate, gc_counts};
 use crate::jvm::{self, Jni};
 use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-/// What is known of the object that nobody holds (see [`SENTINEL`]).
+/// What is known of the object that nobody holds (see [`make_sentinel`]).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sentinel {
     /// There is none.
     None,
-    Lives,
+    /// The one with this tag.
+    Lives(i64),
     /// It was found dead, and so was everything else that the same collection found.
     Died,
+}
+
+impl Sentinel {
+    fn lives(self) -> bool {
+        matches!(self, Self::Lives(_))
+    }
 }
 
 /// What happened in the real VM and was not told yet. Whoever holds the lock never calls the VM:
@@ -29,12 +36,23 @@ enum Sentinel {
 struct Due {
     /// Pauses of collectors that ended.
     pauses: u64,
-    /// Tags of dead objects.
+    /// Tags of dead objects, some of a collection whose reports are still coming.
     dead: Vec<i64>,
+    /// Tags of dead objects of collections that have been reported completely. A class is among
+    /// them only with all its instances.
+    complete: Vec<i64>,
     sentinel: Sentinel,
 }
 
-static DUE: Mutex<Due> = Mutex::new(Due { pauses: 0, dead: Vec::new(), sentinel: Sentinel::None });
+impl Due {
+    /// What was reported until now is all that a collection has found.
+    fn complete_reports(&mut self) {
+        self.complete.append(&mut self.dead);
+    }
+}
+
+static DUE: Mutex<Due> =
+    Mutex::new(Due { pauses: 0, dead: Vec::new(), complete: Vec::new(), sentinel: Sentinel::None });
 static WAKE: Condvar = Condvar::new();
 
 fn due() -> MutexGuard<'static, Due> {
@@ -43,9 +61,16 @@ fn due() -> MutexGuard<'static, Due> {
 
 /// Takes note that a collector's pause has ended; called while the world is stopped.
 pub fn pause_ended() {
-    due().pauses += 1;
+    let mut due = due();
+    due.pauses += 1;
+    if jvm::get().feature_version() < REPORTS_LATER_SINCE {
+        due.complete_reports();
+    }
     WAKE.notify_all();
 }
+
+/// The first JDK that reports the dead after the pause in which it has found them.
+const REPORTS_LATER_SINCE: u32 = 16;
 
 /// Takes note that a tagged object was found dead.
 pub fn object_died(tag: i64) {
@@ -94,7 +119,7 @@ fn wait_for_signs() {
 fn play_due(jni: Jni, thread: &Thread, play: Play) {
     let (pauses, sentinel) = take_signs();
     let collections = gc_counts::collections_since_last_time(pauses, sentinel == Sentinel::Died);
-    if collections == 0 && sentinel != Sentinel::Lives {
+    if collections == 0 && !sentinel.lives() {
         make_sentinel(jni);
     }
     for number in 0..collections {
@@ -115,9 +140,6 @@ fn take_signs() -> (u64, Sentinel) {
 // nobody holds is tagged in the environment that was made last: when it is reported dead, all
 // others of the same collection have been.
 
-/// The tag of the object that nobody holds, among the tags of classes, which are addresses.
-const SENTINEL: i64 = 1;
-
 /// How long the reports of a collection are waited for. A collection that was under way when the
 /// sentinel was made leaves it alive.
 const REPORTS: Duration = Duration::from_millis(200);
@@ -126,34 +148,47 @@ const REPORTS_OF_RUN_GC: Duration = Duration::from_secs(5);
 
 /// Takes note that an object with a tag among those of classes was found dead.
 pub fn class_tag_died(tag: i64) {
-    if tag == SENTINEL {
-        due().sentinel = Sentinel::Died;
+    if !is_of_sentinel(tag) {
+        return;
+    }
+    let mut due = due();
+    due.complete_reports();
+    if due.sentinel == Sentinel::Lives(tag) {
+        due.sentinel = Sentinel::Died;
         WAKE.notify_all();
     }
 }
 
+/// The tags of sentinels are odd, those of classes are addresses.
+fn is_of_sentinel(tag: i64) -> bool {
+    tag % 2 != 0
+}
+
+/// Makes the next sentinel; an earlier one counts no longer.
 fn make_sentinel(jni: Jni) {
+    static LAST_TAG: AtomicI64 = AtomicI64::new(1);
     let object = |jni: Jni| {
         let class = jni.find_class(c"java/lang/Object")?;
         let object = jni.new_object(class, jni.method(class, c"<init>", c"()V")?, &[])?;
+        let tag = LAST_TAG.fetch_add(2, Ordering::Relaxed) + 2;
         // Before it can die.
-        due().sentinel = Sentinel::Lives;
-        jvm::get().class_env.set_tag(object, SENTINEL).ok()
+        due().sentinel = Sentinel::Lives(tag);
+        jvm::get().class_env.set_tag(object, tag).ok()
     };
     if threads::quietly(jni, || jni.frame(4, object)).is_none() {
         due().sentinel = Sentinel::None;
     }
 }
 
-/// The tags of all objects that were found dead, those of the last collection included if their
-/// reports come in time.
+/// The tags of all objects that were found dead in collections that have been reported completely,
+/// the last one included if its reports come in time.
 fn take_dead(jni: Jni, at_most: Duration) -> Vec<i64> {
-    let unreported = |due: &mut Due| due.sentinel == Sentinel::Lives;
+    let unreported = |due: &mut Due| due.sentinel.lives();
     let waited = WAKE.wait_timeout_while(due(), at_most, unreported);
     let mut due = waited.unwrap_or_else(|e| e.into_inner()).0;
-    let (dead, sentinel) = (std::mem::take(&mut due.dead), due.sentinel);
+    let (dead, sentinel) = (std::mem::take(&mut due.complete), due.sentinel);
     drop(due);
-    if sentinel != Sentinel::Lives {
+    if !sentinel.lives() {
         make_sentinel(jni);
     }
     dead
@@ -161,7 +196,7 @@ fn take_dead(jni: Jni, at_most: Duration) -> Vec<i64> {
 
 /// Puts back the dead that could not be told; they ride in the next collection.
 pub fn keep_for_later(tags: &[i64]) {
-    due().dead.extend_from_slice(tags);
+    due().complete.extend_from_slice(tags);
 }
 
 /// RunGC: collects, and plays the collection on the calling thread before it returns.
@@ -169,6 +204,8 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     let _playing = lock_unless_stuck(&PLAYING);
     // What was due before is told before.
     play_due(jni, thread, play);
+    // The one that is there may die of an earlier collection, whose reports are late.
+    make_sentinel(jni);
     jvm::get().jvmti.force_garbage_collection()?;
     let (pauses, sentinel) = take_signs();
     gc_counts::collections_since_last_time(pauses, sentinel == Sentinel::Died);

@@ -36,6 +36,8 @@ pub struct Thread {
     pub in_flight: gate::InFlight,
     /// The object of the event that is being delivered on the thread.
     pub subject: Subject,
+    /// What the thread has allocated without running a constructor.
+    pub unconstructed: Unconstructed,
     /// The IDs for what the thread allocates.
     pub new_ids: ids::Supply,
     /// The calls that agents have heard of and that are not over.
@@ -367,6 +369,28 @@ fn native_thread(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field.0) as usize)
 }
 
+/// How many objects a thread has allocated and reported without running a constructor, which may
+/// still come and must not report them again. Only the thread itself uses this.
+#[derive(Default)]
+pub struct Unconstructed(AtomicU32);
+
+impl Unconstructed {
+    pub fn add(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Whether the object that is being constructed is one of them. Costs nothing if there are
+    /// none; else `is_known` says whether it was reported before.
+    pub fn is_one(&self, is_known: impl FnOnce() -> bool) -> bool {
+        let count = self.0.load(Ordering::Relaxed);
+        let is_one = count > 0 && is_known();
+        if is_one {
+            self.0.store(count - 1, Ordering::Relaxed);
+        }
+        is_one
+    }
+}
+
 /// The object that the event being delivered on a thread is about, and where it is: agents ask
 /// for it in the event. Only the thread itself uses this.
 #[derive(Default)]
@@ -450,6 +474,7 @@ impl Thread {
             announced: Announced::default(),
             in_flight: gate::InFlight::default(),
             subject: Subject::default(),
+            unconstructed: Unconstructed::default(),
             new_ids: ids::Supply::default(),
             calls: Calls::default(),
             examined_in: AtomicU64::new(epoch::NONE),
