@@ -78,7 +78,7 @@ fn post_to_all(jni: Jni, method: jint, event: impl FnOnce(jmethodID) -> JVMPI_Ev
     }
     short_cut::prepare(jni, &thread, method as usize, |method| {
         let u = event(method.id);
-        thread.subject.while_tracking(|| {
+        thread.in_flight.while_tracking(|| {
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
                 class_events::announce(jni, agent, &thread, method.class);
                 notify::deliver(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);

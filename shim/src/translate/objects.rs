@@ -62,12 +62,12 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 /// Rewritten code runs the constructor of `Object` for an object.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
-    thread.subject.while_constructing(|| announce_new(jni, object));
+    thread.in_flight.while_constructing(|| announce_new(jni, object));
 }
 
 /// Rewritten code has made an object.
 pub fn made(jni: Jni, object: jobject) {
-    threads::current(jni).subject.while_tracking(|| announce_new(jni, object));
+    threads::current(jni).in_flight.while_tracking(|| announce_new(jni, object));
 }
 
 fn announce_new(jni: Jni, object: jobject) {
