@@ -126,6 +126,12 @@ impl Launch {
         })
     }
 
+    /// The folder that it will run in.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The shim with the agent `agents/NAME.c` and these options, besides the path of the report.
     ///
     /// # Errors

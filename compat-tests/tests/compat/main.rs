@@ -15,6 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 mod assert;
 mod classes;
 mod compiled;
+mod instructions;
 mod lifecycle;
 mod load;
 mod methods;
@@ -125,6 +126,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("sampling", sampling::cases()),
         ("objects", objects::cases()),
         ("methods", methods::cases()),
+        ("instructions", instructions::cases()),
     ]
 }
 
