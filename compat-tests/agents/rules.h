@@ -118,6 +118,7 @@ static inline void object_allocated(const JVMPI_Event *e, int requested)
     Class *class = class_id != NULL ? named_class(e, class_id) : NULL;
     int is_class = map_get(&classes, id) != NULL
         || (class != NULL && is_array == JVMPI_NORMAL_OBJECT && strcmp(class->name, "java.lang.Class") == 0);
+    static int primitive_types;
     Object *object;
 
     named_arena(e, e->u.obj_alloc.arena_id);
@@ -133,7 +134,8 @@ static inline void object_allocated(const JVMPI_Event *e, int requested)
         named_object(e, id);
         return;
     }
-    if (is_class) {
+    /* No CLASS_LOAD defines the Class objects of the nine primitive types, such as int.class. */
+    if (is_class && (map_get(&classes, id) != NULL || ++primitive_types > 9)) {
         violation(e, "an unasked OBJECT_ALLOC of a Class object", id);
         return;
     }

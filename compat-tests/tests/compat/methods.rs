@@ -8,6 +8,7 @@ use compat_tests::{jdk, text, workspace_root};
 
 use crate::assert::equal;
 use crate::cases;
+use crate::objects::checked;
 
 cases![
     every_kind_of_method,
@@ -17,6 +18,8 @@ cases![
     chosen_classes,
     too_large_a_method,
     hooked_classes,
+    class_objects_as_receivers,
+    compiled_methods,
     the_compiler,
     an_http_server.since(17),
     clojure,
@@ -163,6 +166,23 @@ fn hooked_classes(vm: &Vm<'_>) -> Result<(), String> {
     equal("calls", (line.int("entries")?, line.int("exits")?), (1, 1))
 }
 
+/// A Class object is defined by CLASS_LOAD, also if METHOD_ENTRY2 is the first to name it.
+fn class_objects_as_receivers(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = checked(vm.java("Mirrors")?, "mode=all")?;
+    equal("names", outcome.expects.one("expect")?.text("names")?, "int [[I Mirrors$Unlinked")
+}
+
+/// What is compiled are the methods that agents know, not those that the shim adds.
+fn compiled_methods(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Calls")?.agent("compiled", "")?.argument("threads");
+    let java =
+        java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").settings("include=Calls*:java.util.*");
+    let outcome = java.another_agent("methods", "events=1+3,count=0")?.run()?;
+    let line = outcome.report().one("compiled")?;
+    ensure!(line.int("loads")? > 300, "{line}");
+    equal("methods that CLASS_LOAD did not name", line.int("unknown")?, 0)
+}
+
 /// A program prints the same as ever when all its methods report, and exits belong to entries.
 fn runs_as_ever(launch: impl Fn() -> Result<Launch, String>) -> Result<(), String> {
     let expected = launch()?.run()?;
@@ -177,11 +197,10 @@ fn runs_as_ever(launch: impl Fn() -> Result<Launch, String>) -> Result<(), Strin
 fn the_compiler(vm: &Vm<'_>) -> Result<(), String> {
     let sources = workspace_root().join("compat-tests/workloads");
     let sources = text(&sources)?;
-    let jdk = jdk::with_javac()?;
-    if jdk.feature != vm.jdk.feature {
-        // The runtimes that are fetched have no compiler.
+    let Some(jdk) = jdk::with_javac_of(vm.jdk.feature) else {
+        println!("skipped: no JDK {} with a compiler", vm.jdk.feature);
         return Ok(());
-    }
+    };
     let vm = vm.on(jdk);
     runs_as_ever(|| Ok(vm.java("Programs")?.argument("javac").argument(sources)))
 }

@@ -1,7 +1,7 @@
 //! Classes. A class's ID is that of its `java.lang.Class` object; CLASS_LOAD defines it.
 
 use super::announced::Announced;
-use super::{ids, methods};
+use super::{ids, methods, threads};
 use crate::instrument::tracker;
 use crate::jvm::{self, Jni, Result, WeakRef};
 use crate::options::Names;
@@ -94,7 +94,8 @@ fn component(jni: Jni, array_class: jclass) -> Option<Arc<Class>> {
     jni.frame(8, |jni| {
         let reflection = jni.find_class(c"java/lang/Class")?;
         let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
-        of(jni, jni.call_object(array_class, method, &[])?).ok()
+        let element = || jni.call_object(array_class, method, &[]);
+        of(jni, threads::quietly(jni, element)?).ok()
     })
 }
 
