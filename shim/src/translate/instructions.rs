@@ -38,7 +38,7 @@ pub fn same(jni: Jni, one: jobject, other: jobject, condition: jint, offset: jin
 }
 
 fn branch(jni: Jni, is_true: bool, offset: jint, method: jint) {
-    let if_info = JVMPI_Event_instruction_if_info { is_true: is_true.into() };
+    let if_info = JVMPI_Event_instruction_if_info { is_true };
     post(jni, offset, method, JVMPI_Event_instruction_u { if_info });
 }
 

@@ -10,6 +10,7 @@ use compat_tests::jdk::{self, Jdk};
 
 use crate::jdk::named;
 
+mod asm;
 mod floor;
 mod idle;
 mod methods;
