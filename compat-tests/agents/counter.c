@@ -30,14 +30,18 @@ static __attribute__((noinline)) Counters *new_counters(void)
     return mine = c;
 }
 
-static void notify(JVMPI_Event *e)
+static inline void count(const JVMPI_Event *e)
 {
     Counters *c = mine != NULL ? mine : new_counters();
-    int type;
 
     c->n[e->event_type & (TYPES - 1)]++;
-    if (e->event_type != JVMPI_EVENT_JVM_SHUT_DOWN)
-        return;
+}
+
+static __attribute__((noinline)) void report_counts(void)
+{
+    const Counters *c;
+    int type;
+
     for (type = 0; type < TYPES; type++) {
         long sum = 0;
         for (c = __atomic_load_n(&all_counters, __ATOMIC_ACQUIRE); c != NULL; c = c->next)
@@ -45,6 +49,14 @@ static void notify(JVMPI_Event *e)
         if (sum > 0)
             report("events type=%d count=%ld", type, sum);
     }
+}
+
+static void notify(JVMPI_Event *e)
+{
+    if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
+        report_counts();
+    else
+        count(e);
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)

@@ -6,7 +6,7 @@
  *          count=0        only watches the nesting, for programs that make many calls
  * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
  * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
- * object.
+ * object; "register": gives the class its native methods; "trace": reports the call trace.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -155,12 +155,50 @@ static void switch_events(jint (*function)(jint, void *), const char *list)
     }
 }
 
+static jint JNICALL registered(JNIEnv *env, jclass type, jint n, jlong m, jobject o)
+{
+    return n + (jint)m + (o == NULL);
+}
+
+static void JNICALL failing(JNIEnv *env, jobject self)
+{
+    (*env)->ThrowNew(env, (*env)->FindClass(env, "java/lang/IllegalStateException"), "native");
+}
+
+static void register_natives(JNIEnv *env, jclass type)
+{
+    JNINativeMethod natives[] = {
+        { (char *)"registered", (char *)"(IJLjava/lang/Object;)I", (void *)registered },
+        { (char *)"failing", (char *)"()V", (void *)failing },
+    };
+    CHECK("registered", (*env)->RegisterNatives(env, type, natives, 2) == JNI_OK);
+}
+
+static void report_trace(JNIEnv *env)
+{
+    JVMPI_CallFrame frames[16];
+    JVMPI_CallTrace trace = { env, 0, frames };
+    int i;
+
+    jvmpi->GetCallTrace(&trace, 16);
+    pthread_mutex_lock(&lock);
+    for (i = 0; i < trace.num_frames; i++) {
+        const Method *m = method_of(frames[i].method_id);
+        report("frame line=%d method=%s", (int)frames[i].lineno, q(m != NULL ? m->name : NULL));
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     if (strcmp(what, "enable") == 0)
         switch_events(jvmpi->EnableEvent, option("late", events));
     else if (strcmp(what, "disable") == 0)
         switch_events(jvmpi->DisableEvent, option("late", events));
+    else if (strcmp(what, "register") == 0)
+        register_natives(env, object);
+    else if (strcmp(what, "trace") == 0)
+        report_trace(env);
     else if (strcmp(what, "receiver") == 0)
         return thread.receiver != NULL && jvmpi->jobject2jobjectID(object) == thread.receiver;
     return thread.events;

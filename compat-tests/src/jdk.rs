@@ -159,6 +159,12 @@ pub fn with_javac() -> Result<&'static Jdk, String> {
         .ok_or_else(|| format!("no Java compiler (javac) found: {INSTALL}"))
 }
 
+/// An installed JDK of this version, with a compiler.
+#[must_use]
+pub fn with_javac_of(feature: u32) -> Option<&'static Jdk> {
+    installed().iter().find(|jdk| jdk.feature == feature && jdk.home.join("bin/javac").is_file())
+}
+
 /// The folders with `jni.h` and `jni_md.h`.
 ///
 /// # Errors

@@ -47,6 +47,23 @@ impl<'a> Vm<'a> {
         Self { jdk, gc, directory, runs: AtomicUsize::new(0) }
     }
 
+    /// Another JVM in the place of this one.
+    #[must_use]
+    pub fn on<'b>(&self, jdk: &'b Jdk) -> Vm<'b> {
+        Vm { jdk, gc: self.gc, directory: self.directory.join("on"), runs: AtomicUsize::new(0) }
+    }
+
+    /// The JVM running a class of these jars beside the workloads.
+    ///
+    /// # Errors
+    /// If the workloads do not compile.
+    pub fn java_with(&self, jars: &[&str], class: &str) -> Result<Launch, String> {
+        let mut launch = self.java(class)?;
+        let path = launch.before.last_mut().expect("the class path comes last");
+        *path = format!("{path}:{}", jars.join(":"));
+        Ok(launch)
+    }
+
     /// The JVM running this class of `workloads/`, as yet without any agent.
     ///
     /// # Errors
@@ -124,6 +141,12 @@ impl Launch {
             reports: vec![report],
             patience: PATIENCE,
         })
+    }
+
+    /// The folder that it will run in.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The shim with the agent `agents/NAME.c` and these options, besides the path of the report.

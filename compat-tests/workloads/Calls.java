@@ -162,6 +162,13 @@ final class Calls {
         return 1;
     }
 
+    static IntUnaryOperator counting() {
+        return i -> {
+            LAMBDA.calls++;
+            return i + 1;
+        };
+    }
+
     static void empty() {}
 
     interface Shape {
@@ -278,11 +285,7 @@ final class Calls {
         check("locked", calls.locked(false) == 1 && fails(() -> calls.locked(true)));
         check("free", !Thread.holdsLock(calls));
         check("lockedStatic", lockedStatic() == 1);
-        IntUnaryOperator lambda = i -> {
-            LAMBDA.calls++;
-            return i + 1;
-        };
-        check("lambda", lambda.andThen(lambda).applyAsInt(1) == 3);
+        check("lambda", counting().andThen(counting()).applyAsInt(1) == 3);
         check("default method", new Square().area() == 3);
         check("Lazy", Lazy.VALUE == 0);
         check("Broken", fails(Broken::never));
@@ -291,6 +294,7 @@ final class Calls {
         @SuppressWarnings({"unchecked", "rawtypes"})
         Comparable<Object> raw = (Comparable) new Text();
         check("bridge", raw.compareTo(new Text()) == 0);
+        GENERIC.calls++;
         empty();
         EMPTY.calls++;
     }

@@ -17,6 +17,7 @@ mod arenas;
 mod classes;
 mod collections;
 mod compiled;
+mod instructions;
 mod lifecycle;
 mod load;
 mod locks;
@@ -133,6 +134,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("arenas", arenas::cases()),
         ("locks", locks::cases()),
         ("methods", methods::cases()),
+        ("instructions", instructions::cases()),
     ]
 }
 

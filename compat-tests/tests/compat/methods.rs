@@ -1,11 +1,29 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use compat_tests::run::{Outcome, Vm};
+use std::path::{Path, PathBuf};
+
+use compat_tests::report::Line;
+use compat_tests::run::{Launch, Outcome, Vm};
+use compat_tests::{jdk, text, workspace_root};
 
 use crate::assert::equal;
 use crate::cases;
+use crate::objects::checked;
 
-cases![every_kind_of_method, several_threads, switched_on_and_off];
+cases![
+    every_kind_of_method,
+    several_threads,
+    switched_on_and_off,
+    native_methods,
+    chosen_classes,
+    too_large_a_method,
+    hooked_classes,
+    class_objects_as_receivers,
+    compiled_methods,
+    the_compiler,
+    an_http_server.since(17),
+    clojure,
+];
 
 /// With this the VM trusts no class file, rewritten or not.
 const VERIFY: &str = "-Xverify:all";
@@ -22,7 +40,7 @@ fn counted(outcome: &Outcome, fields: &[&str]) -> Result<(), String> {
     let calls = |method: &str, field: &str| -> Result<i64, String> {
         // The compiler numbers the bodies of lambdas; those of a name count together.
         let is_it = |name: &str| match method {
-            "Calls.lambda" => name == "Calls.lambda$round$5",
+            "Calls.lambda" => name.starts_with("Calls.lambda$counting"),
             _ => name == method,
         };
         let lines = outcome.report().lines("calls");
@@ -67,4 +85,147 @@ fn switched_on_and_off(vm: &Vm<'_>) -> Result<(), String> {
     let expected = outcome.expects.find("expect", "method", "Calls.fib")?.int("calls")?;
     equal("entries", fib.int("entries")?, expected)?;
     equal("exits", fib.int("exits")?, expected)
+}
+
+fn native_methods(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Natives")?.agent("methods", "events=1+2+3,prefix=")?;
+    let outcome = java.flag(VERIFY).run()?;
+    well_nested(&outcome)?;
+    outcome.checks(&["registered"])?;
+    let line = outcome.expects.one("expect")?;
+    equal("sum", line.int("sum")?, 4950 + 300)?;
+    equal("exceptions", line.int("failures")?, 5)?;
+    equal("compressed", line.text("compressed")?, "true")?;
+    let report = outcome.report();
+    for (method, calls) in [("Natives.registered", 100), ("Natives.failing", 5)] {
+        let line = report.find("calls", "method", method)?;
+        for field in ["entries", "entries2", "exits"] {
+            equal(&format!("{field} of {method}"), line.int(field)?, calls)?;
+        }
+    }
+    let deflate = |line: &&Line| {
+        line.text("method").is_ok_and(|name| name == "java.util.zip.Deflater.deflateBytesBytes")
+    };
+    equal("a native method of the JDK", report.lines("calls").filter(deflate).count(), 1)?;
+    // The native method and the one in front of it are one frame.
+    let frame =
+        |line: &Line| Ok::<_, String>((line.text("method")?.to_owned(), line.int("line")? == -3));
+    let frames: Vec<_> = report.lines("frame").map(frame).collect::<Result<_, _>>()?;
+    let expected = [("Agent.call", true), ("Agent.call", false), ("Natives.main", false)];
+    equal("call trace", frames, expected.map(|(name, is_native)| (name.to_owned(), is_native)))?;
+    let unwrapped = vm.java("Natives")?.agent("methods", "events=1+3,prefix=Natives")?;
+    let outcome = unwrapped.settings("natives=off").run()?;
+    let natives = ["Natives.registered", "Natives.failing"];
+    let reported = |line: &&Line| line.text("method").is_ok_and(|name| natives.contains(&name));
+    equal("without wrappers", outcome.report().lines("calls").filter(reported).count(), 0)
+}
+
+fn chosen_classes(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Calls")?.agent("methods", "events=1+3,prefix=")?.argument("threads");
+    let outcome = java.settings("include=Calls*,exclude=*$Counter:none.such").run()?;
+    let report = outcome.report();
+    report.find("calls", "method", "Calls.fib")?;
+    for line in report.lines("calls") {
+        let method = line.text("method")?;
+        ensure!(method.starts_with("Calls") && !method.starts_with("Calls$Counter"), "{line}");
+    }
+    Ok(())
+}
+
+fn too_large_a_method(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Large")?.agent("methods", "events=1+3,prefix=Made")?.run()?;
+    equal("results", outcome.expects.all().len(), 3)?;
+    for line in outcome.expects.all() {
+        equal("value", line.int("value")?, 5)?;
+    }
+    equal("calls", outcome.report().one("calls")?.text("method")?, "Made.small")?;
+    let warnings = outcome.stderr.lines().filter(|line| line.starts_with("[jvmpi] warn"));
+    let warnings: Vec<_> = warnings.collect();
+    ensure!(warnings.len() == 1 && warnings[0].contains("Made.large"), "{warnings:?}");
+    Ok(())
+}
+
+/// The agent of CLASS_LOAD_HOOK sees the class files as they were, and what it makes of them is
+/// rewritten.
+fn hooked_classes(vm: &Vm<'_>) -> Result<(), String> {
+    let lengths = |outcome: &Outcome| -> Result<Vec<i64>, String> {
+        let hook = |report: usize, name: &str| {
+            let reports = outcome.other_reports();
+            let report = if report == 0 { outcome.report() } else { &reports[report - 1] };
+            report.find("hook", "name", name)?.int("length")
+        };
+        let report = outcome.other_reports().len();
+        ["Hook", "Hook$Target"].iter().map(|name| hook(report, name)).collect()
+    };
+    let alone = vm.java("Hook")?.agent("class_hook", "mode=replaced")?.run()?;
+    let java = vm.java("Hook")?.agent("methods", "events=1+3,prefix=Hook")?;
+    let outcome = java.another_agent("class_hook", "mode=replaced")?.flag(VERIFY).run()?;
+    equal("text", outcome.expects.one("expect")?.text("text")?, "REPLACEMENT")?;
+    equal("lengths", lengths(&outcome)?, lengths(&alone)?)?;
+    let line = outcome.report().find("calls", "method", "Hook$Target.text")?;
+    equal("calls", (line.int("entries")?, line.int("exits")?), (1, 1))
+}
+
+/// A Class object is defined by CLASS_LOAD, also if METHOD_ENTRY2 is the first to name it.
+fn class_objects_as_receivers(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = checked(vm.java("Mirrors")?, "mode=all")?;
+    equal("names", outcome.expects.one("expect")?.text("names")?, "int [[I Mirrors$Unlinked")
+}
+
+/// What is compiled are the methods that agents know, not those that the shim adds.
+fn compiled_methods(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Calls")?.agent("compiled", "")?.argument("threads");
+    let java =
+        java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").settings("include=Calls*:java.util.*");
+    let outcome = java.another_agent("methods", "events=1+3,count=0")?.run()?;
+    let line = outcome.report().one("compiled")?;
+    ensure!(line.int("loads")? > 300, "{line}");
+    equal("methods that CLASS_LOAD did not name", line.int("unknown")?, 0)
+}
+
+/// A program prints the same as ever when all its methods report, and exits belong to entries.
+fn runs_as_ever(launch: impl Fn() -> Result<Launch, String>) -> Result<(), String> {
+    let expected = launch()?.run()?;
+    let outcome = launch()?.agent("methods", "events=1+3,count=0")?.run()?;
+    equal("output", &outcome.stdout, &expected.stdout)?;
+    well_nested(&outcome)?;
+    let total = outcome.report().one("total")?;
+    ensure!(total.int("entries")? > 100_000, "{total}");
+    Ok(())
+}
+
+fn the_compiler(vm: &Vm<'_>) -> Result<(), String> {
+    let sources = workspace_root().join("compat-tests/workloads");
+    let sources = text(&sources)?;
+    let Some(jdk) = jdk::with_javac_of(vm.jdk.feature) else {
+        println!("skipped: no JDK {} with a compiler", vm.jdk.feature);
+        return Ok(());
+    };
+    let vm = vm.on(jdk);
+    runs_as_ever(|| Ok(vm.java("Programs")?.argument("javac").argument(sources)))
+}
+
+fn an_http_server(vm: &Vm<'_>) -> Result<(), String> {
+    runs_as_ever(|| Ok(vm.java("Programs")?.argument("http")))
+}
+
+fn clojure(vm: &Vm<'_>) -> Result<(), String> {
+    let jars: Vec<PathBuf> =
+        ["clojure", "spec.alpha", "core.specs.alpha"].iter().map(|name| jar(name)).collect();
+    if let Some(missing) = jars.iter().find(|jar| !jar.is_file()) {
+        println!("skipped: no {}; apt-get install libclojure-java", missing.display());
+        return Ok(());
+    }
+    let jars: Vec<_> = jars.iter().map(|jar| text(jar)).collect::<Result<_, _>>()?;
+    let program = "(println (reduce + (map #(* % %) (filter odd? (range 20000)))) \
+                   (sort-by val (frequencies (map #(mod % 7) (range 1000)))))";
+    runs_as_ever(|| {
+        let java = vm.java_with(&jars, "clojure.main")?;
+        Ok(java.argument("-e").argument(program))
+    })
+}
+
+/// A jar where Debian puts it.
+fn jar(name: &str) -> PathBuf {
+    Path::new("/usr/share/java").join(format!("{name}.jar"))
 }

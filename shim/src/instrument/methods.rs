@@ -34,6 +34,7 @@ pub fn edit(
     let enter_constructor = native(editor, "enterConstructor", "(I)V")?;
     let enter_instance = native(editor, "enterInstance", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
+    let exit_constructor = native(editor, "exitConstructor", "(I)V")?;
     for method in class.methods().filter(is_reported) {
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
@@ -51,6 +52,7 @@ pub fn edit(
             });
         }
         if calls.exits {
+            let exit = if method.is_constructor() { exit_constructor } else { exit };
             code.before_returns(|c| c.push_int(index).invoke_static(exit));
             code.on_throw(|c| c.push_int(index).invoke_static(exit));
         }

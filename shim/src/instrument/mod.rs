@@ -105,6 +105,11 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
                     function: enter_instance as _,
                 },
                 Native { name: c"exit", descriptor: c"(I)V", function: exit as _ },
+                Native {
+                    name: c"exitConstructor",
+                    descriptor: c"(I)V",
+                    function: exit_constructor as _,
+                },
                 Native { name: c"instruction", descriptor: c"(II)V", function: instruction as _ },
                 Native { name: c"compared", descriptor: c"(IIIII)V", function: compared as _ },
                 Native {
@@ -161,6 +166,8 @@ natives! {
     fn enter_instance(number: jint, receiver: jobject) => method_events::instance_entered;
     /// A method is left.
     fn exit(number: jint) => method_events::exited;
+    /// A constructor is left.
+    fn exit_constructor(number: jint) => method_events::constructor_exited;
     /// An instruction that decides nothing begins.
     fn instruction(offset: jint, method: jint) => instruction_events::plain;
     /// A branch that compares numbers begins.

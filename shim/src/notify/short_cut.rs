@@ -7,15 +7,17 @@ use super::{Arm, call_inside};
 use crate::jvm::Jni;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::epoch;
-use crate::world::gate::{self, Passage};
+use crate::world::gate;
+use crate::world::in_flight::Passage;
 use crate::world::phase::{self, Phase};
-use crate::world::threads::{self, Current, Thread};
+use crate::world::threads::{self, Thread};
 use crate::world::tracked::{self, Tracked};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
 /// An event that nothing stands in the way of.
 pub struct ShortCut<'a> {
+    jni: Jni,
     agent: &'static Agent,
     thread: &'a Thread,
     method: jmethodID,
@@ -30,11 +32,13 @@ pub fn with<R>(
     number: jint,
     send: impl FnOnce(ShortCut<'_>) -> R,
 ) -> Option<R> {
-    let thread: Current = threads::known(jni)?;
+    // If the record is that of an environment that is gone, it has ended, and was examined in no
+    // epoch since.
+    let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
     let method = tracked::examined(number as usize, epoch)?;
     let agent = event.agent()?;
-    Some(send(ShortCut { agent, thread: &thread, method, _passage: passage }))
+    Some(send(ShortCut { jni, agent, thread: &thread, method, _passage: passage }))
 }
 
 impl ShortCut<'_> {
@@ -49,9 +53,7 @@ impl ShortCut<'_> {
     /// Sends the event, whose arm is made for the method.
     #[inline]
     pub fn send<A: Arm>(&self, event_type: jint, arm: impl FnOnce(jmethodID) -> A) {
-        self.thread.subject.while_tracking(|| {
-            call_inside(self.agent, self.thread.env(), event_type, arm(self.method));
-        });
+        call_inside(self.agent, self.jni.env(), event_type, arm(self.method));
     }
 }
 

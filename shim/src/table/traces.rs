@@ -4,8 +4,9 @@ use crate::jvm::{self, Jni};
 use crate::translate;
 use crate::world::agents::Agent;
 use crate::world::classes::Class;
+use crate::world::in_flight::Report;
 use crate::world::methods::{self, Method};
-use crate::world::threads::{self, Report, Thread};
+use crate::world::threads::{self, Thread};
 use crate::world::{phase, suspension};
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
@@ -56,10 +57,10 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
 /// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
 /// that allocates.
 fn hidden_frames(jni: Jni, current: &Thread) -> usize {
-    match current.subject.report() {
-        (Report::None, _) => 0,
-        (Report::Tracker, _) => 1,
-        (Report::Constructors, object) => 1 + constructors_of(jni, object),
+    match current.in_flight.report() {
+        Report::None => 0,
+        Report::Tracker => 1,
+        Report::Constructors => 1 + constructors_of(jni, current.subject.any()),
     }
 }
 

@@ -38,7 +38,7 @@ pub fn same(jni: Jni, one: jobject, other: jobject, condition: jint, offset: jin
 }
 
 fn branch(jni: Jni, is_true: bool, offset: jint, method: jint) {
-    let if_info = JVMPI_Event_instruction_if_info { is_true: is_true.into() };
+    let if_info = JVMPI_Event_instruction_if_info { is_true };
     post(jni, offset, method, JVMPI_Event_instruction_u { if_info });
 }
 
@@ -78,7 +78,7 @@ fn post_to_all(jni: Jni, method: jint, event: impl FnOnce(jmethodID) -> JVMPI_Ev
     }
     short_cut::prepare(jni, &thread, method as usize, |method| {
         let u = event(method.id);
-        thread.subject.while_tracking(|| {
+        thread.in_flight.while_tracking(|| {
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
                 class_events::announce(jni, agent, &thread, method.class);
                 notify::deliver(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);

@@ -65,7 +65,7 @@ fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
         return;
     }
     short_cut::prepare(jni, &thread, number as usize, |method| {
-        thread.subject.while_tracking(|| {
+        thread.in_flight.while_tracking(|| {
             for agent in agents::all().iter().filter(|agent| hears_of_entries(agent)) {
                 class_events::announce(jni, agent, &thread, method.class);
                 match receiver {
@@ -114,6 +114,19 @@ fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
 #[inline]
 pub fn exited(jni: Jni, number: jint) {
     let sent = short_cut::with(jni, OnlyListener::Exit, number, |way| {
+        way.thread().calls.exit_plain(way.agent()).then(|| {
+            way.send(JVMPI_EVENT_METHOD_EXIT, |method_id| JVMPI_Event_method { method_id });
+        })
+    });
+    if sent.flatten().is_none() {
+        exited_for_all(jni, number);
+    }
+}
+
+/// A constructor is about to be left.
+#[inline]
+pub fn constructor_exited(jni: Jni, number: jint) {
+    let sent = short_cut::with(jni, OnlyListener::Exit, number, |way| {
         let (thread, agent) = (way.thread(), way.agent());
         let lost = |lost| exit_lost(jni, thread, agent, lost);
         if thread.calls.exit(agent, number as u32, lost) {
@@ -139,7 +152,7 @@ fn exited_for_all(jni: Jni, number: jint) {
             let was_entered = thread.calls.exit(agent, number as u32, lost);
             if was_entered || !hears_of_entries(agent) {
                 class_events::announce(jni, agent, &thread, method.class);
-                thread.subject.while_tracking(|| {
+                thread.in_flight.while_tracking(|| {
                     notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
                 });
             }
@@ -152,7 +165,7 @@ fn exited_for_all(jni: Jni, number: jint) {
 fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, number: u32) {
     let Some(method_id) = tracked::reported(number as usize) else { return };
     let u = JVMPI_Event_method { method_id };
-    thread.subject.while_tracking(|| {
+    thread.in_flight.while_tracking(|| {
         notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
     });
 }

@@ -60,7 +60,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
     if !thread.unconstructed.is_one(|| ids::tag(object) != Ok(Tag::NONE)) {
-        thread.subject.while_constructing(|| announce_new(jni, object));
+        thread.in_flight.while_constructing(|| announce_new(jni, object));
     }
 }
 
@@ -72,7 +72,7 @@ pub fn unconstructed(jni: Jni, object: jobject) {
 
 /// Rewritten code has made an object.
 pub fn made(jni: Jni, object: jobject) {
-    threads::current(jni).subject.while_tracking(|| announce_new(jni, object));
+    threads::current(jni).in_flight.while_tracking(|| announce_new(jni, object));
 }
 
 fn announce_new(jni: Jni, object: jobject) {

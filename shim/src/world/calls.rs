@@ -23,7 +23,7 @@ impl Calls {
     /// The agent hears of an entry; returns how deep the call is.
     #[inline]
     pub fn enter(&self, agent: &Agent) -> u32 {
-        let depth = &self.0[agent.index].depth;
+        let depth = &self.of(agent).depth;
         let entered = depth.load(Ordering::Relaxed) + 1;
         depth.store(entered, Ordering::Relaxed);
         entered
@@ -33,30 +33,48 @@ impl Calls {
     /// no handler can report that this one is left too (JVMS §4.10.1.6).
     pub fn enter_constructor(&self, agent: &Agent, number: u32) {
         let depth = self.enter(agent);
-        let calls = &self.0[agent.index];
+        let calls = self.of(agent);
         calls.constructors.lock().unwrap_or_else(|e| e.into_inner()).push((depth, number));
         calls.constructor.store(depth, Ordering::Relaxed);
     }
 
+    /// The agent hears of an exit, if it can be told quickly that this is right: it has heard of the
+    /// entry, and of none of a constructor since. Else nothing is done, and [`Self::exit`] finds out.
+    #[inline]
+    pub fn exit_plain(&self, agent: &Agent) -> bool {
+        let calls = self.of(agent);
+        let depth = calls.depth.load(Ordering::Relaxed);
+        // Both are 0 if there is no call.
+        let is_plain = depth != calls.constructor.load(Ordering::Relaxed);
+        if is_plain {
+            calls.depth.store(depth - 1, Ordering::Relaxed);
+        }
+        is_plain
+    }
+
     /// Whether an exit belongs to an entry that the agent has heard of. The constructors that were
     /// left before without a report are passed to `lost`, innermost first.
-    #[inline]
     pub fn exit(&self, agent: &Agent, number: u32, lost: impl FnMut(u32)) -> bool {
-        let calls = &self.0[agent.index];
-        let mut depth = calls.depth.load(Ordering::Relaxed);
-        if depth != 0 && depth == calls.constructor.load(Ordering::Relaxed) {
-            depth = calls.leave_constructors(depth, number, lost);
-        }
+        let calls = self.of(agent);
+        let depth = calls.leave_constructors(number, lost);
         calls.depth.store(depth.saturating_sub(1), Ordering::Relaxed);
         depth > 0
+    }
+
+    #[inline]
+    fn of(&self, agent: &Agent) -> &OfAgent {
+        &self.0[agent.index % MAX_AGENTS]
     }
 }
 
 impl OfAgent {
     /// Leaves the innermost constructors, up to that with the number if it is among them; how many
     /// calls are left, with the one that has the number.
-    fn leave_constructors(&self, depth: u32, number: u32, mut lost: impl FnMut(u32)) -> u32 {
-        let mut depth = depth;
+    fn leave_constructors(&self, number: u32, lost: impl FnMut(u32)) -> u32 {
+        let mut depth = self.depth.load(Ordering::Relaxed);
+        if depth == 0 || depth != self.constructor.load(Ordering::Relaxed) {
+            return depth;
+        }
         let mut left = Vec::new();
         {
             let mut constructors = self.constructors.lock().unwrap_or_else(|e| e.into_inner());
@@ -72,7 +90,7 @@ impl OfAgent {
         }
         // An agent may be called now, which may make calls itself.
         self.depth.store(depth, Ordering::Relaxed);
-        left.into_iter().for_each(&mut lost);
+        left.into_iter().for_each(lost);
         depth
     }
 }

@@ -10,17 +10,11 @@
 //! as the event's thread has a reference to it, so its ID is not among those that die.
 
 use super::epoch;
+use super::in_flight::Passage;
 use super::threads::{self, Thread};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
-
-/// How many events are being delivered on a thread, one inside the other.
-#[derive(Default)]
-pub struct InFlight(AtomicU32);
-
-/// An event in flight.
-pub struct Passage<'a>(&'a InFlight);
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
@@ -80,25 +74,21 @@ fn is_closed_to_me() -> bool {
 /// Lets an event of the thread that runs pass; waits while deaths are being reported, unless it
 /// comes from inside another event.
 pub fn enter(thread: &Thread) -> Passage<'_> {
-    let count = &thread.in_flight.0;
-    let outer = count.load(Ordering::Relaxed);
-    count.store(outer + 1, Ordering::Relaxed);
+    let passage = thread.in_flight.enter();
     fence_for_barrier();
-    if outer == 0 && is_closed_to_me() {
-        count.store(0, Ordering::Release);
+    if passage.is_outermost() && is_closed_to_me() {
+        drop(passage);
         wait_until_open(lock());
-        count.store(1, Ordering::Relaxed);
+        return thread.in_flight.enter();
     }
-    Passage(&thread.in_flight)
+    passage
 }
 
-/// Lets an event of the thread that runs pass if this is an epoch in which the thread was found to
+/// Lets an event that the Tracker reports pass if this is an epoch in which the thread was found to
 /// be free to send it; returns the epoch. While the gate is closed there is none.
 #[inline]
 pub fn enter_in_epoch(thread: &Thread) -> Option<(Passage<'_>, u64)> {
-    let count = &thread.in_flight.0;
-    count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    let passage = Passage(&thread.in_flight);
+    let passage = thread.in_flight.enter_tracked();
     // `barrier` does the rest: no epoch is relied on without it.
     compiler_fence(Ordering::SeqCst);
     let epoch = epoch::now();
@@ -115,13 +105,6 @@ fn wait_until_open(mut reporting: MutexGuard<'static, bool>) {
     while is_closed_to_me() && !progress.is_missing_for(HELD_BACK_AT_MOST) {
         let waited = OPENED.wait_timeout(reporting, HELD_BACK_AT_MOST);
         reporting = waited.unwrap_or_else(|e| e.into_inner()).0;
-    }
-}
-
-impl Drop for Passage<'_> {
-    fn drop(&mut self) {
-        let count = &self.0.0;
-        count.store(count.load(Ordering::Relaxed) - 1, Ordering::Release);
     }
 }
 
@@ -188,9 +171,7 @@ fn wait_until_quiet(at_most: Duration) -> bool {
     let me = threads::os_thread();
     let begun = Instant::now();
     loop {
-        let busy = threads::all()
-            .iter()
-            .any(|t| t.os_thread() != me && t.in_flight.0.load(Ordering::Acquire) > 0);
+        let busy = threads::all().iter().any(|t| t.os_thread() != me && t.in_flight.is_any());
         if !busy {
             return true;
         }

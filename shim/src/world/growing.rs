@@ -26,31 +26,33 @@ impl<T: Default> Growing<T> {
         self.count.fetch_add(count, Ordering::Relaxed)
     }
 
-    /// The entry with a number that was reserved.
+    /// The entry with a number, if anybody has asked for it or a near one with [`Self::get`].
     #[inline]
+    pub fn known(&self, number: usize) -> Option<&T> {
+        let chunk = self.chunks.get(number / CHUNK)?.load(Ordering::Acquire);
+        // SAFETY: a chunk has this many entries, which live for ever.
+        (!chunk.is_null()).then(|| unsafe { &*chunk.add(number % CHUNK) })
+    }
+
+    /// The entry with a number that was reserved.
     pub fn get(&self, number: usize) -> Option<&T> {
         let place = self.chunks.get(number / CHUNK)?;
-        let mut chunk = place.load(Ordering::Acquire);
-        if chunk.is_null() {
-            chunk = make(place);
+        if place.load(Ordering::Acquire).is_null() {
+            make(place);
         }
-        // SAFETY: a chunk has this many entries, which live for ever.
-        Some(unsafe { &*chunk.add(number % CHUNK) })
+        self.known(number)
     }
 }
 
 /// Puts a chunk in its place, unless another thread does.
 #[cold]
-fn make<T: Default>(place: &AtomicPtr<T>) -> *mut T {
+fn make<T: Default>(place: &AtomicPtr<T>) {
     let new: Box<[T]> = (0..CHUNK).map(|_| T::default()).collect();
     let new = Box::into_raw(new).cast::<T>();
-    match place.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => new,
-        Err(others) => {
-            // SAFETY: the chunk comes from a box of this length, and nobody else knows of it.
-            drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(new, CHUNK)) });
-            others
-        }
+    let null = ptr::null_mut();
+    if place.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        // SAFETY: the chunk comes from a box of this length, and nobody else knows of it.
+        drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(new, CHUNK)) });
     }
 }
 

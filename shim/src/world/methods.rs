@@ -59,7 +59,7 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
 fn find(jvmti: Jvmti, class: jclass, name: &[u8], signature: &CStr) -> Option<jmethodID> {
     let methods = jvmti.class_methods(class).ok()?;
     let is_it = |method: &jmethodID| {
-        jvmti.method_name(*method).is_ok_and(|(n, s)| n.to_bytes() == name && &*s == signature)
+        jvmti.method_name(*method).is_ok_and(|(n, s)| n.to_bytes() == name && *s == *signature)
     };
     methods.iter().copied().find(is_it)
 }

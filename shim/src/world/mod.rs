@@ -13,6 +13,7 @@ pub mod gate;
 pub mod gc_counts;
 pub mod growing;
 pub mod ids;
+pub mod in_flight;
 pub mod methods;
 pub mod phase;
 pub mod raw_monitors;

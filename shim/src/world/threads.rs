@@ -1,11 +1,14 @@
 //! Threads. A thread's ID is its `JNIEnv *`; what happens in a virtual thread belongs to the
 //! carrier whose environment it runs in.
 
+mod current;
+
 use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
 use super::calls::Calls;
+use super::in_flight::InFlight;
 use super::suspension::Stop;
-use super::{epoch, gate, ids};
+use super::{epoch, ids};
 use crate::jvm::{self, GlobalRef, Jni};
 use dashmap::DashMap;
 use jni_sys::{JNIEnv, jfieldID, jint, jobject};
@@ -15,9 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 use std::ptr;
-use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering,
-};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 /// What the shim knows of one thread.
@@ -33,7 +34,7 @@ pub struct Thread {
     /// Who has had THREAD_START.
     pub announced: Announced,
     /// The events that are being delivered on the thread.
-    pub in_flight: gate::InFlight,
+    pub in_flight: InFlight,
     /// The object of the event that is being delivered on the thread.
     pub subject: Subject,
     /// What the thread has allocated without running a constructor.
@@ -61,10 +62,8 @@ static BY_ENV: LazyLock<DashMap<usize, Arc<Thread>>> = LazyLock::new(DashMap::ne
 static BY_ID: LazyLock<DashMap<usize, usize>> = LazyLock::new(DashMap::new);
 
 thread_local! {
-    /// Keeps the record of the thread that runs.
+    /// Keeps the record of the thread that runs, to which [`current`](mod@current) points.
     static OWNER: Owner = const { Owner(RefCell::new(None)) };
-    /// What [`OWNER`] keeps, for a quick look.
-    static CURRENT: Cell<*const Thread> = const { Cell::new(ptr::null()) };
     static OS_THREAD: Cell<i32> = const { Cell::new(0) };
 }
 
@@ -72,14 +71,14 @@ struct Owner(RefCell<Option<Arc<Thread>>>);
 
 impl Owner {
     fn set(&self, thread: Option<Arc<Thread>>) {
-        CURRENT.set(thread.as_ref().map_or(ptr::null(), Arc::as_ptr));
+        current::set(thread.as_ref().map_or(ptr::null(), Arc::as_ptr));
         self.0.replace(thread);
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        CURRENT.set(ptr::null());
+        current::set(ptr::null::<Thread>());
     }
 }
 
@@ -118,15 +117,10 @@ pub fn known_current_env() -> *mut JNIEnv {
 
 /// The record of the thread that runs, if it was seen before. A signal handler may ask: the storage
 /// of a thread whose number the shim knows has been used before, so that looking allocates nothing.
-pub fn known_current() -> Option<Current> {
-    let thread = CURRENT.get();
-    (!thread.is_null()).then_some(Current(thread))
-}
-
-/// The record of the thread that runs, if it was seen before with this environment.
 #[inline]
-pub fn known(jni: Jni) -> Option<Current> {
-    known_current().filter(|thread| thread.env == jni.env())
+pub fn known_current() -> Option<Current> {
+    let thread = current::get::<Thread>();
+    (!thread.is_null()).then_some(Current(thread))
 }
 
 /// The record of the thread that runs, if it is attached to the VM.
@@ -142,7 +136,10 @@ pub fn current_attached() -> Option<(Jni, Current)> {
 
 /// The record of the thread that runs; a new one if it was never seen before.
 pub fn current(jni: Jni) -> Current {
-    known(jni).unwrap_or_else(|| adopt(jni))
+    match known_current() {
+        Some(thread) if thread.env == jni.env() => thread,
+        _ => adopt(jni),
+    }
 }
 
 /// Makes the record for this environment the one of the thread that runs.
@@ -397,49 +394,9 @@ impl Unconstructed {
 pub struct Subject {
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
     object: AtomicPtr<jni_sys::_jobject>,
-    report: AtomicU8,
-}
-
-/// What rewritten code the event comes from, whose frames agents do not see.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Report {
-    /// None: the VM itself reports.
-    None,
-    /// The innermost frame is the Tracker's.
-    Tracker,
-    /// Below the Tracker's frame are the constructors of the subject.
-    Constructors,
 }
 
 impl Subject {
-    /// Runs `event` as reported by the Tracker.
-    pub fn while_tracking<R>(&self, event: impl FnOnce() -> R) -> R {
-        self.reported(Report::Tracker, event)
-    }
-
-    /// Runs `event` as reported by the constructor of `Object` for the object that it is about.
-    pub fn while_constructing<R>(&self, event: impl FnOnce() -> R) -> R {
-        self.reported(Report::Constructors, event)
-    }
-
-    fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
-        let outer = self.report.load(Ordering::Relaxed);
-        self.report.store(report as u8, Ordering::Relaxed);
-        let result = event();
-        self.report.store(outer, Ordering::Relaxed);
-        result
-    }
-
-    /// What rewritten code the event comes from, and its object.
-    pub fn report(&self) -> (Report, jobject) {
-        let report = match self.report.load(Ordering::Relaxed) {
-            1 => Report::Tracker,
-            2 => Report::Constructors,
-            _ => Report::None,
-        };
-        (report, self.object.load(Ordering::Relaxed))
-    }
-
     /// Runs `event` with the object, which lives until it returns, as its subject.
     pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
         let (outer_id, outer_object) =
@@ -453,6 +410,11 @@ impl Subject {
     fn set(&self, id: jobjectID, object: jobject) {
         self.id.store(id, Ordering::Relaxed);
         self.object.store(object, Ordering::Relaxed);
+    }
+
+    /// The object, NULL if there is none.
+    pub fn any(&self) -> jobject {
+        self.object.load(Ordering::Relaxed)
     }
 
     /// The object, if the ID is that of the subject.
@@ -472,7 +434,7 @@ impl Thread {
             ended: AtomicBool::new(false),
             hidden: AtomicBool::new(false),
             announced: Announced::default(),
-            in_flight: gate::InFlight::default(),
+            in_flight: InFlight::default(),
             subject: Subject::default(),
             unconstructed: Unconstructed::default(),
             new_ids: ids::Supply::default(),

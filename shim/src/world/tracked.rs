@@ -51,7 +51,7 @@ pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(Tracked<'_>) -> R) -> Opt
 /// The method of a number, if it was found in this epoch that agents know its class.
 #[inline]
 pub fn examined(number: usize, epoch: u64) -> Option<jmethodID> {
-    let place = PLACES.get(number)?;
+    let place = PLACES.known(number)?;
     let is_current = place.examined_in.load(Ordering::Acquire) == epoch;
     is_current.then(|| place.method.load(Ordering::Relaxed))
 }

@@ -44,7 +44,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
 }
 
 /// Milliseconds from the start of the process to the first line of the program.
-fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<f64, String> {
+pub fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<f64, String> {
     let error = |e: std::io::Error| format!("{}: {e}", jdk.java().display());
     let begin = Instant::now();
     let mut child = Command::new(jdk.java())

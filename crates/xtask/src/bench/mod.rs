@@ -11,6 +11,7 @@ use compat_tests::jdk::{self, Jdk};
 use crate::jdk::named;
 
 mod alloc;
+mod asm;
 mod calls;
 mod floor;
 mod idle;

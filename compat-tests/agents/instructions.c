@@ -1,0 +1,71 @@
+/*
+ * instructions.c - reports every INSTRUCTION_START of the methods of some classes.
+ *
+ * Options: prefix=NAME    of the names of these classes
+ *          late=1         enabled by the command "enable" only, and disabled by "disable"
+ * Command "events" returns how many there were so far.
+ */
+#include <pthread.h>
+
+#include "call.h"
+#include "methods.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *prefix;
+static long events, unknown, others;
+
+static void step(const JVMPI_Event *e)
+{
+    const Method *m = method_of(e->u.instruction.method_id);
+
+    events++;
+    unknown += m == NULL;
+    if (e->env_id != current_env())
+        report("wrong_thread env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+    if (m == NULL || strncmp(m->name, prefix, strlen(prefix)) != 0) {
+        others++;
+        return;
+    }
+    report("step method=%s offset=%d is_true=%d key=%d low=%d hi=%d pair=%d pairs=%d", q(m->name),
+           (int)e->u.instruction.offset, (int)e->u.instruction.u.if_info.is_true,
+           (int)e->u.instruction.u.tableswitch_info.key, (int)e->u.instruction.u.tableswitch_info.low,
+           (int)e->u.instruction.u.tableswitch_info.hi,
+           (int)e->u.instruction.u.lookupswitch_info.chosen_pair_index,
+           (int)e->u.instruction.u.lookupswitch_info.pairs_total);
+}
+
+static void notify(JVMPI_Event *e)
+{
+    pthread_mutex_lock(&lock);
+    switch (e->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD:
+        learn_methods(e);
+        break;
+    case JVMPI_EVENT_INSTRUCTION_START:
+        step(e);
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report("total events=%ld unknown=%ld others=%ld", events, unknown, others);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    if (strcmp(what, "enable") == 0)
+        enable(JVMPI_EVENT_INSTRUCTION_START);
+    else if (strcmp(what, "disable") == 0)
+        jvmpi->DisableEvent(JVMPI_EVENT_INSTRUCTION_START, NULL);
+    return events;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    prefix = option("prefix", "");
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    if (atoi(option("late", "0")) == 0)
+        enable(JVMPI_EVENT_INSTRUCTION_START);
+    return JNI_OK;
+}

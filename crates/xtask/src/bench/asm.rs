@@ -1,0 +1,44 @@
+//! A Java agent that does with ASM what the shim does for method events.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use compat_tests::{build, jdk, text, workspace_root};
+
+/// Where Debian's libasm-java puts it.
+const ASM: &str = "/usr/share/java/asm.jar";
+
+/// The JVM options that load the agent.
+///
+/// # Errors
+/// If there is no ASM, or no Java compiler.
+pub fn java_agent() -> Result<Vec<String>, String> {
+    if !Path::new(ASM).is_file() {
+        return Err(format!("no {ASM}; apt-get install libasm-java"));
+    }
+    let error = |e: std::io::Error| format!("the Java agent: {e}");
+    let output = build::output_dir().join("asm");
+    let sources = workspace_root().join("crates/xtask/java");
+    let classes = build::java(&sources, &output.join("classes"), 8, &[ASM])?;
+    let boot = build::java(&sources.join("boot"), &output.join("boot"), 8, &[])?;
+    let manifest = output.join("manifest");
+    let lines = [
+        "Premain-Class: AsmAgent",
+        "Can-Retransform-Classes: true",
+        &format!("Class-Path: {ASM}"),
+        "",
+    ];
+    fs::write(&manifest, lines.join("\n")).map_err(error)?;
+    let jar = output.join("agent.jar");
+    let status = Command::new(jdk::with_javac()?.home.join("bin/jar"))
+        .arg("cfm")
+        .args([&jar, &manifest])
+        .args(["-C", &classes, "."])
+        .status()
+        .map_err(error)?;
+    if !status.success() {
+        return Err(format!("jar ended with {status}"));
+    }
+    Ok(vec![format!("-Xbootclasspath/a:{boot}"), format!("-javaagent:{}", text(&jar)?)])
+}

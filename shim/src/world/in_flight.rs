@@ -1,0 +1,121 @@
+//! The events that are being delivered on a thread, one inside the other.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many there are, and what reports the innermost one. Only the thread itself writes this, and
+/// it does so twice for each event: no more fits into what a method event may cost.
+#[derive(Default)]
+pub struct InFlight(AtomicU32);
+
+/// An event in flight.
+pub struct Passage<'a> {
+    in_flight: &'a InFlight,
+    /// What was there before.
+    outer: u32,
+}
+
+/// What rewritten code an event comes from, whose frames agents do not see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Report {
+    /// None: the VM itself reports.
+    None,
+    /// The innermost frame is the Tracker's.
+    Tracker,
+    /// Below the Tracker's frame are the constructors of the event's object.
+    Constructors,
+}
+
+const COUNT: u32 = (1 << 24) - 1;
+
+impl Report {
+    const fn bits(self) -> u32 {
+        (self as u32) << 24
+    }
+}
+
+impl InFlight {
+    /// An event begins.
+    #[inline]
+    pub fn enter(&self) -> Passage<'_> {
+        let outer = self.0.load(Ordering::Relaxed);
+        self.0.store(outer + 1, Ordering::Relaxed);
+        Passage { in_flight: self, outer }
+    }
+
+    /// An event begins that the Tracker reports.
+    #[inline]
+    pub fn enter_tracked(&self) -> Passage<'_> {
+        let outer = self.0.load(Ordering::Relaxed);
+        self.0.store((outer + 1) & COUNT | Report::Tracker.bits(), Ordering::Relaxed);
+        Passage { in_flight: self, outer }
+    }
+
+    /// Whether there is any.
+    pub fn is_any(&self) -> bool {
+        self.0.load(Ordering::Acquire) & COUNT > 0
+    }
+
+    /// Runs `event` as reported by the Tracker.
+    pub fn while_tracking<R>(&self, event: impl FnOnce() -> R) -> R {
+        self.reported(Report::Tracker, event)
+    }
+
+    /// Runs `event` as reported by the constructor of `Object` for the object that it is about.
+    pub fn while_constructing<R>(&self, event: impl FnOnce() -> R) -> R {
+        self.reported(Report::Constructors, event)
+    }
+
+    fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
+        let outer = self.0.load(Ordering::Relaxed);
+        self.0.store(outer & COUNT | report.bits(), Ordering::Relaxed);
+        let result = event();
+        self.0.store(outer, Ordering::Relaxed);
+        result
+    }
+
+    /// What rewritten code the innermost event comes from.
+    pub fn report(&self) -> Report {
+        match self.0.load(Ordering::Relaxed) & !COUNT {
+            bits if bits == Report::Tracker.bits() => Report::Tracker,
+            bits if bits == Report::Constructors.bits() => Report::Constructors,
+            _ => Report::None,
+        }
+    }
+}
+
+impl Passage<'_> {
+    /// Whether no other event is in flight on the thread.
+    pub fn is_outermost(&self) -> bool {
+        self.outer & COUNT == 0
+    }
+}
+
+impl Drop for Passage<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.in_flight.0.store(self.outer, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_counted_and_their_reporters_remembered() {
+        let in_flight = InFlight::default();
+        in_flight.while_constructing(|| {
+            let outer = in_flight.enter();
+            assert!(outer.is_outermost() && in_flight.is_any());
+            assert!(in_flight.report() == Report::Constructors);
+            {
+                let inner = in_flight.enter_tracked();
+                assert!(!inner.is_outermost() && in_flight.report() == Report::Tracker);
+            }
+            assert!(in_flight.report() == Report::Constructors);
+            drop(outer);
+            assert!(!in_flight.is_any());
+        });
+        assert!(in_flight.report() == Report::None);
+    }
+}
