@@ -23,7 +23,9 @@ const RESERVED: usize = 1 << 40;
 /// What is reserved at least; if the process may not even have that, there is no buffer.
 const RESERVED_AT_LEAST: usize = 1 << 24;
 /// How much becomes memory at a time, at least; a multiple of any page size.
-const STEP: usize = 1 << 22;
+const STEP: usize = 1 << 16;
+/// A buffer that is larger may be one that the system cannot bear, and is worth large pages.
+const LARGE: usize = 1 << 26;
 
 /// A block of bytes that grows at its end.
 pub struct Buffer {
@@ -58,8 +60,6 @@ impl Buffer {
             }
         }
         let start = start.ok_or(Full)?;
-        // SAFETY: the block is ours. That the advice is not taken does no harm.
-        unsafe { libc::madvise(start.as_ptr().cast(), reserved, libc::MADV_HUGEPAGE) };
         Ok(Self { start, length: 0, committed: 0, reserved })
     }
 

@@ -11,7 +11,7 @@ use std::{ptr, slice};
 
 /// A JVMTI environment: the shim's own, shared by all threads.
 #[derive(Clone, Copy)]
-pub struct Jvmti(*mut jvmtiEnv);
+pub struct Jvmti(pub(super) *mut jvmtiEnv);
 
 // SAFETY: a JVMTI environment may be used by every thread (JVMTI specification, "Environments").
 unsafe impl Send for Jvmti {}
@@ -26,12 +26,14 @@ macro_rules! jvmti {
         // passed are to locals or to what the caller promises; JVMTI checks references itself.
         unsafe {
             match (**$jvmti.0).$slot {
-                Some(function) => Error::check(function($jvmti.0 $(, $argument)*)),
-                None => Err(Error(JVMTI_ERROR_NOT_AVAILABLE)),
+                Some(function) => $crate::jvm::Error::check(function($jvmti.0 $(, $argument)*)),
+                None => Err($crate::jvm::Error(jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
             }
         }
     };
 }
+
+pub(super) use jvmti;
 
 /// An array or string that JVMTI allocated; given back when dropped.
 pub struct Allocated<T> {
@@ -128,7 +130,7 @@ impl Jvmti {
         debug_assert!(result.is_ok());
     }
 
-    fn array<T>(self, start: *mut T, length: jint) -> Allocated<T> {
+    pub(super) fn array<T>(self, start: *mut T, length: jint) -> Allocated<T> {
         Allocated { jvmti: self, start, length: usize::try_from(length).unwrap_or(0) }
     }
 
@@ -274,6 +276,13 @@ impl Jvmti {
         let mut signature = ptr::null_mut();
         jvmti!(self, GetClassSignature, class, &mut signature, ptr::null_mut())?;
         Ok(self.string(signature))
+    }
+
+    /// The class's loader, a reference in the current frame; NULL for the boot loader.
+    pub fn class_loader(self, class: jclass) -> Result<jobject> {
+        let mut loader = ptr::null_mut();
+        jvmti!(self, GetClassLoader, class, &mut loader)?;
+        Ok(loader)
     }
 
     /// The `SourceFile` attribute, None if the class has none.
@@ -455,6 +464,22 @@ impl Jvmti {
 
     pub fn resume(self, thread: jthread) -> Result<()> {
         jvmti!(self, ResumeThread, thread)
+    }
+
+    /// Suspends threads; what became of each.
+    pub fn suspend_list(self, threads: &[jthread]) -> Result<Vec<Result<()>>> {
+        let mut results = vec![0; threads.len()];
+        let (count, results_at) = (threads.len() as jint, results.as_mut_ptr());
+        jvmti!(self, SuspendThreadList, count, threads.as_ptr(), results_at)?;
+        Ok(results.into_iter().map(Error::check).collect())
+    }
+
+    /// Resumes threads; what became of each.
+    pub fn resume_list(self, threads: &[jthread]) -> Result<Vec<Result<()>>> {
+        let mut results = vec![0; threads.len()];
+        let (count, results_at) = (threads.len() as jint, results.as_mut_ptr());
+        jvmti!(self, ResumeThreadList, count, threads.as_ptr(), results_at)?;
+        Ok(results.into_iter().map(Error::check).collect())
     }
 
     /// The thread's CPU time in nanoseconds.

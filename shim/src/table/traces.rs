@@ -1,21 +1,15 @@
 //! GetCallTrace.
 
 use crate::jvm::{self, Jni};
-use crate::translate;
+use crate::translate::frames::{NATIVE_LOCATION, hidden_frames, resolve_frame};
 use crate::world::agents::Agent;
-use crate::world::classes::Class;
-use crate::world::threads::{self, Report, Thread};
-use crate::world::{methods, phase, suspension};
-use jni_sys::{jint, jobject};
+use crate::world::threads::{self, Thread};
+use crate::world::{phase, suspension};
+use jni_sys::jint;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
 use jvmti_sys::jvmtiFrameInfo;
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::{ptr, slice};
-
-/// The `lineno` of a native method's frame.
-const NATIVE: jint = -3;
-/// The location that JVMTI gives a native method's frame.
-const NATIVE_LOCATION: i64 = -1;
 
 // JVMTI writes its frames where the agent wants its own, so that no depth needs memory of ours.
 const _: () = assert!(
@@ -48,41 +42,6 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         threads::by_env(trace.env_id).map_or(0, |thread| walk(&thread, room))
     };
     trace.num_frames = resolve(jni, agent, &current, &mut room[..walked]) as jint;
-}
-
-/// How many of the innermost frames agents do not see: the Tracker's, and, when the allocation of
-/// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
-/// that allocates.
-fn hidden_frames(jni: Jni, current: &Thread) -> usize {
-    match current.subject.report() {
-        (Report::None, _) => 0,
-        (Report::Tracker, _) => 1,
-        (Report::Constructors, object) => 1 + constructors_of(jni, object),
-    }
-}
-
-/// How many frames below the innermost one are constructors of the object.
-fn constructors_of(jni: Jni, object: jobject) -> usize {
-    const AT_ONCE: usize = 16;
-    let constructs = |frame: &jvmtiFrameInfo| {
-        let method = methods::of(jni, frame.method).filter(|method| method.is_constructor);
-        let is_instance = |class: &Class| {
-            jni.frame(4, |jni| class.object(jni).is_some_and(|c| jni.instance_of(object, c)))
-        };
-        method.is_some_and(|method| is_instance(&method.class))
-    };
-    let mut count = 0;
-    loop {
-        let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
-        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1 + count, &mut frames);
-        // SAFETY: the walk wrote that many frames.
-        let found = frames[..walked.unwrap_or(0)].iter().map(|f| unsafe { f.assume_init_ref() });
-        let constructors = found.take_while(|frame| constructs(frame)).count();
-        count += constructors;
-        if constructors < AT_ONCE {
-            return count;
-        }
-    }
 }
 
 /// The frames of another thread: those it was stopped at, or those it executes now.
@@ -121,20 +80,4 @@ fn resolve(
         }
     }
     kept
-}
-
-fn resolve_frame(
-    jni: Jni,
-    agent: &Agent,
-    current: &Thread,
-    frame: jvmtiFrameInfo,
-) -> Option<JVMPI_CallFrame> {
-    if frame.method.is_null() {
-        return None;
-    }
-    let method = methods::of(jni, frame.method).filter(|method| !method.class.is_own())?;
-    translate::classes::announce(jni, agent, current, &method.class);
-    let is_native = frame.location == NATIVE_LOCATION;
-    let lineno = if is_native { NATIVE } else { method.line(frame.location) };
-    Some(JVMPI_CallFrame { lineno, method_id: method.id() })
 }

@@ -5,6 +5,7 @@ use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
+use crate::world::heap::Untold;
 use crate::world::ids::{self, Tag};
 use crate::world::threads::{self, Thread};
 use crate::world::{arenas, gate};
@@ -195,13 +196,6 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
     requested.is_some()
 }
 
-/// An object that was there before the agent could be told.
-struct Found {
-    class: jobjectID,
-    tag: Tag,
-    size: jlong,
-}
-
 /// Sends OBJECT_ALLOC for every object in the heap that the agent has not heard of.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let class_of_classes = match identify_all_classes(jni) {
@@ -210,12 +204,17 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     };
     // What was found must not be reported dead before it is announced.
     gate::disable_gc();
-    for object in find_unknown(agent, class_of_classes) {
+    tell(jni, agent, thread, &find_unknown(agent, class_of_classes));
+    gate::enable_gc();
+}
+
+/// Sends OBJECT_ALLOC for objects that a walk through the heap has found.
+pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
+    for object in objects {
         let Some(class) = classes::by_id(object.class) else { continue };
         let u = event(jni, agent, thread, &class, object.tag, object.size);
         notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
     }
-    gate::enable_gc();
 }
 
 /// The walk through the heap knows classes by their tags only. Returns the ID of the class of
@@ -226,7 +225,7 @@ fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
     Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
 }
 
-fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Found> {
+fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Untold> {
     let mut found = Vec::new();
     let walked = jvm::get().jvmti.iterate_through_heap(0, |class, raw, size| {
         let class = Tag::from_raw(class).id();
@@ -241,7 +240,7 @@ fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Found> {
         }
         tag = tag.tell(agent);
         *raw = tag.raw();
-        found.push(Found { class, tag, size });
+        found.push(Untold { class, tag, size });
     });
     if let Err(error) = walked {
         log::warn!("objects that exist already stay unknown: {error}");

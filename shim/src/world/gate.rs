@@ -18,6 +18,13 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub struct InFlight(AtomicU32);
 
+impl InFlight {
+    /// Whether there is any.
+    pub fn is_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
 /// An event in flight.
 pub struct Passage<'a>(&'a InFlight);
 
@@ -84,6 +91,23 @@ pub fn disable_gc() {
 /// `EnableGC`: takes back one [`disable_gc`] of any thread; a surplus one does nothing.
 pub fn enable_gc() {
     let _ = GC_DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+}
+
+/// While it lives, no ID dies or changes.
+pub struct NoGc(());
+
+impl NoGc {
+    /// As [`disable_gc`].
+    pub fn begin() -> Self {
+        disable_gc();
+        Self(())
+    }
+}
+
+impl Drop for NoGc {
+    fn drop(&mut self) {
+        enable_gc();
+    }
 }
 
 /// Whether an agent has disabled garbage collection.

@@ -35,7 +35,7 @@ impl Level {
 }
 
 /// Where the values of a record begin in the buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Place(usize);
 
 /// Appends records to a buffer.
