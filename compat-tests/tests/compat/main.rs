@@ -15,6 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 mod assert;
 mod classes;
 mod compiled;
+mod dumps;
 mod lifecycle;
 mod load;
 mod objects;
@@ -123,6 +124,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("compiled", compiled::cases()),
         ("sampling", sampling::cases()),
         ("objects", objects::cases()),
+        ("dumps", dumps::cases()),
     ]
 }
 

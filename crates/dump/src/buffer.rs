@@ -87,16 +87,22 @@ impl Buffer {
     fn commit(&mut self, length: usize) -> Result<(), Full> {
         let wanted = length - self.committed;
         let room = self.reserved - self.committed;
-        let step = wanted.max(self.committed / 8).max(STEP).min(room).next_multiple_of(STEP);
-        if wanted > room || step > room || available().is_some_and(|memory| step > memory) {
+        let is_large = length > LARGE;
+        let ahead = if is_large { self.committed / 8 } else { self.committed };
+        let step = wanted.max(ahead).max(STEP).min(room).next_multiple_of(STEP);
+        let fits = || !is_large || available().is_none_or(|memory| step <= memory);
+        if wanted > room || step > room || !fits() {
             return Err(Full);
         }
-        let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: the bytes lie in the reserved block, which nobody else knows of.
-        let result =
-            unsafe { libc::mprotect(self.start.as_ptr().add(self.committed).cast(), step, access) };
-        if result != 0 {
+        let start = unsafe { self.start.as_ptr().add(self.committed) }.cast();
+        // SAFETY: as above.
+        if unsafe { libc::mprotect(start, step, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
             return Err(Full);
+        }
+        if is_large {
+            // SAFETY: as above. That the advice is not taken does no harm.
+            unsafe { libc::madvise(start, step, libc::MADV_HUGEPAGE) };
         }
         self.committed += step;
         Ok(())

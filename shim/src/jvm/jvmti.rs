@@ -406,11 +406,11 @@ impl Jvmti {
         Ok(count as usize)
     }
 
-    /// The receiver of the method in a frame of the thread that runs, a reference in the current
-    /// native frame.
-    pub fn local_instance(self, depth: jint) -> Result<jobject> {
+    /// The receiver of the method in a frame of a thread, NULL for the one that runs; a reference in
+    /// the current native frame.
+    pub fn local_instance(self, thread: jthread, depth: jint) -> Result<jobject> {
         let mut object = ptr::null_mut();
-        jvmti!(self, GetLocalInstance, ptr::null_mut(), depth, &mut object)?;
+        jvmti!(self, GetLocalInstance, thread, depth, &mut object)?;
         Ok(object)
     }
 

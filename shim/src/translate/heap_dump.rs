@@ -88,7 +88,7 @@ type Known = Vec<(Arc<Class>, Option<Arc<Layout>>)>;
 fn walk<'a>(
     jni: Jni,
     agent: &'a Agent,
-    thread: &'a Thread,
+    thread: &Thread,
     level: Level,
     untold: &mut Vec<Untold>,
 ) -> Result<(Walk<'a>, Vec<Resting>), String> {
@@ -109,7 +109,6 @@ fn walk<'a>(
             hidden,
             own_references: own_references(),
             listener: hears.then_some(agent),
-            new_ids: &thread.new_ids,
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);

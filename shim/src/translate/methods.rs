@@ -42,7 +42,8 @@ fn enter(jni: Jni, thread: &Thread, method: Tracked<'_>) {
 fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Option<jobject>) {
     // The frame of the Tracker's native is 0.
     const CALLER: i32 = 1;
-    let receiver = receiver.or_else(|| jvm::get().jvmti.local_instance(CALLER).ok());
+    let receiver =
+        receiver.or_else(|| jvm::get().jvmti.local_instance(ptr::null_mut(), CALLER).ok());
     let receiver = receiver.unwrap_or(ptr::null_mut());
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
         class_events::announce(jni, agent, thread, method.class);

@@ -15,6 +15,7 @@ use crate::world::{classes, raw_monitors, thread_status};
 use dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
+use jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
 use std::collections::HashSet;
 
 /// RequestEvent(MONITOR_DUMP): false if the dump could not be made.
@@ -53,9 +54,8 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     // Classes are candidates, and are known by their tags.
     classes::all_loaded(jni).map_err(failed)?;
     let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread)).map_err(failed)?;
-    let java = jni
-        .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads()))
-        .map_err(failed)?;
+    let java =
+        jni.frame(LARGE_FRAME, |_| java_monitors(thread, standstill.threads())).map_err(failed)?;
     let raw = raw_monitors::all();
     let resting = standstill.end();
 
@@ -85,10 +85,10 @@ struct Java {
 }
 
 /// Every monitor of an object that has an owner or is waited for.
-fn java_monitors(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<Java>> {
+fn java_monitors(current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    for (object, id) in candidates(jni, current, resting)? {
+    for (object, id) in candidates(current, resting)? {
         if seen.insert(id.addr())
             && let Some(monitor) = usage(object, id)?
         {
@@ -131,21 +131,22 @@ fn env(thread: jobject) -> Option<Id> {
 /// Objects whose monitors may be in use, references in the current frame: those that threads own or
 /// want to own, those that the VM keeps monitors for, and, where the VM does not tell what threads
 /// own, all that their stacks refer to, and all classes.
-fn candidates(
-    jni: Jni,
-    current: &Thread,
-    resting: &[Resting],
-) -> jvm::Result<Vec<(jobject, jobjectID)>> {
+fn candidates(current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<(jobject, jobjectID)>> {
     let jvmti = jvm::get().jvmti;
     let mut objects = Vec::new();
     let mut tells_owned = true;
-    for Resting { thread, .. } in resting {
+    for Resting { thread, state, .. } in resting {
         let Some(thread) = thread.object() else { continue };
         match jvmti.owned_monitors(thread.get()) {
             Ok(owned) => objects.extend(owned.iter().copied()),
             Err(_) => tells_owned = false,
         }
         objects.extend(jvmti.contended_monitor(thread.get()).ok().filter(|m| !m.is_null()));
+        // The newest VMs do not say what a thread waits in, but its innermost frame is the method.
+        if state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
+            let waited_in = jvmti.local_instance(thread.get(), 0);
+            objects.extend(waited_in.ok().filter(|monitor| !monitor.is_null()));
+        }
     }
     let mut roots = Roots { new_ids: &current.new_ids, locals: !tells_owned, tags: Vec::new() };
     jvmti.follow_references(None, &mut roots)?;
@@ -165,7 +166,6 @@ fn candidates(
         }
         candidates.push((object, tag.id()));
     }
-    let _ = jni;
     Ok(candidates)
 }
 

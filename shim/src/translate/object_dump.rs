@@ -89,7 +89,6 @@ fn make(
         hidden: crate::world::threads::hidden_objects(),
         own_references: HashMap::new(),
         listener: hears.then_some(agent),
-        new_ids: &thread.new_ids,
     };
     let buffer = Buffer::new().map_err(|full| full.to_string())?;
     let mut walk = Walk::new(buffer, surroundings).of_one(id.addr(), one);

@@ -104,6 +104,13 @@ impl Supply {
         self.next.store(next + STEP, Ordering::Relaxed);
         Tag(next)
     }
+
+    /// Gives up the IDs that are left; they do not count as live any more.
+    pub fn give_up(&self) {
+        let left = self.end.load(Ordering::Relaxed) - self.next.load(Ordering::Relaxed);
+        self.end.store(self.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        DIED.fetch_add(left / STEP, Ordering::Relaxed);
+    }
 }
 
 /// How many objects with an ID have died, IDs that were replaced included.

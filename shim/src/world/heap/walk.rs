@@ -109,8 +109,6 @@ pub struct Surroundings<'a> {
     pub own_references: HashMap<Id, usize>,
     /// Who is to be told of objects that it has not heard of.
     pub listener: Option<&'a Agent>,
-    /// IDs for objects that have none.
-    pub new_ids: &'a Supply,
 }
 
 /// A root whose frame is still to be looked up: where its number is, whose it is, and how deep.
@@ -138,6 +136,16 @@ struct Current {
     class: usize,
 }
 
+/// IDs of which those that are left are given up at the end.
+#[derive(Default)]
+struct NewIds(Supply);
+
+impl Drop for NewIds {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
+}
+
 /// The walk.
 pub struct Walk<'a> {
     writer: HeapWriter,
@@ -150,6 +158,8 @@ pub struct Walk<'a> {
     statics: Vec<u8>,
     /// Arrays that were met and not yet visited.
     lengths: IdMap<u32>,
+    /// IDs for objects that have none; all are higher than those that were given before.
+    new_ids: NewIds,
     /// IDs from here on are given by this walk.
     first_new: Id,
     /// Class objects that stand for no class that is linked.
@@ -195,6 +205,7 @@ impl<'a> Walk<'a> {
             class_of_classes,
             statics: vec![0; statics],
             lengths: IdMap::default(),
+            new_ids: NewIds::default(),
             first_new: usize::MAX,
             mirrors: HashSet::new(),
             current: None,
@@ -281,7 +292,7 @@ impl<'a> Walk<'a> {
         let is_class = id_in(object.class) == self.class_of_classes;
         let is_new = tag.id().is_null();
         if is_new {
-            tag = self.around.new_ids.fresh();
+            tag = self.new_ids.0.fresh();
             self.first_new = self.first_new.min(tag.id().addr());
         }
         if let Some(listener) = self.around.listener
