@@ -14,7 +14,7 @@ use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
 use dump::{Buffer, Id, Level};
-use jni_sys::jint;
+use jni_sys::{jclass, jint};
 use jvmpi_sys::{JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -132,7 +132,11 @@ fn known_classes(jni: Jni) -> jvm::Result<Known> {
         let layout = match class.layout.get() {
             Some(layout) => Some(Arc::clone(layout)),
             None => jni.frame(8, |jni| {
-                let object = class.object(jni).filter(|object| layout::is_ready(*object));
+                let ready = |object: &jclass| {
+                    link_if_archived(jni, *object);
+                    layout::is_ready(*object)
+                };
+                let object = class.object(jni).filter(ready);
                 object.map(|object| layout::of(jni, &class, object)).transpose()
             })?,
         };
@@ -141,8 +145,16 @@ fn known_classes(jni: Jni) -> jvm::Result<Known> {
     Ok(known)
 }
 
-/// Makes a class known that a walk has met. One of a shared archive may have objects before it is
-/// linked.
+/// Links a class of the VM's shared archive, which may have objects before it is linked. (Those of
+/// other loaders have none.)
+fn link_if_archived(jni: Jni, class: jclass) {
+    let is_of_boot_loader = jvm::get().jvmti.class_loader(class).is_ok_and(|l| l.is_null());
+    if is_of_boot_loader && !layout::is_ready(class) {
+        class_events::link(jni, class);
+    }
+}
+
+/// Makes a class known that a walk has met.
 fn learn(jni: Jni, id: Id) -> Result<(), String> {
     let id = std::ptr::without_provenance_mut(id);
     // One that was not loaded yet is so by now.

@@ -10,6 +10,7 @@ use compat_tests::jdk::{self, Jdk};
 
 use crate::jdk::named;
 
+mod dump;
 mod floor;
 mod idle;
 mod sampling;
@@ -21,7 +22,8 @@ struct Bench {
     run: fn(&Jdk) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 2] = [
+const BENCHES: [Bench; 3] = [
+    Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
     Bench {
         name: "idle",
         about: "start-up and computing under an agent that enables nothing",
