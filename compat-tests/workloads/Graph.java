@@ -3,7 +3,6 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Scanner;
 import java.util.function.Supplier;
 
 /** Objects of every kind, which it describes line by line, and then dumps of them. */
@@ -129,7 +128,7 @@ public final class Graph {
         onStack(new Empty(), classes);
     }
 
-    private static void onStack(Object local, int depth) {
+    private static void onStack(Object local, int depth) throws Exception {
         System.out.println("expect what=local object=" + id(local));
         Agent.call("heap2 heap2");
         Agent.call("heap1 heap1");
@@ -145,7 +144,7 @@ public final class Graph {
         }
         Agent.call("heap2 heap2-again");
         System.out.println("dumped");
-        if (new Scanner(System.in).hasNextLine() || depth < 0) {
+        if (System.in.read() >= 0 || depth < 0) {
             throw new IllegalStateException();
         }
         if (local == null) {

@@ -1,6 +1,6 @@
 //! Dumps: what comes back of a known heap and of known monitors, and when they can be asked for.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -117,7 +117,6 @@ impl<'a> Heap<'a> {
             let record = record.map_err(|e| e.to_string())?;
             let id = match &record {
                 Record::Root(root) => {
-                    ensure!(heap.objects.is_empty(), "{root:x?} after objects");
                     heap.roots.push(*root);
                     continue;
                 }
@@ -458,9 +457,11 @@ fn totals_agree(vm: &Vm<'_>, heap: &Heap<'_>) -> Result<(), String> {
         let name = match record {
             Record::Instance { class, .. } => heap.known(*class)?.name.clone(),
             Record::Class(_) => "java.lang.Class".to_owned(),
-            Record::Objects { class, .. } => match heap.known(*class)?.name.as_str() {
-                array if array.starts_with('[') => format!("[{array}"),
-                class => format!("[L{class};"),
+            Record::Objects { class, .. } => match heap.known(*class).map(|k| k.name.as_str()) {
+                Ok(array) if array.starts_with('[') => format!("[{array}"),
+                Ok(class) => format!("[L{class};"),
+                // CLASS_LOAD comes when a class is linked, and arrays of it may be there before.
+                Err(_) => continue,
             },
             Record::Primitives { of_type, .. } => {
                 let letter = b"ZCFDBSIJ"[*of_type as usize - Type::Boolean as usize];
@@ -470,16 +471,26 @@ fn totals_agree(vm: &Vm<'_>, heap: &Heap<'_>) -> Result<(), String> {
         };
         *dumped.entry(name).or_default() += 1;
     }
-    let mut wrong = Vec::new();
-    for name in counted.keys().chain(dumped.keys()).collect::<HashSet<_>>() {
-        let (counted, dumped) =
-            (counted.get(name).copied().unwrap_or(0), dumped.get(name).copied().unwrap_or(0));
-        if counted != dumped {
-            wrong.push((name.clone(), counted, dumped));
+    // The VM's own: what it fills gaps with. Lambdas have other names there on JDK 11.
+    let is_exempt =
+        |name: &str| name == "[I" || name.contains("Filler") || name.contains("$$Lambda");
+    let mut others = Vec::new();
+    for name in counted.keys().chain(dumped.keys()).collect::<BTreeSet<_>>() {
+        let of = |all: &BTreeMap<String, i64>| all.get(name).copied().unwrap_or(0);
+        if is_exempt(name) || of(&counted) == of(&dumped) {
+            continue;
         }
+        ensure!(
+            !name.contains("Graph"),
+            "{name}: {} there, {} in the dump",
+            of(&counted),
+            of(&dumped)
+        );
+        others.push((name, of(&counted), of(&dumped)));
     }
-    wrong.sort();
-    println!("{wrong:?}");
+    // jcmd makes some, and its collection ends some.
+    let difference: i64 = others.iter().map(|(_, counted, dumped)| (counted - dumped).abs()).sum();
+    ensure!(difference < 400, "{difference} of {} differ: {others:?}", heap.objects.len());
     Ok(())
 }
 
@@ -499,7 +510,8 @@ fn graph_in(vm: &Vm<'_>, release: u32, class: &str) -> Result<(), String> {
     roots_match_traces(&heap, "heap2", &outcome)?;
     levels_agree(&files, &heap)?;
     object_dumps_agree(&files, &outcome)?;
-    totals_agree(vm, &heap)
+    let dump = files.bytes("heap2-again")?;
+    totals_agree(vm, &Heap::read(&files, &dump, Level::Values)?)
 }
 
 fn graph(vm: &Vm<'_>) -> Result<(), String> {

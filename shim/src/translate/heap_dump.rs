@@ -3,24 +3,28 @@
 use super::frames::hidden_frames;
 use super::stacks::Stacks;
 use super::{classes as class_events, objects};
-use crate::jvm::{self, Jni};
+use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
+use crate::options::Names;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
 use crate::world::gate::NoGc;
 use crate::world::heap::Untold;
+use crate::world::heap::held;
 use crate::world::heap::layout::{self, Layout};
 use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
+use crate::world::ids;
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
 use dump::{Buffer, Id, Level};
-use jni_sys::{jclass, jint};
+use jni_sys::jint;
 use jvmpi_sys::{JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump};
 use std::collections::HashMap;
+use std::ptr;
 use std::sync::Arc;
 
 /// How often a walk is begun anew because it met a class that was not known before.
-const ATTEMPTS: usize = 20;
+const ATTEMPTS: usize = 10;
 
 /// RequestEvent(HEAP_DUMP): false if the level is none, or the dump could not be made.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
@@ -34,7 +38,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
         }
     };
     let (num_traces, traces) = match level {
-        Level::Objects => (0, std::ptr::null_mut()),
+        Level::Objects => (0, ptr::null_mut()),
         _ => dump.stacks.traces(),
     };
     let bytes = dump.bytes.as_mut_ptr_range();
@@ -56,7 +60,7 @@ struct Dump {
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, String> {
     let mut untold = Vec::new();
-    let walked = walk(jni, agent, thread, level, &mut untold);
+    let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut untold));
     // They count as told, whatever has become of the dump.
     let (walk, resting) = match walked {
         Ok((walk, resting)) => (walk, resting),
@@ -98,8 +102,10 @@ fn walk<'a>(
     let hidden_frames = hidden_frames(jni, thread);
     for _ in 0..ATTEMPTS {
         let known = known_classes(jni).map_err(failed)?;
-        let standstill = Standstill::begin(jni, thread, hidden_frames).map_err(failed)?;
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
+        let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
+        let held = held::collect(jni, &classes).map_err(failed)?;
+        let standstill = Standstill::begin(jni, thread, hidden_frames).map_err(failed)?;
         let mut hidden = threads::hidden_objects();
         hidden.extend(own.iter().map(|(class, _)| class.id().addr()));
         let surroundings = Surroundings {
@@ -108,6 +114,7 @@ fn walk<'a>(
             threads: stacks(standstill.threads(), thread, hidden_frames),
             hidden,
             own_references: own_references(),
+            held,
             listener: hears.then_some(agent),
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
@@ -116,10 +123,16 @@ fn walk<'a>(
         untold.append(&mut walk.untold);
         let resting = standstill.end();
         match walk.failure() {
-            Some(Failure::UnknownClass(id)) => learn(jni, id)?,
+            Some(Failure::UnknownClass(_)) => continue,
             Some(failure) => return Err(failure.to_string()),
-            None => return followed.map(|()| (walk, resting)).map_err(failed),
+            None => followed.map_err(failed)?,
         }
+        dump_late(jni, &mut walk)?;
+        untold.append(&mut walk.untold);
+        return match walk.failure() {
+            Some(failure) => Err(failure.to_string()),
+            None => Ok((walk, resting)),
+        };
     }
     Err("the program loads classes faster than they can be looked at".to_owned())
 }
@@ -132,11 +145,7 @@ fn known_classes(jni: Jni) -> jvm::Result<Known> {
         let layout = match class.layout.get() {
             Some(layout) => Some(Arc::clone(layout)),
             None => jni.frame(8, |jni| {
-                let ready = |object: &jclass| {
-                    link_if_archived(jni, *object);
-                    layout::is_ready(*object)
-                };
-                let object = class.object(jni).filter(ready);
+                let object = class.object(jni).filter(|object| layout::is_ready(*object));
                 object.map(|object| layout::of(jni, &class, object)).transpose()
             })?,
         };
@@ -145,26 +154,33 @@ fn known_classes(jni: Jni) -> jvm::Result<Known> {
     Ok(known)
 }
 
-/// Links a class of the VM's shared archive, which may have objects before it is linked. (Those of
-/// other loaders have none.)
-fn link_if_archived(jni: Jni, class: jclass) {
-    let is_of_boot_loader = jvm::get().jvmti.class_loader(class).is_ok_and(|l| l.is_null());
-    if is_of_boot_loader && !layout::is_ready(class) {
-        class_events::link(jni, class);
+/// Dumps the objects whose classes were not linked. They come from the VM's shared archive, and do not
+/// change.
+fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
+    let failed = |error: jvm::Error| error.to_string();
+    let late = walk.begin_late();
+    for (class, _) in &late {
+        link(jni, *class)?;
     }
+    walk.learn();
+    let tags: Vec<_> = late.iter().map(|(_, tag)| tag.raw()).collect();
+    jni.frame(LARGE_FRAME, |_| {
+        let _tagging = ids::begin_tagging();
+        let jvmti = jvm::get().jvmti;
+        for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
+            jvmti.follow_references(Some(object), walk).map_err(failed)?;
+        }
+        Ok(())
+    })
 }
 
-/// Makes a class known that a walk has met.
-fn learn(jni: Jni, id: Id) -> Result<(), String> {
-    let id = std::ptr::without_provenance_mut(id);
-    // One that was not loaded yet is so by now.
-    let Some(class) = classes::by_id(id) else { return Ok(()) };
-    let name = class.name(crate::options::Names::Dot);
+/// Links a class and finds out its layout.
+fn link(jni: Jni, id: Id) -> Result<(), String> {
+    let class = classes::by_id(ptr::without_provenance_mut(id)).ok_or("a class is gone")?;
+    let name = class.name(Names::Dot);
     jni.frame(8, |jni| {
-        let Some(object) = class.object(jni) else { return Ok(()) };
-        if !layout::is_ready(object) {
-            class_events::link(jni, object);
-        }
+        let object = class.object(jni).ok_or("a class is gone")?;
+        class_events::link(jni, object);
         layout::of(jni, &class, object)
             .map(drop)
             .map_err(|error| format!("class {name:?} cannot be read: {error}"))

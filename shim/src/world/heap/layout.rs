@@ -40,10 +40,19 @@ pub enum Objects {
     Primitives(Type),
 }
 
-struct Own {
+/// A field; None if JVMTI tells nothing of it but counts it.
+type Own = Option<Declared>;
+
+struct Declared {
     of_type: Type,
     is_static: bool,
 }
+
+/// Classes of the JDK's own whose first field JVMTI hides.
+const FIRST_FIELD_HIDDEN: [&[u8]; 2] = [
+    b"Ljdk/internal/reflect/ConstantPool;",
+    b"Ljdk/internal/reflect/UnsafeStaticFieldAccessorImpl;",
+];
 
 /// Values in the order of a dump.
 #[derive(Default)]
@@ -79,6 +88,12 @@ impl Fields {
         let slot = self.slots.get((index as usize).checked_sub(self.first)?)?;
         let offset = if level.has_primitives() { slot.at_level_2 } else { slot.at_level_1 };
         (slot.of_type == Some(of_type)).then_some(offset as usize)
+    }
+
+    /// Whether there is a field with this index.
+    pub fn has(&self, index: jint) -> bool {
+        let slot = (index as usize).checked_sub(self.first).and_then(|i| self.slots.get(i));
+        slot.is_some_and(|slot| slot.of_type.is_some())
     }
 
     /// Gives a place to each of the fields, whose slots are given.
@@ -166,15 +181,17 @@ fn make(jni: Jni, class: &Class, object: jclass) -> Result<Layout> {
 fn own(class: jclass) -> Result<Vec<Own>> {
     let jvmti = jvm::get().jvmti;
     let fields = jvmti.class_fields(class)?;
-    let own = fields.iter().map(|field| {
+    let declared = fields.iter().map(|field| {
         let signature = jvmti.field(class, *field)?.signature;
         let first = signature.to_bytes().first().copied().unwrap_or(0);
-        Ok(Own {
+        Ok(Some(Declared {
             of_type: Type::of_descriptor(first).ok_or(Error(JVMTI_ERROR_INTERNAL))?,
             is_static: jvmti.field_modifiers(class, *field)? & ACC_STATIC != 0,
-        })
+        }))
     });
-    own.collect()
+    let name = jvmti.class_signature(class)?;
+    let is_first_hidden = FIRST_FIELD_HIDDEN.contains(&name.to_bytes());
+    is_first_hidden.then_some(Ok(None)).into_iter().chain(declared).collect()
 }
 
 // JVMTI counts first the fields of all interfaces that the class has, then those of its topmost
@@ -219,8 +236,10 @@ impl Layout {
 
 /// The static or the other fields that a class declares, each with its slot.
 fn declared(own: &[Own], statics: bool, from: usize) -> impl Iterator<Item = (usize, Type)> {
-    let fields = own.iter().enumerate().filter(move |(_, field)| field.is_static == statics);
-    fields.map(move |(i, field)| (from + i, field.of_type))
+    own.iter().enumerate().filter_map(move |(i, field)| {
+        let field = field.as_ref().filter(|field| field.is_static == statics)?;
+        Some((from + i, field.of_type))
+    })
 }
 
 #[cfg(test)]
@@ -228,7 +247,7 @@ mod tests {
     use super::*;
 
     fn own(fields: &[(Type, bool)]) -> Vec<Own> {
-        fields.iter().map(|&(of_type, is_static)| Own { of_type, is_static }).collect()
+        fields.iter().map(|&(of_type, is_static)| Some(Declared { of_type, is_static })).collect()
     }
 
     fn layout(

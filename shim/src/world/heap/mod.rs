@@ -1,5 +1,6 @@
 //! The heap as dumps show it.
 
+pub mod held;
 pub mod layout;
 pub mod walk;
 

@@ -26,8 +26,10 @@ use std::sync::Arc;
 pub enum Failure {
     /// The dump does not fit in memory.
     Full,
-    /// A class was not known, or not linked, when the walk began.
+    /// A class was not known when the walk began.
     UnknownClass(Id),
+    /// A class's field with this index is of another type.
+    WrongField(Id, jint),
     /// The VM shows objects in another way than all that this was made for.
     Unexpected(&'static str),
 }
@@ -43,6 +45,9 @@ impl fmt::Display for Failure {
         match self {
             Self::Full => write!(f, "{Full}"),
             Self::UnknownClass(id) => write!(f, "class {id:#x} cannot be read"),
+            Self::WrongField(id, index) => {
+                write!(f, "field {index} of class {id:#x} is of another type")
+            }
             Self::Unexpected(what) => write!(f, "{what}"),
         }
     }
@@ -107,6 +112,8 @@ pub struct Surroundings<'a> {
     pub hidden: Vec<Id>,
     /// How many global references to an object are the shim's own.
     pub own_references: HashMap<Id, usize>,
+    /// The array of what Class objects refer to, which is itself not told.
+    pub held: Option<Id>,
     /// Who is to be told of objects that it has not heard of.
     pub listener: Option<&'a Agent>,
 }
@@ -165,6 +172,10 @@ pub struct Walk<'a> {
     /// Class objects that stand for no class that is linked.
     mirrors: HashSet<Id>,
     current: Option<Current>,
+    /// Objects of classes that are not linked, of whose fields nothing is known yet, with their
+    /// classes; and the last of them.
+    late: Vec<(Id, Tag)>,
+    passed_over: Id,
     /// Roots in frames.
     pub in_frames: Vec<InFrame>,
     /// Objects of which the listener has not heard.
@@ -209,6 +220,8 @@ impl<'a> Walk<'a> {
             first_new: usize::MAX,
             mirrors: HashSet::new(),
             current: None,
+            late: Vec::new(),
+            passed_over: 0,
             in_frames: Vec::new(),
             untold: Vec::new(),
             is_single: false,
@@ -228,14 +241,34 @@ impl<'a> Walk<'a> {
         self
     }
 
+    /// Ends the walk through the whole heap and has single objects dumped from now on: those whose
+    /// classes were not linked, which are returned with their classes.
+    pub fn begin_late(&mut self) -> Vec<(Id, Tag)> {
+        self.is_single = true;
+        self.passed_over = 0;
+        std::mem::take(&mut self.late)
+    }
+
+    /// Takes note of the classes that have been linked since the walk began.
+    pub fn learn(&mut self) {
+        for entry in self.classes.iter_mut().filter(|entry| entry.layout.is_none()) {
+            let Some(layout) = entry.class.layout.get() else { continue };
+            entry.statics = self.statics.len();
+            let length = layout.statics.length(self.around.level);
+            self.statics.resize(entry.statics + length, 0);
+            entry.layout = Some(Arc::clone(layout));
+        }
+    }
+
     /// Why the walk was stopped, if it was.
     pub fn failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
 
-    /// The classes that it has met.
+    /// The classes that it has met and that are linked.
     pub fn classes(&self) -> impl Iterator<Item = &Arc<Class>> {
-        self.classes.iter().filter(|entry| entry.is_met).map(|entry| &entry.class)
+        let met = self.classes.iter().filter(|entry| entry.is_met && entry.layout.is_some());
+        met.map(|entry| &entry.class)
     }
 
     #[inline]
@@ -281,6 +314,14 @@ impl<'a> Walk<'a> {
         referrer: Option<Referrer>,
     ) -> Result<Next, Failure> {
         let mut tag = Tag::from_raw(*raw);
+        if self.around.held == Some(tag.id().addr()) {
+            return Ok(Next::Follow);
+        }
+        let is_held = |referrer: Referrer| Some(id_in(referrer.tag)) == self.around.held;
+        let (edge, referrer) = match edge {
+            Edge::Element(_) if referrer.is_some_and(is_held) => (Edge::Root(Root::Other), None),
+            _ => (edge, referrer),
+        };
         if let Edge::Root(root) = edge
             && self.is_own(root, tag)
         {
@@ -334,7 +375,8 @@ impl<'a> Walk<'a> {
         let Some(referrer) = referrer else { return Ok(()) };
         let from = id_in(referrer.tag);
         match edge {
-            Edge::Class => self.begin(from, id_in(referrer.class))?,
+            Edge::Class => self.begin(Tag::from_raw(referrer.tag), id_in(referrer.class))?,
+            _ if from == self.passed_over => {}
             Edge::Field(index) => self.set_field(from, index, Value::Reference(id))?,
             Edge::Element(index) => {
                 let current = self.current(from)?;
@@ -389,13 +431,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Begins the record of an object.
-    fn begin(&mut self, id: Id, class: Id) -> Result<(), Failure> {
-        if class == self.class_of_classes {
+    fn begin(&mut self, tag: Tag, class: Id) -> Result<(), Failure> {
+        let id = tag.id().addr();
+        if class == self.class_of_classes || self.around.held == Some(id) {
             return Ok(());
         }
         let number = self.class(class).ok_or(Failure::UnknownClass(class))?;
         let entry = &self.classes[number];
-        let Some(layout) = &entry.layout else { return Err(Failure::UnknownClass(class)) };
+        let Some(layout) = &entry.layout else {
+            self.late.push((class, tag));
+            self.passed_over = id;
+            return Ok(());
+        };
         if self.around.level == Level::Objects {
             let elements = match &layout.objects {
                 Objects::Instances(_) => None,
@@ -439,9 +486,14 @@ impl<'a> Walk<'a> {
         let Some(Layout { objects: Objects::Instances(fields), .. }) = layout else {
             return Err(Failure::Unexpected("a field of an array"));
         };
-        let offset = fields
-            .offset(index, value.of_type(), self.around.level)
-            .ok_or(Failure::Unexpected("a field that the class does not have"))?;
+        let Some(offset) = fields.offset(index, value.of_type(), self.around.level) else {
+            // JVMTI hides some fields of the JDK's own, but not all from a walk.
+            if !fields.has(index) {
+                return Ok(());
+            }
+            let class = self.classes[current.class].class.id().addr();
+            return Err(Failure::WrongField(class, index));
+        };
         self.writer.set(current.place, offset, value);
         Ok(())
     }
@@ -577,7 +629,7 @@ impl Visitor for Walk<'_> {
         let id = id_in(tag);
         match edge {
             Edge::Static(index) => self.set_static(id, index, value.into()),
-            Edge::Field(index) => {
+            Edge::Field(index) if id != self.passed_over => {
                 let set = self.set_field(id, index, value.into()).map(|()| Next::Follow);
                 return self.go_on(set);
             }
