@@ -14,7 +14,7 @@
 static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
 static JVMPI_RawMonitor agent_lock, staged;
 static jobjectID some_object;
-static volatile int armed, owned, entering;
+static volatile int armed, owned, entering, waiting;
 static int asked[JVMPI_MAX_EVENT_TYPE_VAL + 1];
 /* Where the dump goes that this thread has asked for. */
 static __thread const char *file_name;
@@ -242,6 +242,7 @@ static void be_notified(void *argument)
 
     jvmpi->RawMonitorEnter(m);
     report("waits env=%#lx", ID(current_env()));
+    waiting = (int)gettid();
     jvmpi->RawMonitorWait(m, 0);
 }
 
@@ -301,7 +302,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->CreateSystemThread("raw owner", JVMPI_NORMAL_PRIORITY, own);
         jvmpi->CreateSystemThread("raw wants", JVMPI_NORMAL_PRIORITY, want);
         jvmpi->CreateSystemThread("raw waits", JVMPI_NORMAL_PRIORITY, be_notified);
-        CHECK("staged", WAIT_UNTIL(entering != 0 && sleeps(entering)));
+        CHECK("staged", WAIT_UNTIL(entering != 0 && sleeps(entering) && waiting != 0 && sleeps(waiting)));
     } else if (strcmp(what, "no_memory") == 0)
         ask_without_memory();
     return (jlong)(uintptr_t)id;

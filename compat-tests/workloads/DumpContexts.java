@@ -1,4 +1,5 @@
 import java.util.Scanner;
+import java.util.concurrent.locks.LockSupport;
 
 /** Gives the agent occasions to ask for dumps; other threads work meanwhile, and go on afterwards. */
 final class DumpContexts {
@@ -37,6 +38,7 @@ final class DumpContexts {
         while (!over) {
             Object[] garbage = new Object[10];
             WORK[number] += 1 + garbage.length - 10;
+            LockSupport.parkNanos(100_000);
         }
     }
 
@@ -45,7 +47,7 @@ final class DumpContexts {
         for (int i = 0; i < WORK.length; i++) {
             int number = i;
             long before = WORK[i];
-            Await.until("thread " + i + " to go on", () -> WORK[number] > before + 1000);
+            Await.until("thread " + i + " to go on", () -> WORK[number] > before + 10);
         }
     }
 

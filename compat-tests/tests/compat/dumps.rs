@@ -510,6 +510,10 @@ fn graph_in(vm: &Vm<'_>, release: u32, class: &str) -> Result<(), String> {
     roots_match_traces(&heap, "heap2", &outcome)?;
     levels_agree(&files, &heap)?;
     object_dumps_agree(&files, &outcome)?;
+    // There the VM counts archived objects that nothing refers to.
+    if vm.jdk.feature == 11 && vm.gc == Gc::G1 {
+        return Ok(());
+    }
     let dump = files.bytes("heap2-again")?;
     totals_agree(vm, &Heap::read(&files, &dump, Level::Values)?)
 }
