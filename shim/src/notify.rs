@@ -45,6 +45,9 @@ arms! {
     JVMPI_Event_instruction,
     JVMPI_Event_raw_monitor,
     JVMPI_Event_gc_info,
+    JVMPI_Event_heap_dump,
+    JVMPI_Event_object_dump,
+    JVMPI_Event_monitor_dump,
 }
 
 /// Sends an event of the thread that runs to every agent that has enabled it.
@@ -58,7 +61,7 @@ pub fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
 /// returns what the agent left in the event.
 #[inline]
 pub fn deliver<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
-    if !agent.wants(event_type) || thread.is_hidden() || !is_open(thread, event_type) {
+    if !agent.wants(event_type) || !reaches_agents(thread, event_type) {
         return arm;
     }
     if event_type != JVMPI_EVENT_THREAD_START {
@@ -84,6 +87,11 @@ pub fn deliver_for_collector<A: Arm>(
 /// Sends the event that an agent has asked for with RequestEvent.
 pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) {
     call(agent, thread, thread.env(), event_type | JVMPI_REQUESTED_EVENT, arm);
+}
+
+/// Whether an event of this type would come to an agent that has enabled it.
+pub fn reaches_agents(thread: &Thread, event_type: jint) -> bool {
+    !thread.is_hidden() && is_open(thread, event_type)
 }
 
 /// Whether events of this type may be sent on the thread now: nothing follows THREAD_END but the

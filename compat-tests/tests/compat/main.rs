@@ -17,6 +17,7 @@ mod arenas;
 mod classes;
 mod collections;
 mod compiled;
+mod dumps;
 mod instructions;
 mod lifecycle;
 mod load;
@@ -135,6 +136,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("locks", locks::cases()),
         ("methods", methods::cases()),
         ("instructions", instructions::cases()),
+        ("dumps", dumps::cases()),
     ]
 }
 

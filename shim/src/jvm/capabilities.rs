@@ -34,6 +34,8 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti, with_locals: bool) -> Result<()> {
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
         can_get_line_numbers set_can_get_line_numbers;
         can_get_source_file_name set_can_get_source_file_name;
+        can_get_monitor_info set_can_get_monitor_info;
+        can_get_current_contended_monitor set_can_get_current_contended_monitor;
         can_suspend set_can_suspend;
         can_get_thread_cpu_time set_can_get_thread_cpu_time;
         can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
@@ -41,6 +43,7 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti, with_locals: bool) -> Result<()> {
     // Before JDK 17 the compiler gives up optimizations for it.
     if with_locals && jvmti.feature_version() >= 17 {
         taken.set_can_access_local_variables(possible.can_access_local_variables());
+        taken.set_can_get_owned_monitor_info(possible.can_get_owned_monitor_info());
     }
     jvmti.add_capabilities(&taken)
 }

@@ -143,6 +143,17 @@ impl Jni {
         jni!(self, GetArrayLength, array)
     }
 
+    /// A new array of references, all of them NULL; None if memory is short.
+    pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
+        let array = jni!(self, NewObjectArray, length, class, ptr::null_mut());
+        (!self.clear_exception() && !array.is_null()).then_some(array)
+    }
+
+    /// Sets an element of a reference array, within its bounds, to an object of its type.
+    pub fn set_array_element(self, array: jobject, index: jint, object: jobject) {
+        jni!(self, SetObjectArrayElement, array, index, object);
+    }
+
     /// An element of a reference array, within its bounds; NULL if it is.
     pub fn array_element(self, array: jobject, index: jint) -> jobject {
         jni!(self, GetObjectArrayElement, array, index)

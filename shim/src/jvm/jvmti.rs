@@ -11,7 +11,7 @@ use std::{ptr, slice};
 
 /// A JVMTI environment: the shim's own, shared by all threads.
 #[derive(Clone, Copy)]
-pub struct Jvmti(*mut jvmtiEnv);
+pub struct Jvmti(pub(super) *mut jvmtiEnv);
 
 // SAFETY: a JVMTI environment may be used by every thread (JVMTI specification, "Environments").
 unsafe impl Send for Jvmti {}
@@ -26,12 +26,14 @@ macro_rules! jvmti {
         // passed are to locals or to what the caller promises; JVMTI checks references itself.
         unsafe {
             match (**$jvmti.0).$slot {
-                Some(function) => Error::check(function($jvmti.0 $(, $argument)*)),
-                None => Err(Error(JVMTI_ERROR_NOT_AVAILABLE)),
+                Some(function) => $crate::jvm::Error::check(function($jvmti.0 $(, $argument)*)),
+                None => Err($crate::jvm::Error(jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
             }
         }
     };
 }
+
+pub(super) use jvmti;
 
 /// An array or string that JVMTI allocated; given back when dropped.
 pub struct Allocated<T> {
@@ -109,7 +111,7 @@ unsafe extern "system" fn visit_reference(
     length: jint,
     visitor: *mut c_void,
 ) -> jint {
-    // SAFETY: `follow_references` passed the visitor; JVMTI passes what `visit_object` gets.
+    // SAFETY: `visit_reachable` passed the visitor; JVMTI passes what `visit_object` gets.
     unsafe { visit_object(class_tag, size, tag, length, visitor) }
 }
 
@@ -143,7 +145,7 @@ impl Jvmti {
         debug_assert!(result.is_ok());
     }
 
-    fn array<T>(self, start: *mut T, length: jint) -> Allocated<T> {
+    pub(super) fn array<T>(self, start: *mut T, length: jint) -> Allocated<T> {
         Allocated { jvmti: self, start, length: usize::try_from(length).unwrap_or(0) }
     }
 
@@ -259,7 +261,7 @@ impl Jvmti {
     /// Calls `visit` for every reference to an object that can be reached, while the world is
     /// stopped: as [`iterate_through_heap`](Self::iterate_through_heap) does for the object that
     /// is referred to.
-    pub fn follow_references(self, mut visit: impl FnMut(jlong, &mut jlong, jlong)) -> Result<()> {
+    pub fn visit_reachable(self, mut visit: impl FnMut(jlong, &mut jlong, jlong)) -> Result<()> {
         let mut visit: &mut HeapVisitor<'_> = &mut visit;
         // SAFETY: all bits zero are a structure without callbacks.
         let mut callbacks: jvmtiHeapCallbacks = unsafe { std::mem::zeroed() };
@@ -304,6 +306,13 @@ impl Jvmti {
         Ok(self.string(signature))
     }
 
+    /// The class's loader, a reference in the current frame; NULL for the boot loader.
+    pub fn class_loader(self, class: jclass) -> Result<jobject> {
+        let mut loader = ptr::null_mut();
+        jvmti!(self, GetClassLoader, class, &mut loader)?;
+        Ok(loader)
+    }
+
     /// The `SourceFile` attribute, None if the class has none.
     pub fn source_file(self, class: jclass) -> Option<CString> {
         let mut name = ptr::null_mut();
@@ -343,14 +352,6 @@ impl Jvmti {
         let mut modifiers = 0;
         jvmti!(self, GetFieldModifiers, class, field, &mut modifiers)?;
         Ok(modifiers)
-    }
-
-    /// The loader that has defined the class, a reference in the current frame; NULL for the boot
-    /// loader.
-    pub fn class_loader(self, class: jclass) -> Result<jobject> {
-        let mut loader = ptr::null_mut();
-        jvmti!(self, GetClassLoader, class, &mut loader)?;
-        Ok(loader)
     }
 
     /// Makes the VM find the code of a native method also under the name that is left without this
@@ -439,11 +440,11 @@ impl Jvmti {
         Ok(count as usize)
     }
 
-    /// The receiver of the method in a frame of the thread that runs, a reference in the current
-    /// native frame.
-    pub fn local_instance(self, depth: jint) -> Result<jobject> {
+    /// The receiver of the method in a frame of a thread, NULL for the one that runs; a reference in
+    /// the current native frame.
+    pub fn local_instance(self, thread: jthread, depth: jint) -> Result<jobject> {
         let mut object = ptr::null_mut();
-        jvmti!(self, GetLocalInstance, ptr::null_mut(), depth, &mut object)?;
+        jvmti!(self, GetLocalInstance, thread, depth, &mut object)?;
         Ok(object)
     }
 
@@ -497,6 +498,22 @@ impl Jvmti {
 
     pub fn resume(self, thread: jthread) -> Result<()> {
         jvmti!(self, ResumeThread, thread)
+    }
+
+    /// Suspends threads; what became of each.
+    pub fn suspend_list(self, threads: &[jthread]) -> Result<Vec<Result<()>>> {
+        let mut results = vec![0; threads.len()];
+        let (count, results_at) = (threads.len() as jint, results.as_mut_ptr());
+        jvmti!(self, SuspendThreadList, count, threads.as_ptr(), results_at)?;
+        Ok(results.into_iter().map(Error::check).collect())
+    }
+
+    /// Resumes threads; what became of each.
+    pub fn resume_list(self, threads: &[jthread]) -> Result<Vec<Result<()>>> {
+        let mut results = vec![0; threads.len()];
+        let (count, results_at) = (threads.len() as jint, results.as_mut_ptr());
+        jvmti!(self, ResumeThreadList, count, threads.as_ptr(), results_at)?;
+        Ok(results.into_iter().map(Error::check).collect())
     }
 
     /// The thread's CPU time in nanoseconds.

@@ -5,9 +5,11 @@ pub mod caller;
 pub mod capabilities;
 pub mod error;
 mod global_ref;
+pub mod heap;
 mod invocation;
 mod jni;
 mod jvmti;
+mod monitors;
 pub mod os_priority;
 mod system_thread;
 

@@ -1,9 +1,10 @@
 //! EnableEvent, DisableEvent and RequestEvent.
 
+use crate::jvm::Jni;
 use crate::translate::{self, compiled, subscriptions};
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
-use crate::world::threads;
+use crate::world::threads::{self, Thread};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::c_void;
@@ -72,17 +73,37 @@ fn set(agent: &Agent, event_type: jint, wants: bool) -> jint {
     }
 }
 
-/// The argument of the requests that are served is an ID, not a pointer to one.
-pub fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
+/// What the argument means depends on the type: an ID, not a pointer to one; for a heap dump a
+/// pointer to its level, or NULL; nothing for a monitor dump.
+///
+/// # Safety
+/// For a heap dump, `arg` is NULL or points to a `JVMPI_HeapDumpArg`.
+pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
     let serve = match event_type {
         JVMPI_EVENT_CLASS_LOAD => translate::classes::request,
         JVMPI_EVENT_THREAD_START => translate::threads::request,
         JVMPI_EVENT_OBJECT_ALLOC => translate::objects::request,
+        JVMPI_EVENT_OBJECT_DUMP => translate::object_dump::request,
+        JVMPI_EVENT_MONITOR_DUMP => translate::monitor_dump::request,
+        JVMPI_EVENT_HEAP_DUMP => {
+            // SAFETY: as the caller promises.
+            let level = unsafe { arg.cast::<JVMPI_HeapDumpArg>().as_ref() };
+            return heap_dump(agent, level.map_or(JVMPI_DUMP_LEVEL_2, |arg| arg.heap_dump_level));
+        }
         _ => return JVMPI_NOT_AVAILABLE,
     };
-    if !phase::vm_answers() {
-        return JVMPI_FAIL;
-    }
-    let Some((jni, thread)) = threads::current_attached() else { return JVMPI_FAIL };
-    if serve(jni, agent, &thread, arg.cast()) { JVMPI_SUCCESS } else { JVMPI_FAIL }
+    result(|jni, thread| serve(jni, agent, thread, arg.cast()))
+}
+
+fn heap_dump(agent: &Agent, level: jint) -> jint {
+    result(|jni, thread| translate::heap_dump::request(jni, agent, thread, level))
+}
+
+/// The result of a request; it fails where the VM does not answer.
+fn result(serve: impl FnOnce(Jni, &Thread) -> bool) -> jint {
+    let serve = || {
+        let (jni, thread) = threads::current_attached().filter(|_| phase::vm_answers())?;
+        serve(jni, &thread).then_some(JVMPI_SUCCESS)
+    };
+    serve().unwrap_or(JVMPI_FAIL)
 }

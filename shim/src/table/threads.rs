@@ -6,17 +6,12 @@ use crate::translate::classes;
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
-use crate::world::{cpu_clock, suspension};
+use crate::world::{cpu_clock, suspension, thread_status};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
-use jvmpi_sys::{
-    JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY, JVMPI_THREAD_CONDVAR_WAIT,
-    JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT, JVMPI_THREAD_RUNNABLE,
-    JVMPI_THREAD_SUSPENDED,
-};
-use jvmti_sys::*;
+use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{ptr, slice};
 
 /// Nanoseconds of CPU time, or of time if the agent is to see it that way.
@@ -115,39 +110,9 @@ pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
         if !phase::vm_answers() {
             return None;
         }
-        threads::with_env(env, |thread| {
-            let mut state = suspension::jvmti_state(thread, Duration::ZERO)?;
-            if suspension::is_suspended(thread) {
-                state &= !JVMTI_THREAD_STATE_SUSPENDED;
-            }
-            Some(state)
-        })?
+        threads::with_env(env, thread_status::state)?
     };
-    state().map_or(0, status_of)
-}
-
-fn status_of(state: jint) -> jint {
-    let has = |bit| state & bit != 0;
-    if !has(JVMTI_THREAD_STATE_ALIVE) {
-        return 0;
-    }
-    // A carrier whose virtual thread runs is said to wait, but not for what.
-    let waits =
-        JVMTI_THREAD_STATE_IN_OBJECT_WAIT | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_SLEEPING;
-    let mut status = if has(JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER) {
-        JVMPI_THREAD_MONITOR_WAIT
-    } else if has(waits) {
-        JVMPI_THREAD_CONDVAR_WAIT
-    } else {
-        JVMPI_THREAD_RUNNABLE
-    };
-    if has(JVMTI_THREAD_STATE_SUSPENDED) {
-        status |= JVMPI_THREAD_SUSPENDED;
-    }
-    if has(JVMTI_THREAD_STATE_INTERRUPTED) {
-        status |= JVMPI_THREAD_INTERRUPTED;
-    }
-    status
+    state().map_or(0, thread_status::of_state)
 }
 
 pub fn has_run(_: &Agent, env: *mut JNIEnv) -> bool {
@@ -193,30 +158,4 @@ pub fn set_local_storage(agent: &Agent, env: *mut JNIEnv, value: *mut c_void) {
 
 pub fn local_storage(agent: &Agent, env: *mut JNIEnv) -> *mut c_void {
     threads::with_env(env, |thread| thread.local_storage(agent)).unwrap_or(ptr::null_mut())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_vm_s_thread_states_become_jvmpi_s() {
-        const ALIVE: jint = JVMTI_THREAD_STATE_ALIVE;
-        let waiting = ALIVE | JVMTI_THREAD_STATE_WAITING;
-        for (state, status) in [
-            (0, 0),
-            (JVMTI_THREAD_STATE_TERMINATED, 0),
-            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE, 1),
-            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_IN_NATIVE, 1),
-            (ALIVE | JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, 2),
-            (waiting | JVMTI_THREAD_STATE_IN_OBJECT_WAIT, 3),
-            (waiting | JVMTI_THREAD_STATE_PARKED, 3),
-            (waiting | JVMTI_THREAD_STATE_SLEEPING, 3),
-            (waiting | JVMTI_THREAD_STATE_WAITING_INDEFINITELY, 1),
-            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_SUSPENDED, 0x8001),
-            (waiting | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_INTERRUPTED, 0x4003),
-        ] {
-            assert_eq!(status_of(state), status, "{state:#x}");
-        }
-    }
 }

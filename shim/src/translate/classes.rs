@@ -104,7 +104,11 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
 }
 
 fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, object: jclass) {
-    if class.announced.to(agent) || class.is_own() || !agent.wants(JVMPI_EVENT_CLASS_LOAD) {
+    // What cannot be told now is told when the class is named next.
+    let can_be_told = agent.wants(JVMPI_EVENT_CLASS_LOAD)
+        && !class.is_own()
+        && notify::reaches_agents(thread, JVMPI_EVENT_CLASS_LOAD);
+    if class.announced.to(agent) || !can_be_told {
         return;
     }
     jni.frame(8, |jni| {
@@ -167,7 +171,7 @@ impl Definition {
         let method_ids = match jvmti.class_methods(object) {
             // A class that is loaded but not linked, such as one from a CDS archive.
             Err(Error(JVMTI_ERROR_CLASS_NOT_PREPARED)) => {
-                threads::quietly(jni, || link(jni, object));
+                link(jni, object);
                 jvmti.class_methods(object)?
             }
             other => other?,
@@ -236,14 +240,14 @@ impl Definition {
 }
 
 /// Links a class without initializing it: reflection on its methods needs that.
-fn link(jni: Jni, class: jclass) {
-    let methods = || {
+pub fn link(jni: Jni, class: jclass) {
+    let methods = |jni: Jni| {
         let reflection = jni.find_class(c"java/lang/Class")?;
         let signature = c"()[Ljava/lang/reflect/Method;";
         let list = jni.method(reflection, c"getDeclaredMethods", signature)?;
-        jni.call_object(class, list, &[])
+        jni.call_object(class, list, &[]).map(drop)
     };
-    if methods().is_none() {
+    if threads::quietly(jni, || jni.frame(8, methods)).is_none() {
         log::debug!("a class that was asked for cannot be linked");
     }
 }

@@ -98,7 +98,9 @@ fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
     let receiver = match receiver {
         Receiver::None => ptr::null_mut(),
         Receiver::Known(object) => object,
-        Receiver::Constructed => jvm::get().jvmti.local_instance(CALLER).unwrap_or(ptr::null_mut()),
+        Receiver::Constructed => {
+            jvm::get().jvmti.local_instance(ptr::null_mut(), CALLER).unwrap_or(ptr::null_mut())
+        }
     };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
         let obj_id = objects::introduce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());

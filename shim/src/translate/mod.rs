@@ -5,11 +5,16 @@ pub mod class_files;
 pub mod classes;
 pub mod collection;
 pub mod compiled;
+pub mod frames;
+pub mod heap_dump;
 pub mod instructions;
 pub mod lifecycle;
 pub mod methods;
+pub mod monitor_dump;
+pub mod object_dump;
 pub mod objects;
 pub mod raw_monitors;
+pub mod stacks;
 pub mod subscriptions;
 pub mod threads;
 

@@ -5,6 +5,7 @@ use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
+use crate::world::heap::Untold;
 use crate::world::ids::{self, Tag};
 use crate::world::threads::{self, Thread};
 use crate::world::{arenas, gate};
@@ -226,13 +227,6 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
     requested.is_some()
 }
 
-/// An object that was there before the agent could be told.
-struct Found {
-    class: jobjectID,
-    tag: Tag,
-    size: jlong,
-}
-
 /// Sends OBJECT_ALLOC for every object in the heap that the agent has not heard of.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let class_of_classes = match identify_all_classes(jni) {
@@ -241,12 +235,17 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     };
     // What was found must not be reported dead before it is announced.
     gate::disable_gc();
-    for object in find_unknown(agent, class_of_classes) {
+    tell(jni, agent, thread, &find_unknown(agent, class_of_classes));
+    gate::enable_gc();
+}
+
+/// Sends OBJECT_ALLOC for objects that a walk through the heap has found.
+pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
+    for object in objects {
         let Some(class) = classes::by_id(object.class) else { continue };
         let u = event(jni, agent, thread, &class, object.tag, object.size);
         notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
     }
-    gate::enable_gc();
 }
 
 /// The walk through the heap knows classes by their tags only. Returns the ID of the class of
@@ -259,9 +258,9 @@ fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
 
 /// Among those that can be reached: what is not in use of the threads' buffers looks like dead
 /// arrays in a walk through the whole heap, and a tag there would pass to what is allocated next.
-fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Found> {
+fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Untold> {
     let mut found = Vec::new();
-    let walked = jvm::get().jvmti.follow_references(|class, raw, size| {
+    let walked = jvm::get().jvmti.visit_reachable(|class, raw, size| {
         let class = Tag::from_raw(class).id();
         let mut tag = Tag::from_raw(*raw);
         let is_own = tag == Tag::OWN || threads::is_hidden_object(tag.id());
@@ -274,7 +273,7 @@ fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Found> {
         }
         tag = tag.tell(agent);
         *raw = tag.raw();
-        found.push(Found { class, tag, size });
+        found.push(Untold { class, tag, size });
     });
     if let Err(error) = walked {
         log::warn!("objects that exist already stay unknown: {error}");

@@ -39,6 +39,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     if subject.announced.to(agent)
         || subject.is_hidden()
         || !agent.wants(JVMPI_EVENT_THREAD_START)
+        || !notify::reaches_agents(current, JVMPI_EVENT_THREAD_START)
         || subject.id().is_null()
     {
         return;

@@ -1,6 +1,8 @@
 //! Classes. A class's ID is that of its `java.lang.Class` object; CLASS_LOAD defines it.
 
+use super::agents::Agent;
 use super::announced::Announced;
+use super::heap::layout::Layout;
 use super::{ids, methods, threads};
 use crate::instrument::tracker;
 use crate::jvm::{self, Jni, Result, WeakRef};
@@ -22,6 +24,8 @@ pub struct Class {
     methods: OnceLock<Box<[usize]>>,
     /// By what numbers rewritten code reports the methods.
     numbers: OnceLock<(u64, usize)>,
+    /// Where dumps have its fields, once that was asked for.
+    pub layout: OnceLock<Arc<Layout>>,
     /// Who has had CLASS_LOAD.
     pub announced: Announced,
 }
@@ -73,6 +77,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         with_slashes: c_string(name.to_vec()),
         methods: OnceLock::new(),
         numbers: OnceLock::new(),
+        layout: OnceLock::new(),
         announced: Announced::default(),
     });
     let record = Arc::clone(&BY_ID.entry(id.addr()).or_insert(new));
@@ -132,6 +137,11 @@ pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
 /// The class with this ID, if it has been seen and is not unloaded.
 pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(&id.addr()).map(|class| Arc::clone(&class))
+}
+
+/// Whether an agent has been told of any class.
+pub fn any_announced(agent: &Agent) -> bool {
+    BY_ID.iter().any(|class| class.announced.to(agent))
 }
 
 /// Drops what is known of a class that was unloaded, if the ID is one's.

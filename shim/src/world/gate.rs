@@ -122,6 +122,23 @@ pub fn enable_gc() {
     let _ = GC_DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
 }
 
+/// While it lives, no ID dies or changes.
+pub struct NoGc(());
+
+impl NoGc {
+    /// As [`disable_gc`].
+    pub fn begin() -> Self {
+        disable_gc();
+        Self(())
+    }
+}
+
+impl Drop for NoGc {
+    fn drop(&mut self) {
+        enable_gc();
+    }
+}
+
 /// Whether an agent has disabled garbage collection.
 pub fn gc_is_disabled() -> bool {
     GC_DISABLED.load(Ordering::SeqCst) > 0

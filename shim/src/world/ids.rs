@@ -105,6 +105,13 @@ impl Supply {
         self.next.store(next + STEP, Ordering::Relaxed);
         Tag(next)
     }
+
+    /// Gives up the IDs that are left; they do not count as live any more.
+    pub fn give_up(&self) {
+        let left = self.end.load(Ordering::Relaxed) - self.next.load(Ordering::Relaxed);
+        self.end.store(self.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        DIED.fetch_add(left / STEP, Ordering::Relaxed);
+    }
 }
 
 /// The last ID of earlier epochs: where survivors get new IDs, all others up to this one are those
@@ -147,7 +154,7 @@ pub fn hold_tagging() -> MutexGuard<'static, ()> {
 
 /// As [`hold_tagging`], to tag: a thread that JVMTI has suspended gets the lock only when it has been
 /// resumed, or it would be stopped inside by the next call of the VM.
-fn begin_tagging() -> MutexGuard<'static, ()> {
+pub fn begin_tagging() -> MutexGuard<'static, ()> {
     loop {
         let mut tagging = Some(hold_tagging());
         let suspended = threads::known_current()

@@ -4,6 +4,7 @@
 //! do not tell who owns them, which a monitor dump must.
 
 use super::threads;
+use dump::{Kind, Monitor};
 use jni_sys::JNIEnv;
 use jvmpi_sys::JVMPI_RawMonitor;
 use std::ffi::{CStr, CString};
@@ -103,6 +104,38 @@ pub fn create(name: &CStr) -> JVMPI_RawMonitor {
     state.generation = state.generation.wrapping_add(1);
     state.name = Some(Arc::from(CString::from(name).into_boxed_c_str()));
     handle(number, state.generation)
+}
+
+/// A raw monitor as a dump tells of it.
+pub struct Snapshot {
+    pub monitor: Monitor,
+    /// The name that [`Self::monitor`] points to.
+    _name: Arc<CStr>,
+}
+
+/// All monitors that are not destroyed.
+pub fn all() -> Vec<Snapshot> {
+    let count = EVER_USED.load(Ordering::Relaxed);
+    (0..count).filter_map(|number| snapshot(number, &lock(&place(number)?.state))).collect()
+}
+
+fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
+    let name = state.name.clone()?;
+    // A thread that the VM does not know has no environment.
+    let envs = |envs: &[Env]| {
+        envs.iter().map(|env| env.0.addr()).filter(|env| *env != 0).collect::<Vec<_>>()
+    };
+    let monitor = Monitor {
+        kind: Kind::Raw {
+            name: name.as_ptr().addr(),
+            monitor: handle(number, state.generation).addr(),
+        },
+        owner: state.owner_env.0.addr(),
+        entry_count: state.entry_count,
+        waiting_to_enter: envs(&state.entering),
+        waiting_to_be_notified: envs(&state.waiting),
+    };
+    Some(Snapshot { monitor, _name: name })
 }
 
 /// The monitor of a handle; None for NULL and garbage. On one that was destroyed every operation

@@ -321,6 +321,11 @@ pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
     result
 }
 
+/// The IDs of the `java.lang.Thread`s of the shim's own threads.
+pub fn hidden_objects() -> Vec<usize> {
+    HIDDEN.iter().map(|hidden| *hidden.key()).collect()
+}
+
 /// Whether the object is the `java.lang.Thread` of one of the shim's own threads.
 pub fn is_hidden_object(id: jobjectID) -> bool {
     HIDDEN.contains_key(&id.addr())

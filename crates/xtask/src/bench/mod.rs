@@ -13,6 +13,7 @@ use crate::jdk::named;
 mod alloc;
 mod asm;
 mod calls;
+mod dump;
 mod floor;
 mod idle;
 mod methods;
@@ -36,6 +37,7 @@ const BENCHES: &[Bench] = &[
         about: "the functions that agents call in every event",
         run: calls::run,
     },
+    Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
     Bench {
         name: "idle",
         about: "start-up and computing under an agent that enables nothing",

@@ -1,0 +1,328 @@
+/*
+ * dumps.c - asks for dumps when the program says so, and saves them in files of the working folder:
+ * the bytes as they came, with what CLASS_LOAD told of classes in "classes" and "fields".
+ *
+ * Options: in=TYPE+TYPE... enables these events and asks for dumps in the first of each; shutdown=1
+ * asks in JVM_SHUT_DOWN, after it has switched every event off.
+ */
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "call.h"
+#include "methods.h"
+
+static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
+static JVMPI_RawMonitor agent_lock, staged;
+static jobjectID some_object;
+static volatile int armed, owned, entering, waiting;
+static int asked[JVMPI_MAX_EVENT_TYPE_VAL + 1];
+/* Where the dump goes that this thread has asked for. */
+static __thread const char *file_name;
+
+static void save(const void *begin, size_t length)
+{
+    FILE *file = fopen(file_name, "wb");
+
+    if (file == NULL || fwrite(begin, 1, length, file) != length || fclose(file) != 0)
+        abort();
+}
+
+static void append(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "a");
+
+    if (file == NULL || fputs(text, file) == EOF || fclose(file) != 0)
+        abort();
+}
+
+/* The first letters of the descriptors, or "-". */
+static void letters(char *to, const JVMPI_Field *fields, int count)
+{
+    int i;
+
+    for (i = 0; i < count; i++)
+        to[i] = fields[i].field_signature[0];
+    if (count == 0)
+        to[i++] = '-';
+    to[i] = '\0';
+}
+
+static void learn_fields(unsigned long id, const char *kind, const JVMPI_Field *fields, int count)
+{
+    char line[512];
+    int i;
+
+    for (i = 0; i < count; i++) {
+        snprintf(line, sizeof line, "%#lx %s %s\n", id, kind, fields[i].field_name);
+        append("fields", line);
+    }
+}
+
+static void learn_class(const JVMPI_Event *e)
+{
+    static char statics[70000], instances[70000], line[150000];
+    unsigned long id = ID(e->u.class_load.class_id);
+
+    pthread_mutex_lock(&classes_lock);
+    learn_methods(e);
+    letters(statics, e->u.class_load.statics, e->u.class_load.num_static_fields);
+    letters(instances, e->u.class_load.instances, e->u.class_load.num_instance_fields);
+    snprintf(line, sizeof line, "%#lx %d %s %s %s\n", id, (int)e->u.class_load.num_interfaces, statics,
+             instances, e->u.class_load.class_name);
+    append("classes", line);
+    learn_fields(id, "static", e->u.class_load.statics, e->u.class_load.num_static_fields);
+    learn_fields(id, "instance", e->u.class_load.instances, e->u.class_load.num_instance_fields);
+    pthread_mutex_unlock(&classes_lock);
+}
+
+static void report_traces(const JVMPI_CallTrace *traces, const jint *statuses, int count)
+{
+    int i, j;
+
+    for (i = 0; i < count; i++) {
+        report("trace file=%s env=%#lx frames=%d status=%d", q(file_name), ID(traces[i].env_id),
+               (int)traces[i].num_frames, statuses != NULL ? (int)statuses[i] : -1);
+        for (j = 0; j < traces[i].num_frames; j++) {
+            const Method *m;
+
+            pthread_mutex_lock(&classes_lock);
+            m = method_of(traces[i].frames[j].method_id);
+            pthread_mutex_unlock(&classes_lock);
+            report("frame file=%s env=%#lx index=%d method=%s", q(file_name), ID(traces[i].env_id), j,
+                   q(m != NULL ? m->name : NULL));
+        }
+    }
+}
+
+/* The names in the records of raw monitors, which are pointers. */
+static void report_raw_names(const char *p, const char *end)
+{
+    while (p < end) {
+        int raw = *p++ == JVMPI_MONITOR_RAW, list;
+        const char *name;
+
+        memcpy(&name, p, sizeof name);
+        p += sizeof name;
+        if (raw) {
+            JVMPI_RawMonitor monitor;
+
+            memcpy(&monitor, p, sizeof monitor);
+            p += sizeof monitor;
+            report("raw file=%s name=%s monitor=%#lx", q(file_name), q(name), ID(monitor));
+        }
+        p += sizeof(JNIEnv *) + 4;
+        for (list = 0; list < 2; list++) {
+            const unsigned char *n = (const unsigned char *)p;
+
+            p += 4 + sizeof(JNIEnv *) * ((size_t)n[0] << 24 | (size_t)n[1] << 16 | (size_t)n[2] << 8 | n[3]);
+        }
+    }
+}
+
+static jint ask(jint type, void *argument, const char *file)
+{
+    jint result;
+    const char *outer = file_name;
+
+    file_name = file;
+    result = jvmpi->RequestEvent(type, argument);
+    file_name = outer;
+    report("asked type=%d file=%s result=%d self=%#lx", (int)type, q(file), (int)result, ID(current_env()));
+    return result;
+}
+
+static jint ask_for_heap(int level, const char *file)
+{
+    JVMPI_HeapDumpArg argument = { level };
+
+    return ask(JVMPI_EVENT_HEAP_DUMP, level == 2 ? NULL : &argument, file);
+}
+
+/* All three kinds, under a lock of the agent's own. */
+static void ask_for_all(const char *where)
+{
+    char file[64];
+
+    jvmpi->RawMonitorEnter(agent_lock);
+    snprintf(file, sizeof file, "heap-%s", where);
+    CHECK(where, ask_for_heap(2, file) == JVMPI_SUCCESS);
+    snprintf(file, sizeof file, "object-%s", where);
+    CHECK(where, ask(JVMPI_EVENT_OBJECT_DUMP, some_object, file) == JVMPI_SUCCESS);
+    snprintf(file, sizeof file, "monitors-%s", where);
+    CHECK(where, ask(JVMPI_EVENT_MONITOR_DUMP, NULL, file) == JVMPI_SUCCESS);
+    jvmpi->RawMonitorExit(agent_lock);
+}
+
+static void disable_everything(void)
+{
+    jint type;
+
+    for (type = 1; type <= JVMPI_MAX_EVENT_TYPE_VAL; type++)
+        jvmpi->DisableEvent(type, NULL);
+}
+
+/* The first event of a type that the options name. */
+static void ask_inside(jint type)
+{
+    char where[16];
+
+    if (armed && type <= JVMPI_MAX_EVENT_TYPE_VAL && asked[type] == 1) {
+        asked[type] = 2;
+        snprintf(where, sizeof where, "%d", (int)type);
+        ask_for_all(where);
+    }
+}
+
+static void notify(JVMPI_Event *e)
+{
+    switch (e->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD:
+    case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT:
+        learn_class(e);
+        break;
+    case JVMPI_EVENT_THREAD_START:
+        report("thread name=%s env=%#lx id=%#lx", q(e->u.thread_start.thread_name),
+               ID(e->u.thread_start.thread_env_id), ID(e->u.thread_start.thread_id));
+        break;
+    case JVMPI_EVENT_DATA_DUMP_REQUEST:
+        ask_for_all("request");
+        report("data_dumped");
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        if (strcmp(option("shutdown", ""), "1") == 0) {
+            disable_everything();
+            ask_for_all("shutdown");
+        }
+        break;
+    case JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT:
+        report("heap_dump file=%s level=%d env=%#lx traces=%d", q(file_name), e->u.heap_dump.dump_level,
+               ID(e->env_id), (int)e->u.heap_dump.num_traces);
+        save(e->u.heap_dump.begin, (size_t)(e->u.heap_dump.end - e->u.heap_dump.begin));
+        report_traces(e->u.heap_dump.traces, NULL, e->u.heap_dump.num_traces);
+        break;
+    case JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT:
+        report("object_dump file=%s env=%#lx", q(file_name), ID(e->env_id));
+        save(e->u.object_dump.data, (size_t)e->u.object_dump.data_len);
+        break;
+    case JVMPI_EVENT_MONITOR_DUMP | JVMPI_REQUESTED_EVENT:
+        report("monitor_dump file=%s env=%#lx traces=%d", q(file_name), ID(e->env_id),
+               (int)e->u.monitor_dump.num_traces);
+        save(e->u.monitor_dump.begin, (size_t)(e->u.monitor_dump.end - e->u.monitor_dump.begin));
+        report_raw_names(e->u.monitor_dump.begin, e->u.monitor_dump.end);
+        report_traces(e->u.monitor_dump.traces, e->u.monitor_dump.threads_status,
+                      e->u.monitor_dump.num_traces);
+        break;
+    default:
+        ask_inside(e->event_type);
+    }
+}
+
+/* A raw monitor entered twice by one thread and wanted by another. */
+static void own(void *argument)
+{
+    jvmpi->RawMonitorEnter(staged);
+    jvmpi->RawMonitorEnter(staged);
+    report("owner env=%#lx", ID(current_env()));
+    owned = 1;
+    for (;;)
+        pause();
+}
+
+static void want(void *argument)
+{
+    WAIT_UNTIL(owned);
+    report("wants env=%#lx", ID(current_env()));
+    entering = (int)gettid();
+    jvmpi->RawMonitorEnter(staged);
+}
+
+static void be_notified(void *argument)
+{
+    JVMPI_RawMonitor m = jvmpi->RawMonitorCreate("notified");
+
+    jvmpi->RawMonitorEnter(m);
+    report("waits env=%#lx", ID(current_env()));
+    waiting = (int)gettid();
+    jvmpi->RawMonitorWait(m, 0);
+}
+
+static void from_system_thread(void *argument)
+{
+    ask_for_all("system");
+    owned = 1;
+}
+
+/* So little address space is left that the dump cannot be made, and everything else can. */
+static void ask_without_memory(void)
+{
+    struct rlimit limit, before;
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (file == NULL || fscanf(file, "%lu", &pages) != 1 || getrlimit(RLIMIT_AS, &before) != 0)
+        abort();
+    fclose(file);
+    limit = before;
+    limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (24u << 20);
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        abort();
+    CHECK("no memory", ask_for_heap(2, "no-memory") == JVMPI_FAIL);
+    if (setrlimit(RLIMIT_AS, &before) != 0)
+        abort();
+}
+
+/* WHAT is a command, or a command and the name of a file: "heap2 FILE". */
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    const char *blank = strchr(what, ' ');
+    const char *file = blank != NULL ? strdup(blank + 1) : "";
+    jobjectID id = jvmpi->jobject2jobjectID(object);
+
+    if (strncmp(what, "heap", 4) == 0)
+        return ask_for_heap(atoi(what + 4), file);
+    if (strncmp(what, "object", 6) == 0)
+        return ask(JVMPI_EVENT_OBJECT_DUMP, id, file);
+    if (strncmp(what, "monitors", 8) == 0)
+        return ask(JVMPI_EVENT_MONITOR_DUMP, NULL, file);
+    if (strcmp(what, "remember") == 0)
+        some_object = (*env)->NewGlobalRef(env, object) != NULL ? id : NULL;
+    else if (strcmp(what, "arm") == 0)
+        armed = 1;
+    else if (strncmp(what, "all", 3) == 0)
+        ask_for_all(file);
+    else if (strcmp(what, "disabled") == 0) {
+        disable_everything();
+        ask_for_all("disabled");
+    } else if (strcmp(what, "system") == 0) {
+        owned = 0;
+        jvmpi->CreateSystemThread("dumper", JVMPI_NORMAL_PRIORITY, from_system_thread);
+        CHECK("system thread", WAIT_UNTIL(owned));
+    } else if (strcmp(what, "stage") == 0) {
+        staged = jvmpi->RawMonitorCreate("staged");
+        jvmpi->CreateSystemThread("raw owner", JVMPI_NORMAL_PRIORITY, own);
+        jvmpi->CreateSystemThread("raw wants", JVMPI_NORMAL_PRIORITY, want);
+        jvmpi->CreateSystemThread("raw waits", JVMPI_NORMAL_PRIORITY, be_notified);
+        CHECK("staged", WAIT_UNTIL(entering != 0 && sleeps(entering) && waiting != 0 && sleeps(waiting)));
+    } else if (strcmp(what, "no_memory") == 0)
+        ask_without_memory();
+    return (jlong)(uintptr_t)id;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    const char *type;
+
+    agent_start(vm, options, notify);
+    agent_lock = jvmpi->RawMonitorCreate("_agent");
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    enable(JVMPI_EVENT_DATA_DUMP_REQUEST);
+    for (type = option("in", NULL); type != NULL && *type != '\0'; type += *type == '+') {
+        long n = strtol(type, (char **)&type, 10);
+
+        asked[n] = 1;
+        enable((jint)n);
+    }
+    return JNI_OK;
+}

@@ -1,0 +1,670 @@
+//! Dumps: what comes back of a known heap and of known monitors, and when they can be asked for.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::PathBuf;
+
+use compat_tests::jdk::Gc;
+use compat_tests::report::{Line, Report};
+use compat_tests::run::{Outcome, Vm};
+use dump::{
+    Class, Classes, Id, Kind, Level, List, Monitor, Monitors, Record, Records, Root, Shape, Type,
+    Value,
+};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    graph.on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z]),
+    graph_of_records.since(17),
+    monitors,
+    contexts.on(&[Gc::G1, Gc::Z]),
+    disabled,
+    inside_events,
+    in_data_dump_request,
+    without_memory,
+];
+
+/// What CLASS_LOAD has told of a class.
+struct Known {
+    name: String,
+    interfaces: usize,
+    statics: Vec<Type>,
+    instances: Vec<Type>,
+    static_names: Vec<String>,
+    instance_names: Vec<String>,
+}
+
+/// The files that the agent left in the folder of a run.
+struct Files {
+    directory: PathBuf,
+    classes: HashMap<Id, Known>,
+}
+
+impl Classes for Files {
+    fn shape(&self, class: Id) -> Option<Shape<'_>> {
+        let Known { interfaces, statics, .. } = self.classes.get(&class)?;
+        Some(Shape { interfaces: *interfaces, statics })
+    }
+}
+
+fn id(text: &str) -> Result<Id, String> {
+    Id::from_str_radix(text.trim_start_matches("0x"), 16).map_err(|e| format!("{text}: {e}"))
+}
+
+fn types(letters: &str) -> Result<Vec<Type>, String> {
+    let letters = letters.trim_start_matches('-').bytes();
+    letters.map(|c| Type::of_descriptor(c).ok_or_else(|| format!("no type: {c}"))).collect()
+}
+
+impl Files {
+    fn of(vm: &Vm<'_>) -> Result<Self, String> {
+        let mut files = Self { directory: vm.file("0"), classes: HashMap::new() };
+        for line in files.text("classes")?.lines() {
+            let [class, interfaces, statics, instances, name] =
+                line.splitn(5, ' ').collect::<Vec<_>>()[..]
+            else {
+                return Err(format!("malformed: {line}"));
+            };
+            let known = Known {
+                name: name.to_owned(),
+                interfaces: interfaces.parse().map_err(|e| format!("{line}: {e}"))?,
+                statics: types(statics)?,
+                instances: types(instances)?,
+                static_names: Vec::new(),
+                instance_names: Vec::new(),
+            };
+            let old = files.classes.insert(id(class)?, known);
+            ensure!(old.is_none(), "told twice: {line}");
+        }
+        for line in files.text("fields")?.lines() {
+            let [class, kind, name] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+                return Err(format!("malformed: {line}"));
+            };
+            let class = files.classes.get_mut(&id(class)?).ok_or("a field of no class")?;
+            let names = match kind {
+                "static" => &mut class.static_names,
+                _ => &mut class.instance_names,
+            };
+            names.push(name.to_owned());
+        }
+        Ok(files)
+    }
+
+    fn bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        fs::read(self.directory.join(name)).map_err(|e| format!("{name}: {e}"))
+    }
+
+    fn text(&self, name: &str) -> Result<String, String> {
+        Ok(String::from_utf8_lossy(&self.bytes(name)?).into_owned())
+    }
+}
+
+/// A dump of level 1 or 2: what it tells of each object, and the roots.
+struct Heap<'a> {
+    files: &'a Files,
+    level: Level,
+    objects: HashMap<Id, Record<'a>>,
+    roots: Vec<Root>,
+}
+
+impl<'a> Heap<'a> {
+    /// Reads a dump, in which no object may come twice.
+    fn read(files: &'a Files, dump: &'a [u8], level: Level) -> Result<Self, String> {
+        let mut heap = Self { files, level, objects: HashMap::new(), roots: Vec::new() };
+        for record in Records::new(dump, level, files) {
+            let record = record.map_err(|e| e.to_string())?;
+            let id = match &record {
+                Record::Root(root) => {
+                    heap.roots.push(*root);
+                    continue;
+                }
+                Record::Class(class) => class.id,
+                Record::Instance { id, .. }
+                | Record::Objects { id, .. }
+                | Record::Primitives { id, .. } => *id,
+            };
+            ensure!(id != 0, "an object without an ID");
+            ensure!(heap.objects.insert(id, record).is_none(), "{id:#x} comes twice");
+        }
+        Ok(heap)
+    }
+
+    fn class(&self, id: Id) -> Result<&Class<'a>, String> {
+        match self.objects.get(&id) {
+            Some(Record::Class(class)) => Ok(class),
+            other => Err(format!("no class {id:#x}: {other:x?}")),
+        }
+    }
+
+    fn known(&self, class: Id) -> Result<&'a Known, String> {
+        self.files.classes.get(&class).ok_or_else(|| format!("no CLASS_LOAD of {class:#x}"))
+    }
+
+    /// The class and its superclasses.
+    fn chain(&self, class: Id) -> Result<Vec<Id>, String> {
+        let mut chain = vec![class];
+        while let superclass @ 1.. = self.class(chain[chain.len() - 1])?.superclass {
+            chain.push(superclass);
+        }
+        Ok(chain)
+    }
+
+    fn told(&self, types: impl Iterator<Item = Type>) -> Vec<Type> {
+        types.filter(|of_type| self.level.has(*of_type)).collect()
+    }
+
+    fn values(&self, types: &[Type], bytes: &[u8]) -> Result<Vec<Value>, String> {
+        Value::read_all(types.iter().copied(), bytes)
+            .ok_or_else(|| format!("{} bytes for {types:?}", bytes.len()))
+    }
+
+    /// The static fields' values.
+    fn statics(&self, class: Id) -> Result<Vec<Value>, String> {
+        let types = self.told(self.known(class)?.statics.iter().copied());
+        self.values(&types, self.class(class)?.statics)
+    }
+
+    /// The values of an instance: of each class that it has, with the class.
+    fn instance(&self, id: Id) -> Result<Vec<(Id, Vec<Value>)>, String> {
+        let Some(Record::Instance { class, values, .. }) = self.objects.get(&id) else {
+            return Err(format!("no instance {id:#x}: {:x?}", self.objects.get(&id)));
+        };
+        let mut rest = *values;
+        let mut all = Vec::new();
+        for class in self.chain(*class)? {
+            let types = self.told(self.known(class)?.instances.iter().copied());
+            let length = types.iter().map(|of_type| of_type.width()).sum();
+            let (bytes, after) = rest
+                .split_at_checked(length)
+                .ok_or_else(|| format!("too few values in {id:#x}"))?;
+            all.push((class, self.values(&types, bytes)?));
+            rest = after;
+        }
+        ensure!(rest.is_empty(), "too many values in {id:#x}");
+        Ok(all)
+    }
+
+    /// The elements of an array.
+    fn elements(&self, id: Id) -> Result<Vec<Value>, String> {
+        match self.objects.get(&id) {
+            Some(Record::Objects { elements, .. }) => {
+                Ok(elements.iter().map(Value::Reference).collect())
+            }
+            Some(Record::Primitives { of_type, count, values, .. }) => {
+                self.values(&vec![*of_type; *count as usize], values)
+            }
+            other => Err(format!("no array {id:#x}: {other:x?}")),
+        }
+    }
+
+    /// Every reference leads to an object of the dump.
+    fn resolves(&self) -> Result<(), String> {
+        let there = |id: Id, from: &dyn std::fmt::Debug| {
+            ensure!(id == 0 || self.objects.contains_key(&id), "{id:#x} is missing; {from:x?}");
+            Ok(())
+        };
+        let classes_only = |id: Id| id == 0 || self.class(id).is_ok();
+        for root in &self.roots {
+            let (Root::Unknown(object)
+            | Root::JniGlobal { object, .. }
+            | Root::JniLocal(object, _)
+            | Root::JavaFrame(object, _)
+            | Root::NativeStack { object, .. }
+            | Root::StickyClass(object)
+            | Root::ThreadBlock { object, .. }
+            | Root::MonitorUsed(object)) = root;
+            ensure!(*object != 0, "a root of nothing: {root:x?}");
+            there(*object, root)?;
+        }
+        for record in self.objects.values() {
+            match record {
+                Record::Root(_) | Record::Primitives { .. } => {}
+                Record::Class(class) => {
+                    let Class { superclass, loader, signers, protection_domain, .. } = class;
+                    for other in [superclass, loader, signers, protection_domain] {
+                        there(*other, &class)?;
+                    }
+                    let named = class.interfaces.iter().chain([superclass]);
+                    for named in named {
+                        ensure!(classes_only(*named), "{named:#x} is no class: {class:x?}");
+                    }
+                    for value in self.statics(class.id)? {
+                        if let Value::Reference(to) = value {
+                            there(to, &class)?;
+                        }
+                    }
+                }
+                // An agent that does not hear of a class any more may ask for it.
+                Record::Instance { class, .. } if !self.files.classes.contains_key(class) => {
+                    there(*class, record)?;
+                }
+                Record::Instance { id, class, .. } => {
+                    ensure!(classes_only(*class), "no class: {record:x?}");
+                    for value in self.instance(*id)?.into_iter().flat_map(|(_, values)| values) {
+                        if let Value::Reference(to) = value {
+                            there(to, record)?;
+                        }
+                    }
+                }
+                Record::Objects { class, elements, .. } => {
+                    ensure!(*class != 0, "an array of nothing: {record:x?}");
+                    there(*class, record)?;
+                    elements.iter().try_for_each(|element| there(element, record))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of a String.
+    fn string(&self, id: Id) -> Result<String, String> {
+        let field = |name: &str| {
+            for (class, values) in self.instance(id)? {
+                let names = &self.known(class)?.instance_names;
+                if let Some(at) = names.iter().position(|other| other == name) {
+                    return Ok(values[at]);
+                }
+            }
+            Err(format!("no field {name} in {id:#x}"))
+        };
+        let Value::Reference(array) = field("value")? else { return Err("no array".to_owned()) };
+        let bytes = self.elements(array)?.into_iter().map(|element| match element {
+            Value::Byte(byte) => byte as u8,
+            _ => 0,
+        });
+        let bytes: Vec<_> = bytes.collect();
+        let text: Vec<u16> = match field("coder")? {
+            Value::Byte(0) => bytes.into_iter().map(u16::from).collect(),
+            _ => bytes.chunks(2).map(|two| u16::from_ne_bytes([two[0], two[1]])).collect(),
+        };
+        String::from_utf16(&text).map_err(|e| e.to_string())
+    }
+}
+
+/// A value as the workload prints it.
+fn printed(value: Value) -> String {
+    match value {
+        Value::Reference(id) => id.to_string(),
+        Value::Boolean(value) => u8::from(value).to_string(),
+        Value::Char(value) => value.to_string(),
+        Value::Float(value) => (value.to_bits() as i32).to_string(),
+        Value::Double(value) => (value.to_bits() as i64).to_string(),
+        Value::Byte(value) => value.to_string(),
+        Value::Short(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Long(value) => value.to_string(),
+    }
+}
+
+fn number(line: &Line, key: &str) -> Result<Id, String> {
+    Id::try_from(line.int(key)?).map_err(|e| format!("{line}: {e}"))
+}
+
+/// The objects come back as the program has described them.
+fn as_described(heap: &Heap<'_>, expected: &Report) -> Result<(), String> {
+    let mut fields = 0;
+    for line in expected.all() {
+        match line.text("what")? {
+            "instance" => {
+                let object = number(line, "object")?;
+                let Some(Record::Instance { class, .. }) = heap.objects.get(&object) else {
+                    return Err(format!("{line}: {:x?}", heap.objects.get(&object)));
+                };
+                equal(&line.to_string(), *class, number(line, "class")?)?;
+            }
+            "array" => {
+                let object = number(line, "object")?;
+                let values: Vec<_> = heap.elements(object)?.into_iter().map(printed).collect();
+                equal(&line.to_string(), values.join(" "), line.text("values")?)?;
+                if let Some(Record::Objects { class, .. }) = heap.objects.get(&object) {
+                    equal(&line.to_string(), *class, number(line, "class")?)?;
+                    equal(&line.to_string(), line.text("primitive")?, "false")?;
+                }
+            }
+            "field" => {
+                let (object, class) = (number(line, "object")?, number(line, "class")?);
+                let known = heap.known(class)?;
+                let (names, values) = if line.text("static")? == "true" {
+                    (&known.static_names, heap.statics(class)?)
+                } else {
+                    let all = heap.instance(object)?;
+                    let of_class = all.into_iter().find(|(c, _)| *c == class);
+                    (&known.instance_names, of_class.ok_or("not its class")?.1)
+                };
+                let at = names.iter().position(|name| Ok(name.as_str()) == line.text("name"));
+                let value = values[at.ok_or_else(|| format!("no field: {line}"))?];
+                equal(&line.to_string(), printed(value), line.text("value")?)?;
+                fields += 1;
+            }
+            "string" => {
+                let text = heap.string(number(line, "object")?)?;
+                equal(&line.to_string(), text.as_str(), line.text("text")?)?;
+            }
+            _ => {}
+        }
+    }
+    ensure!(fields > 50, "only {fields} fields");
+    Ok(())
+}
+
+/// Roots in frames name a frame that the traces have; one is that of the local variable.
+fn roots_match_traces(heap: &Heap<'_>, file: &str, outcome: &Outcome) -> Result<(), String> {
+    let report = outcome.report();
+    let mut depths = HashMap::new();
+    for trace in report.lines("trace").filter(|line| line.text("file") == Ok(file)) {
+        depths.insert(trace.id("env")? as Id, trace.int("frames")?);
+    }
+    let main = report.find("thread", "name", "main")?.id("env")? as Id;
+    ensure!(depths.contains_key(&main), "no trace of the main thread");
+    let threads: HashSet<_> =
+        report.lines("thread").map(|line| line.id("env")).collect::<Result<_, _>>()?;
+    for env in depths.keys() {
+        ensure!(threads.contains(&(*env as u64)), "a trace of a thread that was not told");
+    }
+    let local = number(outcome.expects.find("expect", "what", "local")?, "object")?;
+    let mut found = false;
+    for root in &heap.roots {
+        let (Root::JavaFrame(object, frame) | Root::JniLocal(object, frame)) = root else {
+            continue;
+        };
+        let depth = depths.get(&frame.thread).ok_or_else(|| format!("no trace: {root:x?}"))?;
+        let Some(number) = frame.number else { continue };
+        ensure!(i64::from(number) < *depth, "beyond the trace of {depth} frames: {root:x?}");
+        let is_frame = |line: &&Line| {
+            line.text("file") == Ok(file)
+                && line.id("env") == Ok(frame.thread as u64)
+                && line.int("index") == Ok(i64::from(number))
+        };
+        let method = report.lines("frame").find(is_frame).ok_or("no such frame")?;
+        found |= *object == local
+            && frame.thread == main
+            && method.text("method") == Ok("Graph.onStack")
+            && matches!(root, Root::JavaFrame(..));
+    }
+    ensure!(found, "no root {local:#x} in Graph.onStack");
+    Ok(())
+}
+
+/// Level 0 lists the objects of level 2, and level 1 has all but the values of primitive types.
+fn levels_agree(files: &Files, heap: &Heap<'_>) -> Result<(), String> {
+    let dump = files.bytes("heap1")?;
+    let references = Heap::read(files, &dump, Level::References)?;
+    references.resolves()?;
+    let dump = files.bytes("heap0")?;
+    let mut list = HashMap::new();
+    for object in List::new(&dump) {
+        let object = object.map_err(|e| e.to_string())?;
+        ensure!(list.insert(object.id, object.elements).is_none(), "twice: {object:x?}");
+    }
+    // What the program itself has made meanwhile.
+    const MORE: usize = 3000;
+    let missing = |there: &dyn Fn(&Id) -> bool| heap.objects.keys().filter(|id| !there(id)).count();
+    for (level, count, missing) in [
+        (1, references.objects.len(), missing(&|id| references.objects.contains_key(id))),
+        (0, list.len(), missing(&|id| list.contains_key(id))),
+    ] {
+        ensure!(count <= heap.objects.len() + MORE, "level {level} has {count} objects");
+        ensure!(missing < MORE, "at level {level} {missing} of {} are missing", heap.objects.len());
+    }
+    for (id, elements) in list {
+        let expected = match heap.objects.get(&id) {
+            None => continue,
+            Some(Record::Objects { .. }) => Some(Type::Reference),
+            Some(Record::Primitives { of_type, .. }) => Some(*of_type),
+            Some(_) => None,
+        };
+        equal("type at level 0", elements, expected)?;
+    }
+    Ok(())
+}
+
+/// The dump of each object is its record in the heap dump that comes after it.
+fn object_dumps_agree(files: &Files, outcome: &Outcome) -> Result<(), String> {
+    let dump = files.bytes("heap2-again")?;
+    let heap = Heap::read(files, &dump, Level::Values)?;
+    let is_dumped = |line: &&Line| line.text("what") == Ok("dumped");
+    let dumped = outcome.expects.all().iter().filter(is_dumped).collect::<Vec<_>>();
+    ensure!(dumped.len() > 20, "only {} object dumps", dumped.len());
+    for line in dumped {
+        let bytes = files.bytes(line.text("file")?)?;
+        let records: Vec<_> = Records::new(&bytes, Level::Values, files).collect();
+        let [Ok(record)] = &records[..] else { return Err(format!("{line}: {records:x?}")) };
+        let expected = heap.objects.get(&number(line, "object")?);
+        ensure!(Some(record) == expected, "{line}: {record:x?}, but {expected:x?}");
+    }
+    Ok(())
+}
+
+/// How many objects of each class the VM counts.
+fn histogram(text: &str) -> BTreeMap<String, i64> {
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.next()?.strip_suffix(':')?.parse::<u32>().ok()?;
+        let count = words.next()?.parse().ok()?;
+        Some((words.nth(1)?.to_owned(), count))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The dump has as many objects of each class as the VM counts.
+fn totals_agree(vm: &Vm<'_>, heap: &Heap<'_>) -> Result<(), String> {
+    let path = vm.file("0").join("jcmd/stdout");
+    let counted = histogram(&fs::read_to_string(&path).map_err(|e| e.to_string())?);
+    let mut dumped: BTreeMap<String, i64> = BTreeMap::new();
+    for record in heap.objects.values() {
+        let name = match record {
+            Record::Instance { class, .. } => heap.known(*class)?.name.clone(),
+            Record::Class(_) => "java.lang.Class".to_owned(),
+            Record::Objects { class, .. } => match heap.known(*class).map(|k| k.name.as_str()) {
+                Ok(array) if array.starts_with('[') => format!("[{array}"),
+                Ok(class) => format!("[L{class};"),
+                // CLASS_LOAD comes when a class is linked, and arrays of it may be there before.
+                Err(_) => continue,
+            },
+            Record::Primitives { of_type, .. } => {
+                let letter = b"ZCFDBSIJ"[*of_type as usize - Type::Boolean as usize];
+                format!("[{}", char::from(letter))
+            }
+            Record::Root(_) => continue,
+        };
+        *dumped.entry(name).or_default() += 1;
+    }
+    // The VM's own: what it fills gaps with. Lambdas have other names there on JDK 11.
+    let is_exempt =
+        |name: &str| name == "[I" || name.contains("Filler") || name.contains("$$Lambda");
+    let mut others = Vec::new();
+    for name in counted.keys().chain(dumped.keys()).collect::<BTreeSet<_>>() {
+        let of = |all: &BTreeMap<String, i64>| all.get(name).copied().unwrap_or(0);
+        if is_exempt(name) || of(&counted) == of(&dumped) {
+            continue;
+        }
+        ensure!(
+            !name.contains("Graph"),
+            "{name}: {} there, {} in the dump",
+            of(&counted),
+            of(&dumped)
+        );
+        others.push((name, of(&counted), of(&dumped)));
+    }
+    // jcmd makes some, and its collection ends some.
+    let difference: i64 = others.iter().map(|(_, counted, dumped)| (counted - dumped).abs()).sum();
+    ensure!(difference < 400, "{difference} of {} differ: {others:?}", heap.objects.len());
+    Ok(())
+}
+
+fn graph_in(vm: &Vm<'_>, release: u32, class: &str) -> Result<(), String> {
+    let mut running = vm.java_for(release, class)?.agent("dumps", "")?.start()?;
+    running.wait_for("dumped")?;
+    running.jcmd(vm.jdk, &["GC.class_histogram"])?;
+    let outcome = running.finish(0)?;
+    for line in outcome.report().lines("asked") {
+        equal(&line.to_string(), line.int("result")?, 0)?;
+    }
+    let files = Files::of(vm)?;
+    let dump = files.bytes("heap2")?;
+    let heap = Heap::read(&files, &dump, Level::Values)?;
+    heap.resolves()?;
+    as_described(&heap, &outcome.expects)?;
+    roots_match_traces(&heap, "heap2", &outcome)?;
+    levels_agree(&files, &heap)?;
+    object_dumps_agree(&files, &outcome)?;
+    // There the VM counts archived objects that nothing refers to.
+    if vm.jdk.feature == 11 && vm.gc == Gc::G1 {
+        return Ok(());
+    }
+    let dump = files.bytes("heap2-again")?;
+    totals_agree(vm, &Heap::read(&files, &dump, Level::Values)?)
+}
+
+fn graph(vm: &Vm<'_>) -> Result<(), String> {
+    graph_in(vm, 8, "Graph")
+}
+
+fn graph_of_records(vm: &Vm<'_>) -> Result<(), String> {
+    graph_in(vm, 17, "GraphOfRecords")
+}
+
+fn monitors(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Deadlock")?.agent("dumps", "")?.run()?;
+    let report = outcome.report();
+    let dump = Files::of(vm)?.bytes("monitors")?;
+    let all: Vec<Monitor> =
+        Monitors::new(&dump).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+    let thread = |name: &str| -> Result<Id, String> {
+        Ok(report.find("thread", "name", name)?.id("env")? as Id)
+    };
+    let objects = outcome.expects.one("expect")?;
+    let java = |name: &str| {
+        let object = number(objects, name)?;
+        let of_object = |monitor: &&Monitor| monitor.kind == Kind::Java { object };
+        let found: Vec<_> = all.iter().filter(of_object).collect();
+        let [monitor] = found[..] else { return Err(format!("{name}: {found:x?}")) };
+        Ok(monitor)
+    };
+    let expected = |name, owner: Id, entry_count, enter: &[Id], wait: &[Id]| {
+        let Monitor { kind, waiting_to_enter, waiting_to_be_notified, .. } = java(name)?.clone();
+        let sorted = |threads: &[Id]| {
+            let mut threads = threads.to_vec();
+            threads.sort_unstable();
+            threads
+        };
+        let monitor = Monitor {
+            kind,
+            owner,
+            entry_count,
+            waiting_to_enter: sorted(enter),
+            waiting_to_be_notified: sorted(wait),
+        };
+        let seen = Monitor {
+            waiting_to_enter: sorted(&waiting_to_enter),
+            waiting_to_be_notified: sorted(&waiting_to_be_notified),
+            ..java(name)?.clone()
+        };
+        equal(name, seen, monitor)
+    };
+    let deadlocked = [thread("deadlock 0")?, thread("deadlock 1")?];
+    expected("left", deadlocked[0], 1, &[deadlocked[1]], &[])?;
+    expected("right", deadlocked[1], 1, &[deadlocked[0]], &[])?;
+    expected("waited", 0, 0, &[], &[thread("waits 0")?, thread("waits 1")?])?;
+    expected("thrice", thread("main")?, 3, &[thread("wants")?], &[])?;
+    for monitor in &all {
+        if let Kind::Java { .. } = monitor.kind {
+            let used = monitor.owner != 0
+                || !monitor.waiting_to_enter.is_empty()
+                || !monitor.waiting_to_be_notified.is_empty();
+            ensure!(used, "nobody uses {monitor:x?}");
+            equal("owned", monitor.entry_count > 0, monitor.owner != 0)?;
+        }
+    }
+
+    let raw = |name: &str| {
+        let handle = report.find("raw", "name", name)?.id("monitor")? as Id;
+        let of_handle = |monitor: &&Monitor| matches!(monitor.kind, Kind::Raw { monitor, .. } if monitor == handle);
+        all.iter().find(of_handle).cloned().ok_or_else(|| format!("no raw monitor {name}"))
+    };
+    let env = |word: &str| Ok::<_, String>(report.one(word)?.id("env")? as Id);
+    let staged = raw("staged")?;
+    equal("owner of the raw monitor", staged.owner, env("owner")?)?;
+    equal("its entry count", staged.entry_count, 2)?;
+    equal("who wants it", &staged.waiting_to_enter, &vec![env("wants")?])?;
+    let notified = raw("notified")?;
+    equal("who waits in the other", &notified.waiting_to_be_notified, &vec![env("waits")?])?;
+    equal("its owner", (notified.owner, notified.entry_count), (0, 0))?;
+    equal("owner of an idle one", raw("_agent")?.owner, 0)?;
+
+    let status = |name: &str| {
+        let env = thread(name)? as u64;
+        let is_it = |line: &&Line| line.text("file") == Ok("monitors") && line.id("env") == Ok(env);
+        report.lines("trace").find(is_it).ok_or(format!("no trace of {name}"))?.int("status")
+    };
+    equal("status of main", status("main")?, 1)?;
+    equal("status in a deadlock", status("deadlock 0")?, 2)?;
+    equal("status of one that wants to enter", status("wants")?, 2)?;
+    equal("status in wait", status("waits 0")?, 3)?;
+    Ok(())
+}
+
+/// The three dumps that were asked for at this point can be read and are whole.
+fn whole(files: &Files, outcome: &Outcome, point: &str) -> Result<(), String> {
+    outcome.checks(&[point])?;
+    let dump = files.bytes(&format!("heap-{point}"))?;
+    let heap = Heap::read(files, &dump, Level::Values)?;
+    heap.resolves().map_err(|why| format!("{point}: {why}"))?;
+    ensure!(heap.objects.len() > 3000, "{point}: only {} objects", heap.objects.len());
+    let object = files.bytes(&format!("object-{point}"))?;
+    ensure!(Records::new(&object, Level::Values, files).count() == 1, "{point}: no object dump");
+    let monitors = files.bytes(&format!("monitors-{point}"))?;
+    ensure!(Monitors::new(&monitors).all(|monitor| monitor.is_ok()), "{point}: a bad monitor dump");
+    Ok(())
+}
+
+/// From a system thread, under the agent's own lock, and while the VM ends.
+fn contexts(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "shutdown=1")?;
+    let outcome = java.argument("all lock").argument("system").run()?;
+    let files = Files::of(vm)?;
+    ["lock", "system", "shutdown"].iter().try_for_each(|point| whole(&files, &outcome, point))
+}
+
+/// Right after every event was disabled.
+fn disabled(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "")?;
+    let outcome = java.argument("disabled").run()?;
+    whole(&Files::of(vm)?, &outcome, "disabled")
+}
+
+/// In handlers of METHOD_ENTRY, METHOD_EXIT, OBJECT_ALLOC, THREAD_END and METHOD_ENTRY2.
+fn inside_events(vm: &Vm<'_>) -> Result<(), String> {
+    const EVENTS: [&str; 5] = ["1", "3", "4", "34", "2"];
+    let options = format!("in={}", EVENTS.join("+"));
+    let outcome = vm.java("DumpContexts")?.agent("dumps", &options)?.argument("arm").run()?;
+    let files = Files::of(vm)?;
+    EVENTS.iter().try_for_each(|event| whole(&files, &outcome, event))
+}
+
+fn in_data_dump_request(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "")?.argument("read");
+    let mut running = java.start()?;
+    running.wait_for("ready")?;
+    running.signal(libc::SIGQUIT)?;
+    running.wait_for_report("data_dumped")?;
+    let outcome = running.finish(0)?;
+    whole(&Files::of(vm)?, &outcome, "request")
+}
+
+/// A dump for which there is no memory is refused in one line, and the program goes on.
+fn without_memory(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "")?;
+    let outcome = ["large", "all before", "no_memory", "all after"]
+        .iter()
+        .fold(java, |j, what| j.argument(what));
+    let outcome = outcome.run()?;
+    outcome.checks(&["no memory"])?;
+    let lines: Vec<_> = outcome.stderr.lines().filter(|line| line.contains("heap dump")).collect();
+    equal("lines", &lines, &vec!["[jvmpi] warning: no heap dump: there is not enough memory"])?;
+    let files = Files::of(vm)?;
+    whole(&files, &outcome, "before")?;
+    whole(&files, &outcome, "after")
+}

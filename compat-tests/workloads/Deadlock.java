@@ -1,0 +1,85 @@
+/** Two threads in a deadlock, one that wants to enter, two that wait, and a monitor entered three times. */
+final class Deadlock {
+    private static final Object LEFT = new Object(), RIGHT = new Object();
+    private static final Object WAITED = new Object(), THRICE = new Object();
+
+    public static void main(String[] arguments) throws Exception {
+        Object[] locks = {LEFT, RIGHT};
+        Thread[] threads = new Thread[2];
+        boolean[] holds = new boolean[2];
+        for (int i = 0; i < 2; i++) {
+            int own = i;
+            threads[i] = start("deadlock " + i, () -> {
+                synchronized (locks[own]) {
+                    synchronized (holds) {
+                        holds[own] = true;
+                        holds.notifyAll();
+                        while (!holds[1 - own]) {
+                            pause(holds);
+                        }
+                    }
+                    synchronized (locks[1 - own]) {
+                        throw new IllegalStateException();
+                    }
+                }
+            });
+        }
+        Thread wants = null;
+        Thread[] waits = new Thread[2];
+        for (int i = 0; i < 2; i++) {
+            waits[i] = start("waits " + i, () -> {
+                synchronized (WAITED) {
+                    pause(WAITED);
+                }
+            });
+        }
+        for (Thread thread : threads) {
+            Await.state(thread, Thread.State.BLOCKED);
+        }
+        for (Thread thread : waits) {
+            Await.state(thread, Thread.State.WAITING);
+        }
+        thrice(0, wants);
+    }
+
+    private static void thrice(int depth, Thread wants) throws Exception {
+        synchronized (THRICE) {
+            if (depth == 0) {
+                wants = start("wants", () -> {
+                    synchronized (THRICE) {
+                        throw new IllegalStateException();
+                    }
+                });
+            }
+            if (depth < 2) {
+                thrice(depth + 1, wants);
+                return;
+            }
+            Await.state(wants, Thread.State.BLOCKED);
+            describe();
+            Agent.call("stage");
+            Agent.call("monitors monitors");
+            Runtime.getRuntime().halt(0);
+        }
+    }
+
+    private static void describe() {
+        System.out.println("expect left=" + Agent.call("id", LEFT) + " right=" + Agent.call("id", RIGHT)
+                + " waited=" + Agent.call("id", WAITED) + " thrice=" + Agent.call("id", THRICE));
+    }
+
+    private static void pause(Object monitor) {
+        try {
+            monitor.wait();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Thread start(String name, Runnable code) {
+        Thread thread = new Thread(code, name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+}

@@ -1,0 +1,234 @@
+//! Prints a dump that an agent has saved, one record per line.
+//!
+//! ```text
+//! print 0|1|2 DUMP [CLASSES]     a heap dump of this level
+//! print object DUMP [CLASSES]    an object dump
+//! print monitors DUMP            a monitor dump
+//! ```
+//!
+//! A dump says neither what a class is called nor which fields it has: that is CLASS_LOAD's. CLASSES
+//! is a file that the agent has written from those events, with a line for each class: its ID in
+//! hexadecimal, the number of its interfaces, the types of its static fields and those of its
+//! instance fields, each the first letter of its descriptor (`-` for none), and the name:
+//!
+//! ```text
+//! 0x4e0 2 [J IBLL java.lang.String
+//! ```
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::ExitCode;
+
+use dump::{Classes, Frame, Id, Level, List, Monitors, Record, Records, Root, Shape, Type, Value};
+
+struct Known {
+    name: String,
+    interfaces: usize,
+    statics: Vec<Type>,
+    instances: Vec<Type>,
+}
+
+#[derive(Default)]
+struct Universe {
+    classes: HashMap<Id, Known>,
+    /// The superclasses, as far as the dump has told them.
+    superclasses: HashMap<Id, Id>,
+}
+
+impl Classes for Universe {
+    fn shape(&self, class: Id) -> Option<Shape<'_>> {
+        let Known { interfaces, statics, .. } = self.classes.get(&class)?;
+        Some(Shape { interfaces: *interfaces, statics })
+    }
+}
+
+fn types(letters: &str) -> Result<Vec<Type>, String> {
+    let letters = letters.strip_prefix('-').unwrap_or(letters);
+    let one = |letter| Type::of_descriptor(letter).ok_or_else(|| format!("no type: {letters}"));
+    letters.bytes().map(one).collect()
+}
+
+impl Universe {
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut universe = Self::default();
+        for line in text.lines() {
+            let mut words = line.splitn(5, ' ');
+            let mut word = || words.next().ok_or_else(|| format!("too short: {line}"));
+            let id = word()?;
+            let id = Id::from_str_radix(id.trim_start_matches("0x"), 16)
+                .map_err(|e| format!("{id}: {e}"))?;
+            let interfaces = word()?.parse().map_err(|e| format!("{line}: {e}"))?;
+            let (statics, instances) = (types(word()?)?, types(word()?)?);
+            let name = word()?.to_owned();
+            universe.classes.insert(id, Known { name, interfaces, statics, instances });
+        }
+        Ok(universe)
+    }
+
+    /// The class's name, or its ID.
+    fn name(&self, class: Id) -> String {
+        self.classes.get(&class).map_or_else(|| format!("{class:#x}"), |known| known.name.clone())
+    }
+
+    /// The types of all fields of an instance, if the class and its superclasses are known.
+    fn fields(&self, class: Id) -> Option<Vec<Type>> {
+        let mut types = Vec::new();
+        let (mut class, mut depth) = (class, 0);
+        while class != 0 && depth < 1000 {
+            types.extend(&self.classes.get(&class)?.instances);
+            (class, depth) = (*self.superclasses.get(&class)?, depth + 1);
+        }
+        Some(types)
+    }
+
+    fn values(&self, types: Option<Vec<Type>>, level: Level, bytes: &[u8]) -> String {
+        let told = types.map(|types| types.into_iter().filter(|t| level.has(*t)));
+        match told.and_then(|types| Value::read_all(types, bytes)) {
+            Some(values) => list(values.into_iter().map(value)),
+            None => format!("{} bytes", bytes.len()),
+        }
+    }
+
+    fn line(&self, record: &Record<'_>, level: Level) -> String {
+        match record {
+            Record::Root(root) => self::root(*root),
+            Record::Class(class) => {
+                let types = self.classes.get(&class.id).map(|known| known.statics.clone());
+                format!(
+                    "class {:#x} {} super={:#x} loader={:#x} signers={:#x} domain={:#x} size={} \
+                     interfaces={} statics={}",
+                    class.id,
+                    self.name(class.id),
+                    class.superclass,
+                    class.loader,
+                    class.signers,
+                    class.protection_domain,
+                    class.instance_size,
+                    list(class.interfaces.iter().map(|id| format!("{id:#x}"))),
+                    self.values(types, level, class.statics),
+                )
+            }
+            Record::Instance { id, class, values } => {
+                let values = self.values(self.fields(*class), level, values);
+                format!("instance {id:#x} {} {values}", self.name(*class))
+            }
+            Record::Objects { id, class, elements } => {
+                let elements = list(elements.iter().map(|id| format!("{id:#x}")));
+                format!("array {id:#x} of {} {elements}", self.name(*class))
+            }
+            Record::Primitives { id, of_type, count, values } => {
+                let types = level.has_primitives().then(|| vec![*of_type; *count as usize]);
+                let values = self.values(types, level, values);
+                format!("array {id:#x} of {count} {of_type:?} {values}")
+            }
+        }
+    }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(" "))
+}
+
+fn value(value: Value) -> String {
+    match value {
+        Value::Reference(0) => "null".to_owned(),
+        Value::Reference(id) => format!("{id:#x}"),
+        Value::Boolean(value) => value.to_string(),
+        Value::Char(value) => char::from_u32(value.into())
+            .filter(|c| !c.is_control())
+            .map_or_else(|| format!("\\u{value:04x}"), |c| format!("'{c}'")),
+        Value::Float(value) => value.to_string(),
+        Value::Double(value) => value.to_string(),
+        Value::Byte(value) => value.to_string(),
+        Value::Short(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Long(value) => value.to_string(),
+    }
+}
+
+fn root(root: Root) -> String {
+    let in_frame = |kind: &str, object: Id, frame: Frame| {
+        let number = frame.number.map_or("none".to_owned(), |number| number.to_string());
+        format!("root {kind} {object:#x} thread={:#x} frame={number}", frame.thread)
+    };
+    match root {
+        Root::Unknown(object) => format!("root unknown {object:#x}"),
+        Root::JniGlobal { object, reference } => {
+            format!("root jni_global {object:#x} reference={reference:#x}")
+        }
+        Root::JniLocal(object, frame) => in_frame("jni_local", object, frame),
+        Root::JavaFrame(object, frame) => in_frame("java_frame", object, frame),
+        Root::NativeStack { object, thread } => {
+            format!("root native_stack {object:#x} thread={thread:#x}")
+        }
+        Root::StickyClass(object) => format!("root sticky_class {object:#x}"),
+        Root::ThreadBlock { object, thread } => {
+            format!("root thread {object:#x} thread={thread:#x}")
+        }
+        Root::MonitorUsed(object) => format!("root monitor {object:#x}"),
+    }
+}
+
+fn print_records(dump: &[u8], level: Level, mut universe: Universe) -> Result<(), String> {
+    let superclasses = Records::new(dump, level, &universe)
+        .filter_map(|record| match record {
+            Ok(Record::Class(class)) => Some((class.id, class.superclass)),
+            _ => None,
+        })
+        .collect();
+    universe.superclasses = superclasses;
+    for record in Records::new(dump, level, &universe) {
+        println!("{}", universe.line(&record.map_err(|e| e.to_string())?, level));
+    }
+    Ok(())
+}
+
+fn print_list(dump: &[u8]) -> Result<(), String> {
+    for object in List::new(dump) {
+        let object = object.map_err(|e| e.to_string())?;
+        match object.elements {
+            None => println!("{:#x}", object.id),
+            Some(of_type) => println!("{:#x} array of {of_type:?}", object.id),
+        }
+    }
+    Ok(())
+}
+
+fn print_monitors(dump: &[u8]) -> Result<(), String> {
+    for monitor in Monitors::new(dump) {
+        println!("{:x?}", monitor.map_err(|e| e.to_string())?);
+    }
+    Ok(())
+}
+
+fn run(arguments: &[String]) -> Result<(), String> {
+    let (kind, dump, classes) = match arguments {
+        [kind, dump] => (kind, dump, None),
+        [kind, dump, classes] => (kind, dump, Some(classes)),
+        _ => return Err("usage: print 0|1|2|object|monitors DUMP [CLASSES]".to_owned()),
+    };
+    let error = |path: &String, e: std::io::Error| format!("{path}: {e}");
+    let dump = fs::read(dump).map_err(|e| error(dump, e))?;
+    let universe = match classes {
+        None => Universe::default(),
+        Some(path) => Universe::parse(&fs::read_to_string(path).map_err(|e| error(path, e))?)?,
+    };
+    match kind.as_str() {
+        "0" => print_list(&dump),
+        "1" => print_records(&dump, Level::References, universe),
+        "2" | "object" => print_records(&dump, Level::Values, universe),
+        "monitors" => print_monitors(&dump),
+        other => Err(format!("no kind of dump: {other}")),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}

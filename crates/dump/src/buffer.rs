@@ -1,0 +1,190 @@
+//! Memory that grows without being moved or copied: address space is reserved once and turned into
+//! memory as it is needed.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+use std::slice;
+
+/// The memory for a dump cannot be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is not enough memory")
+    }
+}
+
+impl std::error::Error for Full {}
+
+/// The address space that is reserved: more than there is memory.
+const RESERVED: usize = 1 << 40;
+/// What is reserved at least; if the process may not even have that, there is no buffer.
+const RESERVED_AT_LEAST: usize = 1 << 24;
+/// How much becomes memory at a time, at least; a multiple of any page size.
+const STEP: usize = 1 << 16;
+/// A buffer that is larger may be one that the system cannot bear, and is worth large pages.
+const LARGE: usize = 1 << 26;
+
+/// A block of bytes that grows at its end.
+pub struct Buffer {
+    start: NonNull<u8>,
+    /// The bytes that are in use.
+    length: usize,
+    /// The bytes that are memory; those beyond `length` are zero.
+    committed: usize,
+    reserved: usize,
+}
+
+// SAFETY: the buffer owns its memory.
+unsafe impl Send for Buffer {}
+// SAFETY: shared, it can only be read.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// An empty buffer.
+    pub fn new() -> Result<Self, Full> {
+        let mut reserved = RESERVED;
+        let mut start = reserve(reserved);
+        if start.is_none() {
+            // The process is limited: others need address space too.
+            while start.is_none() && reserved > RESERVED_AT_LEAST {
+                reserved /= 2;
+                start = reserve(reserved);
+            }
+            if let Some(found) = start {
+                release(found, reserved);
+                reserved /= 2;
+                start = reserve(reserved);
+            }
+        }
+        let start = start.ok_or(Full)?;
+        Ok(Self { start, length: 0, committed: 0, reserved })
+    }
+
+    /// Appends `count` bytes that are zero; the position of the first.
+    #[inline]
+    pub fn extend(&mut self, count: usize) -> Result<usize, Full> {
+        let position = self.length;
+        let length = position.checked_add(count).ok_or(Full)?;
+        if length > self.committed {
+            self.commit(length)?;
+        }
+        self.length = length;
+        Ok(position)
+    }
+
+    /// Appends bytes.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        let position = self.extend(bytes.len())?;
+        self[position..].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    #[cold]
+    fn commit(&mut self, length: usize) -> Result<(), Full> {
+        let wanted = length - self.committed;
+        let room = self.reserved - self.committed;
+        let is_large = length > LARGE;
+        let ahead = if is_large { self.committed / 8 } else { self.committed };
+        let step = wanted.max(ahead).max(STEP).min(room).next_multiple_of(STEP);
+        let fits = || !is_large || available().is_none_or(|memory| step <= memory);
+        if wanted > room || step > room || !fits() {
+            return Err(Full);
+        }
+        // SAFETY: the bytes lie in the reserved block, which nobody else knows of.
+        let start = unsafe { self.start.as_ptr().add(self.committed) }.cast();
+        // SAFETY: as above.
+        if unsafe { libc::mprotect(start, step, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
+            return Err(Full);
+        }
+        if is_large {
+            // SAFETY: as above. That the advice is not taken does no harm.
+            unsafe { libc::madvise(start, step, libc::MADV_HUGEPAGE) };
+        }
+        self.committed += step;
+        Ok(())
+    }
+}
+
+/// Address space without memory behind it.
+fn reserve(size: usize) -> Option<NonNull<u8>> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping disturbs nobody.
+    let start = unsafe { libc::mmap(ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
+    if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) }
+}
+
+fn release(start: NonNull<u8>, size: usize) {
+    // SAFETY: the callers pass a block that `reserve` returned and that is not used any more.
+    unsafe { libc::munmap(start.as_ptr().cast(), size) };
+}
+
+/// The bytes of memory that the system can still give without taking any from programs; None if it
+/// does not tell. Beyond them it would rather kill a process than refuse.
+fn available() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: that many bytes are memory of ours, zero or written.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for Buffer {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and nobody else has a reference.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} bytes)", self.length)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        release(self.start, self.reserved);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_where_it_is() {
+        let mut buffer = Buffer::new().unwrap();
+        buffer.append(b"first").unwrap();
+        let start = buffer.as_ptr();
+        assert_eq!(buffer.extend(3 * STEP).unwrap(), 5);
+        buffer.append(b"last").unwrap();
+        assert_eq!((buffer.as_ptr(), buffer.len()), (start, 3 * STEP + 9));
+        assert!(buffer.starts_with(b"first") && buffer.ends_with(b"last"));
+        assert!(buffer[5..5 + 3 * STEP].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn more_than_there_can_be_is_refused_and_what_was_there_stays() {
+        let mut buffer = Buffer::new().unwrap();
+        buffer.append(b"first").unwrap();
+        assert_eq!(buffer.extend(RESERVED), Err(Full));
+        assert_eq!(buffer.extend(usize::MAX), Err(Full));
+        // Address space is no memory.
+        assert_eq!(buffer.extend(RESERVED / 2), Err(Full));
+        assert_eq!(&*buffer, b"first");
+    }
+}

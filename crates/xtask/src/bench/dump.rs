@@ -1,0 +1,53 @@
+//! What a heap dump takes, in time and memory, beside the VM's own dump of the same heap and the
+//! least that a walk through it takes.
+
+use std::process::Command;
+
+use compat_tests::jdk::Jdk;
+use compat_tests::{build, text};
+
+use super::{Figure, Side, compare, floor, number_after};
+
+/// How many objects there are, and how many runs are made.
+const HEAPS: [(&str, usize); 3] = [("500_000", 7), ("2_000_000", 5), ("8_000_000", 3)];
+
+/// Compares the floor agent and `heap_walk.c` on heaps of several sizes.
+pub fn run(jdk: &Jdk) -> Result<(), String> {
+    let classes = floor::classes()?;
+    let floor = format!("-agentpath:{}", text(&floor::agent("heapwalk")?)?);
+    let (shim, agent) = (build::shim()?, build::agent("heap_walk")?);
+    let report = build::output_dir().join(format!("bench-dump-{}.txt", jdk.feature));
+    let shim = format!("-agentpath:{}={}:out={}", text(&shim)?, text(&agent)?, text(&report)?);
+    let figures = [
+        Figure { name: "first dump, s", digits: 3, cost: true },
+        Figure { name: "second dump, s", digits: 3, cost: true },
+        Figure { name: "memory for both, MB", digits: 0, cost: true },
+        Figure { name: "the VM's own dump, s", digits: 3, cost: false },
+    ];
+    for (objects, rounds) in HEAPS {
+        println!(" {objects} objects");
+        let work = |option: &str| walk(jdk, option, &classes, objects);
+        let sides = [
+            Side { name: "floor", run: Box::new(|| work(&floor)) },
+            Side { name: "shim, heap_walk.c", run: Box::new(|| work(&shim)) },
+        ];
+        compare(&figures, &sides, rounds)?;
+    }
+    Ok(())
+}
+
+fn walk(jdk: &Jdk, option: &str, classes: &str, objects: &str) -> Result<Vec<f64>, String> {
+    let output = Command::new(jdk.java())
+        .args(["-Xms2g", "-Xmx2g", option, "-cp", classes, "HeapWork", objects, "1", "2"])
+        .output()
+        .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("HeapWork ended with {}: {stderr}", output.status));
+    }
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    ["walk1_seconds=", "walk2_seconds=", "walk_mb=", " dump_seconds="]
+        .iter()
+        .map(|key| number_after(key, &stdout))
+        .collect()
+}

@@ -1,0 +1,297 @@
+//! Walking through the heap along references.
+
+use super::jvmti::jvmti;
+use super::{Jvmti, Result};
+use crate::boundary::guard;
+use jni_sys::{jint, jlong, jobject, jvalue};
+use jvmti_sys::*;
+use std::ffi::c_void;
+use std::{ptr, slice};
+
+/// How the walk has come to an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// From no object.
+    Root(Root),
+    /// From an instance or an array to its class. It is the first edge of every instance and array.
+    Class,
+    /// From an instance field with this index.
+    Field(jint),
+    /// From an array's element.
+    Element(jint),
+    /// From a static field with this index.
+    Static(jint),
+    /// From a class to its signers.
+    Signers,
+    /// From a class to its protection domain.
+    ProtectionDomain,
+    /// From a class otherwise.
+    OfClass,
+}
+
+/// Why an object is alive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Root {
+    JniGlobal,
+    SystemClass,
+    Monitor,
+    StackLocal(Local),
+    JniLocal(Local),
+    Thread,
+    Other,
+}
+
+/// Where a thread's stack refers to an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Local {
+    /// The tag of the `java.lang.Thread`.
+    pub thread: jlong,
+    /// How many frames are called by the frame; None if it is in none.
+    pub depth: Option<jint>,
+}
+
+/// What JVMTI tells of an object besides its tag.
+#[derive(Clone, Copy, Debug)]
+pub struct Object {
+    /// The tag of its class.
+    pub class: jlong,
+    /// The bytes that it occupies.
+    pub size: jlong,
+    /// The length of an array, -1 for others.
+    pub length: jint,
+}
+
+/// The object that refers to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Referrer {
+    pub tag: jlong,
+    /// The tag of its class.
+    pub class: jlong,
+}
+
+/// Whether the walk goes on from an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Also with what the object refers to, unless that was done already.
+    Follow,
+    /// Without what the object refers to, unless something else leads there.
+    Skip,
+    /// No further.
+    Stop,
+}
+
+/// Sees what a walk through the heap meets. The world is stopped meanwhile: it must not call the
+/// VM.
+///
+/// All roots come first. All edges and values of an object come one after the other.
+pub trait Visitor {
+    /// Whether [`Self::field`] is called.
+    fn wants_fields(&self) -> bool;
+
+    /// Whether [`Self::array`] is called.
+    fn wants_arrays(&self) -> bool;
+
+    /// A reference to an object, whose tag may be changed.
+    fn reference(
+        &mut self,
+        edge: Edge,
+        object: Object,
+        tag: &mut jlong,
+        referrer: Option<Referrer>,
+    ) -> Next;
+
+    /// A field of a primitive type of an object or, with [`Edge::Static`], of a class.
+    fn field(&mut self, edge: Edge, tag: jlong, value: Primitive) -> Next;
+
+    /// The elements of an array of a primitive type, in the host's byte order.
+    fn array(&mut self, tag: jlong, count: usize, elements: &[u8]) -> Next;
+}
+
+/// A value of a primitive type.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Primitive {
+    Boolean(bool),
+    Byte(i8),
+    Char(u16),
+    Short(i16),
+    Int(i32),
+    Long(i64),
+    Float(f32),
+    Double(f64),
+}
+
+const STOP: jint = JVMTI_VISIT_ABORT as jint;
+
+impl Next {
+    fn code(self) -> jint {
+        match self {
+            Self::Follow => JVMTI_VISIT_OBJECTS as jint,
+            Self::Skip => 0,
+            Self::Stop => STOP,
+        }
+    }
+}
+
+/// # Safety
+/// `info` is what JVMTI passes for this kind of reference.
+unsafe fn edge(kind: jvmtiHeapReferenceKind, info: *const jvmtiHeapReferenceInfo) -> Edge {
+    // SAFETY: the kind says which member is filled.
+    unsafe {
+        match kind {
+            JVMTI_HEAP_REFERENCE_CLASS => Edge::Class,
+            JVMTI_HEAP_REFERENCE_FIELD => Edge::Field((*info).field.index),
+            JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT => Edge::Element((*info).array.index),
+            JVMTI_HEAP_REFERENCE_STATIC_FIELD => Edge::Static((*info).field.index),
+            JVMTI_HEAP_REFERENCE_SIGNERS => Edge::Signers,
+            JVMTI_HEAP_REFERENCE_PROTECTION_DOMAIN => Edge::ProtectionDomain,
+            JVMTI_HEAP_REFERENCE_JNI_GLOBAL => Edge::Root(Root::JniGlobal),
+            JVMTI_HEAP_REFERENCE_SYSTEM_CLASS => Edge::Root(Root::SystemClass),
+            JVMTI_HEAP_REFERENCE_MONITOR => Edge::Root(Root::Monitor),
+            JVMTI_HEAP_REFERENCE_THREAD => Edge::Root(Root::Thread),
+            JVMTI_HEAP_REFERENCE_OTHER => Edge::Root(Root::Other),
+            JVMTI_HEAP_REFERENCE_STACK_LOCAL => {
+                let jvmtiHeapReferenceInfoStackLocal { thread_tag, depth, method, .. } =
+                    (*info).stack_local;
+                let depth = (!method.is_null()).then_some(depth);
+                Edge::Root(Root::StackLocal(Local { thread: thread_tag, depth }))
+            }
+            JVMTI_HEAP_REFERENCE_JNI_LOCAL => {
+                let jvmtiHeapReferenceInfoJniLocal { thread_tag, depth, method, .. } =
+                    (*info).jni_local;
+                let depth = (!method.is_null()).then_some(depth);
+                Edge::Root(Root::JniLocal(Local { thread: thread_tag, depth }))
+            }
+            _ => Edge::OfClass,
+        }
+    }
+}
+
+unsafe extern "system" fn reference<V: Visitor>(
+    kind: jvmtiHeapReferenceKind,
+    info: *const jvmtiHeapReferenceInfo,
+    class: jlong,
+    referrer_class: jlong,
+    size: jlong,
+    tag: *mut jlong,
+    referrer_tag: *mut jlong,
+    length: jint,
+    visitor: *mut c_void,
+) -> jint {
+    guard(STOP, || {
+        // SAFETY: `follow_references` passed the visitor, which lives until it returns; the rest is
+        // as JVMTI passes it. The referrer's tag, which may be the object's own, is copied.
+        let (visitor, edge, referrer, tag) = unsafe {
+            let referrer =
+                referrer_tag.as_ref().map(|tag| Referrer { tag: *tag, class: referrer_class });
+            (&mut *visitor.cast::<V>(), edge(kind, info), referrer, &mut *tag)
+        };
+        visitor.reference(edge, Object { class, size, length }, tag, referrer).code()
+    })
+}
+
+unsafe extern "system" fn field<V: Visitor>(
+    kind: jvmtiHeapReferenceKind,
+    info: *const jvmtiHeapReferenceInfo,
+    _class: jlong,
+    tag: *mut jlong,
+    value: jvalue,
+    of_type: jvmtiPrimitiveType,
+    visitor: *mut c_void,
+) -> jint {
+    guard(STOP, || {
+        // SAFETY: as above, and the type says which member of the value is filled.
+        let (visitor, edge, tag, value) = unsafe {
+            let value = match of_type {
+                JVMTI_PRIMITIVE_TYPE_BOOLEAN => Primitive::Boolean(value.b != 0),
+                JVMTI_PRIMITIVE_TYPE_BYTE => Primitive::Byte(value.b),
+                JVMTI_PRIMITIVE_TYPE_CHAR => Primitive::Char(value.c),
+                JVMTI_PRIMITIVE_TYPE_SHORT => Primitive::Short(value.s),
+                JVMTI_PRIMITIVE_TYPE_INT => Primitive::Int(value.i),
+                JVMTI_PRIMITIVE_TYPE_LONG => Primitive::Long(value.j),
+                JVMTI_PRIMITIVE_TYPE_FLOAT => Primitive::Float(value.f),
+                _ => Primitive::Double(value.d),
+            };
+            (&mut *visitor.cast::<V>(), edge(kind, info), *tag, value)
+        };
+        visitor.field(edge, tag, value).code()
+    })
+}
+
+/// How many bytes a value of the type has in the VM.
+fn width(of_type: jvmtiPrimitiveType) -> usize {
+    match of_type {
+        JVMTI_PRIMITIVE_TYPE_BOOLEAN | JVMTI_PRIMITIVE_TYPE_BYTE => 1,
+        JVMTI_PRIMITIVE_TYPE_CHAR | JVMTI_PRIMITIVE_TYPE_SHORT => 2,
+        JVMTI_PRIMITIVE_TYPE_INT | JVMTI_PRIMITIVE_TYPE_FLOAT => 4,
+        _ => 8,
+    }
+}
+
+unsafe extern "system" fn array<V: Visitor>(
+    _class: jlong,
+    _size: jlong,
+    tag: *mut jlong,
+    count: jint,
+    of_type: jvmtiPrimitiveType,
+    elements: *const c_void,
+    visitor: *mut c_void,
+) -> jint {
+    guard(STOP, || {
+        let count = usize::try_from(count).unwrap_or(0);
+        // SAFETY: as above; there are `count` elements.
+        let (visitor, tag, elements) = unsafe {
+            let elements = if count == 0 {
+                &[]
+            } else {
+                slice::from_raw_parts(elements.cast::<u8>(), count * width(of_type))
+            };
+            (&mut *visitor.cast::<V>(), *tag, elements)
+        };
+        visitor.array(tag, count, elements).code()
+    })
+}
+
+impl Jvmti {
+    /// Shows the visitor everything that can be reached from the roots or from one object. An object
+    /// that the walk begins at must have a tag, and does not count as met.
+    pub fn follow_references<V: Visitor>(
+        self,
+        from: Option<jobject>,
+        visitor: &mut V,
+    ) -> Result<()> {
+        let mut callbacks = jvmtiHeapCallbacks {
+            heap_reference_callback: Some(reference::<V>),
+            ..jvmtiHeapCallbacks::default()
+        };
+        if visitor.wants_fields() {
+            callbacks.primitive_field_callback = Some(field::<V>);
+        }
+        if visitor.wants_arrays() {
+            callbacks.array_primitive_value_callback = Some(array::<V>);
+        }
+        let from = from.unwrap_or(ptr::null_mut());
+        let visitor = ptr::from_mut(visitor).cast::<c_void>();
+        jvmti!(self, FollowReferences, 0, ptr::null_mut(), from, &callbacks, visitor)
+    }
+
+    /// The objects with these tags, in the current frame, each with its tag. Takes time in
+    /// proportion to the number of tags in use.
+    pub fn all_tagged(self, tags: &[jlong]) -> Result<Vec<(jobject, jlong)>> {
+        if tags.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
+        let length = tags.len() as jint;
+        jvmti!(
+            self,
+            GetObjectsWithTags,
+            length,
+            tags.as_ptr(),
+            &mut count,
+            &mut objects,
+            &mut found
+        )?;
+        let (objects, found) = (self.array(objects, count), self.array(found, count));
+        Ok(objects.iter().copied().zip(found.iter().copied()).collect())
+    }
+}

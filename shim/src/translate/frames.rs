@@ -1,0 +1,90 @@
+//! Frames of call traces: which of them agents see, and what they are told of one.
+
+use super::classes;
+use crate::jvm::{self, Jni};
+use crate::world::agents::Agent;
+use crate::world::classes::Class;
+use crate::world::in_flight::Report;
+use crate::world::methods::{self, Method};
+use crate::world::threads::Thread;
+use jni_sys::{jint, jmethodID, jobject};
+use jvmpi_sys::JVMPI_CallFrame;
+use jvmti_sys::jvmtiFrameInfo;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Arc;
+
+/// The `lineno` of a native method's frame.
+const NATIVE: jint = -3;
+/// The location that JVMTI gives a native method's frame.
+pub const NATIVE_LOCATION: i64 = -1;
+
+/// How many of the innermost frames agents do not see: the Tracker's, and, when the allocation of
+/// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
+/// that allocates.
+pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
+    match current.in_flight.report() {
+        Report::None => 0,
+        Report::Tracker => 1,
+        Report::Constructors => 1 + constructors_of(jni, current.subject.any()),
+    }
+}
+
+/// How many frames below the innermost one are constructors of the object.
+fn constructors_of(jni: Jni, object: jobject) -> usize {
+    const AT_ONCE: usize = 16;
+    let constructs = |frame: &jvmtiFrameInfo| {
+        let method = methods::of(jni, frame.method).filter(|method| method.is_constructor);
+        let is_instance = |class: &Class| {
+            jni.frame(4, |jni| class.object(jni).is_some_and(|c| jni.instance_of(object, c)))
+        };
+        method.is_some_and(|method| is_instance(&method.class))
+    };
+    let mut count = 0;
+    loop {
+        let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
+        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1 + count, &mut frames);
+        // SAFETY: the walk wrote that many frames.
+        let found = frames[..walked.unwrap_or(0)].iter().map(|f| unsafe { f.assume_init_ref() });
+        let constructors = found.take_while(|frame| constructs(frame)).count();
+        count += constructors;
+        if constructors < AT_ONCE {
+            return count;
+        }
+    }
+}
+
+/// Turns the frames of one stack, the innermost first, into what agents are told.
+#[derive(Default)]
+pub struct Resolver {
+    /// The method of the frame before.
+    callee: Option<Arc<Method>>,
+}
+
+impl Resolver {
+    /// What an agent is told of the next frame, whose method is announced first; None if it is the
+    /// shim's or the VM does not know its method any more.
+    pub fn next(
+        &mut self,
+        jni: Jni,
+        agent: &Agent,
+        current: &Thread,
+        frame: jvmtiFrameInfo,
+    ) -> Option<JVMPI_CallFrame> {
+        let method = known(jni, frame.method);
+        let callee = std::mem::replace(&mut self.callee, method.clone());
+        // A native method and the one in front of it are one frame to agents.
+        let is_shown_already = callee.is_some_and(|callee| callee.is_wrapped);
+        let method = method.filter(|_| !is_shown_already)?;
+        classes::announce(jni, agent, current, &method.class);
+        let is_native = frame.location == NATIVE_LOCATION || method.is_wrapper;
+        let lineno = if is_native { NATIVE } else { method.line(frame.location) };
+        Some(JVMPI_CallFrame { lineno, method_id: method.id() })
+    }
+}
+
+/// The method, unless it is of the shim's own or the VM does not know it any more.
+fn known(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
+    let known = if method.is_null() { None } else { methods::of(jni, method) };
+    known.filter(|method| !method.class.is_own())
+}

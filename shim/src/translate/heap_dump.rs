@@ -1,0 +1,211 @@
+//! HEAP_DUMP.
+
+use super::frames::hidden_frames;
+use super::stacks::Stacks;
+use super::{classes as class_events, objects};
+use crate::jvm::{self, Jni, LARGE_FRAME};
+use crate::notify;
+use crate::options::Names;
+use crate::world::agents::{self, Agent};
+use crate::world::classes::{self, Class};
+use crate::world::gate::NoGc;
+use crate::world::heap::Untold;
+use crate::world::heap::held;
+use crate::world::heap::layout::{self, Layout};
+use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
+use crate::world::ids;
+use crate::world::standstill::{Resting, Standstill};
+use crate::world::threads::{self, Thread};
+use dump::{Buffer, Id, Level};
+use jni_sys::jint;
+use jvmpi_sys::{JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump};
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::Arc;
+
+/// How often a walk is begun anew because it met a class that was not known before.
+const ATTEMPTS: usize = 10;
+
+/// RequestEvent(HEAP_DUMP): false if the level is none, or the dump could not be made.
+pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
+    let Some(level) = Level::from_number(level) else { return false };
+    let _no_gc = NoGc::begin();
+    let mut dump = match make(jni, agent, thread, level) {
+        Ok(dump) => dump,
+        Err(reason) => {
+            log::warn!("no heap dump: {reason}");
+            return false;
+        }
+    };
+    let (num_traces, traces) = match level {
+        Level::Objects => (0, ptr::null_mut()),
+        _ => dump.stacks.traces(),
+    };
+    let bytes = dump.bytes.as_mut_ptr_range();
+    let heap_dump = JVMPI_Event_heap_dump {
+        dump_level: level as jint,
+        begin: bytes.start.cast(),
+        end: bytes.end.cast(),
+        num_traces,
+        traces,
+    };
+    notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump);
+    true
+}
+
+struct Dump {
+    bytes: Buffer,
+    stacks: Stacks,
+}
+
+fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, String> {
+    let mut untold = Vec::new();
+    let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut untold));
+    // They count as told, whatever has become of the dump.
+    let (walk, resting) = match walked {
+        Ok((walk, resting)) => (walk, resting),
+        Err(reason) => {
+            objects::tell(jni, agent, thread, &untold);
+            return Err(reason);
+        }
+    };
+    for class in walk.classes() {
+        class_events::announce(jni, agent, thread, class);
+    }
+    objects::tell(jni, agent, thread, &untold);
+    let stacks = Stacks::of(jni, agent, thread, &resting);
+    let mut walk = walk;
+    walk.number_frames(|thread, depth| stacks.number(thread, depth));
+    let bytes = walk.finish(told_classes(agent)).map_err(|failure| failure.to_string())?;
+    Ok(Dump { bytes, stacks })
+}
+
+/// Which classes an agent can read in a dump: those that it was told of, if it is told of classes.
+pub fn told_classes(agent: &Agent) -> impl Fn(&Class) -> bool {
+    let hears_of_classes = classes::any_announced(agent);
+    move |class| class.announced.to(agent) || !hears_of_classes
+}
+
+type Known = Vec<(Arc<Class>, Option<Arc<Layout>>)>;
+
+/// Walks through the heap while the program is at a standstill.
+fn walk<'a>(
+    jni: Jni,
+    agent: &'a Agent,
+    thread: &Thread,
+    level: Level,
+    untold: &mut Vec<Untold>,
+) -> Result<(Walk<'a>, Vec<Resting>), String> {
+    let failed = |error: jvm::Error| error.to_string();
+    let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
+        && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
+    let hidden_frames = hidden_frames(jni, thread);
+    for _ in 0..ATTEMPTS {
+        let known = known_classes(jni).map_err(failed)?;
+        let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
+        let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
+        let held = held::collect(jni, &classes).map_err(failed)?;
+        let standstill = Standstill::begin(jni, thread, hidden_frames).map_err(failed)?;
+        let mut hidden = threads::hidden_objects();
+        hidden.extend(own.iter().map(|(class, _)| class.id().addr()));
+        let surroundings = Surroundings {
+            level,
+            classes: known,
+            threads: stacks(standstill.threads(), thread, hidden_frames),
+            hidden,
+            own_references: own_references(),
+            held,
+            listener: hears.then_some(agent),
+        };
+        let buffer = Buffer::new().map_err(|full| full.to_string())?;
+        let mut walk = Walk::new(buffer, surroundings);
+        let followed = jvm::get().jvmti.follow_references(None, &mut walk);
+        untold.append(&mut walk.untold);
+        let resting = standstill.end();
+        match walk.failure() {
+            Some(Failure::UnknownClass(_)) => continue,
+            Some(failure) => return Err(failure.to_string()),
+            None => followed.map_err(failed)?,
+        }
+        dump_late(jni, &mut walk)?;
+        untold.append(&mut walk.untold);
+        return match walk.failure() {
+            Some(failure) => Err(failure.to_string()),
+            None => Ok((walk, resting)),
+        };
+    }
+    Err("the program loads classes faster than they can be looked at".to_owned())
+}
+
+/// All classes that are loaded, with the layouts of those that are linked.
+fn known_classes(jni: Jni) -> jvm::Result<Known> {
+    let all = classes::all_loaded(jni)?;
+    let mut known = Known::with_capacity(all.len());
+    for class in all {
+        let layout = match class.layout.get() {
+            Some(layout) => Some(Arc::clone(layout)),
+            None => jni.frame(8, |jni| {
+                let object = class.object(jni).filter(|object| layout::is_ready(*object));
+                object.map(|object| layout::of(jni, &class, object)).transpose()
+            })?,
+        };
+        known.push((class, layout));
+    }
+    Ok(known)
+}
+
+/// Dumps the objects whose classes were not linked. They come from the VM's shared archive, and do not
+/// change.
+fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
+    let failed = |error: jvm::Error| error.to_string();
+    let late = walk.begin_late();
+    for (class, _) in &late {
+        link(jni, *class)?;
+    }
+    walk.learn();
+    let tags: Vec<_> = late.iter().map(|(_, tag)| tag.raw()).collect();
+    jni.frame(LARGE_FRAME, |_| {
+        let _tagging = ids::begin_tagging();
+        let jvmti = jvm::get().jvmti;
+        for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
+            jvmti.follow_references(Some(object), walk).map_err(failed)?;
+        }
+        Ok(())
+    })
+}
+
+/// Links a class and finds out its layout.
+fn link(jni: Jni, id: Id) -> Result<(), String> {
+    let class = classes::by_id(ptr::without_provenance_mut(id)).ok_or("a class is gone")?;
+    let name = class.name(Names::Dot);
+    jni.frame(8, |jni| {
+        let object = class.object(jni).ok_or("a class is gone")?;
+        class_events::link(jni, object);
+        layout::of(jni, &class, object)
+            .map(drop)
+            .map_err(|error| format!("class {name:?} cannot be read: {error}"))
+    })
+}
+
+/// The stacks by the IDs of their threads.
+fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMap<Id, Stack> {
+    // While allocations are told, every object gets its ID when it is made.
+    let all_have_ids = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
+    let stack = |(i, Resting { thread, .. }): (usize, &Resting)| {
+        let is_current = thread.env() == current.env();
+        let stack = Stack {
+            thread: thread.env().addr(),
+            number: Some(i),
+            is_allocating: all_have_ids && !is_current && thread.in_flight.is_any(),
+            hidden_frames: if is_current { hidden_frames as jint } else { 0 },
+        };
+        (thread.id().addr(), stack)
+    };
+    resting.iter().enumerate().map(stack).collect()
+}
+
+/// The shim holds every Thread object that it knows.
+fn own_references() -> HashMap<Id, usize> {
+    let known = threads::all().into_iter().filter(|thread| thread.object().is_some());
+    known.map(|thread| (thread.id().addr(), 1)).collect()
+}

@@ -1,0 +1,69 @@
+//! The stacks that a dump tells of: those of all live threads at one moment.
+
+use super::frames::Resolver;
+use super::threads as thread_events;
+use crate::jvm::Jni;
+use crate::world::agents::Agent;
+use crate::world::standstill::Resting;
+use crate::world::threads::{self, Thread};
+use jni_sys::jint;
+use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
+
+/// Call traces, with all that they name announced to an agent.
+pub struct Stacks {
+    /// The frames that each of the traces points to.
+    _frames: Vec<Vec<JVMPI_CallFrame>>,
+    traces: Vec<JVMPI_CallTrace>,
+    /// For each of the threads, and each of its frames as the VM counts them, the index in its
+    /// trace.
+    numbers: Vec<Vec<Option<u32>>>,
+    /// Which of the threads each trace is of.
+    pub told: Vec<usize>,
+}
+
+impl Stacks {
+    /// The traces of the threads that the agent may hear of: a thread that it was not told of when
+    /// it is told of threads is left out.
+    pub fn of(jni: Jni, agent: &Agent, current: &Thread, resting: &[Resting]) -> Self {
+        for Resting { thread, .. } in resting {
+            thread_events::announce(jni, agent, current, thread);
+        }
+        let hears_of_threads = threads::all().iter().any(|thread| thread.announced.to(agent));
+        let is_told = |thread: &Thread| thread.announced.to(agent) || !hears_of_threads;
+        let mut stacks =
+            Self { _frames: Vec::new(), traces: Vec::new(), numbers: Vec::new(), told: Vec::new() };
+        for (i, Resting { thread, frames, .. }) in resting.iter().enumerate() {
+            if !is_told(thread) {
+                stacks.numbers.push(Vec::new());
+                continue;
+            }
+            let mut trace = Vec::with_capacity(frames.len());
+            let mut numbers = Vec::with_capacity(frames.len());
+            let mut resolver = Resolver::default();
+            for frame in frames {
+                let told = resolver.next(jni, agent, current, *frame);
+                numbers.push(told.map(|_| trace.len() as u32));
+                trace.extend(told);
+            }
+            stacks.traces.push(JVMPI_CallTrace {
+                env_id: thread.env(),
+                num_frames: trace.len() as jint,
+                frames: trace.as_mut_ptr(),
+            });
+            stacks._frames.push(trace);
+            stacks.numbers.push(numbers);
+            stacks.told.push(i);
+        }
+        stacks
+    }
+
+    /// The index of a frame in the trace of a thread.
+    pub fn number(&self, thread: usize, depth: usize) -> Option<u32> {
+        *self.numbers.get(thread)?.get(depth)?
+    }
+
+    /// The traces as an event has them, valid as long as the value lives.
+    pub fn traces(&mut self) -> (jint, *mut JVMPI_CallTrace) {
+        (self.traces.len() as jint, self.traces.as_mut_ptr())
+    }
+}

@@ -1,0 +1,302 @@
+//! Where dumps have the fields of a class: in the order of CLASS_LOAD, whereas JVMTI's walk through
+//! the heap names them by indices of its own.
+
+use crate::jvm::{self, Error, Jni, Result};
+use crate::world::classes::{self, Class, Instances};
+use crate::world::ids;
+use dump::{Id, Level, Type};
+use jni_sys::{jclass, jint};
+use jvmti_sys::{
+    JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_ERROR_CLASS_NOT_PREPARED,
+    JVMTI_ERROR_INTERNAL,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The access flag of static fields (JVMS 4.5).
+const ACC_STATIC: jint = 0x0008;
+
+/// What dumps tell of a class and of its objects.
+pub struct Layout {
+    pub superclass: Id,
+    pub loader: Id,
+    /// The interfaces that it names, in the order of CLASS_LOAD.
+    pub interfaces: Vec<Id>,
+    pub objects: Objects,
+    /// The values of the class itself.
+    pub statics: Fields,
+    /// The fields that it declares: how many classes of which it is made up have in all.
+    own: Vec<Own>,
+    parent: Option<Arc<Self>>,
+    /// All interfaces that it has, with the number of their fields.
+    all_interfaces: BTreeMap<Id, usize>,
+}
+
+/// What the objects of a class are.
+pub enum Objects {
+    Instances(Fields),
+    /// Arrays of references, with the class of their elements.
+    References(Id),
+    Primitives(Type),
+}
+
+/// A field; None if JVMTI tells nothing of it but counts it.
+type Own = Option<Declared>;
+
+struct Declared {
+    of_type: Type,
+    is_static: bool,
+}
+
+/// Classes of the JDK's own whose first field JVMTI hides.
+const FIRST_FIELD_HIDDEN: [&[u8]; 2] = [
+    b"Ljdk/internal/reflect/ConstantPool;",
+    b"Ljdk/internal/reflect/UnsafeStaticFieldAccessorImpl;",
+];
+
+/// Values in the order of a dump.
+#[derive(Default)]
+pub struct Fields {
+    /// JVMTI's index of the first slot.
+    first: usize,
+    slots: Vec<Slot>,
+    /// How many bytes the references have, and all values.
+    references: usize,
+    values: usize,
+}
+
+/// Where the value of a field lies; at level 1 only those of references are there.
+#[derive(Clone, Copy)]
+struct Slot {
+    at_level_1: u32,
+    at_level_2: u32,
+    of_type: Option<Type>,
+}
+
+const NOWHERE: Slot = Slot { at_level_1: 0, at_level_2: 0, of_type: None };
+
+impl Fields {
+    /// How many bytes the values have.
+    pub fn length(&self, level: Level) -> usize {
+        if level.has_primitives() { self.values } else { self.references }
+    }
+
+    /// The offset of the value of a field, by JVMTI's index; None if it is none of these, or of
+    /// another type.
+    #[inline]
+    pub fn offset(&self, index: jint, of_type: Type, level: Level) -> Option<usize> {
+        let slot = self.slots.get((index as usize).checked_sub(self.first)?)?;
+        let offset = if level.has_primitives() { slot.at_level_2 } else { slot.at_level_1 };
+        (slot.of_type == Some(of_type)).then_some(offset as usize)
+    }
+
+    /// Whether there is a field with this index.
+    pub fn has(&self, index: jint) -> bool {
+        let slot = (index as usize).checked_sub(self.first).and_then(|i| self.slots.get(i));
+        slot.is_some_and(|slot| slot.of_type.is_some())
+    }
+
+    /// Gives a place to each of the fields, whose slots are given.
+    fn place(&mut self, fields: impl Iterator<Item = (usize, Type)>) {
+        for (slot, of_type) in fields {
+            self.slots[slot] = Slot {
+                at_level_1: self.references as u32,
+                at_level_2: self.values as u32,
+                of_type: Some(of_type),
+            };
+            self.values += of_type.width();
+            if of_type == Type::Reference {
+                self.references += of_type.width();
+            }
+        }
+    }
+}
+
+/// Whether the class is linked, or an array class: JVMTI tells nothing of the fields of others.
+pub fn is_ready(class: jclass) -> bool {
+    let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
+    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
+}
+
+/// The layout of a class, which is made when it is asked for first.
+///
+/// # Errors
+/// `JVMTI_ERROR_CLASS_NOT_PREPARED` if the class is not linked.
+pub fn of(jni: Jni, class: &Class, object: jclass) -> Result<Arc<Layout>> {
+    if let Some(known) = class.layout.get() {
+        return Ok(Arc::clone(known));
+    }
+    if !is_ready(object) {
+        return Err(Error(JVMTI_ERROR_CLASS_NOT_PREPARED));
+    }
+    let new = jni.frame(64, |jni| make(jni, class, object))?;
+    Ok(Arc::clone(class.layout.get_or_init(|| Arc::new(new))))
+}
+
+fn make(jni: Jni, class: &Class, object: jclass) -> Result<Layout> {
+    let jvmti = jvm::get().jvmti;
+    let superclass = jni.superclass(object);
+    let (superclass, parent) = if superclass.is_null() {
+        (0, None)
+    } else {
+        let record = classes::of(jni, superclass)?;
+        (record.id().addr(), Some(of(jni, &record, superclass)?))
+    };
+    let mut all_interfaces =
+        parent.as_ref().map(|parent| parent.all_interfaces.clone()).unwrap_or_default();
+    let mut interfaces = Vec::new();
+    for interface in jvmti.interfaces(object)?.iter() {
+        let record = classes::of(jni, *interface)?;
+        let layout = of(jni, &record, *interface)?;
+        interfaces.push(record.id().addr());
+        all_interfaces.insert(record.id().addr(), layout.own.len());
+        all_interfaces.extend(&layout.all_interfaces);
+    }
+    let mut layout = Layout {
+        superclass,
+        loader: ids::of(jvmti.class_loader(object)?)?.addr(),
+        interfaces,
+        objects: Objects::References(0),
+        statics: Fields::default(),
+        own: own(object)?,
+        parent,
+        all_interfaces,
+    };
+    layout.statics = layout.make_statics();
+    layout.objects = match class.instances() {
+        Instances::Classes | Instances::Objects(_) => Objects::Instances(layout.make_instances()),
+        Instances::References(element) => {
+            Objects::References(element.as_ref().map_or(0, |element| element.id().addr()))
+        }
+        Instances::Primitives(code) => Objects::Primitives(
+            u8::try_from(*code)
+                .ok()
+                .and_then(Type::from_code)
+                .ok_or(Error(JVMTI_ERROR_INTERNAL))?,
+        ),
+    };
+    Ok(layout)
+}
+
+fn own(class: jclass) -> Result<Vec<Own>> {
+    let jvmti = jvm::get().jvmti;
+    let fields = jvmti.class_fields(class)?;
+    let declared = fields.iter().map(|field| {
+        let signature = jvmti.field(class, *field)?.signature;
+        let first = signature.to_bytes().first().copied().unwrap_or(0);
+        Ok(Some(Declared {
+            of_type: Type::of_descriptor(first).ok_or(Error(JVMTI_ERROR_INTERNAL))?,
+            is_static: jvmti.field_modifiers(class, *field)? & ACC_STATIC != 0,
+        }))
+    });
+    let name = jvmti.class_signature(class)?;
+    let is_first_hidden = FIRST_FIELD_HIDDEN.contains(&name.to_bytes());
+    is_first_hidden.then_some(Ok(None)).into_iter().chain(declared).collect()
+}
+
+// JVMTI counts first the fields of all interfaces that the class has, then those of its topmost
+// superclass, and so on down to its own.
+impl Layout {
+    /// How many fields are counted before the class's own.
+    fn own_from(&self) -> usize {
+        self.all_interfaces.values().sum::<usize>() + self.inherited()
+    }
+
+    /// How many fields its superclasses declare.
+    fn inherited(&self) -> usize {
+        self.ancestors().map(|ancestor| ancestor.own.len()).sum()
+    }
+
+    /// Its superclasses, the nearest first.
+    fn ancestors(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(self.parent.as_deref(), |layout| layout.parent.as_deref())
+    }
+
+    fn make_statics(&self) -> Fields {
+        let slots = vec![NOWHERE; self.own.len()];
+        let mut fields = Fields { first: self.own_from(), slots, ..Fields::default() };
+        fields.place(declared(&self.own, true, 0));
+        fields
+    }
+
+    fn make_instances(&self) -> Fields {
+        let inherited = self.inherited();
+        let slots = vec![NOWHERE; inherited + self.own.len()];
+        let first = self.all_interfaces.values().sum();
+        let mut fields = Fields { first, slots, ..Fields::default() };
+        fields.place(declared(&self.own, false, inherited));
+        let mut end = inherited;
+        for ancestor in self.ancestors() {
+            end -= ancestor.own.len();
+            fields.place(declared(&ancestor.own, false, end));
+        }
+        fields
+    }
+}
+
+/// The static or the other fields that a class declares, each with its slot.
+fn declared(own: &[Own], statics: bool, from: usize) -> impl Iterator<Item = (usize, Type)> {
+    own.iter().enumerate().filter_map(move |(i, field)| {
+        let field = field.as_ref().filter(|field| field.is_static == statics)?;
+        Some((from + i, field.of_type))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(fields: &[(Type, bool)]) -> Vec<Own> {
+        fields.iter().map(|&(of_type, is_static)| Some(Declared { of_type, is_static })).collect()
+    }
+
+    fn layout(
+        fields: &[(Type, bool)],
+        parent: Option<Layout>,
+        interfaces: &[(Id, usize)],
+    ) -> Layout {
+        Layout {
+            superclass: 0,
+            loader: 0,
+            interfaces: Vec::new(),
+            objects: Objects::References(0),
+            statics: Fields::default(),
+            own: own(fields),
+            parent: parent.map(Arc::new),
+            all_interfaces: interfaces.iter().copied().collect(),
+        }
+    }
+
+    #[test]
+    fn a_class_s_own_fields_come_first_and_are_counted_last() {
+        use Type::{Byte, Int, Long, Reference};
+        let object = layout(&[], None, &[]);
+        let parent = layout(&[(Int, false), (Long, true), (Reference, false)], Some(object), &[]);
+        let class = layout(
+            &[(Byte, true), (Reference, false), (Long, false), (Reference, true)],
+            Some(parent),
+            &[(16, 2)],
+        );
+        let fields = class.make_instances();
+        let at = |index, of_type| {
+            [Level::References, Level::Values].map(|level| fields.offset(index, of_type, level))
+        };
+        // Two of the interface, three of the superclass.
+        assert_eq!(at(1, Reference), [None; 2]);
+        assert_eq!(at(6, Reference), [Some(0), Some(0)]);
+        assert_eq!(at(7, Long)[1], Some(8));
+        assert_eq!(at(2, Int)[1], Some(16));
+        assert_eq!(at(4, Reference), [Some(8), Some(20)]);
+        assert_eq!(at(4, Int), [None; 2]);
+        assert_eq!(at(3, Long), [None; 2]);
+        assert_eq!(at(9, Reference), [None; 2]);
+        assert_eq!(fields.length(Level::References), 16);
+        assert_eq!(fields.length(Level::Values), 28);
+
+        let statics = class.make_statics();
+        assert_eq!(statics.offset(5, Byte, Level::Values), Some(0));
+        assert_eq!(statics.offset(8, Reference, Level::Values), Some(1));
+        assert_eq!(statics.offset(8, Reference, Level::References), Some(0));
+        assert_eq!(statics.offset(6, Reference, Level::Values), None);
+    }
+}

@@ -1,0 +1,653 @@
+//! The walk through the heap that writes a heap dump, or the dump of one object.
+//!
+//! JVMTI visits each object once, and shows one after the other the edge to its class, its references
+//! and its values. So the first of them begins the object's record, and the others fill it. Nothing
+//! needs to be kept of an object but its tag, and of an array how long it is until its turn comes.
+//! Classes are different: their parts are gathered and written at the end.
+
+use super::layout::{Layout, Objects};
+use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
+use crate::world::agents::Agent;
+use crate::world::classes::{Class, Instances};
+use crate::world::heap::Untold;
+use crate::world::ids::{Supply, Tag};
+use dump::{
+    Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
+    Root as RootRecord, Type, Value,
+};
+use jni_sys::jint;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+/// Why a walk came to nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The dump does not fit in memory.
+    Full,
+    /// A class was not known when the walk began.
+    UnknownClass(Id),
+    /// A class's field with this index is of another type.
+    WrongField(Id, jint),
+    /// The VM shows objects in another way than all that this was made for.
+    Unexpected(&'static str),
+}
+
+impl From<Full> for Failure {
+    fn from(_: Full) -> Self {
+        Self::Full
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => write!(f, "{Full}"),
+            Self::UnknownClass(id) => write!(f, "class {id:#x} cannot be read"),
+            Self::WrongField(id, index) => {
+                write!(f, "field {index} of class {id:#x} is of another type")
+            }
+            Self::Unexpected(what) => write!(f, "{what}"),
+        }
+    }
+}
+
+/// IDs are spread well enough by a multiplication.
+#[derive(Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only IDs are hashed");
+    }
+
+    fn write_usize(&mut self, id: usize) {
+        // Fibonacci hashing; the table uses the bits at both ends.
+        let product = (id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 32;
+    }
+}
+
+type IdMap<V> = HashMap<Id, V, BuildHasherDefault<IdHasher>>;
+
+/// A class that the walk may meet.
+struct Entry {
+    class: Arc<Class>,
+    /// None if the class is not linked.
+    layout: Option<Arc<Layout>>,
+    /// Whether the walk has met it.
+    is_met: bool,
+    signers: Id,
+    protection_domain: Id,
+    /// Where the values of its static fields begin among those of all classes.
+    statics: usize,
+}
+
+/// A thread whose stack the dump tells of.
+#[derive(Clone, Copy)]
+pub struct Stack {
+    /// Its environment.
+    pub thread: Id,
+    /// Its place in the list of traces; None for one whose trace is not told.
+    pub number: Option<usize>,
+    /// Whether the thread may just have made an object that it has not given an ID yet.
+    pub is_allocating: bool,
+    /// How many of its innermost frames are not told.
+    pub hidden_frames: jint,
+}
+
+/// What the walk has to know beforehand.
+pub struct Surroundings<'a> {
+    pub level: Level,
+    /// The classes that it may meet.
+    pub classes: Vec<(Arc<Class>, Option<Arc<Layout>>)>,
+    /// The IDs of threads, with their stacks.
+    pub threads: HashMap<Id, Stack>,
+    /// What agents never hear of.
+    pub hidden: Vec<Id>,
+    /// How many global references to an object are the shim's own.
+    pub own_references: HashMap<Id, usize>,
+    /// The array of what Class objects refer to, which is itself not told.
+    pub held: Option<Id>,
+    /// Who is to be told of objects that it has not heard of.
+    pub listener: Option<&'a Agent>,
+}
+
+/// A root whose frame is still to be looked up: where its number is, whose it is, and how deep.
+pub struct InFrame {
+    pub place: Place,
+    pub stack: usize,
+    pub depth: usize,
+}
+
+/// The object of an object dump.
+#[derive(Clone, Copy)]
+pub enum One {
+    Instance,
+    /// An array of this length.
+    Array(u32),
+    /// A Class object.
+    Class,
+}
+
+/// The record that is being filled.
+#[derive(Clone, Copy)]
+struct Current {
+    id: Id,
+    place: Place,
+    class: usize,
+}
+
+/// IDs of which those that are left are given up at the end.
+#[derive(Default)]
+struct NewIds(Supply);
+
+impl Drop for NewIds {
+    fn drop(&mut self) {
+        self.0.give_up();
+    }
+}
+
+/// The walk.
+pub struct Walk<'a> {
+    writer: HeapWriter,
+    around: Surroundings<'a>,
+    classes: Vec<Entry>,
+    by_id: IdMap<usize>,
+    /// The class that was looked up last.
+    last: (Id, usize),
+    class_of_classes: Id,
+    statics: Vec<u8>,
+    /// Arrays that were met and not yet visited.
+    lengths: IdMap<u32>,
+    /// IDs for objects that have none; all are higher than those that were given before.
+    new_ids: NewIds,
+    /// IDs from here on are given by this walk.
+    first_new: Id,
+    /// Class objects that stand for no class that is linked.
+    mirrors: HashSet<Id>,
+    current: Option<Current>,
+    /// Objects of classes that are not linked, of whose fields nothing is known yet, with their
+    /// classes; and the last of them.
+    late: Vec<(Id, Tag)>,
+    passed_over: Id,
+    /// Roots in frames.
+    pub in_frames: Vec<InFrame>,
+    /// Objects of which the listener has not heard.
+    pub untold: Vec<Untold>,
+    /// Whether it is one object that is dumped.
+    is_single: bool,
+    failure: Option<Failure>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(buffer: Buffer, mut around: Surroundings<'a>) -> Self {
+        let mut statics = 0;
+        let mut class_of_classes = 0;
+        let mut classes = Vec::with_capacity(around.classes.len());
+        let mut by_id = IdMap::default();
+        for (class, layout) in around.classes.drain(..) {
+            let id = class.id().addr();
+            if matches!(class.instances(), Instances::Classes) {
+                class_of_classes = id;
+            }
+            by_id.insert(id, classes.len());
+            let length = layout.as_ref().map_or(0, |layout| layout.statics.length(around.level));
+            classes.push(Entry {
+                class,
+                layout,
+                is_met: false,
+                signers: 0,
+                protection_domain: 0,
+                statics,
+            });
+            statics += length;
+        }
+        Self {
+            writer: HeapWriter::new(buffer, around.level),
+            classes,
+            by_id,
+            last: (0, 0),
+            class_of_classes,
+            statics: vec![0; statics],
+            lengths: IdMap::default(),
+            new_ids: NewIds::default(),
+            first_new: usize::MAX,
+            mirrors: HashSet::new(),
+            current: None,
+            late: Vec::new(),
+            passed_over: 0,
+            in_frames: Vec::new(),
+            untold: Vec::new(),
+            is_single: false,
+            failure: None,
+            around,
+        }
+    }
+
+    /// Makes it the dump of one object.
+    pub fn of_one(mut self, id: Id, one: One) -> Self {
+        match one {
+            One::Instance => {}
+            One::Array(length) => drop(self.lengths.insert(id, length)),
+            One::Class => self.meet_class(id),
+        }
+        self.is_single = true;
+        self
+    }
+
+    /// Ends the walk through the whole heap and has single objects dumped from now on: those whose
+    /// classes were not linked, which are returned with their classes.
+    pub fn begin_late(&mut self) -> Vec<(Id, Tag)> {
+        self.is_single = true;
+        self.passed_over = 0;
+        std::mem::take(&mut self.late)
+    }
+
+    /// Takes note of the classes that have been linked since the walk began.
+    pub fn learn(&mut self) {
+        for entry in self.classes.iter_mut().filter(|entry| entry.layout.is_none()) {
+            let Some(layout) = entry.class.layout.get() else { continue };
+            entry.statics = self.statics.len();
+            let length = layout.statics.length(self.around.level);
+            self.statics.resize(entry.statics + length, 0);
+            entry.layout = Some(Arc::clone(layout));
+        }
+    }
+
+    /// Why the walk was stopped, if it was.
+    pub fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    /// The classes that it has met and that are linked.
+    pub fn classes(&self) -> impl Iterator<Item = &Arc<Class>> {
+        let met = self.classes.iter().filter(|entry| entry.is_met && entry.layout.is_some());
+        met.map(|entry| &entry.class)
+    }
+
+    #[inline]
+    fn class(&mut self, id: Id) -> Option<usize> {
+        if self.last.0 != id {
+            self.last = (id, *self.by_id.get(&id)?);
+        }
+        Some(self.last.1)
+    }
+
+    #[inline]
+    fn level(&self) -> Level {
+        self.around.level
+    }
+
+    /// What is met from a root and is not the program's.
+    fn is_own(&mut self, root: Root, tag: Tag) -> bool {
+        if tag == Tag::OWN {
+            return true;
+        }
+        match root {
+            Root::JniGlobal => {
+                let own = self.around.own_references.get_mut(&tag.id().addr());
+                own.filter(|count| **count > 0).map(|count| *count -= 1).is_some()
+            }
+            Root::StackLocal(local) | Root::JniLocal(local) => {
+                let thread = id_in(local.thread);
+                let is_allocating = || {
+                    let stack = self.around.threads.get(&thread);
+                    stack.is_some_and(|stack| stack.is_allocating)
+                };
+                self.around.hidden.contains(&thread) || tag == Tag::NONE && is_allocating()
+            }
+            _ => false,
+        }
+    }
+
+    fn meet(
+        &mut self,
+        edge: Edge,
+        object: Object,
+        raw: &mut i64,
+        referrer: Option<Referrer>,
+    ) -> Result<Next, Failure> {
+        let mut tag = Tag::from_raw(*raw);
+        if self.around.held == Some(tag.id().addr()) {
+            return Ok(Next::Follow);
+        }
+        let is_held = |referrer: Referrer| Some(id_in(referrer.tag)) == self.around.held;
+        let (edge, referrer) = match edge {
+            Edge::Element(_) if referrer.is_some_and(is_held) => (Edge::Root(Root::Other), None),
+            _ => (edge, referrer),
+        };
+        if let Edge::Root(root) = edge
+            && self.is_own(root, tag)
+        {
+            return Ok(Next::Skip);
+        }
+        if self.around.hidden.contains(&tag.id().addr()) {
+            return Ok(Next::Skip);
+        }
+        let is_class = id_in(object.class) == self.class_of_classes;
+        let is_new = tag.id().is_null();
+        if is_new {
+            tag = self.new_ids.0.fresh();
+            self.first_new = self.first_new.min(tag.id().addr());
+        }
+        if let Some(listener) = self.around.listener
+            && !is_class
+            && !tag.is_told(listener)
+        {
+            tag = tag.tell(listener);
+            let class = Tag::from_raw(object.class).id();
+            self.untold.push(Untold { class, tag, size: object.size });
+        }
+        if tag.raw() != *raw {
+            *raw = tag.raw();
+        }
+        let id = tag.id().addr();
+        if is_class {
+            self.meet_class(id);
+        } else if object.length >= 0 && !self.is_single && (is_new || id < self.first_new) {
+            self.lengths.insert(id, object.length as u32);
+        }
+        if self.level() != Level::Objects || edge == Edge::Class {
+            self.note(edge, id, referrer)?;
+        }
+        Ok(if self.is_single { Next::Skip } else { Next::Follow })
+    }
+
+    fn meet_class(&mut self, id: Id) {
+        match self.class(id) {
+            _ if self.is_single => {}
+            Some(class) => self.classes[class].is_met = true,
+            None => drop(self.mirrors.insert(id)),
+        }
+    }
+
+    /// Writes a reference to an object where it belongs.
+    fn note(&mut self, edge: Edge, id: Id, referrer: Option<Referrer>) -> Result<(), Failure> {
+        if let Edge::Root(root) = edge {
+            return Ok(self.root(root, id)?);
+        }
+        let Some(referrer) = referrer else { return Ok(()) };
+        let from = id_in(referrer.tag);
+        match edge {
+            Edge::Class => self.begin(Tag::from_raw(referrer.tag), id_in(referrer.class))?,
+            _ if from == self.passed_over => {}
+            Edge::Field(index) => self.set_field(from, index, Value::Reference(id))?,
+            Edge::Element(index) => {
+                let current = self.current(from)?;
+                self.writer.set(current.place, index as usize * ID, Value::Reference(id));
+            }
+            Edge::Static(index) => self.set_static(from, index, Value::Reference(id)),
+            Edge::Signers => self.of_class(from, |entry| entry.signers = id),
+            Edge::ProtectionDomain => self.of_class(from, |entry| entry.protection_domain = id),
+            Edge::OfClass | Edge::Root(_) => {}
+        }
+        Ok(())
+    }
+
+    fn root(&mut self, root: Root, object: Id) -> Result<(), Full> {
+        let thread = |id: Id| self.around.threads.get(&id).copied();
+        let record = match root {
+            // JVMTI does not tell which reference it is.
+            Root::JniGlobal => RootRecord::JniGlobal { object, reference: object },
+            Root::SystemClass if self.by_id.contains_key(&object) => {
+                RootRecord::StickyClass(object)
+            }
+            Root::Monitor => RootRecord::MonitorUsed(object),
+            Root::Thread => match thread(object) {
+                Some(stack) => RootRecord::ThreadBlock { object, thread: stack.thread },
+                None => RootRecord::Unknown(object),
+            },
+            Root::StackLocal(local) => return self.local(RootRecord::JavaFrame, local, object),
+            Root::JniLocal(local) => return self.local(RootRecord::JniLocal, local, object),
+            Root::SystemClass | Root::Other => RootRecord::Unknown(object),
+        };
+        self.writer.root(record).map(drop)
+    }
+
+    fn local(
+        &mut self,
+        record: fn(Id, Frame) -> RootRecord,
+        local: Local,
+        object: Id,
+    ) -> Result<(), Full> {
+        // The stack of a virtual thread is no thread's.
+        let Some(stack) = self.around.threads.get(&id_in(local.thread)).copied() else {
+            return self.writer.root(RootRecord::Unknown(object)).map(drop);
+        };
+        let frame = Frame { thread: stack.thread, number: None };
+        let place = self.writer.root(record(object, frame))?;
+        let depth = local.depth.map(|depth| depth - stack.hidden_frames);
+        let depth = depth.and_then(|depth| usize::try_from(depth).ok());
+        if let (Some(place), Some(stack), Some(depth)) = (place, stack.number, depth) {
+            self.in_frames.push(InFrame { place, stack, depth });
+        }
+        Ok(())
+    }
+
+    /// Begins the record of an object.
+    fn begin(&mut self, tag: Tag, class: Id) -> Result<(), Failure> {
+        let id = tag.id().addr();
+        if class == self.class_of_classes || self.around.held == Some(id) {
+            return Ok(());
+        }
+        let number = self.class(class).ok_or(Failure::UnknownClass(class))?;
+        let entry = &self.classes[number];
+        let Some(layout) = &entry.layout else {
+            self.late.push((class, tag));
+            self.passed_over = id;
+            return Ok(());
+        };
+        if self.around.level == Level::Objects {
+            let elements = match &layout.objects {
+                Objects::Instances(_) => None,
+                Objects::References(_) => Some(Type::Reference),
+                Objects::Primitives(of_type) => Some(*of_type),
+            };
+            return Ok(self.writer.listed(Listed { elements, id })?);
+        }
+        let place = match &layout.objects {
+            Objects::Instances(fields) => {
+                let length = fields.length(self.around.level) as u32;
+                self.writer.instance(id, class, length)?
+            }
+            Objects::References(element) => {
+                let unexpected = Failure::Unexpected("an array was visited before it was met");
+                let length = self.lengths.remove(&id).ok_or(unexpected)?;
+                self.writer.objects(id, *element, length)?
+            }
+            Objects::Primitives(_) => {
+                self.lengths.remove(&id);
+                // Its record is written when its elements come.
+                self.current = Some(Current { id, place: Place::default(), class: number });
+                return Ok(());
+            }
+        };
+        self.current = Some(Current { id, place, class: number });
+        Ok(())
+    }
+
+    /// The record that is being filled, which must be that of this object.
+    #[inline]
+    fn current(&self, id: Id) -> Result<Current, Failure> {
+        let unexpected = Failure::Unexpected("the parts of an object did not come together");
+        self.current.filter(|current| current.id == id).ok_or(unexpected)
+    }
+
+    #[inline]
+    fn set_field(&mut self, id: Id, index: jint, value: Value) -> Result<(), Failure> {
+        let current = self.current(id)?;
+        let layout = self.classes[current.class].layout.as_deref();
+        let Some(Layout { objects: Objects::Instances(fields), .. }) = layout else {
+            return Err(Failure::Unexpected("a field of an array"));
+        };
+        let Some(offset) = fields.offset(index, value.of_type(), self.around.level) else {
+            // JVMTI hides some fields of the JDK's own, but not all from a walk.
+            if !fields.has(index) {
+                return Ok(());
+            }
+            let class = self.classes[current.class].class.id().addr();
+            return Err(Failure::WrongField(class, index));
+        };
+        self.writer.set(current.place, offset, value);
+        Ok(())
+    }
+
+    fn set_static(&mut self, class: Id, index: jint, value: Value) {
+        let Some(number) = self.class(class) else { return };
+        let entry = &self.classes[number];
+        let Some(layout) = &entry.layout else { return };
+        let offset = layout.statics.offset(index, value.of_type(), self.around.level);
+        if let Some(offset) = offset {
+            let begin = entry.statics + offset;
+            value.write(&mut self.statics[begin..begin + value.of_type().width()]);
+        }
+    }
+
+    fn of_class(&mut self, class: Id, change: impl FnOnce(&mut Entry)) {
+        if let Some(number) = self.class(class) {
+            change(&mut self.classes[number]);
+        }
+    }
+
+    /// Sets the frames of roots: `number` maps a stack and a depth in it to the index in the trace.
+    pub fn number_frames(&mut self, number: impl Fn(usize, usize) -> Option<u32>) {
+        for InFrame { place, stack, depth } in std::mem::take(&mut self.in_frames) {
+            self.writer.set_frame(place, number(stack, depth));
+        }
+    }
+
+    /// Writes the classes that the walk has met and returns the dump. A Class object that stands for
+    /// no class, or for one that is not told, is an instance of Class; JVMTI tells no values of
+    /// its fields.
+    pub fn finish(mut self, is_told: impl Fn(&Class) -> bool) -> Result<Buffer, Failure> {
+        let met = std::mem::take(&mut self.classes);
+        let mut instances: Vec<Id> = self.mirrors.drain().collect();
+        instances.sort_unstable();
+        for entry in met.iter().filter(|entry| entry.is_met) {
+            let id = entry.class.id().addr();
+            match &entry.layout {
+                Some(layout) if is_told(&entry.class) && self.level() != Level::Objects => {
+                    self.writer.class(&record(entry, layout, self.around.level, &self.statics))?;
+                }
+                _ => instances.push(id),
+            }
+        }
+        let layout = met.iter().find(|entry| entry.class.id().addr() == self.class_of_classes);
+        let length = match layout.and_then(|entry| entry.layout.as_deref()) {
+            Some(Layout { objects: Objects::Instances(fields), .. }) => {
+                fields.length(self.around.level)
+            }
+            _ => 0,
+        };
+        for id in instances {
+            if self.around.level == Level::Objects {
+                self.writer.listed(Listed { elements: None, id })?;
+            } else {
+                self.writer.instance(id, self.class_of_classes, length as u32)?;
+            }
+        }
+        Ok(self.writer.finish())
+    }
+}
+
+fn record<'b>(entry: &Entry, layout: &Layout, level: Level, statics: &'b [u8]) -> ClassRecord<'b> {
+    let instance_size = match &layout.objects {
+        Objects::Instances(fields) => fields.length(Level::Values) as u32,
+        _ => 0,
+    };
+    ClassRecord {
+        id: entry.class.id().addr(),
+        superclass: layout.superclass,
+        loader: layout.loader,
+        signers: entry.signers,
+        protection_domain: entry.protection_domain,
+        name: 0,
+        instance_size,
+        interfaces: layout.interfaces.clone(),
+        constants: Vec::new(),
+        statics: &statics[entry.statics..entry.statics + layout.statics.length(level)],
+    }
+}
+
+/// The ID in a raw tag.
+#[inline]
+fn id_in(tag: i64) -> Id {
+    Tag::from_raw(tag).id().addr()
+}
+
+impl From<Primitive> for Value {
+    fn from(value: Primitive) -> Self {
+        match value {
+            Primitive::Boolean(value) => Self::Boolean(value),
+            Primitive::Byte(value) => Self::Byte(value),
+            Primitive::Char(value) => Self::Char(value),
+            Primitive::Short(value) => Self::Short(value),
+            Primitive::Int(value) => Self::Int(value),
+            Primitive::Long(value) => Self::Long(value),
+            Primitive::Float(value) => Self::Float(value),
+            Primitive::Double(value) => Self::Double(value),
+        }
+    }
+}
+
+impl Walk<'_> {
+    fn go_on(&mut self, result: Result<Next, Failure>) -> Next {
+        result.unwrap_or_else(|failure| {
+            self.failure = Some(failure);
+            Next::Stop
+        })
+    }
+}
+
+impl Visitor for Walk<'_> {
+    fn wants_fields(&self) -> bool {
+        self.around.level.has_primitives()
+    }
+
+    fn wants_arrays(&self) -> bool {
+        self.around.level != Level::Objects
+    }
+
+    fn reference(
+        &mut self,
+        edge: Edge,
+        object: Object,
+        tag: &mut i64,
+        referrer: Option<Referrer>,
+    ) -> Next {
+        let next = self.meet(edge, object, tag, referrer);
+        self.go_on(next)
+    }
+
+    fn field(&mut self, edge: Edge, tag: i64, value: Primitive) -> Next {
+        let id = id_in(tag);
+        match edge {
+            Edge::Static(index) => self.set_static(id, index, value.into()),
+            Edge::Field(index) if id != self.passed_over => {
+                let set = self.set_field(id, index, value.into()).map(|()| Next::Follow);
+                return self.go_on(set);
+            }
+            _ => {}
+        }
+        Next::Follow
+    }
+
+    fn array(&mut self, tag: i64, _count: usize, elements: &[u8]) -> Next {
+        let id = id_in(tag);
+        let written = self.current(id).and_then(|current| {
+            match self.classes[current.class].layout.as_deref() {
+                Some(Layout { objects: Objects::Primitives(of_type), .. }) => {
+                    Ok(self.writer.primitives(id, *of_type, elements)?)
+                }
+                _ => Err(Failure::Unexpected("values in an array of references")),
+            }
+        });
+        self.go_on(written.map(|()| Next::Follow))
+    }
+}

@@ -1,0 +1,163 @@
+//! The program at a standstill: all its threads but the one that runs suspended, their stacks and
+//! states taken.
+//!
+//! What agents suspend they resume (`suspension`); this is the shim's own, for the time of a dump.
+//! No agent and no Java code runs meanwhile on the thread that asked for it, so it waits for nobody.
+
+use super::ids;
+use super::suspension;
+use super::threads::{self, Thread};
+use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, Result};
+use jni_sys::jint;
+use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::{Arc, MutexGuard};
+
+/// A thread at rest, or the one that runs.
+pub struct Resting {
+    pub thread: Arc<Thread>,
+    /// Its frames, the innermost first.
+    pub frames: Vec<jvmtiFrameInfo>,
+    /// Its state as JVMTI gives it, but for the suspension.
+    pub state: jint,
+}
+
+/// The standstill, which ends when this is dropped.
+pub struct Standstill {
+    /// The live threads, without the shim's own.
+    threads: Vec<Resting>,
+    suspended: Vec<Arc<GlobalRef>>,
+    /// Threads must not be stopped in the middle of tagging, and objects that a dump names keep the
+    /// IDs that it gives them. Released after the threads.
+    _tagging: MutexGuard<'static, ()>,
+}
+
+/// How often threads are looked for that began while the others were being suspended.
+const ATTEMPTS: usize = 5;
+
+impl Standstill {
+    /// Suspends all threads but the one that runs, of whose frames the `hidden_frames` innermost are
+    /// not told.
+    pub fn begin(jni: Jni, current: &Thread, hidden_frames: usize) -> Result<Self> {
+        let mut attempt = 1;
+        loop {
+            let threads = live(jni, current)?;
+            let standstill = Self::of(&threads, current);
+            if attempt == ATTEMPTS || knows_all(jni, &threads, current)? {
+                return Ok(standstill.look(&threads, current, hidden_frames));
+            }
+            attempt += 1;
+        }
+    }
+
+    fn of(threads: &[Arc<Thread>], current: &Thread) -> Self {
+        let tagging = ids::begin_tagging();
+        let others = threads.iter().filter(|thread| thread.env() != current.env());
+        let objects: Vec<_> = others.filter_map(|thread| thread.object()).collect();
+        let references: Vec<jthread> = objects.iter().map(|object| object.get()).collect();
+        let results = if references.is_empty() {
+            Ok(Vec::new())
+        } else {
+            jvm::get().jvmti.suspend_list(&references)
+        };
+        let results = results.unwrap_or_else(|error| {
+            log::debug!("the program goes on during a dump: {error}");
+            Vec::new()
+        });
+        // A thread that somebody else has suspended is not ours to resume.
+        let suspended = objects.into_iter().zip(results);
+        let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
+        Self { threads: Vec::new(), suspended: suspended.collect(), _tagging: tagging }
+    }
+
+    fn look(mut self, threads: &[Arc<Thread>], current: &Thread, hidden_frames: usize) -> Self {
+        for thread in threads {
+            let Some(object) = thread.object() else { continue };
+            let is_current = thread.env() == current.env();
+            let start = if is_current { hidden_frames } else { 0 };
+            let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
+            let is_ours = self.suspended.iter().any(|suspended| suspended.get() == object.get());
+            let hidden = if is_ours || suspension::is_suspended(thread) {
+                JVMTI_THREAD_STATE_SUSPENDED
+            } else {
+                0
+            };
+            self.threads.push(Resting {
+                thread: Arc::clone(thread),
+                frames: stack(if is_current { ptr::null_mut() } else { object.get() }, start),
+                state: state & !hidden,
+            });
+        }
+        self
+    }
+
+    /// The live threads, without the shim's own.
+    pub fn threads(&self) -> &[Resting] {
+        &self.threads
+    }
+
+    /// Lets the program go on; what was seen of its threads.
+    pub fn end(mut self) -> Vec<Resting> {
+        std::mem::take(&mut self.threads)
+    }
+}
+
+impl Drop for Standstill {
+    fn drop(&mut self) {
+        let references: Vec<jthread> = self.suspended.iter().map(|object| object.get()).collect();
+        if references.is_empty() {
+            return;
+        }
+        if let Err(error) = jvm::get().jvmti.resume_list(&references) {
+            log::error!("threads stay suspended after a dump: {error}");
+        }
+    }
+}
+
+/// The live threads, without the shim's own. The thread that runs is among them unless it has ended
+/// for agents.
+fn live(jni: Jni, current: &Thread) -> Result<Vec<Arc<Thread>>> {
+    jni.frame(LARGE_FRAME, |jni| {
+        let jvmti = jvm::get().jvmti;
+        let running = current.object();
+        let all = jvmti.all_threads()?;
+        let found = all.iter().filter_map(|object| {
+            if running.as_ref().is_some_and(|running| jni.same_object(running.get(), *object)) {
+                return threads::by_env(current.env());
+            }
+            threads::discover(jni, *object).filter(|thread| thread.env() != current.env())
+        });
+        Ok(found.filter(|thread| !thread.is_hidden()).collect())
+    })
+}
+
+/// Whether no other thread lives.
+fn knows_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> Result<bool> {
+    jni.frame(LARGE_FRAME, |_| {
+        for object in jvm::get().jvmti.all_threads()?.iter() {
+            let id = ids::tag(*object)?.id();
+            let is_known = threads.iter().any(|thread| thread.id() == id)
+                || threads::is_hidden_object(id)
+                || current.has_ended() && !id.is_null();
+            if !is_known {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
+}
+
+/// All frames of a thread, NULL for the one that runs, without the `start` innermost ones.
+fn stack(thread: jthread, start: usize) -> Vec<jvmtiFrameInfo> {
+    let mut room = vec![MaybeUninit::uninit(); 128];
+    loop {
+        let walked = jvm::get().jvmti.stack_trace(thread, start, &mut room).unwrap_or(0);
+        if walked < room.len() {
+            room.truncate(walked);
+            // SAFETY: the walk wrote that many frames.
+            return room.into_iter().map(|frame| unsafe { frame.assume_init() }).collect();
+        }
+        room.resize(room.len() * 4, MaybeUninit::uninit());
+    }
+}

@@ -1,0 +1,70 @@
+//! What a thread is doing, as agents are told it.
+
+use super::suspension;
+use super::threads::Thread;
+use jni_sys::jint;
+use jvmpi_sys::{
+    JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT,
+    JVMPI_THREAD_RUNNABLE, JVMPI_THREAD_SUSPENDED,
+};
+use jvmti_sys::*;
+use std::time::Duration;
+
+/// The thread's state as JVMTI gives it, but for a suspension by an agent, which does not show. None
+/// if it cannot be known.
+pub fn state(thread: &Thread) -> Option<jint> {
+    let state = suspension::jvmti_state(thread, Duration::ZERO)?;
+    let hidden = if suspension::is_suspended(thread) { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
+    Some(state & !hidden)
+}
+
+/// The `JVMPI_THREAD_…` of a state.
+pub fn of_state(state: jint) -> jint {
+    let has = |bit| state & bit != 0;
+    if !has(JVMTI_THREAD_STATE_ALIVE) {
+        return 0;
+    }
+    // A carrier whose virtual thread runs is said to wait, but not for what.
+    let waits =
+        JVMTI_THREAD_STATE_IN_OBJECT_WAIT | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_SLEEPING;
+    let mut status = if has(JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER) {
+        JVMPI_THREAD_MONITOR_WAIT
+    } else if has(waits) {
+        JVMPI_THREAD_CONDVAR_WAIT
+    } else {
+        JVMPI_THREAD_RUNNABLE
+    };
+    if has(JVMTI_THREAD_STATE_SUSPENDED) {
+        status |= JVMPI_THREAD_SUSPENDED;
+    }
+    if has(JVMTI_THREAD_STATE_INTERRUPTED) {
+        status |= JVMPI_THREAD_INTERRUPTED;
+    }
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vm_s_thread_states_become_jvmpi_s() {
+        const ALIVE: jint = JVMTI_THREAD_STATE_ALIVE;
+        let waiting = ALIVE | JVMTI_THREAD_STATE_WAITING;
+        for (state, status) in [
+            (0, 0),
+            (JVMTI_THREAD_STATE_TERMINATED, 0),
+            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE, 1),
+            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_IN_NATIVE, 1),
+            (ALIVE | JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, 2),
+            (waiting | JVMTI_THREAD_STATE_IN_OBJECT_WAIT, 3),
+            (waiting | JVMTI_THREAD_STATE_PARKED, 3),
+            (waiting | JVMTI_THREAD_STATE_SLEEPING, 3),
+            (waiting | JVMTI_THREAD_STATE_WAITING_INDEFINITELY, 1),
+            (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_SUSPENDED, 0x8001),
+            (waiting | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_INTERRUPTED, 0x4003),
+        ] {
+            assert_eq!(of_state(state), status, "{state:#x}");
+        }
+    }
+}
