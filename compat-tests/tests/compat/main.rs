@@ -17,6 +17,7 @@ mod classes;
 mod compiled;
 mod lifecycle;
 mod load;
+mod monitors;
 mod objects;
 mod options;
 mod raw_monitors;
@@ -123,6 +124,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("compiled", compiled::cases()),
         ("sampling", sampling::cases()),
         ("objects", objects::cases()),
+        ("monitors", monitors::cases()),
     ]
 }
 

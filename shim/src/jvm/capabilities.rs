@@ -30,6 +30,7 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
         can_retransform_classes set_can_retransform_classes;
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
+        can_generate_monitor_events set_can_generate_monitor_events;
         can_get_line_numbers set_can_get_line_numbers;
         can_get_source_file_name set_can_get_source_file_name;
         can_suspend set_can_suspend;

@@ -204,6 +204,15 @@ impl Jni {
         (!self.clear_exception()).then_some(result)
     }
 
+    /// Whether the `java.lang.Thread` is a virtual one.
+    pub fn is_virtual(self, thread: jobject) -> bool {
+        const SINCE: u32 = 21;
+        super::get().feature_version() >= SINCE && {
+            // SAFETY: as for `jni!`, but that the slot exists since JDK 21.
+            unsafe { ((**self.0).v19.IsVirtualThread)(self.0, thread) }
+        }
+    }
+
     /// A new object, None if the constructor threw or memory is short.
     pub fn new_object(
         self,

@@ -7,6 +7,7 @@ pub mod collection;
 pub mod compiled;
 pub mod lifecycle;
 pub mod methods;
+pub mod monitors;
 pub mod objects;
 pub mod raw_monitors;
 pub mod subscriptions;
@@ -44,6 +45,10 @@ pub fn callbacks() -> jvmtiEventCallbacks {
         GarbageCollectionFinish: Some(collection::garbage_collection_finish),
         CompiledMethodLoad: Some(compiled::compiled_method_load),
         CompiledMethodUnload: Some(compiled::compiled_method_unload),
+        MonitorContendedEnter: Some(monitors::monitor_contended_enter),
+        MonitorContendedEntered: Some(monitors::monitor_contended_entered),
+        MonitorWait: Some(monitors::monitor_wait),
+        MonitorWaited: Some(monitors::monitor_waited),
         ..jvmtiEventCallbacks::default()
     }
 }

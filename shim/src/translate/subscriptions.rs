@@ -5,7 +5,7 @@ use super::allocations;
 use crate::instrument::{self, Calls};
 use crate::jvm::{self, Error};
 use crate::world::phase::{self, Phase};
-use crate::world::{agents, suspension, threads};
+use crate::world::{agents, monitors, suspension, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
@@ -34,6 +34,14 @@ const SOURCES: &[(jint, jvmtiEvent)] = &[
     (JVMPI_EVENT_CLASS_LOAD_HOOK, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK),
     (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_LOAD),
     (JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
+    // The ends of contention and of waits are reported to those who heard of the beginnings.
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
+    (JVMPI_EVENT_MONITOR_WAIT, JVMTI_EVENT_MONITOR_WAIT),
+    (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAIT),
+    (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAITED),
     (JVMPI_EVENT_DATA_DUMP_REQUEST, JVMTI_EVENT_DATA_DUMP_REQUEST),
 ];
 
@@ -86,6 +94,11 @@ fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     match event {
         JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch(on),
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
+        JVMTI_EVENT_MONITOR_CONTENDED_ENTER | JVMTI_EVENT_MONITOR_WAIT if !on => {
+            jvm.jvmti.set_notification(event, false)?;
+            monitors::forget();
+            Ok(())
+        }
         _ => jvm.jvmti.set_notification(event, on),
     }
 }

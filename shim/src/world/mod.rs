@@ -11,6 +11,7 @@ pub mod gate;
 pub mod gc_counts;
 pub mod ids;
 pub mod methods;
+pub mod monitors;
 pub mod phase;
 pub mod raw_monitors;
 pub mod suspension;

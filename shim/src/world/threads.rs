@@ -3,6 +3,7 @@
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
+use super::monitors::Waits;
 use super::suspension::Stop;
 use super::{gate, ids};
 use crate::jvm::{self, GlobalRef, Jni};
@@ -36,6 +37,8 @@ pub struct Thread {
     pub new_ids: ids::Supply,
     /// The calls that agents have heard of and that are not over.
     pub calls: Calls,
+    /// What the thread waits for at Java monitors.
+    pub waits: Waits,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
     /// Whether an agent has suspended the thread, and how.
@@ -449,6 +452,7 @@ impl Thread {
             subject: Subject::default(),
             new_ids: ids::Supply::default(),
             calls: Calls::default(),
+            waits: Waits::default(),
             quiet: AtomicU32::new(0),
             stop: Stop::default(),
         }
