@@ -1,12 +1,14 @@
 //! Java monitors: contention, waiting and sleep.
 
+use std::collections::BTreeSet;
+
 use compat_tests::report::{Line, Report};
 use compat_tests::run::{Outcome, Vm};
 
 use crate::assert::equal;
 use crate::cases;
 
-cases![contention, waiting];
+cases![contention, ways_out, waiting];
 
 /// The lines about the watched monitor.
 fn watched<'a>(report: &'a Report, monitor: &'a str) -> impl Iterator<Item = &'a Line> {
@@ -17,26 +19,62 @@ fn count(report: &Report, word: &str) -> usize {
     watched(report, "contended").filter(|line| line.word == word).count()
 }
 
-fn staged(vm: &Vm<'_>, way: &str, waiters: usize, events: &str) -> Result<(Outcome, usize), String> {
+fn staged(
+    vm: &Vm<'_>,
+    way: &str,
+    waiters: usize,
+    events: &str,
+) -> Result<(Outcome, usize), String> {
     let java = vm.java("Contended")?.agent("monitors", &format!("events={events}"))?;
     let outcome = java.argument(way).argument(&waiters.to_string()).run()?;
     let rounds = outcome.expects.one("expect")?.int("rounds")? as usize;
     Ok((outcome, rounds))
 }
 
-/// Each thread that waits is reported, and reported as the owner later.
+/// Every thread that waits is reported, and reported as the owner later. Whoever leaves the monitor
+/// while others wait is reported before the next one gets it.
 fn contention(vm: &Vm<'_>) -> Result<(), String> {
-    for waiters in [2, 8] {
-        let (outcome, rounds) = staged(vm, "BLOCK", waiters, "54+55")?;
-        let report = outcome.report();
-        for i in 0..waiters {
-            let name = format!("waiter-{i}");
-            let of_thread = watched(report, "contended").filter(|l| l.text("thread") == Ok(&name));
-            let words: Vec<_> = of_thread.map(|line| line.word.as_str()).collect();
-            equal(&name, words, ["enter", "entered"].repeat(rounds))?;
+    for waiters in [2, 8, 32] {
+        handed_on(vm, "BLOCK", waiters)?;
+    }
+    Ok(())
+}
+
+/// However a monitor is left: only leaving it for good counts.
+fn ways_out(vm: &Vm<'_>) -> Result<(), String> {
+    for way in ["METHOD", "STATIC", "RECURSIVE", "BESIDE", "THROWN", "METHOD_THROWN"] {
+        handed_on(vm, way, 3).map_err(|error| format!("{way}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn handed_on(vm: &Vm<'_>, way: &str, waiters: usize) -> Result<(), String> {
+    let (outcome, rounds) = staged(vm, way, waiters, "54+55+56")?;
+    let report = outcome.report();
+    for word in ["enter", "entered", "exit"] {
+        equal(word, count(report, word), rounds * waiters)?;
+    }
+    let mut waiting = BTreeSet::new();
+    let mut owner = "main".to_owned();
+    let mut left = false;
+    for line in watched(report, "contended") {
+        let thread = line.text("thread")?;
+        match line.word.as_str() {
+            "enter" => ensure!(waiting.insert(thread.to_owned()), "waits twice: {line}"),
+            "entered" => {
+                ensure!(waiting.remove(thread), "has not waited: {line}");
+                ensure!(left, "the owner has not left: {line}");
+                (owner, left) = (thread.to_owned(), false);
+            }
+            _ => {
+                ensure!(thread == owner && !left, "not the owner, {owner}: {line}");
+                ensure!(!waiting.is_empty(), "nobody waits: {line}");
+                left = true;
+            }
         }
-        equal("enter", count(report, "enter"), rounds * waiters)?;
-        equal("entered", count(report, "entered"), rounds * waiters)?;
+        if waiting.is_empty() {
+            owner = "main".to_owned();
+        }
     }
     Ok(())
 }
@@ -48,11 +86,9 @@ fn waiting(vm: &Vm<'_>) -> Result<(), String> {
     let of = |name: &str| -> Vec<&Line> {
         report.all().iter().filter(|line| line.text("thread") == Ok(name)).collect()
     };
-    for (name, monitor, timeout) in [
-        ("timed", "monitor", 60),
-        ("notified", "monitor", 0),
-        ("interrupted", "monitor", 100_000),
-    ] {
+    for (name, monitor, timeout) in
+        [("timed", "monitor", 60), ("notified", "monitor", 0), ("interrupted", "monitor", 100_000)]
+    {
         let lines = of(name);
         let words: Vec<_> = lines.iter().map(|line| line.word.as_str()).collect();
         equal(name, words, vec!["wait", "waited"])?;

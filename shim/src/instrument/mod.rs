@@ -4,11 +4,12 @@
 pub mod allocations;
 mod jni_allocations;
 mod methods;
+mod monitors;
 pub mod tracker;
 
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
-use crate::translate::{methods as method_events, objects};
+use crate::translate::{methods as method_events, monitors as monitor_events, objects};
 use crate::world::threads;
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
@@ -26,9 +27,12 @@ pub struct Reports {
     pub allocations: bool,
     /// Which of their methods are called.
     pub calls: Calls,
+    /// Which monitors they leave.
+    pub monitor_exits: bool,
 }
 
-static REPORTS: RwLock<Reports> = RwLock::new(Reports { allocations: false, calls: Calls::NONE });
+static REPORTS: RwLock<Reports> =
+    RwLock::new(Reports { allocations: false, calls: Calls::NONE, monitor_exits: false });
 
 /// What classes report now.
 pub fn reports() -> Reports {
@@ -84,6 +88,7 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
                     function: enter_instance as _,
                 },
                 Native { name: c"exit", descriptor: c"(I)V", function: exit as _ },
+                Native { name: c"leaving", descriptor: object, function: leaving as _ },
             ],
         )?;
         *defined = true;
@@ -118,6 +123,8 @@ natives! {
         => |jni, number, receiver| method_events::entered(jni, number as usize, Some(receiver));
     /// A method is left.
     fn exit(number: jint) => |jni, number| method_events::exited(jni, number as usize);
+    /// A monitor is about to be left while some thread waits for one.
+    fn leaving(object: jobject) => monitor_events::leaving;
 }
 
 /// Rewrites each class that is loaded or retransformed.
@@ -157,6 +164,9 @@ fn rewrite(original: &[u8], reports: Reports) -> Option<Vec<u8>> {
     let edit = |class: &ClassFile<'_>| {
         let mut editor = Editor::new(class);
         methods::edit(class, &mut editor, reports.calls)?;
+        if reports.monitor_exits {
+            monitors::edit(class, &mut editor)?;
+        }
         if reports.allocations {
             allocations::edit(class, &mut editor)?;
         }

@@ -13,6 +13,30 @@ use std::ptr;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Jni(*mut JNIEnv);
 
+/// The ID of a static field of a class that is never unloaded.
+#[derive(Clone, Copy)]
+pub struct StaticField(jfieldID);
+
+// SAFETY: field IDs may be used by every thread as long as their class lives.
+unsafe impl Send for StaticField {}
+// SAFETY: as above.
+unsafe impl Sync for StaticField {}
+
+/// The ID of a static method of a class that is never unloaded.
+#[derive(Clone, Copy)]
+pub struct StaticMethod(jmethodID);
+
+// SAFETY: method IDs may be used by every thread as long as their class lives.
+unsafe impl Send for StaticMethod {}
+// SAFETY: as above.
+unsafe impl Sync for StaticMethod {}
+
+impl StaticMethod {
+    pub fn new(method: jmethodID) -> Self {
+        Self(method)
+    }
+}
+
 /// The capacity of a frame for as many references as there are classes or threads. It costs
 /// nothing; `-Xcheck:jni` complains of more references than were asked for.
 pub const LARGE_FRAME: jint = 60_000;
@@ -171,6 +195,17 @@ impl Jni {
         (!self.clear_exception() && !field.is_null()).then_some(field)
     }
 
+    /// A static field, None if the class has none such.
+    pub fn static_field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<StaticField> {
+        let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), signature.as_ptr());
+        (!self.clear_exception() && !field.is_null()).then_some(StaticField(field))
+    }
+
+    /// Sets a static `boolean` field of the class.
+    pub fn set_static_boolean(self, class: jclass, field: StaticField, value: bool) {
+        jni!(self, SetStaticBooleanField, class, field.0, value);
+    }
+
     /// The value of a `long` field.
     pub fn long_field(self, object: jobject, field: jfieldID) -> i64 {
         jni!(self, GetLongField, object, field)
@@ -185,6 +220,13 @@ impl Jni {
     pub fn call_static_object(self, class: jclass, method: jmethodID) -> Option<jobject> {
         let result = jni!(self, CallStaticObjectMethodA, class, method, ptr::null());
         (!self.clear_exception() && !result.is_null()).then_some(result)
+    }
+
+    /// Calls a static method that takes an object and returns a `boolean`; false if it threw.
+    pub fn call_static_boolean(self, class: jclass, method: StaticMethod, object: jobject) -> bool {
+        let arguments = [jvalue { l: object }];
+        let result = jni!(self, CallStaticBooleanMethodA, class, method.0, arguments.as_ptr());
+        !self.clear_exception() && result
     }
 
     /// Calls an instance method that returns a reference; None if it threw or returned NULL.

@@ -253,6 +253,16 @@ impl Jvmti {
         jvmti!(self, ForceGarbageCollection)
     }
 
+    /// How often the owner of the object's monitor would have to leave it. Stops the world from
+    /// JDK 17 on.
+    pub fn monitor_entry_count(self, object: jobject) -> Result<jint> {
+        let mut usage = jvmtiMonitorUsage::default();
+        jvmti!(self, GetObjectMonitorUsage, object, &mut usage)?;
+        self.deallocate(usage.waiters.cast());
+        self.deallocate(usage.notify_waiters.cast());
+        Ok(usage.entry_count)
+    }
+
     // Classes
 
     /// All loaded classes, each a reference in the current frame.
@@ -359,6 +369,20 @@ impl Jvmti {
         let mut class = ptr::null_mut();
         jvmti!(self, GetMethodDeclaringClass, method, &mut class)?;
         Ok(class)
+    }
+
+    /// The access flags of JVMS 4.6.
+    pub fn method_modifiers(self, method: jmethodID) -> Result<jint> {
+        let mut modifiers = 0;
+        jvmti!(self, GetMethodModifiers, method, &mut modifiers)?;
+        Ok(modifiers)
+    }
+
+    /// The code array of the method as it is now; an error if it has none.
+    pub fn bytecodes(self, method: jmethodID) -> Result<Allocated<u8>> {
+        let (mut count, mut bytecodes) = (0, ptr::null_mut());
+        jvmti!(self, GetBytecodes, method, &mut count, &mut bytecodes)?;
+        Ok(self.array(bytecodes, count))
     }
 
     /// Whether the method is one that a frame still runs although its class was rewritten.

@@ -14,7 +14,7 @@ mod system_thread;
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};
 pub use invocation::answer_get_env;
-pub use jni::{Jni, LARGE_FRAME};
+pub use jni::{Jni, LARGE_FRAME, StaticField, StaticMethod};
 pub use jvmti::{Field, Jvmti};
 pub use system_thread::start_thread;
 

@@ -41,6 +41,7 @@ fn can_be_enabled(event_type: jint) -> bool {
             | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT
             | JVMPI_EVENT_MONITOR_CONTENDED_ENTER
             | JVMPI_EVENT_MONITOR_CONTENDED_ENTERED
+            | JVMPI_EVENT_MONITOR_CONTENDED_EXIT
             | JVMPI_EVENT_MONITOR_WAIT
             | JVMPI_EVENT_MONITOR_WAITED
     )

@@ -2,7 +2,7 @@
 //! has enabled costs nothing.
 
 use super::allocations;
-use crate::instrument::{self, Calls};
+use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error};
 use crate::world::phase::{self, Phase};
 use crate::world::{agents, monitors, suspension, threads};
@@ -39,6 +39,10 @@ const SOURCES: &[(jint, jvmtiEvent)] = &[
     (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
     (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
     (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
+    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
+    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
+    // Who waits to be notified leaves the monitor.
+    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_WAIT),
     (JVMPI_EVENT_MONITOR_WAIT, JVMTI_EVENT_MONITOR_WAIT),
     (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAIT),
     (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAITED),
@@ -86,7 +90,7 @@ pub fn update() -> jvm::Result<()> {
             result = result.and(switch(event, needed & bit(event) != 0));
         }
     }
-    result.and(update_calls())
+    result.and(update_rewritten_code())
 }
 
 fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
@@ -94,30 +98,44 @@ fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     match event {
         JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch(on),
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
-        JVMTI_EVENT_MONITOR_CONTENDED_ENTER | JVMTI_EVENT_MONITOR_WAIT if !on => {
-            jvm.jvmti.set_notification(event, false)?;
-            monitors::forget();
-            Ok(())
+        JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
+            let stopped = jvm.jvmti.set_notification(event, false);
+            jvm.jni().into_iter().for_each(monitors::forget_waiting);
+            stopped
+        }
+        JVMTI_EVENT_MONITOR_WAIT if !on => {
+            let stopped = jvm.jvmti.set_notification(event, false);
+            monitors::WAITS.end();
+            stopped
         }
         _ => jvm.jvmti.set_notification(event, on),
     }
 }
 
-/// Brings what rewritten code reports in line with the method events that agents want.
-fn update_calls() -> jvm::Result<()> {
+/// Brings what rewritten code reports in line with the events that agents want.
+fn update_rewritten_code() -> jvm::Result<()> {
     let calls = Calls {
         plain: [JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT]
             .iter()
             .any(|event| agents::anyone_wants(*event)),
         receivers: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2),
     };
+    let monitor_exits = agents::anyone_wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT);
+    let reports = instrument::reports();
+    let is_in_line = reports.calls == calls && reports.monitor_exits == monitor_exits;
     // While the VM ends, code that reports too much does no harm.
-    if instrument::reports().calls == calls || phase::now() == Phase::ShuttingDown {
+    if is_in_line || phase::now() == Phase::ShuttingDown {
         return Ok(());
     }
     let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
-    instrument::change(jni, |reports| reports.calls = calls).map_err(|message| {
+    let change = |reports: &mut Reports| {
+        reports.calls = calls;
+        reports.monitor_exits = monitor_exits;
+    };
+    instrument::change(jni, change).map_err(|message| {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
-    })
+    })?;
+    monitors::tell_rewritten_code(jni, monitor_exits);
+    Ok(())
 }

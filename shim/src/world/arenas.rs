@@ -7,7 +7,7 @@
 //! classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
-use super::{classes, threads};
+use super::{classes, monitors, threads};
 use crate::jvm;
 use crate::load;
 use crate::options::Arenas;
@@ -93,7 +93,9 @@ pub fn collect() -> Changes {
                     return (!tag.has_moved()).then(|| (tag.moved(true), old, FIRST));
                 }
                 ids::count_death();
-                Some((tag.renamed(Tag::from_raw(ids::reserve(1))), old, new))
+                let renamed = tag.renamed(Tag::from_raw(ids::reserve(1)));
+                monitors::rename(tag.id(), renamed.id());
+                Some((renamed, old, new))
             });
             Changes { moves, made: Some((new, c"space")), deleted: Some(old) }
         }

@@ -132,7 +132,7 @@ pub fn hold_tagging() -> MutexGuard<'static, ()> {
 
 /// As [`hold_tagging`], to tag: a thread that JVMTI has suspended gets the lock only when it has been
 /// resumed, or it would be stopped inside by the next call of the VM.
-fn begin_tagging() -> MutexGuard<'static, ()> {
+pub fn begin_tagging() -> MutexGuard<'static, ()> {
     loop {
         let mut tagging = Some(hold_tagging());
         let suspended = threads::known_current()

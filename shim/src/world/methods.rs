@@ -2,9 +2,10 @@
 
 use super::classes::{self, Class};
 use crate::jvm::{self, Jni, Jvmti};
+use classfile::{Instructions, access, opcode};
 use dashmap::DashMap;
 use jni_sys::{jclass, jint, jmethodID};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What GetCallTrace needs to know of one method.
 pub struct Method {
@@ -13,6 +14,8 @@ pub struct Method {
     pub class: Arc<Class>,
     /// Whether it is an `<init>`.
     pub is_constructor: bool,
+    /// How many places there are where it locks a monitor, once that is known.
+    locks: OnceLock<usize>,
     lines: Lines,
 }
 
@@ -35,6 +38,7 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         id: id.expose_provenance(),
         class,
         is_constructor: jvmti.method_name(method).is_ok_and(|(name, _)| &*name == c"<init>"),
+        locks: OnceLock::new(),
         lines: Lines::of(jvmti, method),
     });
     Some(Arc::clone(&BY_ID.entry(method.addr()).or_insert(new)))
@@ -61,6 +65,21 @@ impl Method {
     /// Its ID; that of its successor if its class was rewritten while it ran.
     pub fn id(&self) -> jmethodID {
         std::ptr::with_exposed_provenance_mut(self.id)
+    }
+
+    /// How many places there are where the method locks a monitor: its entry, if it is
+    /// synchronized, and each `monitorenter`.
+    pub fn locks(&self) -> usize {
+        *self.locks.get_or_init(|| {
+            let jvmti = jvm::get().jvmti;
+            let modifiers = jvmti.method_modifiers(self.id()).unwrap_or(0) as u16;
+            let code = jvmti.bytecodes(self.id());
+            let enters = |code: &[u8]| {
+                let instructions = Instructions::of(code).flatten();
+                instructions.filter(|i| i.opcode() == opcode::MONITORENTER).count()
+            };
+            usize::from(modifiers & access::SYNCHRONIZED != 0) + code.map_or(0, |c| enters(&c))
+        })
     }
 
     /// The source line of a bytecode index; -1 if the class file does not say.

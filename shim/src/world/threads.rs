@@ -6,7 +6,7 @@ use super::announced::Announced;
 use super::monitors::Waits;
 use super::suspension::Stop;
 use super::{gate, ids};
-use crate::jvm::{self, GlobalRef, Jni};
+use crate::jvm::{self, GlobalRef, Jni, StaticMethod};
 use dashmap::DashMap;
 use jni_sys::{JNIEnv, jfieldID, jint, jobject};
 use jvmpi_sys::jobjectID;
@@ -299,6 +299,20 @@ pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
     let result = work();
     thread.quiet.fetch_sub(1, Ordering::Relaxed);
     result
+}
+
+/// Whether the thread that runs owns the object's monitor.
+pub fn holds_lock(jni: Jni, object: jobject) -> bool {
+    static HOLDS_LOCK: OnceLock<Option<(GlobalRef, StaticMethod)>> = OnceLock::new();
+    let method = HOLDS_LOCK.get_or_init(|| {
+        jni.frame(4, |jni| {
+            let class = jni.find_class(c"java/lang/Thread")?;
+            let method = jni.static_method(class, c"holdsLock", c"(Ljava/lang/Object;)Z")?;
+            Some((GlobalRef::new(jni, class)?, StaticMethod::new(method)))
+        })
+    });
+    let Some((class, method)) = method else { return false };
+    jni.call_static_boolean(class.get(), *method, object)
 }
 
 /// Whether the object is the `java.lang.Thread` of one of the shim's own threads.
