@@ -5,6 +5,7 @@ pub mod allocations;
 mod jni_allocations;
 mod methods;
 mod monitors;
+pub mod sleep;
 pub mod tracker;
 
 use crate::boundary::guard;

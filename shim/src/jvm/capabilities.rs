@@ -30,6 +30,7 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
         can_retransform_classes set_can_retransform_classes;
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
+        can_generate_native_method_bind_events set_can_generate_native_method_bind_events;
         can_generate_monitor_events set_can_generate_monitor_events;
         can_get_monitor_info set_can_get_monitor_info;
         can_get_bytecodes set_can_get_bytecodes;

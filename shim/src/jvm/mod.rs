@@ -9,6 +9,7 @@ mod invocation;
 mod jni;
 mod jvmti;
 pub mod os_priority;
+pub mod symbols;
 mod system_thread;
 
 pub use error::{Error, Result};

@@ -45,6 +45,7 @@ pub fn callbacks() -> jvmtiEventCallbacks {
         GarbageCollectionFinish: Some(collection::garbage_collection_finish),
         CompiledMethodLoad: Some(compiled::compiled_method_load),
         CompiledMethodUnload: Some(compiled::compiled_method_unload),
+        NativeMethodBind: Some(instrument::sleep::native_method_bind),
         MonitorContendedEnter: Some(monitors::monitor_contended_enter),
         MonitorContendedEntered: Some(monitors::monitor_contended_entered),
         MonitorWait: Some(monitors::monitor_wait),

@@ -1,4 +1,6 @@
 //! MONITOR_CONTENDED_ENTER, ENTERED and EXIT, MONITOR_WAIT and WAITED.
+//!
+//! A thread that sleeps waits without an object.
 
 use super::{callback, objects};
 use crate::jvm::{self, Jni};
@@ -14,6 +16,7 @@ use jvmpi_sys::{
 use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::time::Duration;
 
 pub unsafe extern "system" fn monitor_contended_enter(
     _: *mut jvmtiEnv,
@@ -106,6 +109,37 @@ pub unsafe extern "system" fn monitor_waited(
     };
     // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
     unsafe { callback(env, waited) };
+}
+
+/// The thread that runs is about to sleep; true if it is to be told when it has slept.
+pub fn sleeping(jni: Jni, time: Duration) -> bool {
+    let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
+    // To sleep for no time is not to wait; as a timeout, 0 is for ever.
+    if time.is_zero() || !wanted.iter().any(|event| agents::anyone_wants(*event)) {
+        return false;
+    }
+    let thread = threads::current(jni);
+    if !is_reported(&thread) {
+        return false;
+    }
+    let timeout = time.as_nanos().div_ceil(1_000_000) as jlong;
+    tell(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), |object| {
+        JVMPI_Event_monitor_wait { object, timeout }
+    });
+    thread.waits.begin();
+    true
+}
+
+/// The thread that runs has slept. If it was interrupted, the exception is pending.
+pub fn slept(jni: Jni) {
+    let thread = threads::current(jni);
+    let Some(slept) = thread.waits.end() else { return };
+    let timeout = slept.as_millis() as jlong;
+    jni.frame(8, |jni| {
+        tell(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, ptr::null_mut(), |object| {
+            JVMPI_Event_monitor_wait { object, timeout }
+        });
+    });
 }
 
 /// Rewritten code is about to leave the object's monitor, while some thread waits for one.

@@ -56,6 +56,9 @@ const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CL
 /// Asks for the events that the shim needs for itself.
 pub fn start() -> jvm::Result<()> {
     allocations::prepare();
+    if jvm::get().jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) {
+        instrument::sleep::prepare()?;
+    }
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
 }
 
