@@ -134,32 +134,96 @@ public class Contended {
     private static int inside;
 
     public static void main(String[] arguments) throws InterruptedException {
-        Way way = Way.valueOf(arguments[0]);
         int waiters = Integer.parseInt(arguments[1]);
         Contended object = new Contended();
-        Object monitor = way.monitor(object);
-        Agent.call("watch contended", monitor);
-        // The first round is interpreted, the last one compiled.
-        for (int round = 0; round < ROUNDS; round++) {
-            stage(way, object, monitor, waiters);
-            for (int i = 0; i < 20_000; i++) {
-                way.own(object, () -> inside++);
-            }
+        Agent.call("watch contended", object);
+        switch (arguments[0]) {
+            case "WAIT":
+                letIn(object, waiters);
+                break;
+            case "SWITCHED":
+                switchEvents(object, waiters);
+                break;
+            default:
+                handOn(Way.valueOf(arguments[0]), object, waiters);
         }
         System.out.println("expect rounds=" + ROUNDS + " inside=" + inside);
     }
 
-    private static void stage(Way way, Contended object, Object monitor, int waiters) throws InterruptedException {
+    /** The first round is interpreted, the last one compiled. */
+    private static void handOn(Way way, Contended object, int waiters) throws InterruptedException {
+        if (way.monitor(object) != object) {
+            Agent.call("watch contended", way.monitor(object));
+        }
+        for (int round = 0; round < ROUNDS; round++) {
+            stage(way, object, waiters, waiters, () -> {});
+            for (int i = 0; i < 20_000; i++) {
+                way.own(object, () -> inside++);
+            }
+        }
+    }
+
+    /** The owner waits until all others have been in: once as one who has entered twice. */
+    private static void letIn(Contended object, int waiters) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            int all = inside + waiters;
+            Way way = round == 1 ? Way.METHOD : Way.BLOCK;
+            stage(way, object, waiters, waiters, () -> {
+                synchronized (object) {
+                    object.await(all);
+                }
+            });
+        }
+    }
+
+    private void await(int all) {
+        target = all;
+        while (inside < all) {
+            try {
+                wait();
+            } catch (InterruptedException interrupted) {
+                throw new IllegalStateException(interrupted);
+            }
+        }
+    }
+
+    private static int target;
+
+    private static void enter(Contended object) {
+        inside++;
+        if (inside == target) {
+            object.notify();
+        }
+    }
+
+    /** The events go off while threads wait, and on while others do. */
+    private static void switchEvents(Contended object, int waiters) throws InterruptedException {
+        stage(Way.BLOCK, object, waiters, waiters, () -> all("disable"));
+        stage(Way.BLOCK, object, waiters, 0, () -> all("enable"));
+        stage(Way.BLOCK, object, 1, 1, () -> {});
+    }
+
+    private static void all(String change) {
+        for (int event = 54; event <= 56; event++) {
+            Agent.call(change + " " + event);
+        }
+    }
+
+    /** Has threads wait, of which the agent hears of so many, and does something before they get in. */
+    private static void stage(Way way, Contended object, int waiters, int told, Body then)
+            throws InterruptedException {
+        Object monitor = way.monitor(object);
         long before = Agent.call("enters", monitor);
         List<Thread> threads = new ArrayList<>();
         way.own(object, () -> {
             for (int i = 0; i < waiters; i++) {
-                Thread thread = new Thread(() -> way.own(object, () -> inside++), "waiter-" + i);
+                Thread thread = new Thread(() -> way.own(object, () -> enter(object)), "waiter-" + i);
                 thread.start();
                 threads.add(thread);
             }
             threads.forEach(thread -> Await.state(thread, Thread.State.BLOCKED));
-            Await.until("all to wait", () -> Agent.call("enters", monitor) == before + waiters);
+            Await.until("all to wait", () -> Agent.call("enters", monitor) == before + told);
+            then.run();
         });
         for (Thread thread : threads) {
             thread.join();

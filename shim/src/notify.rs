@@ -41,6 +41,8 @@ arms! {
     JVMPI_Event_compiled_method_unload,
     JVMPI_Event_raw_monitor,
     JVMPI_Event_monitor,
+    JVMPI_Event_jni_globalref_alloc,
+    JVMPI_Event_jni_globalref_free,
     JVMPI_Event_monitor_wait,
     JVMPI_Event_gc_info,
 }

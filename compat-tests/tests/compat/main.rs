@@ -15,6 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 mod assert;
 mod classes;
 mod compiled;
+mod jni_references;
 mod lifecycle;
 mod load;
 mod monitors;
@@ -125,6 +126,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("sampling", sampling::cases()),
         ("objects", objects::cases()),
         ("monitors", monitors::cases()),
+        ("jni_references", jni_references::cases()),
     ]
 }
 

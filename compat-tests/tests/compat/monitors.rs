@@ -6,9 +6,17 @@ use compat_tests::report::{Line, Report};
 use compat_tests::run::{Outcome, Vm};
 
 use crate::assert::equal;
-use crate::cases;
+use crate::{cases, objects};
 
-cases![contention, ways_out, waiting];
+cases![
+    contention,
+    ways_out,
+    waiting_lets_others_in,
+    waiting,
+    switched_while_threads_wait,
+    virtual_threads.since(21),
+    rules_with_virtual_threads.since(21),
+];
 
 /// The lines about the watched monitor.
 fn watched<'a>(report: &'a Report, monitor: &'a str) -> impl Iterator<Item = &'a Line> {
@@ -112,4 +120,76 @@ fn waiting(vm: &Vm<'_>) -> Result<(), String> {
     }
     ensure!(of("park").is_empty() && of("sleep_zero").is_empty(), "more is reported than waits");
     Ok(())
+}
+
+/// JDK 21 keeps the carrier of a virtual thread that waits for a monitor, and so it is what is told
+/// to wait. Later ones let it run other threads, and nothing is told. Whoever leaves the monitor is
+/// told in both cases: a carrier, too.
+fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    let carriers_wait = vm.jdk.feature < 24;
+    let told = if carriers_wait { 6 } else { 2 };
+    let java = vm.java_for(21, "VirtualContended")?.agent("monitors", "")?;
+    let java = java.property("jdk.virtualThreadScheduler.parallelism", "8");
+    let outcome = java.argument(&told.to_string()).run()?;
+    let report = outcome.report();
+    equal("stages", outcome.expects.one("expect")?.int("stages")?, 2)?;
+    equal("enter", count(report, "enter"), 2 * told)?;
+    equal("entered", count(report, "entered"), 2 * told)?;
+    let mut waiting = BTreeSet::new();
+    let mut left = false;
+    for line in watched(report, "contended") {
+        let thread = line.text("thread")?;
+        ensure!(carriers_wait || line.word == "exit" || !is_carrier(thread), "{line}");
+        match line.word.as_str() {
+            "enter" => ensure!(waiting.insert(thread.to_owned()), "waits twice: {line}"),
+            "entered" => {
+                ensure!(waiting.remove(thread), "has not waited: {line}");
+                ensure!(std::mem::take(&mut left), "the owner has not left: {line}");
+            }
+            _ => {
+                ensure!(!waiting.is_empty(), "nobody waits: {line}");
+                ensure!(!carriers_wait || !left, "left twice: {line}");
+                left = true;
+            }
+        }
+    }
+    if carriers_wait {
+        equal("exit", count(report, "exit"), 2 * told)?;
+    }
+    let waits: Vec<_> = watched(report, "waited").map(|line| line.word.as_str()).collect();
+    let of = |word| waits.iter().filter(|found| **found == word).count();
+    let expected = if carriers_wait { 4 } else { 0 };
+    equal("wait and waited", (of("wait"), of("waited")), (expected, expected))?;
+    let slept = watched(report, "-").filter(|line| line.text("thread").is_ok_and(is_carrier));
+    equal("sleep of carriers", slept.count(), 0)
+}
+
+fn is_carrier(thread: &str) -> bool {
+    thread.starts_with("ForkJoinPool")
+}
+
+fn rules_with_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    objects::checked(vm.java_for(21, "Virtual")?, "mode=monitors").map(|_| ())
+}
+
+/// An owner that waits to be notified lets in those that wait to enter, however often it has
+/// entered. Nobody waits for it when it leaves.
+fn waiting_lets_others_in(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, rounds) = staged(vm, "WAIT", 3, "54+55+56+57+58")?;
+    let report = outcome.report();
+    let by_main = watched(report, "contended").filter(|line| line.text("thread") == Ok("main"));
+    let by_main: Vec<_> = by_main.map(|line| line.word.as_str()).collect();
+    equal("main", by_main, ["wait", "exit", "waited"].repeat(rounds))?;
+    for word in ["enter", "entered", "exit"] {
+        equal(word, count(report, word), 3 * rounds)?;
+    }
+    Ok(())
+}
+
+/// What began unseen has no end, and nobody whose end was not seen is taken to be waiting still.
+fn switched_while_threads_wait(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, _) = staged(vm, "SWITCHED", 3, "54+55+56")?;
+    let report = outcome.report();
+    let words: Vec<_> = watched(report, "contended").map(|line| line.word.as_str()).collect();
+    equal("events", words, vec!["enter", "enter", "enter", "enter", "exit", "entered"])
 }

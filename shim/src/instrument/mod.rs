@@ -3,6 +3,8 @@
 
 pub mod allocations;
 mod jni_allocations;
+mod jni_functions;
+pub mod jni_references;
 mod methods;
 mod monitors;
 pub mod sleep;
@@ -63,7 +65,7 @@ pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String>
             })
             .and_then(|()| match after.allocations == before.allocations {
                 true => Ok(()),
-                false => jni_allocations::report(after.allocations),
+                false => jni_allocations::replace(after.allocations),
             });
         rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
     })

@@ -1,5 +1,6 @@
 //! JNI calls of the thread that runs.
 
+use super::jni_table;
 use jni_sys::{
     JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
     jvalue, jweak,
@@ -47,6 +48,20 @@ macro_rules! jni {
         // SAFETY: `Jni::new` promises an environment of this thread, whose table has the slot;
         // the callers in this file pass live references and NUL-terminated strings.
         unsafe { ((**$jni.0).v1_2.$slot)($jni.0 $(, $argument)*) }
+    };
+}
+
+/// As `jni!`, but calls the function that was there before the shim replaced it: the shim's own
+/// references are none of the program's.
+macro_rules! original {
+    ($jni:expr, $slot:ident, $argument:expr) => {
+        // SAFETY: as for `jni!`.
+        unsafe {
+            match jni_table::originals() {
+                Some(originals) => (originals.$slot)($jni.0, $argument),
+                None => ((**$jni.0).v1_2.$slot)($jni.0, $argument),
+            }
+        }
     };
 }
 
@@ -100,22 +115,22 @@ impl Jni {
 
     /// A reference that outlives the frame; NULL for NULL.
     pub fn new_global(self, object: jobject) -> jobject {
-        jni!(self, NewGlobalRef, object)
+        original!(self, NewGlobalRef, object)
     }
 
     /// Gives back what [`Self::new_global`] returned.
     pub fn delete_global(self, reference: jobject) {
-        jni!(self, DeleteGlobalRef, reference);
+        original!(self, DeleteGlobalRef, reference);
     }
 
     /// A reference that does not keep its object alive; NULL for NULL.
     pub fn new_weak(self, object: jobject) -> jweak {
-        jni!(self, NewWeakGlobalRef, object)
+        original!(self, NewWeakGlobalRef, object)
     }
 
     /// Gives back what [`Self::new_weak`] returned.
     pub fn delete_weak(self, reference: jweak) {
-        jni!(self, DeleteWeakGlobalRef, reference);
+        original!(self, DeleteWeakGlobalRef, reference);
     }
 
     /// A reference in the current frame; NULL for NULL and for a weak one whose object is gone.

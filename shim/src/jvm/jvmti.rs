@@ -1,6 +1,7 @@
 //! JVMTI functions, each with its result as a Rust value.
 
 use super::error::{Error, Result};
+use super::jni_table::Functions;
 use crate::boundary::guard;
 use jni_sys::{JNIEnv, JNINativeInterface_, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::*;
@@ -55,6 +56,17 @@ impl<T> Deref for Allocated<T> {
 impl<T> Drop for Allocated<T> {
     fn drop(&mut self) {
         self.jvmti.deallocate(self.start.cast());
+    }
+}
+
+/// A copy of the JNI function table, which is as long as the VM's version of JNI makes it.
+pub struct JniTable(Allocated<JNINativeInterface_>);
+
+impl JniTable {
+    /// The functions of JNI 1.2.
+    pub fn functions(&mut self) -> &mut Functions {
+        // SAFETY: JVMTI returned the table, which is ours alone and begins with these.
+        unsafe { &mut (*self.0.start).v1_2 }
     }
 }
 
@@ -341,18 +353,15 @@ impl Jvmti {
     // The JNI function table
 
     /// A copy of the table that all threads use.
-    pub fn jni_function_table(self) -> Result<JNINativeInterface_> {
+    pub fn jni_function_table(self) -> Result<JniTable> {
         let mut table = ptr::null_mut();
         jvmti!(self, GetJNIFunctionTable, &mut table)?;
-        // SAFETY: JVMTI returns a table of its own making, which is plain data.
-        let copy = unsafe { ptr::read(table) };
-        self.deallocate(table.cast());
-        Ok(copy)
+        Ok(JniTable(self.array(table, 1)))
     }
 
     /// Makes all threads use these functions.
-    pub fn set_jni_function_table(self, table: &JNINativeInterface_) -> Result<()> {
-        jvmti!(self, SetJNIFunctionTable, table)
+    pub fn set_jni_function_table(self, table: &JniTable) -> Result<()> {
+        jvmti!(self, SetJNIFunctionTable, table.0.start)
     }
 
     // Methods

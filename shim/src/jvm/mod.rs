@@ -7,6 +7,7 @@ pub mod error;
 mod global_ref;
 mod invocation;
 mod jni;
+pub mod jni_table;
 mod jvmti;
 pub mod os_priority;
 pub mod symbols;

@@ -44,6 +44,10 @@ fn can_be_enabled(event_type: jint) -> bool {
             | JVMPI_EVENT_MONITOR_CONTENDED_EXIT
             | JVMPI_EVENT_MONITOR_WAIT
             | JVMPI_EVENT_MONITOR_WAITED
+            | JVMPI_EVENT_JNI_GLOBALREF_ALLOC
+            | JVMPI_EVENT_JNI_GLOBALREF_FREE
+            | JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC
+            | JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE
     )
 }
 

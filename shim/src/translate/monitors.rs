@@ -2,7 +2,7 @@
 //!
 //! A thread that sleeps waits without an object.
 
-use super::{callback, objects};
+use super::{callback, is_reported, objects};
 use crate::jvm::{self, Jni};
 use crate::notify::{self, Arm};
 use crate::world::threads::{self, Thread};
@@ -11,7 +11,7 @@ use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
     JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
-    JVMPI_EVENT_THREAD_START, JVMPI_Event_monitor, JVMPI_Event_monitor_wait, jobjectID,
+    JVMPI_Event_monitor, JVMPI_Event_monitor_wait, jobjectID,
 };
 use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
@@ -196,13 +196,6 @@ fn has_locked_once(jni: Jni) -> bool {
 fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
     let state = jvm::get().jvmti.thread_state(ptr::null_mut()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && threads::holds_lock(jni, object)
-}
-
-/// Whether what happens on the thread that runs is told at all. Nobody can be told of a thread
-/// while it is being attached, but its code may wait for monitors already.
-fn is_reported(thread: &Thread) -> bool {
-    let is_known = || !thread.id().is_null() || !agents::anyone_wants(JVMPI_EVENT_THREAD_START);
-    !thread.is_quiet() && is_known()
 }
 
 /// Whether the platform thread that runs is what waits. A virtual thread that waits for a monitor

@@ -1,15 +1,16 @@
 //! Which JVMTI events the shim asks for: those that some agent needs, so that an event nobody
 //! has enabled costs nothing.
 
-use super::allocations;
+use super::{allocations, references};
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error};
 use crate::world::phase::{self, Phase};
-use crate::world::{agents, monitors, suspension, threads};
+use crate::world::{self, agents, monitors, suspension, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// JVMTI events that the shim needs for itself, from the start: it must know threads, and when
 /// the VM starts, runs and ends.
@@ -93,7 +94,7 @@ pub fn update() -> jvm::Result<()> {
             result = result.and(switch(event, needed & bit(event) != 0));
         }
     }
-    result.and(update_rewritten_code())
+    result.and(update_rewritten_code()).and(update_references())
 }
 
 fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
@@ -141,4 +142,17 @@ fn update_rewritten_code() -> jvm::Result<()> {
     })?;
     monitors::tell_rewritten_code(jni, monitor_exits);
     Ok(())
+}
+
+/// Brings the JNI functions that make references in line with the events that agents want.
+fn update_references() -> jvm::Result<()> {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    let wanted = references::are_wanted();
+    if REPORTED.swap(wanted, Ordering::SeqCst) == wanted {
+        return Ok(());
+    }
+    if !wanted {
+        world::references::forget_all();
+    }
+    instrument::jni_references::replace(wanted)
 }

@@ -14,6 +14,7 @@ pub mod methods;
 pub mod monitors;
 pub mod phase;
 pub mod raw_monitors;
+pub mod references;
 pub mod suspension;
 pub mod threads;
 pub mod tracked;
