@@ -12,6 +12,7 @@ use crate::jdk::named;
 
 mod floor;
 mod idle;
+mod monitors;
 mod sampling;
 
 /// A benchmark, run on one JDK at a time.
@@ -21,11 +22,16 @@ struct Bench {
     run: fn(&Jdk) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 2] = [
+const BENCHES: [Bench; 3] = [
     Bench {
         name: "idle",
         about: "start-up and computing under an agent that enables nothing",
         run: idle::run,
+    },
+    Bench {
+        name: "monitors",
+        about: "locks that nobody waits for and locks that threads wait for, with all events",
+        run: monitors::run,
     },
     Bench {
         name: "sampling",
