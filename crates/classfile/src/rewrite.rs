@@ -41,10 +41,19 @@ pub(crate) struct Scratch {
     throw: Vec<usize>,
     /// Those that go before or after single instructions.
     sites: Vec<Site>,
-    /// The handlers, in order, whose first pieces they protect themselves.
-    catches: Vec<u16>,
+    /// The handlers, in order, that pieces go before.
+    catches: Vec<Catch>,
     joins: Vec<Join>,
     ranges: Vec<Range>,
+}
+
+/// A handler that pieces go before. What they throw comes to a handler of its own, which goes on
+/// behind them: HotSpot's first compiler refuses handlers that control also runs into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Catch {
+    bci: u16,
+    /// Where the pieces' own handler stands in the new code.
+    handler: u16,
 }
 
 /// A piece that goes before or after one instruction. The order of the fields is the order in
@@ -72,6 +81,7 @@ pub(crate) fn rewrite(
 
     let length_at = rewriter.write_head()?;
     rewriter.write_code()?;
+    rewriter.write_catches()?;
     rewriter.write_handlers()?;
     rewriter.set_length(length_at)?;
     rewriter.write_exception_table()?;
@@ -109,7 +119,7 @@ impl<'c> Rewriter<'_, 'c> {
                         return Err(Skip::NotACatchAll { bci });
                     }
                     sites.push(Site { bci, after: false, edit });
-                    catches.push(bci);
+                    catches.push(Catch { bci, handler: 0 });
                 }
                 At::Initialized if self.code.starts_uninitialized() => initialized.push(edit),
                 At::Entry | At::Initialized => entry.push(edit),
@@ -258,7 +268,9 @@ impl<'c> Rewriter<'_, 'c> {
             }
             let join = Join { position: self.position(), origin: Origin::Before(bci) };
             let is_known = self.scratch.joins.last().is_some_and(|j| j.position == join.position);
-            if self.scratch.catches.binary_search(&bci).is_ok() && !is_known {
+            let is_catch =
+                self.scratch.catches.binary_search_by_key(&bci, |catch| catch.bci).is_ok();
+            if is_catch && !is_known {
                 self.scratch.joins.push(join);
             }
             layout::write(&self.scratch.layout, &point, self.code, self.out)?;
@@ -288,6 +300,19 @@ impl<'c> Rewriter<'_, 'c> {
             site += 1;
         }
         site
+    }
+
+    /// Writes the handlers of what pieces before handlers throw.
+    fn write_catches(&mut self) -> Result<(), Skip> {
+        for at in 0..self.scratch.catches.len() {
+            let (bci, position) = (self.scratch.catches[at].bci, self.position());
+            self.scratch.catches[at].handler = position;
+            self.scratch.joins.push(Join { position, origin: Origin::Before(bci) });
+            let target = self.scratch.layout.instruction(bci)?;
+            self.out.u1(opcode::GOTO_W);
+            self.out.u4((i32::from(target) - i32::from(position)) as u32);
+        }
+        Ok(())
     }
 
     /// Writes the handlers for the exceptional way out, behind all other code.
@@ -333,11 +358,10 @@ impl<'c> Rewriter<'_, 'c> {
         let count = catches.len() + self.code.handlers().len() + ranges.len();
         self.out.u2(u16::try_from(count).map_err(|_| Skip::TooLarge)?);
         // First, as the first entry that covers an instruction counts.
-        for &handler in catches {
-            let instruction = layout.instruction(handler)?;
-            self.out.u2(layout.label(handler)?);
-            self.out.u2(instruction);
-            self.out.u2(instruction);
+        for Catch { bci, handler } in catches {
+            self.out.u2(layout.label(*bci)?);
+            self.out.u2(layout.instruction(*bci)?);
+            self.out.u2(*handler);
             self.out.u2(0);
         }
         tables::handlers(self.code, layout, self.out)?;
