@@ -3,6 +3,7 @@
  * and collected, for a program that knows better.
  *
  * Options: mode=all   enables every event but INSTRUCTION_START, not only those about objects
+ *          mode=monitors  enables those of Java monitors and JNI references besides
  *          hold=1     keeps its lock from GC_START to GC_FINISH, as real agents do
  *          late=1     enables OBJECT_ALLOC only when the program says so
  */
@@ -166,6 +167,10 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     lock = jvmpi->RawMonitorCreate("_checker");
     for (i = atoi(option("late", "0")); i < sizeof about_objects / sizeof *about_objects; i++)
         enable(about_objects[i]);
+    for (i = 1; mode_is("monitors") && i <= JVMPI_MAX_EVENT_TYPE_VAL; i++)
+        if ((i >= JVMPI_EVENT_JNI_GLOBALREF_ALLOC && i <= JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE)
+            || (i >= JVMPI_EVENT_MONITOR_CONTENDED_ENTER && i <= JVMPI_EVENT_MONITOR_WAITED))
+            enable((jint)i);
     for (i = 1; mode_is("all") && i <= JVMPI_MAX_EVENT_TYPE_VAL; i++)
         if (i != JVMPI_EVENT_INSTRUCTION_START)
             jvmpi->EnableEvent((jint)i, NULL);

@@ -2,8 +2,8 @@
 //!
 //! They never share a string with an agent: they come from the environment variable
 //! `JVMPI_OPTIONS` (`key=value`, separated by spaces or commas) and from the TOML file named by
-//! `JVMPI_CONFIG`. A later source overrides an earlier one: built-in default, top of the file,
-//! `[agent."libfoo.so"]` section of the file, `JVMPI_OPTIONS`.
+//! `JVMPI_CONFIG`. A later source overrides an earlier one: built-in default, `quirks.toml` of the
+//! shim itself, top of the file, `[agent."libfoo.so"]` section of the file, `JVMPI_OPTIONS`.
 
 mod patterns;
 
@@ -12,17 +12,21 @@ use std::env;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 pub use patterns::Patterns;
+use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
 
 /// The environment variable that holds `key=value` settings.
 const OPTIONS_VARIABLE: &str = "JVMPI_OPTIONS";
 /// The environment variable that names the TOML file.
 const CONFIG_VARIABLE: &str = "JVMPI_CONFIG";
+/// What comes before the checksum where a section names a library by that.
+const CHECKSUM: &str = "sha256:";
 
 /// A setting as the table below declares it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Key {
     /// How the setting is written.
     pub name: &'static str,
@@ -222,14 +226,23 @@ impl From<Log> for log::LevelFilter {
     }
 }
 
-/// What [`Options::agent`] chooses from.
+/// What [`Options::agent`] chooses from, in the order in which it counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Agents {
-    /// For a library that has no section.
-    others: AgentOptions,
-    /// By the name of the library's file.
-    by_library: BTreeMap<String, AgentOptions>,
+    top: Vec<Setting>,
+    sections: Sections,
+    environment: Vec<Setting>,
 }
+
+/// The sections of a file by what they name their library with: the name of its file, or its
+/// checksum behind [`CHECKSUM`].
+type Sections = BTreeMap<String, Vec<Setting>>;
+
+/// What the shim itself knows of agents.
+static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
+    let quirks = Config::parse(Path::new("quirks.toml"), include_str!("../quirks.toml"));
+    quirks.unwrap_or_default().sections
+});
 
 impl Options {
     /// The settings of this process: `JVMPI_OPTIONS` and the file named by `JVMPI_CONFIG`. An
@@ -254,30 +267,56 @@ impl Options {
         let config = config.map(|(path, text)| Config::parse(path, text)).transpose()?;
         let Config { top, sections } = config.unwrap_or_default();
 
-        let (mut options, others) = overlay([&top, &environment])?;
-        let by_library = sections
-            .into_iter()
-            .map(|(library, section)| Ok((library, overlay([&top, &section, &environment])?.1)))
-            .collect::<Result<_, OptionsError>>()?;
-        options.agents = Agents { others, by_library };
+        let (mut options, _) = overlay([&top, &environment])?;
+        for section in sections.values() {
+            overlay([section])?;
+        }
+        options.agents = Agents { top, sections, environment };
         Ok(options)
     }
 
-    /// The settings for the agent whose library has this file name, such as `libfoo.so`.
-    pub fn agent(&self, library_file_name: &str) -> AgentOptions {
-        let Agents { others, by_library } = &self.agents;
-        by_library.get(library_file_name).unwrap_or(others).clone()
+    /// The settings for the agent in this library. The file is read only if a section names one by
+    /// its checksum.
+    pub fn agent(&self, library: impl AsRef<Path>) -> AgentOptions {
+        self.agent_with(&QUIRKS, library.as_ref())
+    }
+
+    fn agent_with(&self, quirks: &Sections, library: &Path) -> AgentOptions {
+        let Agents { top, sections, environment } = &self.agents;
+        let name = library.file_name().unwrap_or_default().to_string_lossy();
+        let by_checksum = |library: &String| library.starts_with(CHECKSUM);
+        let checksum = quirks.keys().chain(sections.keys()).any(by_checksum);
+        let checksum = checksum.then(|| checksum_of(library)).flatten().unwrap_or_default();
+        let named = |sections: &Sections| {
+            let of = |key: &str| sections.get(key).cloned().unwrap_or_default();
+            [of(&name), of(&checksum)].concat()
+        };
+        let (quirks, sections) = (named(quirks), named(sections));
+        // Each was looked at when it was read.
+        overlay([&quirks, top, &sections, environment])
+            .map_or_else(|_| AgentOptions::default(), |o| o.1)
+    }
+
+    /// What the shim itself knows of the agent in this library and nothing overrides, as in
+    /// `cputime=wall`. Empty if that is nothing.
+    pub fn describe_quirks(&self, library: impl AsRef<Path>) -> String {
+        let without = self.agent_with(&Sections::new(), library.as_ref());
+        self.agent(library).differences(&without).join(" ")
     }
 
     /// The settings that are not the built-in ones, on one line as in `log=info cputime=wall;
     /// libfoo.so: names=slash`. Empty if there are none.
     pub fn describe(&self) -> String {
-        let Agents { others, by_library } = &self.agents;
+        let Agents { top, sections, environment } = &self.agents;
+        let agent_options =
+            |layers| overlay::<3>(layers).map_or_else(|_| AgentOptions::default(), |o| o.1);
+        let none = Vec::new();
+        let others = agent_options([top, &none, environment]);
         let mut general = self.differences(&Self::default());
         general.extend(others.differences(&AgentOptions::default()));
 
-        let special = by_library.iter().filter_map(|(library, agent)| {
-            let differences = agent.differences(others);
+        let special = sections.iter().filter_map(|(library, section)| {
+            let differences = agent_options([top, section, environment]).differences(&others);
             (!differences.is_empty())
                 .then(|| format!("{}: {}", one_line(library), differences.join(" ")))
         });
@@ -286,8 +325,14 @@ impl Options {
     }
 }
 
+/// The file's checksum as a section names it, None if the file cannot be read.
+fn checksum_of(library: &Path) -> Option<String> {
+    let digest = Sha256::digest(fs::read(library).ok()?);
+    Some(digest.iter().fold(CHECKSUM.to_owned(), |text, byte| format!("{text}{byte:02x}")))
+}
+
 /// `key=value` as it was read, and where.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Setting {
     source: String,
     key: &'static Key,
@@ -332,7 +377,7 @@ fn environment_settings(text: &str) -> Result<Vec<Setting>, OptionsError> {
 struct Config {
     top: Vec<Setting>,
     /// `[agent."libfoo.so"]` by `libfoo.so`.
-    sections: BTreeMap<String, Vec<Setting>>,
+    sections: Sections,
 }
 
 impl Config {
@@ -357,6 +402,9 @@ impl Config {
             for (library, section) in sections {
                 let place = source(library.span().start);
                 let section = section.get_ref().as_table().ok_or_else(|| not_a_section(&place))?;
+                if !is_name_or_checksum(library.get_ref()) {
+                    return Err(not_a_checksum(&place));
+                }
                 let mut settings = Vec::new();
                 for (name, value) in section {
                     let place = source(name.span().start);
@@ -411,6 +459,23 @@ fn not_per_agent(Setting { source, key, .. }: &Setting) -> OptionsError {
             "'{}' holds for all agents, so it goes to the top of the file; valid in a section: \
              {valid}",
             key.name
+        ),
+    )
+}
+
+/// Whether a section's library is named as it can be.
+fn is_name_or_checksum(library: &str) -> bool {
+    let is_checksum = |digits: &str| {
+        digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    library.strip_prefix(CHECKSUM).is_none_or(is_checksum)
+}
+
+fn not_a_checksum(source: &str) -> OptionsError {
+    OptionsError::new(
+        source,
+        format_args!(
+            "not a checksum; write [agent.\"{CHECKSUM}…\"] with the 64 digits that sha256sum prints"
         ),
     )
 }
@@ -552,6 +617,60 @@ mod tests {
             assert_eq!(options.agent(other), AgentOptions::default(), "{other}");
         }
         assert_eq!(options.describe(), "libfoo.so: names=slash");
+    }
+
+    #[test]
+    fn a_section_can_name_its_library_by_checksum() {
+        // That of `crate::options`' own source stands for a library's.
+        let library = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/options.rs"));
+        let checksum = checksum_of(library).unwrap();
+        assert_eq!(checksum.len(), CHECKSUM.len() + 64);
+        let file = format!("[agent.\"{checksum}\"]\nnames = \"slash\"\n");
+        let options = options("", &file);
+        assert_eq!(options.agent(library).names, Names::Slash);
+        assert_eq!(options.agent("/no/such/file").names, Names::Dot);
+        assert_eq!(
+            file_error("[agent.\"sha256:abc\"]\nnames = \"slash\"\n"),
+            "/etc/jvmpi.toml:1: not a checksum; write [agent.\"sha256:…\"] with the 64 digits that \
+             sha256sum prints"
+        );
+    }
+
+    #[test]
+    fn the_checksum_is_what_sha256sum_prints() {
+        let file = env::temp_dir().join(format!("jvmpi-checksum-{}", std::process::id()));
+        fs::write(&file, "abc").unwrap();
+        let checksum = checksum_of(&file);
+        fs::remove_file(&file).unwrap();
+        let expected = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(checksum.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn quirks_are_the_weakest_source() {
+        let quirks = "[agent.\"libfoo.so\"]\ncputime = \"wall\"\nnames = \"slash\"\n";
+        let quirks = Config::parse(Path::new("quirks.toml"), quirks).unwrap().sections;
+        let agent = |environment: &str, file: &str| {
+            let agent = options(environment, file).agent_with(&quirks, Path::new("/x/libfoo.so"));
+            (agent.cputime, agent.names)
+        };
+        assert_eq!(agent("", ""), (CpuTime::Wall, Names::Slash));
+        assert_eq!(agent("cputime=cpu", ""), (CpuTime::Cpu, Names::Slash));
+        assert_eq!(agent("", "cputime = \"cpu\"\n"), (CpuTime::Cpu, Names::Slash));
+        let section = "[agent.\"libfoo.so\"]\nnames = \"dot\"\n";
+        assert_eq!(agent("", section), (CpuTime::Wall, Names::Dot));
+    }
+
+    #[test]
+    fn the_quirks_that_come_with_the_shim_are_valid() {
+        let text = include_str!("../quirks.toml");
+        Options::parse("", Some((Path::new("quirks.toml"), text))).unwrap();
+        let options = Options::parse("", None).unwrap();
+        assert_eq!(options.agent("/opt/agents/libhprof.so").cputime, CpuTime::Wall);
+        assert_eq!(options.describe_quirks("libhprof.so"), "cputime=wall");
+        let options = Options::parse("cputime=cpu", None).unwrap();
+        assert_eq!(options.agent("libhprof.so").cputime, CpuTime::Cpu);
+        assert_eq!(options.describe_quirks("libhprof.so"), "");
     }
 
     #[test]

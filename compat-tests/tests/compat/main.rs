@@ -19,10 +19,12 @@ mod collections;
 mod compiled;
 mod dumps;
 mod instructions;
+mod jni_references;
 mod lifecycle;
 mod load;
 mod locks;
 mod methods;
+mod monitors;
 mod objects;
 mod options;
 mod raw_monitors;
@@ -51,6 +53,12 @@ impl Case {
     /// On every collector, for what depends on it.
     const fn on_every_gc(mut self) -> Self {
         self.gcs = &Gc::ALL;
+        self
+    }
+
+    /// On these collectors.
+    const fn on(mut self, gcs: &'static [Gc]) -> Self {
+        self.gcs = gcs;
         self
     }
 
@@ -137,6 +145,8 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("methods", methods::cases()),
         ("instructions", instructions::cases()),
         ("dumps", dumps::cases()),
+        ("monitors", monitors::cases()),
+        ("jni_references", jni_references::cases()),
     ]
 }
 

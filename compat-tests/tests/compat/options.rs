@@ -3,7 +3,7 @@
 use std::fs;
 
 use compat_tests::run::Vm;
-use compat_tests::text;
+use compat_tests::{build, text};
 
 use crate::assert::equal;
 use crate::cases;
@@ -14,6 +14,7 @@ cases![
     file_with_a_section_for_one_agent,
     missing_file_is_refused,
     log_goes_to_standard_error,
+    a_known_agent_gets_what_it_needs,
 ];
 
 /// One error line with all of these words in it, and exit status 1.
@@ -68,4 +69,17 @@ fn log_goes_to_standard_error(vm: &Vm<'_>) -> Result<(), String> {
     }
     let quiet = vm.java("Hello")?.agent("idle", "")?.run()?;
     equal("standard error without log=", quiet.stderr.as_str(), "")
+}
+
+/// The agent has the file name of one that the shim knows.
+fn a_known_agent_gets_what_it_needs(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent_with("cpu_time", "libhprof.so", &[])?;
+    let slept = |settings: &str| -> Result<i64, String> {
+        let java = vm.java("CpuTime")?.shim(text(&agent)?)?.property("agent.path", text(&agent)?);
+        java.settings(settings).run()?.expects.find("expect", "what", "sleeping")?.int("ms")
+    };
+    let (known, chosen) = (slept("")?, slept("cputime=cpu")?);
+    ensure!(known >= 199, "sleep took {known} ms");
+    ensure!(chosen < 150, "sleep consumed {chosen} ms");
+    Ok(())
 }

@@ -164,6 +164,31 @@ impl<'a> Instruction<'a> {
         }
     }
 
+    /// The local variable that an `aload` pushes.
+    #[must_use]
+    pub fn loads_from(&self) -> Option<u16> {
+        self.variable(opcode::ALOAD, opcode::ALOAD_0)
+    }
+
+    /// The local variable that an `astore` sets.
+    #[must_use]
+    pub fn stores_to(&self) -> Option<u16> {
+        self.variable(opcode::ASTORE, opcode::ASTORE_0)
+    }
+
+    /// The operand of an instruction that has a form of its own for each of the first four
+    /// variables.
+    fn variable(&self, long: u8, first: u8) -> Option<u16> {
+        match *self.bytes {
+            [short] if (first..first + 4).contains(&short) => Some((short - first).into()),
+            [opcode, slot] if opcode == long => Some(slot.into()),
+            [opcode::WIDE, opcode, high, low] if opcode == long => {
+                Some(u16::from_be_bytes([high, low]))
+            }
+            _ => None,
+        }
+    }
+
     /// The target of an `if`, `goto` or `jsr`, wide or not. It need not lie inside the code if
     /// the file is malformed.
     #[must_use]
@@ -274,6 +299,14 @@ pub(crate) fn padding(bci: impl Into<u32>) -> u8 {
 pub struct Instructions<'a> {
     code: &'a [u8],
     at: usize,
+}
+
+impl<'a> Instructions<'a> {
+    /// The instructions of a code array that was got by other means than reading a class file.
+    #[must_use]
+    pub fn of(code: &'a [u8]) -> Self {
+        Self { code, at: 0 }
+    }
 }
 
 impl<'a> Iterator for Instructions<'a> {

@@ -1,9 +1,10 @@
 //! What the handler for the exceptional way out covers.
 
-use crate::flow::{Moment, follow, has_frames};
-use crate::frame::{Frame, Type};
+use crate::flow::{Moment, follow, has_frames, initial_frame};
+use crate::frame::{Class, Frame, Type};
 use crate::layout::Layout;
 use crate::opcode::Shape;
+use crate::stack_map::Decoder;
 use crate::{Code, Error};
 
 /// What a constructor's `this` is; a handler can cover only instructions that agree on it.
@@ -13,6 +14,8 @@ pub(crate) enum This {
     Uninitialized,
     /// Initialized, or there is none.
     Usable,
+    /// Initialized, and in local variable 0, where the handler's code looks for it.
+    Kept,
 }
 
 /// An entry to be added to the exception table, in positions of the new code.
@@ -29,11 +32,13 @@ pub(crate) struct Range {
 ///
 /// `from_entry` says whether a constructor counts as entered before it calls `super()`. Returns
 /// are left out if there is code before them: it has run to its end, and must not be followed by
-/// that of the handler.
+/// that of the handler. `this` is what the code of the handler needs in other methods than
+/// constructors.
 pub(crate) fn cover(
     code: &Code<'_>,
     layout: &Layout,
     from_entry: bool,
+    this: This,
     probed_returns: bool,
     ranges: &mut Vec<Range>,
 ) -> Result<(), Error> {
@@ -62,17 +67,40 @@ pub(crate) fn cover(
     if code.starts_uninitialized() {
         constructor_runs(code, from_entry)?.into_iter().try_for_each(cover)
     } else {
-        cover(Run { start: 0, end: code.bytes.len() as u16, this: This::Usable })
+        cover(Run { start: 0, end: code.bytes.len() as u16, this })
     }
 }
 
 /// The frame of a handler: whatever the covered instructions' locals hold is assignable to it.
-pub(crate) fn caught_frame(this: This) -> Frame<'static> {
+pub(crate) fn caught_frame<'c>(code: &Code<'c>, this: This) -> Result<Frame<'c>, Error> {
     let locals = match this {
         This::Uninitialized => vec![Type::UninitializedThis],
         This::Usable => Vec::new(),
+        This::Kept => vec![this_type(code)?],
     };
-    Frame { locals, stack: vec![Type::class("java/lang/Throwable")] }
+    Ok(Frame { locals, stack: vec![Type::class("java/lang/Throwable")] })
+}
+
+fn this_type<'c>(code: &Code<'c>) -> Result<Type<'c>, Error> {
+    Class::from_name(code.method.class().name()).map(Type::Object)
+}
+
+/// Whether local variable 0 holds `this` all through an instance method that is no constructor.
+pub(crate) fn keeps_this(code: &Code<'_>) -> Result<bool, Error> {
+    for instruction in code.instructions() {
+        if instruction?.stores_to() == Some(0) {
+            return Ok(false);
+        }
+    }
+    let Some(info) = code.attributes().find(b"StackMapTable") else { return Ok(true) };
+    let this = this_type(code)?;
+    let mut frames = Decoder::new(info, code.pool(), initial_frame(code)?, code.max_locals)?;
+    while let Some((_, frame)) = frames.next()? {
+        if frame.locals.first() != Some(&this) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Consecutive original instructions from `start` to before `end`.

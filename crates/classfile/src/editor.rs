@@ -280,7 +280,8 @@ impl MethodEditor<'_> {
     /// Inserts code that runs when an exception leaves the method, which then leaves it. The
     /// exception lies on the stack.
     ///
-    /// The method's own handlers come first. Not covered is what was inserted at the entry, nor
+    /// Of local variables the code can load `this` only, in a method that keeps it where it is;
+    /// other methods are left alone. The method's own handlers come first. Not covered is what was inserted at the entry, nor
     /// a return with what was inserted before it, so that a thread that runs the entry code to
     /// its end runs either the code before a return or this. If there is code for
     /// [`when_this_initialized`](Self::when_this_initialized) but none for the entry, a
@@ -307,6 +308,20 @@ impl MethodEditor<'_> {
         code: impl FnOnce(&mut Snippet) -> &mut Snippet,
     ) -> &mut Self {
         self.add(At::After(bci), code)
+    }
+
+    /// Inserts code that runs when an exception has come to a handler, given by the index of its
+    /// first instruction. The handler must be one for everything that is thrown, as compilers
+    /// write for `finally` and `synchronized`. The exception lies on the stack.
+    ///
+    /// What the inserted code throws takes the exception's place, and the handler goes on: also if
+    /// it covers itself, as that of `synchronized` does, it does not begin anew.
+    pub fn on_catch(
+        &mut self,
+        handler: u16,
+        code: impl FnOnce(&mut Snippet) -> &mut Snippet,
+    ) -> &mut Self {
+        self.add(At::Catch(handler), code)
     }
 
     fn add(&mut self, at: At, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {

@@ -108,6 +108,11 @@ pub enum Skip {
         /// The index.
         bci: u16,
     },
+    /// No entry of the exception table catches everything at an index.
+    NotACatchAll {
+        /// The index.
+        bci: u16,
+    },
     /// A piece of inserted code, or the body of its guard, does not leave the operand stack as
     /// high as it found it.
     Unbalanced,
@@ -137,6 +142,7 @@ impl fmt::Display for Skip {
             Self::TooLarge => write!(f, "the method would become too large"),
             Self::ConstantPoolFull => Error::ConstantPoolFull.fmt(f),
             Self::NotAnInstruction { bci } => write!(f, "no instruction starts at index {bci}"),
+            Self::NotACatchAll { bci } => write!(f, "no handler of everything is at index {bci}"),
             Self::Unbalanced => write!(f, "inserted code changes the height of the stack"),
             Self::UnknownFrame { bci } => write!(f, "no stack map frame leads to index {bci}"),
             Self::NotNative => write!(f, "the method is not native"),

@@ -101,7 +101,7 @@ fn follow_branches<'c>(
     let mut queued = seen.clone();
     let mut queue = vec![(0, initial_frame(code)?)];
     // A handler can be reached from anywhere: only the exception is certain.
-    let caught = caught_frame(This::Usable);
+    let caught = caught_frame(code, This::Usable)?;
     let mut handlers = code.handlers();
     loop {
         let (start, mut frame) = match queue.pop() {

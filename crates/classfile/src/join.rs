@@ -41,12 +41,13 @@ pub(crate) fn write_frames<'c>(
     if joins.iter().any(among) {
         write_among(code, info, joins, layout, constants, out)
     } else {
-        write_around(info, joins, layout, constants, out)
+        write_around(code, info, joins, layout, constants, out)
     }
 }
 
 /// The usual case: new frames stand only at the entry and behind all old ones.
 fn write_around(
+    code: &Code<'_>,
     info: &[u8],
     joins: &[Join],
     layout: &Layout,
@@ -59,7 +60,7 @@ fn write_around(
     encoder.copy(info, initial.iter().map(|join| join.position))?;
     for join in caught {
         if let Origin::Caught(this) = join.origin {
-            encoder.write_full(join.position, &caught_frame(this), constants)?;
+            encoder.write_full(join.position, &caught_frame(code, this)?, constants)?;
         }
     }
     encoder.finish()
@@ -112,12 +113,13 @@ fn find_frames<'c>(
     joins: &[Join],
 ) -> Result<BTreeMap<Origin, Option<Frame<'c>>>, Error> {
     let known = |origin| match origin {
-        Origin::Initial => Some(initial.clone()),
-        Origin::Caught(this) => Some(caught_frame(this)),
-        Origin::Before(_) | Origin::After(_) => None,
+        Origin::Initial => Ok(Some(initial.clone())),
+        Origin::Caught(this) => caught_frame(code, this).map(Some),
+        Origin::Before(_) | Origin::After(_) => Ok(None),
     };
-    let mut frames: BTreeMap<_, _> =
-        joins.iter().map(|join| (join.origin, known(join.origin))).collect();
+    let frames: Result<BTreeMap<_, _>, Error> =
+        joins.iter().map(|join| Ok((join.origin, known(join.origin)?))).collect();
+    let mut frames = frames?;
     follow(code, |moment, frame| {
         let origin = match moment {
             Moment::Before(instruction) => Origin::Before(instruction.bci),

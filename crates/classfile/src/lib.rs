@@ -42,6 +42,7 @@
 //! | [`when_this_initialized`](MethodEditor::when_this_initialized) | once a call, as soon as `this` may be passed on: in a constructor behind `super()` or `this()` |
 //! | [`before_returns`](MethodEditor::before_returns) | before every return, also if branched to |
 //! | [`on_throw`](MethodEditor::on_throw) | when an exception leaves the method |
+//! | [`on_catch`](MethodEditor::on_catch) | when an exception has come to a handler, before the handler's own code |
 //! | [`before`](MethodEditor::before), [`after`](MethodEditor::after) | around any instruction, with its operands or its result on the stack |
 //!
 //! Inserted code loads, duplicates and drops values, reads static fields and calls static methods,
@@ -101,7 +102,7 @@ pub use class_file::{ClassFile, Field, Method, access};
 pub use code::{Code, Handler, Instruction, Instructions, Switch};
 pub use comparison::UninitializedComparison;
 pub use constant_pool::{ConstantPool, MemberRef};
-pub use constants::{Constants, FieldRef, MethodRef};
+pub use constants::{ClassRef, Constants, FieldRef, MethodRef};
 pub use descriptor::Kind;
 pub use editor::{Editor, MethodEditor, Rewritten};
 pub use error::{Error, Skip};

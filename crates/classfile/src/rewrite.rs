@@ -1,12 +1,12 @@
 //! One method: from its `Code` attribute and the edits to the new `Code` attribute.
 
 use crate::bytes::Write;
-use crate::cover::{Range, This, cover};
+use crate::cover::{Range, This, cover, keeps_this};
 use crate::join::{Join, Origin, write_frames};
 use crate::layout::{self, Layout, Point};
 use crate::opcode::{self, Shape};
 use crate::snippet::{Piece, Snippet};
-use crate::{Code, Skip, Uninitialized, tables};
+use crate::{Code, Handler, Skip, Uninitialized, tables};
 
 /// A piece of code and where it goes.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub(crate) enum At {
     Initialized,
     Before(u16),
     After(u16),
+    /// Before a handler's first instruction, under the handler's own protection.
+    Catch(u16),
     Return,
     Throw,
 }
@@ -39,8 +41,19 @@ pub(crate) struct Scratch {
     throw: Vec<usize>,
     /// Those that go before or after single instructions.
     sites: Vec<Site>,
+    /// The handlers, in order, that pieces go before.
+    catches: Vec<Catch>,
     joins: Vec<Join>,
     ranges: Vec<Range>,
+}
+
+/// A handler that pieces go before. What they throw comes to a handler of its own, which goes on
+/// behind them: HotSpot's first compiler refuses handlers that control also runs into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Catch {
+    bci: u16,
+    /// Where the pieces' own handler stands in the new code.
+    handler: u16,
 }
 
 /// A piece that goes before or after one instruction. The order of the fields is the order in
@@ -68,6 +81,7 @@ pub(crate) fn rewrite(
 
     let length_at = rewriter.write_head()?;
     rewriter.write_code()?;
+    rewriter.write_catches()?;
     rewriter.write_handlers()?;
     rewriter.set_length(length_at)?;
     rewriter.write_exception_table()?;
@@ -87,16 +101,26 @@ struct Rewriter<'e, 'c> {
 impl<'c> Rewriter<'_, 'c> {
     /// Says which edits go where.
     fn sort_edits(&mut self) -> Result<(), Skip> {
-        let Scratch { entry, returns, throw, sites, .. } = &mut *self.scratch;
+        let Scratch { entry, returns, throw, sites, catches, .. } = &mut *self.scratch;
         for edits in [&mut *entry, &mut *returns, &mut *throw] {
             edits.clear();
         }
         sites.clear();
+        catches.clear();
         let mut initialized = Vec::new();
         for (edit, at) in self.edits.iter().map(|edit| edit.at).enumerate() {
             match at {
                 At::Before(bci) => sites.push(Site { bci, after: false, edit }),
                 At::After(bci) => sites.push(Site { bci, after: true, edit }),
+                At::Catch(bci) => {
+                    let catches_all =
+                        |entry: &Handler| entry.handler == bci && entry.catch_type == 0;
+                    if !self.code.handlers().any(|entry| catches_all(&entry)) {
+                        return Err(Skip::NotACatchAll { bci });
+                    }
+                    sites.push(Site { bci, after: false, edit });
+                    catches.push(Catch { bci, handler: 0 });
+                }
                 At::Initialized if self.code.starts_uninitialized() => initialized.push(edit),
                 At::Entry | At::Initialized => entry.push(edit),
                 At::Return => returns.push(edit),
@@ -112,6 +136,8 @@ impl<'c> Rewriter<'_, 'c> {
             }
         }
         sites.sort_unstable();
+        catches.sort_unstable();
+        catches.dedup();
         Ok(())
     }
 
@@ -240,6 +266,13 @@ impl<'c> Rewriter<'_, 'c> {
                     self.insert(self.scratch.returns[at], Origin::Before(bci));
                 }
             }
+            let join = Join { position: self.position(), origin: Origin::Before(bci) };
+            let is_known = self.scratch.joins.last().is_some_and(|j| j.position == join.position);
+            let is_catch =
+                self.scratch.catches.binary_search_by_key(&bci, |catch| catch.bci).is_ok();
+            if is_catch && !is_known {
+                self.scratch.joins.push(join);
+            }
             layout::write(&self.scratch.layout, &point, self.code, self.out)?;
             if point.shape == Shape::If && point.wide {
                 // The inverted branch goes here.
@@ -269,6 +302,19 @@ impl<'c> Rewriter<'_, 'c> {
         site
     }
 
+    /// Writes the handlers of what pieces before handlers throw.
+    fn write_catches(&mut self) -> Result<(), Skip> {
+        for at in 0..self.scratch.catches.len() {
+            let (bci, position) = (self.scratch.catches[at].bci, self.position());
+            self.scratch.catches[at].handler = position;
+            self.scratch.joins.push(Join { position, origin: Origin::Before(bci) });
+            let target = self.scratch.layout.instruction(bci)?;
+            self.out.u1(opcode::GOTO_W);
+            self.out.u4((i32::from(target) - i32::from(position)) as u32);
+        }
+        Ok(())
+    }
+
     /// Writes the handlers for the exceptional way out, behind all other code.
     fn write_handlers(&mut self) -> Result<(), Skip> {
         self.scratch.ranges.clear();
@@ -279,9 +325,16 @@ impl<'c> Rewriter<'_, 'c> {
         // What announces a constructor only when `this` is initialized must not be followed by
         // the way out of a call of super() that failed.
         let from_entry = has(At::Entry) || !has(At::Initialized);
-        let Scratch { layout, returns, ranges, .. } = &mut *self.scratch;
-        cover(self.code, layout, from_entry, !returns.is_empty(), ranges)?;
-        for this in [This::Uninitialized, This::Usable] {
+        let Scratch { layout, returns, throw, ranges, .. } = &mut *self.scratch;
+        let loads = throw.iter().any(|&edit| self.edits[edit].piece.loads);
+        let this = match loads && !self.code.method.is_static() && !self.code.starts_uninitialized()
+        {
+            true if keeps_this(self.code)? => This::Kept,
+            true => return Err(Skip::UnknownFrame { bci: 0 }),
+            false => This::Usable,
+        };
+        cover(self.code, layout, from_entry, this, !returns.is_empty(), ranges)?;
+        for this in [This::Uninitialized, This::Usable, This::Kept] {
             let position = self.position();
             let mut covers = false;
             for range in self.scratch.ranges.iter_mut().filter(|range| range.this == this) {
@@ -301,9 +354,16 @@ impl<'c> Rewriter<'_, 'c> {
     }
 
     fn write_exception_table(&mut self) -> Result<(), Skip> {
-        let Scratch { layout, ranges, .. } = &*self.scratch;
-        let count = self.code.handlers().len() + ranges.len();
+        let Scratch { layout, ranges, catches, .. } = &*self.scratch;
+        let count = catches.len() + self.code.handlers().len() + ranges.len();
         self.out.u2(u16::try_from(count).map_err(|_| Skip::TooLarge)?);
+        // First, as the first entry that covers an instruction counts.
+        for Catch { bci, handler } in catches {
+            self.out.u2(layout.label(*bci)?);
+            self.out.u2(layout.instruction(*bci)?);
+            self.out.u2(*handler);
+            self.out.u2(0);
+        }
         tables::handlers(self.code, layout, self.out)?;
         for range in ranges {
             self.out.u2(range.start);
@@ -351,7 +411,7 @@ impl<'c> Rewriter<'_, 'c> {
         self.out.u2(name_index);
         let length_at = self.out.len();
         self.out.u4(0);
-        let Scratch { layout, joins, .. } = &*self.scratch;
+        let Scratch { layout, joins, catches, .. } = &*self.scratch;
         let out = &mut *self.out;
         match name {
             b"LineNumberTable" => tables::line_numbers(info, layout, out)?,
@@ -359,7 +419,7 @@ impl<'c> Rewriter<'_, 'c> {
                 tables::local_variables(info, layout, out)?;
             }
             b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
-                tables::type_annotations(info, layout, out)?;
+                tables::type_annotations(info, layout, catches.len() as u16, out)?;
             }
             b"StackMapTable" => {
                 write_frames(self.code, info, joins, layout, &mut self.snippet.constants, out)?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::bytes::Write;
 use crate::descriptor::Kind;
 use crate::opcode;
-use crate::{Constants, FieldRef, MethodRef, Skip};
+use crate::{ClassRef, Constants, FieldRef, MethodRef, Skip};
 
 /// A piece of code that is inserted into a method, written instruction by instruction.
 ///
@@ -23,6 +23,7 @@ pub struct Snippet {
     /// Slots on the stack above those that were there at the start.
     height: i32,
     highest: i32,
+    loads: bool,
     fault: Option<Skip>,
 }
 
@@ -33,6 +34,8 @@ pub(crate) struct Piece {
     pub code: Range<usize>,
     /// In [`Snippet::joins`].
     pub joins: Range<usize>,
+    /// Whether it loads local variables.
+    pub loads: bool,
     /// Slots it needs above those that are on the stack where it is inserted.
     pub stack: u16,
 }
@@ -47,6 +50,7 @@ impl Snippet {
             first_join: 0,
             height: 0,
             highest: 0,
+            loads: false,
             fault: None,
         }
     }
@@ -57,7 +61,7 @@ impl Snippet {
         write: impl FnOnce(&mut Self) -> &mut Self,
     ) -> Result<Piece, Skip> {
         (self.start, self.first_join) = (self.code.len(), self.joins.len());
-        (self.height, self.highest, self.fault) = (0, 0, None);
+        (self.height, self.highest, self.loads, self.fault) = (0, 0, false, None);
         write(self);
         match self.fault {
             Some(fault) => Err(fault),
@@ -65,6 +69,7 @@ impl Snippet {
             None => Ok(Piece {
                 code: self.start..self.code.len(),
                 joins: self.first_join..self.joins.len(),
+                loads: self.loads,
                 stack: u16::try_from(self.highest).map_err(|_| Skip::TooLarge)?,
             }),
         }
@@ -96,6 +101,13 @@ impl Snippet {
         self.simple(opcode::ACONST_NULL, 0, 1)
     }
 
+    /// Pushes the object of a class, in classes of version 49 and later.
+    pub fn push_class(&mut self, class: ClassRef) -> &mut Self {
+        self.code.u1(opcode::LDC_W);
+        self.code.u2(class.index);
+        self.effect(0, 1)
+    }
+
     /// Pushes `this`. In a constructor that is allowed only behind the call of `super()` or
     /// `this()`: see [`when_this_initialized`](crate::MethodEditor::when_this_initialized).
     pub fn load_this(&mut self) -> &mut Self {
@@ -105,6 +117,7 @@ impl Snippet {
     /// Pushes a local variable: `iload`, `lload`, `fload`, `dload` or `aload`.
     pub fn load(&mut self, kind: Kind, slot: u16) -> &mut Self {
         load(&mut self.code, kind, slot);
+        self.loads = true;
         self.effect(0, kind.slots())
     }
 

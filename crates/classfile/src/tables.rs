@@ -51,9 +51,11 @@ pub(crate) fn handlers(
 }
 
 /// A `RuntimeVisibleTypeAnnotations` or `RuntimeInvisibleTypeAnnotations` (JVMS §4.7.20).
+/// `added` entries stand before those that the exception table had.
 pub(crate) fn type_annotations(
     info: &[u8],
     layout: &Layout,
+    added: u16,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let mut reader = Reader::new(info, "type annotations");
@@ -72,8 +74,8 @@ pub(crate) fn type_annotations(
                     out.extend_from_slice(reader.take(2)?);
                 }
             }
-            // catch_target: an entry of the exception table, which keeps its place.
-            0x42 => out.extend_from_slice(reader.take(2)?),
+            // catch_target: an entry of the exception table.
+            0x42 => out.u2(reader.u2()?.wrapping_add(added)),
             // offset_target
             0x43..=0x46 => out.u2(layout.instruction(reader.u2()?)?),
             // type_argument_target

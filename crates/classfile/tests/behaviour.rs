@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use classfile::{ClassFile, Editor, Kind, Place, Uninitialized, opcode};
+use classfile::{ClassFile, Editor, Handler, Kind, Place, Uninitialized, opcode};
 use support::{Jdk, class_files, scratch, succeed};
 
 /// What a run of the program showed.
@@ -212,5 +212,28 @@ fn receivers_and_new_objects_are_seen() {
             "JDK {}",
             jdk.feature
         );
+    });
+}
+
+#[test]
+fn a_handler_of_synchronized_goes_on_when_inserted_code_throws() {
+    for_each_jdk(|jdk| {
+        let (expected, run) = run(jdk, "handlers", |class, editor, _| {
+            let constants = editor.constants();
+            let refuse = constants.method_ref("Tracker", "refuse", "()V").unwrap();
+            let enabled = constants.field_ref("Tracker", "enabled", "Z").unwrap();
+            for method in class.methods() {
+                let Some(code) = method.code().unwrap() else { continue };
+                let covers_itself = |h: &Handler| (h.start..h.end).contains(&h.handler);
+                for entry in code.handlers().filter(covers_itself) {
+                    editor.method(method.index()).unwrap().on_catch(entry.handler, |code| {
+                        code.guard(enabled, |code| code.invoke_static(refuse))
+                    });
+                }
+            }
+        });
+        assert_eq!(run.output, expected);
+        // An exception leaves the block once, and is replaced once.
+        assert_eq!(run.report, ["refused 1", "depth 0, left late 0"], "JDK {}", jdk.feature);
     });
 }

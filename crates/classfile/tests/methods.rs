@@ -359,6 +359,74 @@ fn the_handler_has_a_frame() {
 }
 
 #[test]
+fn the_handler_has_this_if_its_code_loads_it() {
+    let table = |flags: u16, code: &[u8]| {
+        let mut class = ClassBuilder::new(65, "T");
+        class.method(flags, "m", "()V", &Body::new(1, 1, code.to_vec()));
+        let rewritten = edit(&class.finish(), |m| m.on_throw(|code| code.load_this().pop()));
+        let class = ClassFile::parse(&rewritten.bytes).unwrap();
+        let code = class.method(0).unwrap().code().unwrap().unwrap();
+        let table = code.attributes().find(b"StackMapTable").map(<[u8]>::to_vec);
+        let this = table.as_ref().map(|table| u16::from_be_bytes([table[8], table[9]]));
+        let this = this.and_then(|this| class.constant_pool().class(this).ok().map(<[u8]>::to_vec));
+        (table, this, rewritten.skipped)
+    };
+    let (frames, this, _) = table(0x0001, &[NOP, RETURN]);
+    // full [T] [Throwable] at 2
+    assert_eq!(frames.unwrap()[..8], [0, 1, 255, 0, 2, 0, 1, 7]);
+    assert_eq!(this.as_deref(), Some(&b"T"[..]));
+    // What is in local variable 0 later is not `this`.
+    let (_, _, skipped) = table(0x0001, &[ACONST_NULL, ASTORE_0, RETURN]);
+    assert_eq!(skipped, [(0, Skip::UnknownFrame { bci: 0 })]);
+}
+
+#[test]
+fn what_a_piece_before_a_handler_throws_has_a_handler_of_its_own() {
+    // As javac writes `synchronized`, without the monitor: the handler covers itself.
+    let code = [NOP, RETURN, ASTORE_0, NOP, ALOAD_0, ATHROW];
+    let body = Body::new(1, 1, code).handler(0, 1, 2).handler(2, 4, 2);
+    edited(
+        &class_of_version(49, &body),
+        |m| m.on_catch(2, mark(4)).on_throw(mark(3)),
+        |code| {
+            let expected = [
+                &[NOP, RETURN][..],
+                &BEFORE,
+                &[ASTORE_0, NOP, ALOAD_0, ATHROW],
+                // Back to astore_0.
+                &[GOTO_W, 255, 255, 255, 252],
+                &THROW,
+                &[ATHROW],
+            ]
+            .concat();
+            assert_eq!(code.bytes(), expected);
+            // What the piece throws, the original ones, and the exceptional way out.
+            assert_eq!(handlers(&code), [(2, 4, 8), (0, 1, 2), (2, 6, 2), (0, 8, 13)]);
+        },
+    );
+}
+
+#[test]
+fn the_handler_of_a_piece_before_a_handler_has_the_frame_of_that() {
+    let code = [NOP, RETURN, ASTORE_0, NOP, ALOAD_0, ATHROW];
+    let mut class = ClassBuilder::new(65, "T");
+    let throwable = class.class("java/lang/Throwable");
+    let frames = [&[0, 1, 66, 7][..], &throwable.to_be_bytes()].concat();
+    let body = Body::new(1, 1, code).handler(0, 1, 2).handler(2, 4, 2);
+    class.method(9, "m", "()V", &body.attribute("StackMapTable", frames));
+    edited(
+        &class.finish(),
+        |m| m.on_catch(2, mark(4)),
+        |code| {
+            let table = code.attributes().find(b"StackMapTable").unwrap();
+            // The same stack and no locals at 2, at 4 behind the piece, and at 8.
+            assert_eq!(table[..4], [0, 3, 64 + 2, 7]);
+            assert_eq!([table[6], table[10]], [64 + 1, 64 + 3]);
+        },
+    );
+}
+
+#[test]
 fn line_numbers_move() {
     let body = Body::new(0, 0, [NOP, NOP, RETURN])
         .attribute("LineNumberTable", u2(&[3, 0, 10, 1, 11, 2, 12]));
@@ -625,6 +693,7 @@ fn edits_that_make_no_sense_are_reported() {
     );
     assert_eq!(skip(|m| m.at_entry(|code| code.push_int(1))), [(0, Skip::Unbalanced)]);
     assert_eq!(skip(|m| m.before(4, |code| code.pop())), [(0, Skip::Unbalanced)]);
+    assert_eq!(skip(|m| m.on_catch(0, mark(4))), [(0, Skip::NotACatchAll { bci: 0 })]);
 }
 
 #[test]

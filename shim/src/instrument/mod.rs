@@ -4,14 +4,21 @@
 pub mod allocations;
 pub mod instructions;
 mod jni_allocations;
+mod jni_functions;
+pub mod jni_references;
 mod methods;
+mod monitors;
 mod natives;
 mod selection;
+pub mod sleep;
 pub mod tracker;
 
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
-use crate::translate::{instructions as instruction_events, methods as method_events, objects};
+use crate::translate::{
+    instructions as instruction_events, methods as method_events, monitors as monitor_events,
+    objects,
+};
 use crate::world::classes::{self, Class};
 use crate::world::{threads, tracked};
 use classfile::{ClassFile, Editor};
@@ -33,10 +40,16 @@ pub struct Reports {
     pub calls: Calls,
     /// Their instructions.
     pub instructions: bool,
+    /// Which monitors they leave.
+    pub monitor_exits: bool,
 }
 
-static REPORTS: RwLock<Reports> =
-    RwLock::new(Reports { allocations: false, calls: Calls::NONE, instructions: false });
+static REPORTS: RwLock<Reports> = RwLock::new(Reports {
+    allocations: false,
+    calls: Calls::NONE,
+    instructions: false,
+    monitor_exits: false,
+});
 
 /// What classes report now.
 pub fn reports() -> Reports {
@@ -72,7 +85,7 @@ pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String>
             })
             .and_then(|()| match after.allocations == before.allocations {
                 true => Ok(()),
-                false => jni_allocations::report(after.allocations),
+                false => jni_allocations::replace(after.allocations),
             });
         rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
     })
@@ -127,6 +140,7 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
                     descriptor: c"(IIII)V",
                     function: lookupswitch as _,
                 },
+                Native { name: c"leaving", descriptor: object, function: leaving as _ },
             ],
         )?;
         *defined = true;
@@ -182,6 +196,8 @@ natives! {
     /// A `lookupswitch` begins.
     fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
         => instruction_events::lookupswitch;
+    /// A monitor is about to be left while some thread waits for one.
+    fn leaving(object: jobject) => monitor_events::leaving;
 }
 
 /// Rewrites each class that is loaded or retransformed.
@@ -254,6 +270,9 @@ fn edit(
     }
     let first = numbers(jni, class, place.class);
     methods::edit(class, &mut editor, reports.calls, &wrapped, first)?;
+    if reports.monitor_exits {
+        monitors::edit(class, &mut editor)?;
+    }
     if reports.allocations {
         allocations::edit(class, &mut editor)?;
     }

@@ -15,6 +15,7 @@ impl Reports {
             allocations: self.allocations,
             calls: if is_chosen { self.calls } else { Calls::NONE },
             instructions: self.instructions && is_chosen && has_instructions,
+            monitor_exits: self.monitor_exits,
         }
     }
 }

@@ -2,13 +2,17 @@
 //!
 //! It lies in the boot loader, so that every class can name it, and agents never hear of it.
 
-use crate::jvm::{self, Jni};
+use crate::jvm::{self, GlobalRef, Jni, StaticField};
 use crate::world::classes::{self, Class};
 use jni_sys::{JNINativeMethod, jclass, jint};
 use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
 
 /// The internal name of the class.
 pub const NAME: &CStr = c"jvmpi/Tracker";
+
+/// Its static `boolean` that is true while a thread waits for a monitor.
+pub const CONTENDED: &CStr = c"contended";
 
 /// One of the natives.
 pub struct Native {
@@ -18,14 +22,33 @@ pub struct Native {
     pub function: *mut c_void,
 }
 
+/// The class, once it is defined.
+struct Tracker {
+    class: GlobalRef,
+    contended: StaticField,
+}
+
+static TRACKER: OnceLock<Tracker> = OnceLock::new();
+
+/// Says to rewritten code whether a thread waits for a monitor.
+pub fn set_contended(jni: Jni, contended: bool) {
+    if let Some(tracker) = TRACKER.get() {
+        jni.set_static_boolean(tracker.class.get(), tracker.contended, contended);
+    }
+}
+
 /// Defines the class with these natives.
 pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
     jni.frame(8, |jni| {
         let file = class_file(natives);
         let class = jni.define_class(NAME, &file).ok_or("the class cannot be defined")?;
-        register(jni, class, natives)
+        register(jni, class, natives)?;
+        let field = jni.static_field(class, CONTENDED, c"Z").ok_or("it lacks its field")?;
+        let class = GlobalRef::new(jni, class).ok_or("memory is short")?;
+        TRACKER.get_or_init(|| Tracker { class, contended: field });
+        Ok(())
     })
-    .map_err(|what| format!("methods cannot be tracked: {what}"))
+    .map_err(|what: &str| format!("methods cannot be tracked: {what}"))
 }
 
 fn register(jni: Jni, class: jclass, natives: &[Native]) -> Result<(), &'static str> {
@@ -48,12 +71,13 @@ const ACC_FINAL: u16 = 0x0010;
 const ACC_SUPER: u16 = 0x0020;
 const ACC_NATIVE: u16 = 0x0100;
 
-/// A class file (JVMS 4.1) with nothing but these methods.
+/// A class file (JVMS 4.1) with nothing but the field and these methods.
 fn class_file(natives: &[Native]) -> Vec<u8> {
     const JAVA_8: u16 = 52;
     let mut pool = Pool::default();
     let this = pool.class(NAME);
     let object = pool.class(c"java/lang/Object");
+    let (contended, boolean) = (pool.utf8(CONTENDED), pool.utf8(c"Z"));
     let methods: Vec<_> =
         natives.iter().map(|n| (pool.utf8(n.name), pool.utf8(n.descriptor))).collect();
 
@@ -64,7 +88,10 @@ fn class_file(natives: &[Native]) -> Vec<u8> {
     u2(JAVA_8, &mut file);
     u2(pool.count + 1, &mut file);
     file.extend(&pool.entries);
-    for value in [ACC_PUBLIC | ACC_FINAL | ACC_SUPER, this, object, 0, 0] {
+    for value in [ACC_PUBLIC | ACC_FINAL | ACC_SUPER, this, object, 0] {
+        u2(value, &mut file);
+    }
+    for value in [1, ACC_PUBLIC | ACC_STATIC, contended, boolean, 0] {
         u2(value, &mut file);
     }
     u2(methods.len() as u16, &mut file);
@@ -144,6 +171,9 @@ mod tests {
             (class.name(), class.super_name()),
             (&b"jvmpi/Tracker"[..], Some(&b"java/lang/Object"[..]))
         );
+        let fields: Vec<_> = class.fields().collect();
+        assert_eq!((fields.len(), fields[0].name()), (1, CONTENDED.to_bytes()));
+        assert!(fields[0].is_static());
         let methods: Vec<_> = class.methods().collect();
         assert_eq!(methods.len(), 1);
         assert!(methods[0].is_native() && methods[0].is_static());

@@ -1,7 +1,8 @@
 //! HotSpot's `AsyncGetCallTrace`: the stack of the thread that runs, in a signal handler.
 
+use super::symbols;
 use jni_sys::{JNIEnv, jint, jmethodID};
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::sync::OnceLock;
 
 /// One frame, innermost first.
@@ -31,29 +32,9 @@ pub fn is_available() -> bool {
 }
 
 fn find() -> Option<Function> {
-    // SAFETY: the VM's invocation table is valid, and has had the slot since JNI 1.1.
-    let inside_vm = unsafe { (**super::get().vm()).v1_2.DestroyJavaVM } as *const c_void;
-    // SAFETY: Dl_info is plain data.
-    let mut info = unsafe { std::mem::zeroed::<libc::Dl_info>() };
-    // SAFETY: dladdr only compares the address; `info` is ours to write.
-    if unsafe { libc::dladdr(inside_vm, &mut info) } == 0 {
-        return None;
-    }
-    symbol(info.dli_fname, c"AsyncGetCallTrace").map(|address| {
-        // SAFETY: a function of this name has this type.
-        unsafe { std::mem::transmute::<*mut c_void, Function>(address) }
-    })
-}
-
-fn symbol(library: *const std::ffi::c_char, name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the name comes from dladdr; the library is loaded, so none of its code runs.
-    let handle = unsafe { libc::dlopen(library, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-    if handle.is_null() {
-        return None;
-    }
-    // SAFETY: the handle is valid.
-    let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
-    (!address.is_null()).then_some(address)
+    let address = symbols::find(c"AsyncGetCallTrace")?;
+    // SAFETY: a function of this name has this type.
+    Some(unsafe { std::mem::transmute::<*mut c_void, Function>(address.as_ptr()) })
 }
 
 /// Writes the innermost frames of the thread that runs; the VM's

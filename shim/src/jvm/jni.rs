@@ -1,5 +1,6 @@
 //! JNI calls of the thread that runs.
 
+use super::jni_table;
 use jni_sys::{
     JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
     jvalue, jweak,
@@ -13,6 +14,30 @@ use std::ptr;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Jni(*mut JNIEnv);
 
+/// The ID of a static field of a class that is never unloaded.
+#[derive(Clone, Copy)]
+pub struct StaticField(jfieldID);
+
+// SAFETY: field IDs may be used by every thread as long as their class lives.
+unsafe impl Send for StaticField {}
+// SAFETY: as above.
+unsafe impl Sync for StaticField {}
+
+/// The ID of a static method of a class that is never unloaded.
+#[derive(Clone, Copy)]
+pub struct StaticMethod(jmethodID);
+
+// SAFETY: method IDs may be used by every thread as long as their class lives.
+unsafe impl Send for StaticMethod {}
+// SAFETY: as above.
+unsafe impl Sync for StaticMethod {}
+
+impl StaticMethod {
+    pub fn new(method: jmethodID) -> Self {
+        Self(method)
+    }
+}
+
 /// The capacity of a frame for as many references as there are classes or threads. It costs
 /// nothing; `-Xcheck:jni` complains of more references than were asked for.
 pub const LARGE_FRAME: jint = 60_000;
@@ -23,6 +48,20 @@ macro_rules! jni {
         // SAFETY: `Jni::new` promises an environment of this thread, whose table has the slot;
         // the callers in this file pass live references and NUL-terminated strings.
         unsafe { ((**$jni.0).v1_2.$slot)($jni.0 $(, $argument)*) }
+    };
+}
+
+/// As `jni!`, but calls the function that was there before the shim replaced it: the shim's own
+/// references are none of the program's.
+macro_rules! original {
+    ($jni:expr, $slot:ident, $argument:expr) => {
+        // SAFETY: as for `jni!`.
+        unsafe {
+            match jni_table::originals() {
+                Some(originals) => (originals.$slot)($jni.0, $argument),
+                None => ((**$jni.0).v1_2.$slot)($jni.0, $argument),
+            }
+        }
     };
 }
 
@@ -76,22 +115,22 @@ impl Jni {
 
     /// A reference that outlives the frame; NULL for NULL.
     pub fn new_global(self, object: jobject) -> jobject {
-        jni!(self, NewGlobalRef, object)
+        original!(self, NewGlobalRef, object)
     }
 
     /// Gives back what [`Self::new_global`] returned.
     pub fn delete_global(self, reference: jobject) {
-        jni!(self, DeleteGlobalRef, reference);
+        original!(self, DeleteGlobalRef, reference);
     }
 
     /// A reference that does not keep its object alive; NULL for NULL.
     pub fn new_weak(self, object: jobject) -> jweak {
-        jni!(self, NewWeakGlobalRef, object)
+        original!(self, NewWeakGlobalRef, object)
     }
 
     /// Gives back what [`Self::new_weak`] returned.
     pub fn delete_weak(self, reference: jweak) {
-        jni!(self, DeleteWeakGlobalRef, reference);
+        original!(self, DeleteWeakGlobalRef, reference);
     }
 
     /// A reference in the current frame; NULL for NULL and for a weak one whose object is gone.
@@ -182,6 +221,17 @@ impl Jni {
         (!self.clear_exception() && !field.is_null()).then_some(field)
     }
 
+    /// A static field, None if the class has none such.
+    pub fn static_field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<StaticField> {
+        let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), signature.as_ptr());
+        (!self.clear_exception() && !field.is_null()).then_some(StaticField(field))
+    }
+
+    /// Sets a static `boolean` field of the class.
+    pub fn set_static_boolean(self, class: jclass, field: StaticField, value: bool) {
+        jni!(self, SetStaticBooleanField, class, field.0, value);
+    }
+
     /// The value of a `long` field.
     pub fn long_field(self, object: jobject, field: jfieldID) -> i64 {
         jni!(self, GetLongField, object, field)
@@ -196,6 +246,13 @@ impl Jni {
     pub fn call_static_object(self, class: jclass, method: jmethodID) -> Option<jobject> {
         let result = jni!(self, CallStaticObjectMethodA, class, method, ptr::null());
         (!self.clear_exception() && !result.is_null()).then_some(result)
+    }
+
+    /// Calls a static method that takes an object and returns a `boolean`; false if it threw.
+    pub fn call_static_boolean(self, class: jclass, method: StaticMethod, object: jobject) -> bool {
+        let arguments = [jvalue { l: object }];
+        let result = jni!(self, CallStaticBooleanMethodA, class, method.0, arguments.as_ptr());
+        !self.clear_exception() && result
     }
 
     /// Calls an instance method that returns a reference; None if it threw or returned NULL.
@@ -213,6 +270,15 @@ impl Jni {
     pub fn call_long(self, object: jobject, method: jmethodID) -> Option<jlong> {
         let result = jni!(self, CallLongMethodA, object, method, ptr::null());
         (!self.clear_exception()).then_some(result)
+    }
+
+    /// Whether the `java.lang.Thread` is a virtual one.
+    pub fn is_virtual(self, thread: jobject) -> bool {
+        const SINCE: u32 = 21;
+        super::get().feature_version() >= SINCE && {
+            // SAFETY: as for `jni!`, but that the slot exists since JDK 21.
+            unsafe { ((**self.0).v19.IsVirtualThread)(self.0, thread) }
+        }
     }
 
     /// A new object, None if the constructor threw or memory is short.

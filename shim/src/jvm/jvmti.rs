@@ -1,6 +1,7 @@
 //! JVMTI functions, each with its result as a Rust value.
 
 use super::error::{Error, Result};
+use super::jni_table::Functions;
 use crate::boundary::guard;
 use jni_sys::{JNIEnv, JNINativeInterface_, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::*;
@@ -57,6 +58,17 @@ impl<T> Deref for Allocated<T> {
 impl<T> Drop for Allocated<T> {
     fn drop(&mut self) {
         self.jvmti.deallocate(self.start.cast());
+    }
+}
+
+/// A copy of the JNI function table, which is as long as the VM's version of JNI makes it.
+pub struct JniTable(Allocated<JNINativeInterface_>);
+
+impl JniTable {
+    /// The functions of JNI 1.2.
+    pub fn functions(&mut self) -> &mut Functions {
+        // SAFETY: JVMTI returned the table, which is ours alone and begins with these.
+        unsafe { &mut (*self.0.start).v1_2 }
     }
 }
 
@@ -283,6 +295,16 @@ impl Jvmti {
         jvmti!(self, ForceGarbageCollection)
     }
 
+    /// How often the owner of the object's monitor would have to leave it. Stops the world from
+    /// JDK 17 on.
+    pub fn monitor_entry_count(self, object: jobject) -> Result<jint> {
+        let mut usage = jvmtiMonitorUsage::default();
+        jvmti!(self, GetObjectMonitorUsage, object, &mut usage)?;
+        self.deallocate(usage.waiters.cast());
+        self.deallocate(usage.notify_waiters.cast());
+        Ok(usage.entry_count)
+    }
+
     // Classes
 
     /// All loaded classes, each a reference in the current frame.
@@ -374,18 +396,15 @@ impl Jvmti {
     // The JNI function table
 
     /// A copy of the table that all threads use.
-    pub fn jni_function_table(self) -> Result<JNINativeInterface_> {
+    pub fn jni_function_table(self) -> Result<JniTable> {
         let mut table = ptr::null_mut();
         jvmti!(self, GetJNIFunctionTable, &mut table)?;
-        // SAFETY: JVMTI returns a table of its own making, which is plain data.
-        let copy = unsafe { ptr::read(table) };
-        self.deallocate(table.cast());
-        Ok(copy)
+        Ok(JniTable(self.array(table, 1)))
     }
 
     /// Makes all threads use these functions.
-    pub fn set_jni_function_table(self, table: &JNINativeInterface_) -> Result<()> {
-        jvmti!(self, SetJNIFunctionTable, table)
+    pub fn set_jni_function_table(self, table: &JniTable) -> Result<()> {
+        jvmti!(self, SetJNIFunctionTable, table.0.start)
     }
 
     // Methods
@@ -402,6 +421,20 @@ impl Jvmti {
         let mut class = ptr::null_mut();
         jvmti!(self, GetMethodDeclaringClass, method, &mut class)?;
         Ok(class)
+    }
+
+    /// The access flags of JVMS 4.6.
+    pub fn method_modifiers(self, method: jmethodID) -> Result<jint> {
+        let mut modifiers = 0;
+        jvmti!(self, GetMethodModifiers, method, &mut modifiers)?;
+        Ok(modifiers)
+    }
+
+    /// The code array of the method as it is now; an error if it has none.
+    pub fn bytecodes(self, method: jmethodID) -> Result<Allocated<u8>> {
+        let (mut count, mut bytecodes) = (0, ptr::null_mut());
+        jvmti!(self, GetBytecodes, method, &mut count, &mut bytecodes)?;
+        Ok(self.array(bytecodes, count))
     }
 
     /// Whether the method is one that a frame still runs although its class was rewritten.

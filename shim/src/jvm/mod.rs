@@ -8,15 +8,17 @@ mod global_ref;
 pub mod heap;
 mod invocation;
 mod jni;
+pub mod jni_table;
 mod jvmti;
 mod monitors;
 pub mod os_priority;
+pub mod symbols;
 mod system_thread;
 
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};
 pub use invocation::answer_get_env;
-pub use jni::{Jni, LARGE_FRAME};
+pub use jni::{Jni, LARGE_FRAME, StaticField, StaticMethod};
 pub use jvmti::{Field, Jvmti};
 pub use system_thread::start_thread;
 

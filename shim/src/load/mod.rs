@@ -221,8 +221,11 @@ fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String
 fn agent_at(address: usize) -> Option<&'static Agent> {
     let library = library::library_of(address)?;
     let settings = || {
-        let name = library.path.file_name().unwrap_or_default().to_string_lossy();
-        options().agent(&name)
+        let quirks = options().describe_quirks(&library.path);
+        if !quirks.is_empty() {
+            log::info!("{} is known to need {quirks}", library.path.display());
+        }
+        options().agent(&library.path)
     };
     agents::claim(library.base, &library.path, settings, table::of)
 }

@@ -11,9 +11,11 @@ pub mod instructions;
 pub mod lifecycle;
 pub mod methods;
 pub mod monitor_dump;
+pub mod monitors;
 pub mod object_dump;
 pub mod objects;
 pub mod raw_monitors;
+pub mod references;
 pub mod stacks;
 pub mod subscriptions;
 pub mod threads;
@@ -21,7 +23,10 @@ pub mod threads;
 use crate::boundary::guard;
 use crate::instrument;
 use crate::jvm::Jni;
+use crate::world::agents;
+use crate::world::threads::Thread;
 use jni_sys::JNIEnv;
+use jvmpi_sys::JVMPI_EVENT_THREAD_START;
 use jvmti_sys::jvmtiEventCallbacks;
 
 /// The callbacks of the environment for classes.
@@ -50,8 +55,20 @@ pub fn callbacks() -> jvmtiEventCallbacks {
         GarbageCollectionFinish: Some(collection::garbage_collection_finish),
         CompiledMethodLoad: Some(compiled::compiled_method_load),
         CompiledMethodUnload: Some(compiled::compiled_method_unload),
+        NativeMethodBind: Some(instrument::sleep::native_method_bind),
+        MonitorContendedEnter: Some(monitors::monitor_contended_enter),
+        MonitorContendedEntered: Some(monitors::monitor_contended_entered),
+        MonitorWait: Some(monitors::monitor_wait),
+        MonitorWaited: Some(monitors::monitor_waited),
         ..jvmtiEventCallbacks::default()
     }
+}
+
+/// Whether what the thread that runs does is told at all. Nobody can be told of a thread while it
+/// is being attached, but its code runs already.
+fn is_reported(thread: &Thread) -> bool {
+    let is_known = || !thread.id().is_null() || !agents::anyone_wants(JVMPI_EVENT_THREAD_START);
+    !thread.is_quiet() && is_known()
 }
 
 /// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.

@@ -1,15 +1,16 @@
 //! Which JVMTI events the shim asks for: those that some agent needs, so that an event nobody
 //! has enabled costs nothing.
 
-use super::allocations;
+use super::{allocations, references};
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error};
 use crate::world::phase::{self, Phase};
-use crate::world::{agents, suspension, threads};
+use crate::world::{self, agents, monitors, suspension, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// JVMTI events that the shim needs for itself, from the start: it must know threads, and when
 /// the VM starts, runs and ends.
@@ -34,6 +35,18 @@ const SOURCES: &[(jint, jvmtiEvent)] = &[
     (JVMPI_EVENT_CLASS_LOAD_HOOK, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK),
     (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_LOAD),
     (JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
+    // The ends of contention and of waits are reported to those who heard of the beginnings.
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
+    (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
+    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
+    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
+    // Who waits to be notified leaves the monitor.
+    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_WAIT),
+    (JVMPI_EVENT_MONITOR_WAIT, JVMTI_EVENT_MONITOR_WAIT),
+    (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAIT),
+    (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAITED),
     (JVMPI_EVENT_DATA_DUMP_REQUEST, JVMTI_EVENT_DATA_DUMP_REQUEST),
 ];
 
@@ -44,6 +57,9 @@ const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CL
 /// Asks for the events that the shim needs for itself.
 pub fn start() -> jvm::Result<()> {
     allocations::prepare();
+    if jvm::get().jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) {
+        instrument::sleep::prepare()?;
+    }
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
 }
 
@@ -78,7 +94,7 @@ pub fn update() -> jvm::Result<()> {
             result = result.and(switch(event, needed & bit(event) != 0));
         }
     }
-    result.and(update_code())
+    result.and(update_rewritten_code()).and(update_references())
 }
 
 fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
@@ -86,32 +102,59 @@ fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     match event {
         JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch(on),
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
+        JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
+            let stopped = jvm.jvmti.set_notification(event, false);
+            jvm.jni().into_iter().for_each(monitors::forget_waiting);
+            stopped
+        }
+        JVMTI_EVENT_MONITOR_WAIT if !on => {
+            let stopped = jvm.jvmti.set_notification(event, false);
+            monitors::WAITS.end();
+            stopped
+        }
         _ => jvm.jvmti.set_notification(event, on),
     }
 }
 
-/// Brings what rewritten code reports in line with the events of methods and instructions that
-/// agents want.
-fn update_code() -> jvm::Result<()> {
+/// Brings what rewritten code reports in line with the events that agents want.
+fn update_rewritten_code() -> jvm::Result<()> {
     let calls = Calls {
         entries: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY),
         receivers: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2),
         exits: agents::anyone_wants(JVMPI_EVENT_METHOD_EXIT),
     };
     let instructions = agents::anyone_wants(JVMPI_EVENT_INSTRUCTION_START);
-    let reports = instrument::reports();
+    let monitor_exits = agents::anyone_wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT);
+    let change = |reports: &mut Reports| {
+        reports.calls = calls;
+        reports.instructions = instructions;
+        reports.monitor_exits = monitor_exits;
+    };
+    let before = instrument::reports();
+    let mut after = before;
+    change(&mut after);
     // While the VM ends, code that reports too much does no harm.
-    if (reports.calls, reports.instructions) == (calls, instructions)
-        || phase::now() == Phase::ShuttingDown
-    {
+    if before == after || phase::now() == Phase::ShuttingDown {
         return Ok(());
     }
     let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
-    let change = |reports: &mut Reports| {
-        (reports.calls, reports.instructions) = (calls, instructions);
-    };
     instrument::change(jni, change).map_err(|message| {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
-    })
+    })?;
+    monitors::tell_rewritten_code(jni, monitor_exits);
+    Ok(())
+}
+
+/// Brings the JNI functions that make references in line with the events that agents want.
+fn update_references() -> jvm::Result<()> {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    let wanted = references::are_wanted();
+    if REPORTED.swap(wanted, Ordering::SeqCst) == wanted {
+        return Ok(());
+    }
+    if !wanted {
+        world::references::forget_all();
+    }
+    instrument::jni_references::replace(wanted)
 }

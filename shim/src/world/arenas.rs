@@ -7,7 +7,7 @@
 //! classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
-use super::{classes, gate, threads};
+use super::{classes, gate, monitors, threads};
 use crate::jvm;
 use crate::load;
 use crate::options::Arenas;
@@ -105,7 +105,9 @@ pub fn collect() -> Changes {
                     return Some((tag.moved(true), old, FIRST));
                 }
                 ids::count_death();
-                Some((tag.renamed(Tag::from_raw(ids::reserve(1))), old, new))
+                let renamed = tag.renamed(Tag::from_raw(ids::reserve(1)));
+                monitors::rename(tag.id(), renamed.id());
+                Some((renamed, old, new))
             });
             Changes { moves, deleted: Some(old) }
         }

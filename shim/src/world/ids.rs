@@ -152,7 +152,8 @@ pub fn hold_tagging() -> MutexGuard<'static, ()> {
     TAGGING.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// As [`hold_tagging`], to tag: a thread that JVMTI has suspended gets the lock only when it has been
+/// As [`hold_tagging`], to tag, or to do something else over JVM calls that one thread at a time may
+/// do: a thread that JVMTI has suspended gets the lock only when it has been
 /// resumed, or it would be stopped inside by the next call of the VM.
 pub fn begin_tagging() -> MutexGuard<'static, ()> {
     loop {

@@ -2,10 +2,11 @@
 
 use super::classes::{self, Class};
 use crate::jvm::{self, Jni, Jvmti, NATIVE_PREFIX};
+use classfile::{Instructions, access, opcode};
 use dashmap::DashMap;
 use jni_sys::{jclass, jint, jmethodID};
 use std::ffi::CStr;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What GetCallTrace needs to know of one method.
 pub struct Method {
@@ -18,6 +19,8 @@ pub struct Method {
     pub is_wrapped: bool,
     /// Whether it is what agents take for a native method.
     pub is_wrapper: bool,
+    /// How many places there are where it locks a monitor, once that is known.
+    locks: OnceLock<usize>,
     lines: Lines,
 }
 
@@ -49,6 +52,7 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
             is_constructor: &*name == c"<init>",
             is_wrapped: hidden_name.is_some(),
             is_wrapper: lines.0.is_empty() && hidden_name.is_none() && prefixed().is_some(),
+            locks: OnceLock::new(),
             lines,
         }))
     })?;
@@ -79,6 +83,21 @@ impl Method {
     /// in front of a native one.
     pub fn id(&self) -> jmethodID {
         std::ptr::with_exposed_provenance_mut(self.id)
+    }
+
+    /// How many places there are where the method locks a monitor: its entry, if it is
+    /// synchronized, and each `monitorenter`.
+    pub fn locks(&self) -> usize {
+        *self.locks.get_or_init(|| {
+            let jvmti = jvm::get().jvmti;
+            let modifiers = jvmti.method_modifiers(self.id()).unwrap_or(0) as u16;
+            let code = jvmti.bytecodes(self.id());
+            let enters = |code: &[u8]| {
+                let instructions = Instructions::of(code).flatten();
+                instructions.filter(|i| i.opcode() == opcode::MONITORENTER).count()
+            };
+            usize::from(modifiers & access::SYNCHRONIZED != 0) + code.map_or(0, |c| enters(&c))
+        })
     }
 
     /// The source line of a bytecode index; -1 if the class file does not say.

@@ -7,9 +7,10 @@ use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
 use super::calls::Calls;
 use super::in_flight::InFlight;
+use super::monitors::Waits;
 use super::suspension::Stop;
 use super::{epoch, ids};
-use crate::jvm::{self, GlobalRef, Jni};
+use crate::jvm::{self, GlobalRef, Jni, StaticMethod};
 use dashmap::DashMap;
 use jni_sys::{JNIEnv, jfieldID, jint, jobject};
 use jvmpi_sys::jobjectID;
@@ -45,6 +46,8 @@ pub struct Thread {
     pub calls: Calls,
     /// The epoch in which it was found that agents may get the thread's events.
     pub examined_in: AtomicU64,
+    /// What the thread waits for at Java monitors.
+    pub waits: Waits,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
     /// Whether an agent has suspended the thread, and how.
@@ -326,6 +329,20 @@ pub fn hidden_objects() -> Vec<usize> {
     HIDDEN.iter().map(|hidden| *hidden.key()).collect()
 }
 
+/// Whether the thread that runs owns the object's monitor.
+pub fn holds_lock(jni: Jni, object: jobject) -> bool {
+    static HOLDS_LOCK: OnceLock<Option<(GlobalRef, StaticMethod)>> = OnceLock::new();
+    let method = HOLDS_LOCK.get_or_init(|| {
+        jni.frame(4, |jni| {
+            let class = jni.find_class(c"java/lang/Thread")?;
+            let method = jni.static_method(class, c"holdsLock", c"(Ljava/lang/Object;)Z")?;
+            Some((GlobalRef::new(jni, class)?, StaticMethod::new(method)))
+        })
+    });
+    let Some((class, method)) = method else { return false };
+    jni.call_static_boolean(class.get(), *method, object)
+}
+
 /// Whether the object is the `java.lang.Thread` of one of the shim's own threads.
 pub fn is_hidden_object(id: jobjectID) -> bool {
     HIDDEN.contains_key(&id.addr())
@@ -445,6 +462,7 @@ impl Thread {
             new_ids: ids::Supply::default(),
             calls: Calls::default(),
             examined_in: AtomicU64::new(epoch::NONE),
+            waits: Waits::default(),
             quiet: AtomicU32::new(0),
             stop: Stop::default(),
         }

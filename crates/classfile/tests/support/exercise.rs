@@ -62,6 +62,9 @@ fn probe(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
             .at_entry(|code| code.push_int(1 << 20).invoke_static(enter))
             .before_returns(|code| code.push_int(1 << 21).invoke_static(enter))
             .on_throw(|code| code.push_int(1 << 22).invoke_static(enter));
+        if !method.is_static() && !method.is_constructor() {
+            edits.on_throw(|code| code.load_this().invoke_static(seen));
+        }
         if !method.is_static() {
             edits.when_this_initialized(|code| code.load_this().invoke_static(seen));
         }
@@ -81,6 +84,9 @@ fn trace(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
         let Ok(Some(code)) = method.code() else { continue };
         let Some(mut edits) = editor.method(method.index()) else { continue };
         edits.on_throw(|code| code.guard(on, |code| code.push_null().pop()));
+        for entry in code.handlers().filter(|entry| entry.catch_type == 0) {
+            edits.on_catch(entry.handler, |code| code.guard(on, |code| code.push_int(3).pop()));
+        }
         for instruction in code.instructions().map_while(Result::ok) {
             edits
                 .before(instruction.bci, |code| code.guard(on, |code| code.push_int(1).pop()))

@@ -17,6 +17,7 @@ mod dump;
 mod floor;
 mod idle;
 mod methods;
+mod monitors;
 mod sampling;
 
 /// A benchmark, run on one JDK at a time.
@@ -44,6 +45,11 @@ const BENCHES: &[Bench] = &[
         run: idle::run,
     },
     Bench { name: "methods", about: "calls and start-up under method events", run: methods::run },
+    Bench {
+        name: "monitors",
+        about: "locks that nobody waits for and locks that threads wait for, with all events",
+        run: monitors::run,
+    },
     Bench {
         name: "sampling",
         about: "computing on ten threads under a sampler that wakes every millisecond",

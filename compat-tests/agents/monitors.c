@@ -1,0 +1,110 @@
+/*
+ * monitors.c - reports what happens at the Java monitors that the program watches, and the sleep of
+ * threads: "enter", "entered", "exit", "wait" and "waited", each with the monitor's name, "-" for
+ * sleep, and the thread's name; "other" if env_id is not the thread that sends the event.
+ *
+ * Options: events=54+55+...  the events, besides those of threads
+ */
+#include "call.h"
+#include "map.h"
+#include "threads.h"
+
+typedef struct {
+    char name[256];
+    volatile long enters;
+} Watched;
+
+static Map watched;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static Watched *watched_object(jobjectID id)
+{
+    Watched *found;
+
+    pthread_mutex_lock(&lock);
+    found = map_get(&watched, id);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static Thread thread_of(JNIEnv *env)
+{
+    Thread found = { NULL, NULL, "other" };
+    int i;
+
+    pthread_mutex_lock(&known_threads_lock);
+    for (i = 0; i < MAX_THREADS && env == current_env(); i++)
+        if (known_threads[i].env == env)
+            found = known_threads[i];
+    pthread_mutex_unlock(&known_threads_lock);
+    return found;
+}
+
+static void report_monitor(const JVMPI_Event *e, const char *word, jlong timeout)
+{
+    jobjectID id = e->u.monitor.object;
+    Watched *monitor = id != NULL ? watched_object(id) : NULL;
+
+    if (id != NULL && monitor == NULL)
+        return;
+    report("%s monitor=%s thread=%s timeout=%lld", word, q(monitor != NULL ? monitor->name : "-"),
+           q(thread_of(e->env_id).name), (long long)timeout);
+    if (e->event_type == JVMPI_EVENT_MONITOR_CONTENDED_ENTER)
+        __sync_fetch_and_add(&monitor->enters, 1);
+}
+
+static void notify(JVMPI_Event *e)
+{
+    track_threads(e);
+    switch (e->event_type) {
+    case JVMPI_EVENT_MONITOR_CONTENDED_ENTER:
+        report_monitor(e, "enter", 0);
+        break;
+    case JVMPI_EVENT_MONITOR_CONTENDED_ENTERED:
+        report_monitor(e, "entered", 0);
+        break;
+    case JVMPI_EVENT_MONITOR_CONTENDED_EXIT:
+        report_monitor(e, "exit", 0);
+        break;
+    case JVMPI_EVENT_MONITOR_WAIT:
+        report_monitor(e, "wait", e->u.monitor_wait.timeout);
+        break;
+    case JVMPI_EVENT_MONITOR_WAITED:
+        report_monitor(e, "waited", e->u.monitor_wait.timeout);
+        break;
+    }
+}
+
+/* "watch NAME", "enters NAME": how many threads have begun to wait, "enable TYPE", "disable TYPE". */
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    if (strncmp(what, "watch ", 6) == 0) {
+        Watched *monitor = calloc(1, sizeof *monitor);
+        if (monitor == NULL)
+            abort();
+        strcpy(monitor->name, what + 6);
+        pthread_mutex_lock(&lock);
+        map_put(&watched, jvmpi->jobject2jobjectID(object), monitor);
+        pthread_mutex_unlock(&lock);
+        return 0;
+    }
+    if (strcmp(what, "enters") == 0)
+        return watched_object(jvmpi->jobject2jobjectID(object))->enters;
+    if (strncmp(what, "enable ", 7) == 0)
+        return jvmpi->EnableEvent(atoi(what + 7), NULL);
+    if (strncmp(what, "disable ", 8) == 0)
+        return jvmpi->DisableEvent(atoi(what + 8), NULL);
+    return -1;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    const char *list;
+
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_THREAD_END);
+    for (list = option("events", "54+55+56+57+58"); *list != '\0'; list += strspn(list, "+"))
+        enable((jint)strtol(list, (char **)&list, 10));
+    return JNI_OK;
+}

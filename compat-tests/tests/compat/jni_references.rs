@@ -1,0 +1,37 @@
+//! JNI's global references.
+
+use compat_tests::run::Vm;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![on_a_thread_that_runs];
+
+/// Each event by itself tells what it is for, on a thread that is older than it; the table has the
+/// VM's own functions while none is enabled; of the shim's own references nothing is told.
+fn on_a_thread_that_runs(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("References")?.agent("references", "")?.run()?;
+    // The types of the events for a strong and a weak reference.
+    let expected = [
+        ("before", 0, 0, 0),
+        ("enabled_38", 4, 38_0000, 0),
+        ("enabled_41", 4, 38_0000, 41),
+        ("enabled_39", 4, 38_0039, 41),
+        ("enabled_40", 4, 38_0039, 40_0041),
+        ("disabled_38", 4, 39, 40_0041),
+        ("disabled_41", 4, 39, 40_0000),
+        ("disabled_39", 4, 0, 40_0000),
+        ("disabled_40", 0, 0, 0),
+        ("again", 4, 39, 0),
+        ("after", 0, 0, 0),
+    ];
+    for (when, replaced, strong, weak) in expected {
+        let line = outcome.expects.find("expect", "when", when)?;
+        let found = ["replaced", "on_worker", "strong", "weak", "pending"].map(|key| line.int(key));
+        equal(when, found, [replaced, replaced, strong, weak, strong].map(Ok))?;
+    }
+    for word in ["alloc", "free"] {
+        equal(word, outcome.report().count(word), 0)?;
+    }
+    Ok(())
+}

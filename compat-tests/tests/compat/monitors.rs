@@ -1,0 +1,195 @@
+//! Java monitors: contention, waiting and sleep.
+
+use std::collections::BTreeSet;
+
+use compat_tests::report::{Line, Report};
+use compat_tests::run::{Outcome, Vm};
+
+use crate::assert::equal;
+use crate::{cases, objects};
+
+cases![
+    contention,
+    ways_out,
+    waiting_lets_others_in,
+    waiting,
+    switched_while_threads_wait,
+    virtual_threads.since(21),
+    rules_with_virtual_threads.since(21),
+];
+
+/// The lines about the watched monitor.
+fn watched<'a>(report: &'a Report, monitor: &'a str) -> impl Iterator<Item = &'a Line> {
+    report.all().iter().filter(move |line| line.text("monitor") == Ok(monitor))
+}
+
+fn count(report: &Report, word: &str) -> usize {
+    watched(report, "contended").filter(|line| line.word == word).count()
+}
+
+fn staged(
+    vm: &Vm<'_>,
+    way: &str,
+    waiters: usize,
+    events: &str,
+) -> Result<(Outcome, usize), String> {
+    let java = vm.java("Contended")?.agent("monitors", &format!("events={events}"))?;
+    let outcome = java.argument(way).argument(&waiters.to_string()).run()?;
+    let rounds = outcome.expects.one("expect")?.int("rounds")? as usize;
+    Ok((outcome, rounds))
+}
+
+/// Every thread that waits is reported, and reported as the owner later. Whoever leaves the monitor
+/// while others wait is reported before the next one gets it.
+fn contention(vm: &Vm<'_>) -> Result<(), String> {
+    for waiters in [2, 8, 32] {
+        handed_on(vm, "BLOCK", waiters)?;
+    }
+    Ok(())
+}
+
+/// However a monitor is left: only leaving it for good counts.
+fn ways_out(vm: &Vm<'_>) -> Result<(), String> {
+    for way in ["METHOD", "STATIC", "RECURSIVE", "BESIDE", "THROWN", "METHOD_THROWN"] {
+        handed_on(vm, way, 3).map_err(|error| format!("{way}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn handed_on(vm: &Vm<'_>, way: &str, waiters: usize) -> Result<(), String> {
+    let (outcome, rounds) = staged(vm, way, waiters, "54+55+56")?;
+    let report = outcome.report();
+    for word in ["enter", "entered", "exit"] {
+        equal(word, count(report, word), rounds * waiters)?;
+    }
+    let mut waiting = BTreeSet::new();
+    let mut owner = "main".to_owned();
+    let mut left = false;
+    for line in watched(report, "contended") {
+        let thread = line.text("thread")?;
+        match line.word.as_str() {
+            "enter" => ensure!(waiting.insert(thread.to_owned()), "waits twice: {line}"),
+            "entered" => {
+                ensure!(waiting.remove(thread), "has not waited: {line}");
+                ensure!(left, "the owner has not left: {line}");
+                (owner, left) = (thread.to_owned(), false);
+            }
+            _ => {
+                ensure!(thread == owner && !left, "not the owner, {owner}: {line}");
+                ensure!(!waiting.is_empty(), "nobody waits: {line}");
+                left = true;
+            }
+        }
+        if waiting.is_empty() {
+            owner = "main".to_owned();
+        }
+    }
+    Ok(())
+}
+
+/// `wait` and its end, with the timeout and the time that has passed.
+fn waiting(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Waits")?.agent("monitors", "events=57+58")?.run()?;
+    let report = outcome.report();
+    let of = |name: &str| -> Vec<&Line> {
+        report.all().iter().filter(|line| line.text("thread") == Ok(name)).collect()
+    };
+    for (name, monitor, timeout) in [
+        ("timed", "monitor", 60),
+        ("notified", "monitor", 0),
+        ("interrupted", "monitor", 100_000),
+        ("sleep", "-", 70),
+        ("sleep_nanos", "-", 41),
+        ("sleeper", "-", 100_000),
+    ] {
+        let lines = of(name);
+        let words: Vec<_> = lines.iter().map(|line| line.word.as_str()).collect();
+        equal(name, words, vec!["wait", "waited"])?;
+        for line in &lines {
+            equal("monitor", line.text("monitor")?, monitor)?;
+        }
+        equal("timeout", lines[0].int("timeout")?, timeout)?;
+        let waited = lines[1].int("timeout")?;
+        match outcome.expects.find("expect", "thread", name).and_then(|line| line.int("millis")) {
+            // What is rounded up as a timeout is not rounded up as time that passes.
+            Ok(millis) => {
+                ensure!((timeout - 1..=millis).contains(&waited), "{name}: {waited} ms");
+            }
+            Err(_) => ensure!(waited < 20_000, "{name}: {waited} ms"),
+        }
+    }
+    ensure!(of("park").is_empty() && of("sleep_zero").is_empty(), "more is reported than waits");
+    Ok(())
+}
+
+/// JDK 21 keeps the carrier of a virtual thread that waits for a monitor, and so it is what is told
+/// to wait. Later ones let it run other threads, and nothing is told. Whoever leaves the monitor is
+/// told in both cases: a carrier, too.
+fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    let carriers_wait = vm.jdk.feature < 24;
+    let told = if carriers_wait { 6 } else { 2 };
+    let java = vm.java_for(21, "VirtualContended")?.agent("monitors", "")?;
+    let java = java.property("jdk.virtualThreadScheduler.parallelism", "8");
+    let outcome = java.argument(&told.to_string()).run()?;
+    let report = outcome.report();
+    equal("stages", outcome.expects.one("expect")?.int("stages")?, 2)?;
+    equal("enter", count(report, "enter"), 2 * told)?;
+    equal("entered", count(report, "entered"), 2 * told)?;
+    let mut waiting = BTreeSet::new();
+    let mut left = false;
+    for line in watched(report, "contended") {
+        let thread = line.text("thread")?;
+        ensure!(carriers_wait || line.word == "exit" || !is_carrier(thread), "{line}");
+        match line.word.as_str() {
+            "enter" => ensure!(waiting.insert(thread.to_owned()), "waits twice: {line}"),
+            "entered" => {
+                ensure!(waiting.remove(thread), "has not waited: {line}");
+                ensure!(std::mem::take(&mut left), "the owner has not left: {line}");
+            }
+            _ => {
+                ensure!(!waiting.is_empty(), "nobody waits: {line}");
+                ensure!(!carriers_wait || !left, "left twice: {line}");
+                left = true;
+            }
+        }
+    }
+    if carriers_wait {
+        equal("exit", count(report, "exit"), 2 * told)?;
+    }
+    let waits: Vec<_> = watched(report, "waited").map(|line| line.word.as_str()).collect();
+    let of = |word| waits.iter().filter(|found| **found == word).count();
+    let expected = if carriers_wait { 4 } else { 0 };
+    equal("wait and waited", (of("wait"), of("waited")), (expected, expected))?;
+    let slept = watched(report, "-").filter(|line| line.text("thread").is_ok_and(is_carrier));
+    equal("sleep of carriers", slept.count(), 0)
+}
+
+fn is_carrier(thread: &str) -> bool {
+    thread.starts_with("ForkJoinPool")
+}
+
+fn rules_with_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    objects::checked(vm.java_for(21, "Virtual")?, "mode=monitors").map(|_| ())
+}
+
+/// An owner that waits to be notified lets in those that wait to enter, however often it has
+/// entered. Nobody waits for it when it leaves.
+fn waiting_lets_others_in(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, rounds) = staged(vm, "WAIT", 3, "54+55+56+57+58")?;
+    let report = outcome.report();
+    let by_main = watched(report, "contended").filter(|line| line.text("thread") == Ok("main"));
+    let by_main: Vec<_> = by_main.map(|line| line.word.as_str()).collect();
+    equal("main", by_main, ["wait", "exit", "waited"].repeat(rounds))?;
+    for word in ["enter", "entered", "exit"] {
+        equal(word, count(report, word), 3 * rounds)?;
+    }
+    Ok(())
+}
+
+/// What began unseen has no end, and nobody whose end was not seen is taken to be waiting still.
+fn switched_while_threads_wait(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, _) = staged(vm, "SWITCHED", 3, "54+55+56")?;
+    let report = outcome.report();
+    let words: Vec<_> = watched(report, "contended").map(|line| line.word.as_str()).collect();
+    equal("events", words, vec!["enter", "enter", "enter", "enter", "exit", "entered"])
+}

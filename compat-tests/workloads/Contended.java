@@ -1,0 +1,232 @@
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Stages contention: one thread owns a monitor until all others wait for it, then they get it one
+ * by one. The arguments are how the monitor is entered and left, and how many threads wait for it.
+ */
+public class Contended {
+    private static final int ROUNDS = 3;
+
+    interface Body {
+        void run();
+    }
+
+    /** How a monitor is owned while the body runs. */
+    private enum Way {
+        BLOCK {
+            @Override
+            void own(Contended monitor, Body body) {
+                synchronized (monitor) {
+                    body.run();
+                }
+            }
+        },
+        METHOD {
+            @Override
+            void own(Contended monitor, Body body) {
+                monitor.method(body);
+            }
+        },
+        STATIC {
+            @Override
+            Object monitor(Contended monitor) {
+                return Contended.class;
+            }
+
+            @Override
+            void own(Contended monitor, Body body) {
+                staticMethod(body);
+            }
+        },
+        /** The first ways out are not those that let others in. */
+        RECURSIVE {
+            @Override
+            void own(Contended monitor, Body body) {
+                synchronized (monitor) {
+                    synchronized (monitor) {
+                        monitor.method(body);
+                        monitor.method(() -> {});
+                    }
+                    monitor.deeper(3);
+                }
+            }
+        },
+        /** A monitor that nobody waits for is left meanwhile, one after the other in one method. */
+        BESIDE {
+            private final Object other = new Object();
+
+            @Override
+            void own(Contended monitor, Body body) {
+                synchronized (monitor) {
+                    body.run();
+                    synchronized (other) {
+                        own(other);
+                    }
+                }
+                synchronized (other) {
+                    own(other);
+                }
+            }
+
+            private void own(Object object) {
+                synchronized (object) {
+                    object.hashCode();
+                }
+            }
+        },
+        THROWN {
+            @Override
+            void own(Contended monitor, Body body) {
+                try {
+                    synchronized (monitor) {
+                        body.run();
+                        throw new Left();
+                    }
+                } catch (Left left) {
+                    return;
+                }
+            }
+        },
+        METHOD_THROWN {
+            @Override
+            void own(Contended monitor, Body body) {
+                try {
+                    monitor.throwing(body);
+                } catch (Left left) {
+                    return;
+                }
+            }
+        };
+
+        Object monitor(Contended monitor) {
+            return monitor;
+        }
+
+        abstract void own(Contended monitor, Body body);
+    }
+
+    private static final class Left extends RuntimeException {
+        Left() {
+            super(null, null, false, false);
+        }
+    }
+
+    private synchronized void method(Body body) {
+        body.run();
+    }
+
+    private static synchronized void staticMethod(Body body) {
+        body.run();
+    }
+
+    private synchronized void throwing(Body body) {
+        body.run();
+        throw new Left();
+    }
+
+    private synchronized void deeper(int levels) {
+        if (levels > 0) {
+            deeper(levels - 1);
+        }
+    }
+
+    private static int inside;
+
+    public static void main(String[] arguments) throws InterruptedException {
+        int waiters = Integer.parseInt(arguments[1]);
+        Contended object = new Contended();
+        Agent.call("watch contended", object);
+        switch (arguments[0]) {
+            case "WAIT":
+                letIn(object, waiters);
+                break;
+            case "SWITCHED":
+                switchEvents(object, waiters);
+                break;
+            default:
+                handOn(Way.valueOf(arguments[0]), object, waiters);
+        }
+        System.out.println("expect rounds=" + ROUNDS + " inside=" + inside);
+    }
+
+    /** The first round is interpreted, the last one compiled. */
+    private static void handOn(Way way, Contended object, int waiters) throws InterruptedException {
+        if (way.monitor(object) != object) {
+            Agent.call("watch contended", way.monitor(object));
+        }
+        for (int round = 0; round < ROUNDS; round++) {
+            stage(way, object, waiters, waiters, () -> {});
+            for (int i = 0; i < 20_000; i++) {
+                way.own(object, () -> inside++);
+            }
+        }
+    }
+
+    /** The owner waits until all others have been in: once as one who has entered twice. */
+    private static void letIn(Contended object, int waiters) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            int all = inside + waiters;
+            Way way = round == 1 ? Way.METHOD : Way.BLOCK;
+            stage(way, object, waiters, waiters, () -> {
+                synchronized (object) {
+                    object.await(all);
+                }
+            });
+        }
+    }
+
+    private void await(int all) {
+        target = all;
+        while (inside < all) {
+            try {
+                wait();
+            } catch (InterruptedException interrupted) {
+                throw new IllegalStateException(interrupted);
+            }
+        }
+    }
+
+    private static int target;
+
+    private static void enter(Contended object) {
+        inside++;
+        if (inside == target) {
+            object.notify();
+        }
+    }
+
+    /** The events go off while threads wait, and on while others do. */
+    private static void switchEvents(Contended object, int waiters) throws InterruptedException {
+        stage(Way.BLOCK, object, waiters, waiters, () -> all("disable"));
+        stage(Way.BLOCK, object, waiters, 0, () -> all("enable"));
+        stage(Way.BLOCK, object, 1, 1, () -> {});
+    }
+
+    private static void all(String change) {
+        for (int event = 54; event <= 56; event++) {
+            Agent.call(change + " " + event);
+        }
+    }
+
+    /** Has threads wait, of which the agent hears of so many, and does something before they get in. */
+    private static void stage(Way way, Contended object, int waiters, int told, Body then)
+            throws InterruptedException {
+        Object monitor = way.monitor(object);
+        long before = Agent.call("enters", monitor);
+        List<Thread> threads = new ArrayList<>();
+        way.own(object, () -> {
+            for (int i = 0; i < waiters; i++) {
+                Thread thread = new Thread(() -> way.own(object, () -> enter(object)), "waiter-" + i);
+                thread.start();
+                threads.add(thread);
+            }
+            threads.forEach(thread -> Await.state(thread, Thread.State.BLOCKED));
+            Await.until("all to wait", () -> Agent.call("enters", monitor) == before + told);
+            then.run();
+        });
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+}

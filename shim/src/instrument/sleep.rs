@@ -1,0 +1,83 @@
+//! `Thread.sleep`, of which JVMTI does not tell: its native is replaced when the VM binds it, which
+//! happens before the first class of the program is loaded.
+
+use crate::boundary::guard;
+use crate::jvm::{self, Jni, symbols};
+use crate::translate::monitors;
+use jni_sys::{JNIEnv, jclass, jlong, jmethodID};
+use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, jthread, jvmtiEnv};
+use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+type Function = unsafe extern "system" fn(*mut JNIEnv, jclass, jlong);
+
+/// What the VM exports for the native of `Thread`, whatever that is called there.
+struct Original {
+    function: Function,
+    unit: fn(u64) -> Duration,
+}
+
+static ORIGINAL: OnceLock<Option<Original>> = OnceLock::new();
+
+/// The first JDK whose native takes nanoseconds, under the old name.
+const NANOSECONDS_SINCE: u32 = 21;
+
+fn find() -> Option<Original> {
+    let find = |name: &CStr, unit| {
+        let address = symbols::find(name)?;
+        // SAFETY: the functions of these names have this type.
+        let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address.as_ptr()) };
+        Some(Original { function, unit })
+    };
+    let unit = match jvm::get().feature_version() {
+        NANOSECONDS_SINCE.. => Duration::from_nanos,
+        _ => Duration::from_millis,
+    };
+    find(c"JVM_SleepNanos", Duration::from_nanos).or_else(|| find(c"JVM_Sleep", unit))
+}
+
+/// Has the VM report its natives, as long as it has not started: later they are bound.
+pub fn prepare() -> jvm::Result<()> {
+    if ORIGINAL.get_or_init(find).is_none() {
+        log::debug!("this VM does not export what sleeps");
+        return Ok(());
+    }
+    jvm::get().jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, true)
+}
+
+/// The VM binds a native method. It cannot be asked for the name this early.
+pub unsafe extern "system" fn native_method_bind(
+    _: *mut jvmtiEnv,
+    _env: *mut JNIEnv,
+    _: jthread,
+    _method: jmethodID,
+    address: *mut c_void,
+    new_address: *mut *mut c_void,
+) {
+    guard((), || {
+        let Some(Some(original)) = ORIGINAL.get() else { return };
+        if address == original.function as *mut c_void {
+            // SAFETY: JVMTI passes the place to be written; the function has the original's type.
+            unsafe { new_address.write(sleep as *mut c_void) };
+            let done = jvm::get().jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, false);
+            if let Err(error) = done {
+                log::debug!("natives are still reported: {error}");
+            }
+        }
+    });
+}
+
+/// Stands for the native of `Thread`, which platform threads call to sleep.
+unsafe extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
+    let Some(Some(original)) = ORIGINAL.get() else { return };
+    let time_asked_for = (original.unit)(u64::try_from(time).unwrap_or(0));
+    // SAFETY: the VM passes the environment of the thread that runs this.
+    let is_told = guard(false, || monitors::sleeping(unsafe { Jni::new(env) }, time_asked_for));
+    // SAFETY: the arguments are those that the VM passes to the native.
+    unsafe { (original.function)(env, class, time) };
+    if is_told {
+        // SAFETY: as above.
+        guard((), || monitors::slept(unsafe { Jni::new(env) }));
+    }
+}

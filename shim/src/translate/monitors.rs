@@ -1,0 +1,234 @@
+//! MONITOR_CONTENDED_ENTER, ENTERED and EXIT, MONITOR_WAIT and WAITED.
+//!
+//! A thread that sleeps waits without an object.
+
+use super::{callback, is_reported, objects};
+use crate::jvm::{self, Jni};
+use crate::notify::{self, Arm};
+use crate::world::threads::{self, Thread};
+use crate::world::{agents, gate, ids, methods, monitors};
+use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
+use jvmpi_sys::{
+    JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
+    JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
+    JVMPI_Event_monitor, JVMPI_Event_monitor_wait, jobjectID,
+};
+use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv, jvmtiFrameInfo};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::time::Duration;
+
+pub unsafe extern "system" fn monitor_contended_enter(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    waiting: jthread,
+    object: jobject,
+) {
+    let enter = |jni| {
+        let thread = threads::current(jni);
+        if !is_reported(&thread) || !blocks(jni, waiting) {
+            return;
+        }
+        let Ok(id) = ids::of(object) else { return };
+        // The owner may leave while agents still hear of this.
+        thread.waits.enter(jni, id);
+        tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor);
+    };
+    // SAFETY: JVMTI passes the environment of the thread that waits, which runs this.
+    unsafe { callback(env, enter) };
+}
+
+pub unsafe extern "system" fn monitor_contended_entered(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    waiting: jthread,
+    object: jobject,
+) {
+    let entered = |jni| {
+        let thread = threads::current(jni);
+        if !is_reported(&thread) || !blocks(jni, waiting) {
+            return;
+        }
+        let Ok(id) = ids::of(object) else { return };
+        if thread.waits.entered(jni, id) {
+            tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
+        }
+    };
+    // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
+    unsafe { callback(env, entered) };
+}
+
+pub unsafe extern "system" fn monitor_wait(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    waiting: jthread,
+    object: jobject,
+    timeout: jlong,
+) {
+    let wait = |jni| {
+        let thread = threads::current(jni);
+        if !is_reported(&thread) {
+            return;
+        }
+        let blocks = blocks(jni, waiting);
+        if blocks {
+            tell(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, |object| {
+                JVMPI_Event_monitor_wait { object, timeout }
+            });
+        }
+        // To wait is to leave the monitor, however often it was entered.
+        if is_awaited(object) && lets_go_to_wait(jni, object) {
+            tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+        }
+        if blocks {
+            thread.waits.begin();
+        }
+    };
+    // SAFETY: JVMTI passes the environment of the thread that will wait, which runs this.
+    unsafe { callback(env, wait) };
+}
+
+pub unsafe extern "system" fn monitor_waited(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    waiting: jthread,
+    object: jobject,
+    _timed_out: jboolean,
+) {
+    let waited = |jni| {
+        let thread = threads::current(jni);
+        if !is_reported(&thread) || !blocks(jni, waiting) {
+            return;
+        }
+        let Some(waited) = thread.waits.end() else { return };
+        let timeout = waited.as_millis() as jlong;
+        tell(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, |object| JVMPI_Event_monitor_wait {
+            object,
+            timeout,
+        });
+    };
+    // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
+    unsafe { callback(env, waited) };
+}
+
+/// The thread that runs is about to sleep; true if it is to be told when it has slept.
+pub fn sleeping(jni: Jni, time: Duration) -> bool {
+    let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
+    // To sleep for no time is not to wait; as a timeout, 0 is for ever.
+    if time.is_zero() || !wanted.iter().any(|event| agents::anyone_wants(*event)) {
+        return false;
+    }
+    let thread = threads::current(jni);
+    if !is_reported(&thread) {
+        return false;
+    }
+    let timeout = time.as_nanos().div_ceil(1_000_000) as jlong;
+    tell(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), |object| {
+        JVMPI_Event_monitor_wait { object, timeout }
+    });
+    thread.waits.begin();
+    true
+}
+
+/// The thread that runs has slept. If it was interrupted, the exception is pending.
+pub fn slept(jni: Jni) {
+    let thread = threads::current(jni);
+    let Some(slept) = thread.waits.end() else { return };
+    let timeout = slept.as_millis() as jlong;
+    jni.frame(8, |jni| {
+        tell(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, ptr::null_mut(), |object| {
+            JVMPI_Event_monitor_wait { object, timeout }
+        });
+    });
+}
+
+/// Rewritten code is about to leave the object's monitor, while some thread waits for one.
+pub fn leaving(jni: Jni, object: jobject) {
+    if !is_awaited(object) {
+        return;
+    }
+    let thread = threads::current(jni);
+    if is_reported(&thread) && lets_go(jni, object) {
+        thread.in_flight.while_tracking(|| {
+            tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+        });
+    }
+}
+
+/// Whether a thread waits to enter the object's monitor.
+fn is_awaited(object: jobject) -> bool {
+    ids::tag(object).is_ok_and(|tag| monitors::is_awaited(tag.id()))
+}
+
+/// Whether the thread that runs, which is about to leave the monitor once, does not own it any
+/// more then. The VM knows how often a thread has entered, but stops the world to find out: it is
+/// asked only if more than one place in the methods on the stack can have locked the monitor.
+fn lets_go(jni: Jni, object: jobject) -> bool {
+    has_locked_once(jni) || jvm::get().jvmti.monitor_entry_count(object) == Ok(1)
+}
+
+/// Whether at most one place in the methods on the stack locks monitors.
+fn has_locked_once(jni: Jni) -> bool {
+    const AT_ONCE: usize = 16;
+    // The frame of the Tracker's native is 0.
+    let (mut next, mut locks) = (1, 0);
+    loop {
+        let mut frames = [const { MaybeUninit::<jvmtiFrameInfo>::uninit() }; AT_ONCE];
+        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), next, &mut frames);
+        let walked = walked.unwrap_or(0);
+        for frame in &frames[..walked] {
+            // SAFETY: the walk wrote that many frames.
+            let method = unsafe { frame.assume_init_ref() }.method;
+            locks += methods::of(jni, method).map_or(0, |method| method.locks());
+            if locks > 1 {
+                return false;
+            }
+        }
+        if walked < AT_ONCE {
+            return true;
+        }
+        next += walked;
+    }
+}
+
+/// Whether the thread that runs lets go of the monitor in a `wait` that it has called: it must own
+/// the monitor, and not be interrupted already.
+fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
+    let state = jvm::get().jvmti.thread_state(ptr::null_mut()).unwrap_or(0);
+    state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && threads::holds_lock(jni, object)
+}
+
+/// Whether the platform thread that runs is what waits. A virtual thread that waits for a monitor
+/// holds on to its carrier on JDK 21 only; later ones give the carrier to others meanwhile and may
+/// go on with another one, so it would be wrong to say that the carrier waits.
+fn blocks(jni: Jni, waiting: jthread) -> bool {
+    const CARRIERS_GO_ON_SINCE: u32 = 24;
+    jvm::get().feature_version() < CARRIERS_GO_ON_SINCE || !jni.is_virtual(waiting)
+}
+
+fn monitor(object: jobjectID) -> JVMPI_Event_monitor {
+    JVMPI_Event_monitor { object }
+}
+
+/// Sends an event of the thread that runs about an object, which agents hear of first.
+fn tell<A: Arm>(
+    jni: Jni,
+    thread: &Thread,
+    event_type: jint,
+    object: jobject,
+    arm: impl Fn(jobjectID) -> A,
+) {
+    if !agents::anyone_wants(event_type) {
+        return;
+    }
+    // The ID must not change before the event.
+    let _passage = gate::enter(thread);
+    for agent in agents::wanting(event_type) {
+        match objects::introduce(jni, agent, thread, object) {
+            Ok(id) => thread.subject.with(id, object, || {
+                notify::deliver(jni, agent, thread, event_type, arm(id));
+            }),
+            Err(error) => log::debug!("a monitor's object stays unknown: {error}"),
+        }
+    }
+}
