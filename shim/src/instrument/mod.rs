@@ -264,7 +264,7 @@ fn edit(
 ) -> Result<Option<Vec<u8>>, classfile::Error> {
     let reports = reports.of(class.name(), place.is_boot);
     let mut editor = Editor::new(class);
-    let wrapped = natives::wrap(jni, class, &mut editor, place, reports.calls);
+    let wrapped = natives::wrap(class, &mut editor, place, reports.calls);
     if reports == Reports::default() && wrapped.is_empty() {
         return Ok(None);
     }

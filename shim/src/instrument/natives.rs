@@ -2,7 +2,7 @@
 //! has the native method's name, and calls it under a new one.
 
 use super::{Calls, Place};
-use crate::jvm::{self, Jni, NATIVE_PREFIX};
+use crate::jvm::{self, NATIVE_PREFIX};
 use crate::load;
 use crate::options;
 use classfile::{ClassFile, Editor, Method};
@@ -16,7 +16,6 @@ const OF_BOOT_LOADER: [&[u8]; 6] =
 ///
 /// A class that is loaded already keeps the methods that it has: the VM accepts no others.
 pub fn wrap(
-    jni: Jni,
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
     place: Place,
@@ -29,7 +28,7 @@ pub fn wrap(
     let is_wanted = if place.class.is_null() {
         calls != Calls::NONE && can_wrap()
     } else {
-        has_wrappers(jni, place)
+        has_wrappers(place)
     };
     if !is_wanted {
         return Vec::new();
@@ -45,9 +44,9 @@ fn can_wrap() -> bool {
 }
 
 /// Whether the class got wrappers when it was loaded.
-fn has_wrappers(jni: Jni, place: Place) -> bool {
+fn has_wrappers(place: Place) -> bool {
     let jvmti = jvm::get().jvmti;
-    jni.frame(4, |_| jvmti.class_methods(place.class)).is_ok_and(|methods| {
+    jvmti.class_methods(place.class).is_ok_and(|methods| {
         methods.iter().any(|method| {
             let name = jvmti.method_name(*method);
             name.is_ok_and(|(name, _)| name.to_bytes().starts_with(NATIVE_PREFIX.to_bytes()))

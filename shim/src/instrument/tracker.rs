@@ -140,10 +140,12 @@ const AT_ONCE: usize = 16;
 pub fn retransform_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     for batch in classes::all_loaded(jni)?.chunks(AT_ONCE) {
-        // Asking for its loader takes a reference for each.
-        jni.frame(2 * AT_ONCE as jint, |jni| {
+        jni.frame(AT_ONCE as jint, |jni| {
             let objects = batch.iter().filter_map(|class| Some((class.object(jni)?, class)));
-            let affected = objects.filter(|(object, class)| is_affected(*object, class));
+            let affected = objects.filter(|(object, class)| {
+                // The references that asking takes must not add up.
+                jni.frame(2, |_| is_affected(*object, class))
+            });
             let modifiable: Vec<_> =
                 affected.map(|(object, _)| object).filter(|c| jvmti.is_modifiable(*c)).collect();
             if modifiable.is_empty() {
