@@ -100,12 +100,15 @@ fn walk<'a>(
     let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
         && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     let hidden_frames = hidden_frames(jni, thread);
+    // Most are looked at before the program has to stand still.
+    known_classes(jni).map_err(failed)?;
     for _ in 0..ATTEMPTS {
-        let known = known_classes(jni).map_err(failed)?;
+        let standstill = Standstill::begin(jni, thread, hidden_frames).map_err(failed)?;
+        // No agent may be called now: others may hold its locks.
+        let known = threads::quietly(jni, || known_classes(jni)).map_err(failed)?;
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
         let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
         let held = held::collect(jni, &classes).map_err(failed)?;
-        let standstill = Standstill::begin(jni, thread, hidden_frames).map_err(failed)?;
         let mut hidden = threads::hidden_objects();
         hidden.extend(own.iter().map(|(class, _)| class.id().addr()));
         let surroundings = Surroundings {
@@ -123,6 +126,7 @@ fn walk<'a>(
         untold.append(&mut walk.untold);
         let resting = standstill.end();
         match walk.failure() {
+            // What stands still is not all: a thread may have come, and a virtual one goes on.
             Some(Failure::UnknownClass(_)) => continue,
             Some(failure) => return Err(failure.to_string()),
             None => followed.map_err(failed)?,

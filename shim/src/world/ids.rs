@@ -10,7 +10,7 @@ use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 use std::ptr;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
@@ -152,16 +152,35 @@ pub fn hold_tagging() -> MutexGuard<'static, ()> {
     TAGGING.lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// Leave to look at objects and tag them, until it is dropped.
+pub struct Tagging(Option<MutexGuard<'static, ()>>);
+
+/// The OS thread that has leave to tag, 0 if none has.
+static TAGGER: AtomicI32 = AtomicI32::new(0);
+
+impl Drop for Tagging {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            TAGGER.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 /// As [`hold_tagging`], to tag, or to do something else over JVM calls that one thread at a time may
-/// do: a thread that JVMTI has suspended gets the lock only when it has been
-/// resumed, or it would be stopped inside by the next call of the VM.
-pub fn begin_tagging() -> MutexGuard<'static, ()> {
+/// do: a thread that JVMTI has suspended gets the lock only when it has been resumed, or it would be
+/// stopped inside by the next call of the VM. A thread that has the leave may ask again.
+pub fn begin_tagging() -> Tagging {
+    let me = threads::os_thread();
+    if TAGGER.load(Ordering::Relaxed) == me {
+        return Tagging(None);
+    }
     loop {
         let mut tagging = Some(hold_tagging());
         let suspended = threads::known_current()
             .is_some_and(|current| suspension::wait_until_resumed(&current, || tagging = None));
         if let Some(tagging) = tagging.filter(|_| !suspended) {
-            return tagging;
+            TAGGER.store(me, Ordering::Relaxed);
+            return Tagging(Some(tagging));
         }
     }
 }

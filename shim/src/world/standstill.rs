@@ -4,7 +4,7 @@
 //! What agents suspend they resume (`suspension`); this is the shim's own, for the time of a dump.
 //! No agent and no Java code runs meanwhile on the thread that asked for it, so it waits for nobody.
 
-use super::ids;
+use super::ids::{self, Tagging};
 use super::suspension;
 use super::threads::{self, Thread};
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, Result};
@@ -12,7 +12,7 @@ use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 /// A thread at rest, or the one that runs.
 pub struct Resting {
@@ -30,7 +30,7 @@ pub struct Standstill {
     suspended: Vec<Arc<GlobalRef>>,
     /// Threads must not be stopped in the middle of tagging, and objects that a dump names keep the
     /// IDs that it gives them. Released after the threads.
-    _tagging: MutexGuard<'static, ()>,
+    _tagging: Tagging,
 }
 
 /// How often threads are looked for that began while the others were being suspended.
