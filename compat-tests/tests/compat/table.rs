@@ -30,7 +30,7 @@ const FAIL: i64 = -1;
 
 /// Whether an event of this number can be enabled. Agents stop at the first that cannot.
 fn can_be_enabled(event: i64) -> bool {
-    matches!(event, 1..=9 | 33..=35 | 42..=49 | 51..=53 | 60 | 61)
+    matches!(event, 1..=9 | 33..=35 | 38..=49 | 51..=58 | 60 | 61)
 }
 
 fn results(vm: &Vm<'_>, phase: &str) -> Result<(), String> {
