@@ -98,6 +98,12 @@ pub fn reaches_agents(thread: &Thread, event_type: jint) -> bool {
     !thread.is_hidden() && is_open(thread, event_type)
 }
 
+/// Whether what the thread that runs does now is told at all: it is not the shim's own work, and the
+/// thread's events may be sent.
+pub fn is_reported(thread: &Thread) -> bool {
+    !thread.is_quiet() && is_open(thread, JVMPI_EVENT_METHOD_ENTRY)
+}
+
 /// Whether events of this type may be sent on the thread now: nothing follows THREAD_END but the
 /// VM's end, nothing JVM_SHUT_DOWN, and nothing precedes THREAD_START, which nobody can be sent
 /// while the thread is being attached.

@@ -3,7 +3,7 @@
 //! Such events come by the hundred million. What [`deliver`](super::deliver) asks of each is asked
 //! here once an epoch ([`epoch`]), for the thread and for the method.
 
-use super::{Arm, call_inside};
+use super::{Arm, call_inside, is_reported};
 use crate::jvm::Jni;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::epoch;
@@ -75,8 +75,7 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Tra
         tracked::was_examined(number, epoch);
     }
     let knows = |agent: &Agent| thread.announced.to(agent);
-    let is_free = !thread.is_quiet() && !thread.has_ended();
-    if is_free && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
+    if is_reported(thread) && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
         thread.was_examined(epoch);
     }
 }

@@ -23,10 +23,7 @@ pub mod threads;
 use crate::boundary::guard;
 use crate::instrument;
 use crate::jvm::Jni;
-use crate::world::agents;
-use crate::world::threads::Thread;
 use jni_sys::JNIEnv;
-use jvmpi_sys::JVMPI_EVENT_THREAD_START;
 use jvmti_sys::jvmtiEventCallbacks;
 
 /// The callbacks of the environment for classes.
@@ -62,13 +59,6 @@ pub fn callbacks() -> jvmtiEventCallbacks {
         MonitorWaited: Some(monitors::monitor_waited),
         ..jvmtiEventCallbacks::default()
     }
-}
-
-/// Whether what the thread that runs does is told at all. Nobody can be told of a thread while it
-/// is being attached, but its code runs already.
-fn is_reported(thread: &Thread) -> bool {
-    let is_known = || !thread.id().is_null() || !agents::anyone_wants(JVMPI_EVENT_THREAD_START);
-    !thread.is_quiet() && is_known()
 }
 
 /// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.

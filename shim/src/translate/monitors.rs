@@ -2,7 +2,7 @@
 //!
 //! A thread that sleeps waits without an object.
 
-use super::{callback, is_reported, objects};
+use super::{callback, objects};
 use crate::jvm::{self, Jni};
 use crate::notify::{self, Arm};
 use crate::world::threads::{self, Thread};
@@ -26,7 +26,7 @@ pub unsafe extern "system" fn monitor_contended_enter(
 ) {
     let enter = |jni| {
         let thread = threads::current(jni);
-        if !is_reported(&thread) || !blocks(jni, waiting) {
+        if !notify::is_reported(&thread) || !blocks(jni, waiting) {
             return;
         }
         let Ok(id) = ids::of(object) else { return };
@@ -46,7 +46,7 @@ pub unsafe extern "system" fn monitor_contended_entered(
 ) {
     let entered = |jni| {
         let thread = threads::current(jni);
-        if !is_reported(&thread) || !blocks(jni, waiting) {
+        if !notify::is_reported(&thread) || !blocks(jni, waiting) {
             return;
         }
         let Ok(id) = ids::of(object) else { return };
@@ -67,7 +67,7 @@ pub unsafe extern "system" fn monitor_wait(
 ) {
     let wait = |jni| {
         let thread = threads::current(jni);
-        if !is_reported(&thread) {
+        if !notify::is_reported(&thread) {
             return;
         }
         let blocks = blocks(jni, waiting);
@@ -97,7 +97,7 @@ pub unsafe extern "system" fn monitor_waited(
 ) {
     let waited = |jni| {
         let thread = threads::current(jni);
-        if !is_reported(&thread) || !blocks(jni, waiting) {
+        if !notify::is_reported(&thread) || !blocks(jni, waiting) {
             return;
         }
         let Some(waited) = thread.waits.end() else { return };
@@ -119,7 +119,7 @@ pub fn sleeping(jni: Jni, time: Duration) -> bool {
         return false;
     }
     let thread = threads::current(jni);
-    if !is_reported(&thread) {
+    if !notify::is_reported(&thread) {
         return false;
     }
     let timeout = time.as_nanos().div_ceil(1_000_000) as jlong;
@@ -148,7 +148,7 @@ pub fn leaving(jni: Jni, object: jobject) {
         return;
     }
     let thread = threads::current(jni);
-    if is_reported(&thread) && lets_go(jni, object) {
+    if notify::is_reported(&thread) && lets_go(jni, object) {
         thread.in_flight.while_tracking(|| {
             tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         });

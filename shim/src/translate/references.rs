@@ -1,6 +1,6 @@
 //! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE.
 
-use super::{is_reported, objects};
+use super::objects;
 use crate::jvm::Jni;
 use crate::notify;
 use crate::world::threads;
@@ -45,7 +45,7 @@ pub fn are_wanted() -> bool {
 /// The thread that runs has made a reference to the object.
 pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     let thread = threads::current(jni);
-    if !agents::anyone_wants(kind.alloc()) || !is_reported(&thread) {
+    if !agents::anyone_wants(kind.alloc()) || !notify::is_reported(&thread) {
         return;
     }
     jni.frame(8, |jni| {
@@ -68,7 +68,7 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
 pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
     let told = references::forget(reference);
     let thread = threads::current(jni);
-    if !agents::anyone_wants(kind.free()) || !is_reported(&thread) {
+    if !agents::anyone_wants(kind.free()) || !notify::is_reported(&thread) {
         return;
     }
     jni.frame(8, |jni| {
