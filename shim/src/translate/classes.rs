@@ -8,7 +8,7 @@ use crate::world::classes::{self, Class};
 use crate::world::ids;
 use crate::world::methods::Lines;
 use crate::world::threads::{self, Thread};
-use jni_sys::{JNIEnv, jclass, jint, jmethodID};
+use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
 };
@@ -239,15 +239,17 @@ impl Definition {
     }
 }
 
-/// Links a class without initializing it: reflection on its methods needs that.
+/// Links a class without initializing it: reflection on its constructors needs that. The native
+/// below `Class.getDeclaredConstructors`, unlike that, keeps nothing of what it finds.
 pub fn link(jni: Jni, class: jclass) {
-    let methods = |jni: Jni| {
+    let constructors = |jni: Jni| {
         let reflection = jni.find_class(c"java/lang/Class")?;
-        let signature = c"()[Ljava/lang/reflect/Method;";
-        let list = jni.method(reflection, c"getDeclaredMethods", signature)?;
-        jni.call_object(class, list, &[]).map(drop)
+        let signature = c"(Z)[Ljava/lang/reflect/Constructor;";
+        let list = jni.method(reflection, c"getDeclaredConstructors0", signature)?;
+        let public_only = jvalue { z: true };
+        jni.call_object(class, list, &[public_only]).map(drop)
     };
-    if threads::quietly(jni, || jni.frame(8, methods)).is_none() {
+    if threads::quietly(jni, || jni.frame(8, constructors)).is_none() {
         log::debug!("a class that was asked for cannot be linked");
     }
 }

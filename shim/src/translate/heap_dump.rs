@@ -100,6 +100,7 @@ fn walk<'a>(
     let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
         && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     let hidden_frames = hidden_frames(jni, thread);
+    link_archived(jni).map_err(failed)?;
     // Most are looked at before the program has to stand still.
     known_classes(jni).map_err(failed)?;
     for _ in 0..ATTEMPTS {
@@ -139,6 +140,22 @@ fn walk<'a>(
         };
     }
     Err("the program loads classes faster than they can be looked at".to_owned())
+}
+
+/// Links the boot loader's classes: those of the VM's shared archive may have objects before they
+/// are linked, and what is dumped late costs a walk each.
+fn link_archived(jni: Jni) -> jvm::Result<()> {
+    let is_of_boot_loader =
+        |class| jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
+    for class in classes::all_loaded(jni)? {
+        jni.frame(8, |jni| {
+            let object = class.object(jni).filter(|object| !layout::is_ready(*object));
+            if let Some(object) = object.filter(|object| is_of_boot_loader(*object)) {
+                threads::quietly(jni, || class_events::link(jni, object));
+            }
+        });
+    }
+    Ok(())
 }
 
 /// All classes that are loaded, with the layouts of those that are linked.
