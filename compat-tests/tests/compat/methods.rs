@@ -21,6 +21,7 @@ cases![
     class_objects_as_receivers,
     compiled_methods,
     the_compiler,
+    virtual_threads.since(21),
     an_http_server.since(17),
     clojure,
 ];
@@ -228,4 +229,10 @@ fn clojure(vm: &Vm<'_>) -> Result<(), String> {
 /// A jar where Debian puts it.
 fn jar(name: &str) -> PathBuf {
     Path::new("/usr/share/java").join(format!("{name}.jar"))
+}
+
+/// They go on as ever, and every event keeps the rules.
+fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = checked(vm.java_for(21, "Virtual")?, "mode=all")?;
+    equal("sum", outcome.expects.one("expect")?.int("sum")?, 499_500)
 }

@@ -12,6 +12,7 @@ mod natives;
 mod selection;
 pub mod sleep;
 pub mod tracker;
+mod transitions;
 
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
@@ -22,7 +23,7 @@ use crate::translate::{
 use crate::world::classes::{self, Class};
 use crate::world::{threads, tracked};
 use classfile::{ClassFile, Editor};
-use jni_sys::{JNIEnv, jclass, jint, jobject};
+use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use methods::Calls;
 use std::ffi::{c_char, c_uchar};
@@ -42,6 +43,8 @@ pub struct Reports {
     pub instructions: bool,
     /// Which monitors they leave.
     pub monitor_exits: bool,
+    /// Where virtual threads are put on carriers; of one class, if there is any report at all.
+    transitions: bool,
 }
 
 static REPORTS: RwLock<Reports> = RwLock::new(Reports {
@@ -49,6 +52,7 @@ static REPORTS: RwLock<Reports> = RwLock::new(Reports {
     calls: Calls::NONE,
     instructions: false,
     monitor_exits: false,
+    transitions: false,
 });
 
 /// What classes report now.
@@ -140,6 +144,7 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
                     descriptor: c"(IIII)V",
                     function: lookupswitch as _,
                 },
+                Native { name: c"transition", descriptor: c"(Z)V", function: transition as _ },
                 Native { name: c"leaving", descriptor: object, function: leaving as _ },
             ],
         )?;
@@ -196,6 +201,8 @@ natives! {
     /// A `lookupswitch` begins.
     fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
         => instruction_events::lookupswitch;
+    /// A virtual thread is about to be put on its carrier or taken off, or has been.
+    fn transition(begins: jboolean) => |jni, begins| threads::current(jni).in_transition(begins);
     /// A monitor is about to be left while some thread waits for one.
     fn leaving(object: jobject) => monitor_events::leaving;
 }
@@ -267,6 +274,9 @@ fn edit(
     let wrapped = natives::wrap(class, &mut editor, place, reports.calls);
     if reports == Reports::default() && wrapped.is_empty() {
         return Ok(None);
+    }
+    if reports.transitions {
+        transitions::edit(class, &mut editor)?;
     }
     let first = numbers(jni, class, place.class);
     methods::edit(class, &mut editor, reports.calls, &wrapped, first)?;

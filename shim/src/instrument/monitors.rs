@@ -11,15 +11,8 @@ use classfile::{
 /// The first class file version that can push a class.
 const PUSHES_CLASSES_SINCE: u16 = 49;
 
-/// What puts virtual threads on carriers and takes them off, where the VM has no thread to report
-/// for. (Its own reports leave that out too.)
-const SCHEDULER: &[u8] = b"java/lang/VirtualThread";
-
 /// Adds reports of the monitors that the class leaves.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
-    if class.name().starts_with(SCHEDULER) {
-        return Ok(());
-    }
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         let exits = Exit::all(&code)?;

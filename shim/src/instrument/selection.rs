@@ -1,6 +1,6 @@
 //! Which classes report what, by the settings.
 
-use super::{Calls, Reports};
+use super::{Calls, Reports, transitions};
 use crate::load;
 use crate::options::Instructions;
 
@@ -9,13 +9,16 @@ impl Reports {
     /// defines it.
     pub fn of(self, name: &[u8], is_boot: bool) -> Self {
         let options = load::options();
-        let is_chosen = options.include.match_name(name) && !options.exclude.match_name(name);
+        let is_chosen = options.include.match_name(name)
+            && !options.exclude.match_name(name)
+            && !transitions::runs_in(name);
         let has_instructions = !is_boot || options.instructions == Instructions::All;
         Self {
             allocations: self.allocations,
             calls: if is_chosen { self.calls } else { Calls::NONE },
             instructions: self.instructions && is_chosen && has_instructions,
-            monitor_exits: self.monitor_exits,
+            monitor_exits: self.monitor_exits && !transitions::runs_in(name),
+            transitions: transitions::makes(name) && self != Self::default(),
         }
     }
 }

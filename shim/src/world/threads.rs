@@ -52,6 +52,7 @@ pub struct Thread {
     pub waits: Waits,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
+    in_transition: AtomicBool,
     /// Whether an agent has suspended the thread, and how.
     pub stop: Stop,
 }
@@ -466,6 +467,7 @@ impl Thread {
             examined_in: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
             quiet: AtomicU32::new(0),
+            in_transition: AtomicBool::new(false),
             stop: Stop::default(),
         }
     }
@@ -514,9 +516,18 @@ impl Thread {
         self.hidden.load(Ordering::Acquire)
     }
 
-    /// Whether what the thread does now is the shim's doing, of which agents hear nothing.
+    /// Whether agents hear nothing of what the thread does now: it is the shim's doing, or a virtual
+    /// thread is just being put on it or taken off.
     pub fn is_quiet(&self) -> bool {
-        self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
+        self.is_hidden()
+            || self.quiet.load(Ordering::Relaxed) > 0
+            || self.in_transition.load(Ordering::Relaxed)
+    }
+
+    /// Takes note that a virtual thread is being put on the thread or taken off, or has been.
+    pub fn in_transition(&self, begins: bool) {
+        self.in_transition.store(begins, Ordering::Relaxed);
+        self.must_be_examined();
     }
 
     /// Takes note that agents may get the thread's events in this epoch.
