@@ -12,7 +12,24 @@ static __thread struct {
     jobjectID object;
     jobject reference;
     int busy, wrong;
+    jlong root;
 } own;
+
+/*
+ * The root record of the object in a heap dump: 2 if it has the reference, 1 if it has the object in
+ * its place.
+ */
+static jlong root_of(const char *dump, size_t length)
+{
+    char record[1 + 2 * sizeof(void *)] = { JVMPI_GC_ROOT_JNI_GLOBAL };
+
+    memcpy(record + 1, &own.object, sizeof own.object);
+    memcpy(record + 1 + sizeof own.object, &own.reference, sizeof own.reference);
+    if (memmem(dump, length, record, sizeof record) != NULL)
+        return 2;
+    memcpy(record + 1 + sizeof own.object, &own.object, sizeof own.object);
+    return memmem(dump, length, record, sizeof record) != NULL;
+}
 
 static void notify(JVMPI_Event *e)
 {
@@ -37,6 +54,9 @@ static void notify(JVMPI_Event *e)
         wrong |= (*e->env_id)->GetObjectRefType(e->env_id, e->u.jni_globalref_free.ref_id) == JNIInvalidRefType;
         wrong |= (*e->env_id)->FindClass(e->env_id, "java/lang/Object") == NULL;
         break;
+    case JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT:
+        own.root = root_of(e->u.heap_dump.begin, (size_t)(e->u.heap_dump.end - e->u.heap_dump.begin));
+        return;
     default:
         return;
     }
@@ -95,6 +115,19 @@ static jlong make(JNIEnv *env, const char *kind, jobject object)
     return own.wrong ? -1 : (jlong)own.allocs * 10000 + own.frees;
 }
 
+/* How a heap dump tells of a reference. */
+static jlong dump(JNIEnv *env, jobject object)
+{
+    memset(&own, 0, sizeof own);
+    own.busy = 1;
+    own.object = jvmpi->jobject2jobjectID(object);
+    own.reference = (*env)->NewGlobalRef(env, object);
+    own.wrong |= jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, NULL) != JVMPI_SUCCESS;
+    (*env)->DeleteGlobalRef(env, own.reference);
+    own.busy = 0;
+    return own.wrong ? -1 : own.root;
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     static jobject kept;
@@ -105,6 +138,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return jvmpi->DisableEvent(atoi(what + 8), NULL);
     if (strcmp(what, "replaced") == 0)
         return replaced(env);
+    if (strcmp(what, "dump") == 0)
+        return dump(env, object);
     /* A reference that is older than the events, deleted later. */
     if (strcmp(what, "keep") == 0) {
         kept = (*env)->NewGlobalRef(env, object);

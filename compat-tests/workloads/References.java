@@ -13,11 +13,13 @@ final class References {
         worker.start();
         look("before");
         onWorker("keep");
+        long unknown = onWorker("dump");
         int[] events = {ALLOC, WEAK_FREE, FREE, WEAK_ALLOC};
         for (int event : events) {
             Agent.call("enable " + event);
             look("enabled_" + event);
         }
+        System.out.println("expect roots=\"in dumps\" unknown=" + unknown + " known=" + onWorker("dump"));
         onWorker("drop");
         // The shim keeps references to threads and classes.
         for (int i = 0; i < 20; i++) {

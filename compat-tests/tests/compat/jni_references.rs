@@ -30,6 +30,9 @@ fn on_a_thread_that_runs(vm: &Vm<'_>) -> Result<(), String> {
         let found = ["replaced", "on_worker", "strong", "weak", "pending"].map(|key| line.int(key));
         equal(when, found, [replaced, replaced, strong, weak, strong].map(Ok))?;
     }
+    // A dump names the reference if the agent was told of it, else the object.
+    let roots = outcome.expects.find("expect", "roots", "in dumps")?;
+    equal("roots", (roots.int("unknown")?, roots.int("known")?), (1, 2))?;
     for word in ["alloc", "free"] {
         equal(word, outcome.report().count(word), 0)?;
     }

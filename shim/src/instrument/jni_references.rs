@@ -3,7 +3,8 @@
 use super::jni_functions::{originals, replaces};
 use crate::boundary::guard;
 use crate::jvm::Jni;
-use crate::translate::references::{self, Kind};
+use crate::translate::references;
+use crate::world::references::Kind;
 use jni_sys::{JNIEnv, jobject};
 
 replaces! { NewGlobalRef DeleteGlobalRef NewWeakGlobalRef DeleteWeakGlobalRef }

@@ -14,6 +14,7 @@ use crate::world::heap::held;
 use crate::world::heap::layout::{self, Layout};
 use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
 use crate::world::ids;
+use crate::world::references;
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
 use dump::{Buffer, Id, Level};
@@ -118,6 +119,7 @@ fn walk<'a>(
             threads: stacks(standstill.threads(), thread, hidden_frames),
             hidden,
             own_references: own_references(),
+            global_references: references::strong_by_object(agent),
             held,
             listener: hears.then_some(agent),
         };

@@ -88,6 +88,7 @@ fn make(
         threads: HashMap::new(),
         hidden: crate::world::threads::hidden_objects(),
         own_references: HashMap::new(),
+        global_references: HashMap::new(),
         held: None,
         listener: hears.then_some(agent),
     };

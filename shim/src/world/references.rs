@@ -1,8 +1,11 @@
 //! JNI's global references, as far as agents were told of them.
 
 use super::agents::Agent;
+use super::ids;
 use dashmap::DashMap;
 use jni_sys::jobject;
+use std::collections::HashMap;
+use std::ptr;
 use std::sync::LazyLock;
 
 /// Some of the agents.
@@ -19,17 +22,41 @@ fn bit(agent: &Agent) -> u8 {
     1 << agent.index
 }
 
-/// Who was told of each reference.
-static TOLD: LazyLock<DashMap<usize, Agents>> = LazyLock::new(DashMap::new);
+/// A kind of global references.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Its object lives as long as it does.
+    Strong,
+    Weak,
+}
+
+/// The kind of each reference, and who was told of it.
+static TOLD: LazyLock<DashMap<usize, (Kind, Agents)>> = LazyLock::new(DashMap::new);
 
 /// The agent hears of the reference.
-pub fn tell(reference: jobject, agent: &Agent) {
-    TOLD.entry(reference.addr()).or_default().0 |= bit(agent);
+pub fn tell(kind: Kind, reference: jobject, agent: &Agent) {
+    let mut entry = TOLD.entry(reference.expose_provenance()).or_insert((kind, Agents::default()));
+    entry.1.0 |= bit(agent);
+}
+
+/// The strong references that the agent was told of, by the IDs of their objects.
+pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
+    let mut by_object = HashMap::<_, Vec<_>>::new();
+    for entry in TOLD.iter() {
+        let (reference, (kind, told)) = (*entry.key(), *entry.value());
+        if kind != Kind::Strong || !told.includes(agent) {
+            continue;
+        }
+        if let Ok(tag) = ids::tag(ptr::with_exposed_provenance_mut(reference)) {
+            by_object.entry(tag.id().addr()).or_default().push(reference);
+        }
+    }
+    by_object
 }
 
 /// The reference is deleted; who was told of it.
 pub fn forget(reference: jobject) -> Agents {
-    TOLD.remove(&reference.addr()).map_or(Agents::default(), |(_, told)| told)
+    TOLD.remove(&reference.addr()).map_or(Agents::default(), |(_, (_, told))| told)
 }
 
 /// Nobody hears of references any more.
@@ -41,13 +68,12 @@ pub fn forget_all() {
 mod tests {
     use super::*;
     use crate::world::agents;
-    use std::ptr;
 
     #[test]
     fn each_agent_is_told_by_itself() {
         let reference = ptr::without_provenance_mut(0x1000);
-        tell(reference, agents::get(0));
-        tell(reference, agents::get(7));
+        tell(Kind::Strong, reference, agents::get(0));
+        tell(Kind::Strong, reference, agents::get(7));
         let told = forget(reference);
         assert!([0, 7].iter().all(|agent| told.includes(agents::get(*agent))));
         assert!(!told.includes(agents::get(1)));

@@ -112,6 +112,8 @@ pub struct Surroundings<'a> {
     pub hidden: Vec<Id>,
     /// How many global references to an object are the shim's own.
     pub own_references: HashMap<Id, usize>,
+    /// The global references to an object that the agent was told of.
+    pub global_references: HashMap<Id, Vec<usize>>,
     /// The array of what Class objects refer to, which is itself not told.
     pub held: Option<Id>,
     /// Who is to be told of objects that it has not heard of.
@@ -393,8 +395,11 @@ impl<'a> Walk<'a> {
     fn root(&mut self, root: Root, object: Id) -> Result<(), Full> {
         let thread = |id: Id| self.around.threads.get(&id).copied();
         let record = match root {
-            // JVMTI does not tell which reference it is.
-            Root::JniGlobal => RootRecord::JniGlobal { object, reference: object },
+            // JVMTI does not tell which reference it is: each that is known is taken once.
+            Root::JniGlobal => {
+                let known = self.around.global_references.get_mut(&object).and_then(Vec::pop);
+                RootRecord::JniGlobal { object, reference: known.unwrap_or(object) }
+            }
             Root::SystemClass if self.by_id.contains_key(&object) => {
                 RootRecord::StickyClass(object)
             }
