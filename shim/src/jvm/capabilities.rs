@@ -34,7 +34,6 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti, with_locals: bool) -> Result<()> {
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
         can_generate_native_method_bind_events set_can_generate_native_method_bind_events;
         can_generate_monitor_events set_can_generate_monitor_events;
-        can_get_monitor_info set_can_get_monitor_info;
         can_get_bytecodes set_can_get_bytecodes;
         can_get_line_numbers set_can_get_line_numbers;
         can_get_source_file_name set_can_get_source_file_name;
