@@ -57,6 +57,11 @@ impl ShortCut<'_> {
     }
 }
 
+/// Whether events of rewritten code may be sent on the thread now.
+pub fn is_reportable(thread: &Thread) -> bool {
+    is_reported(thread) && !thread.is_in_transition()
+}
+
 /// Reports the method with this number the long way, and finds out whether the next events of the
 /// thread and of the method can take the short one.
 pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Tracked<'_>)) {
@@ -75,7 +80,7 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Tra
         tracked::was_examined(number, epoch);
     }
     let knows = |agent: &Agent| thread.announced.to(agent);
-    if is_reported(thread) && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
+    if is_reportable(thread) && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
         thread.was_examined(epoch);
     }
 }

@@ -73,7 +73,7 @@ fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
 #[inline(never)]
 fn post_to_all(jni: Jni, method: jint, event: impl FnOnce(jmethodID) -> JVMPI_Event_instruction) {
     let thread = threads::current(jni);
-    if !notify::is_reported(&thread) {
+    if !short_cut::is_reportable(&thread) {
         return;
     }
     short_cut::prepare(jni, &thread, method as usize, |method| {

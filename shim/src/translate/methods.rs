@@ -61,7 +61,7 @@ pub fn instance_entered(jni: Jni, number: jint, receiver: jobject) {
 #[inline(never)]
 fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
     let thread = threads::current(jni);
-    if !notify::is_reported(&thread) {
+    if !short_cut::is_reportable(&thread) {
         return;
     }
     short_cut::prepare(jni, &thread, number as usize, |method| {
@@ -144,7 +144,7 @@ pub fn constructor_exited(jni: Jni, number: jint) {
 #[inline(never)]
 fn exited_for_all(jni: Jni, number: jint) {
     let thread = threads::current(jni);
-    if !notify::is_reported(&thread) {
+    if !short_cut::is_reportable(&thread) {
         return;
     }
     short_cut::prepare(jni, &thread, number as usize, |method| {

@@ -77,7 +77,8 @@ pub fn made(jni: Jni, object: jobject) {
 }
 
 fn announce_new(jni: Jni, object: jobject) {
-    if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+    let is_reported = !threads::current(jni).is_in_transition();
+    if is_reported && agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
         let class = jni.class_of(object);
         allocated(jni, object, class, None);
         jni.delete_local(class);

@@ -516,12 +516,15 @@ impl Thread {
         self.hidden.load(Ordering::Acquire)
     }
 
-    /// Whether agents hear nothing of what the thread does now: it is the shim's doing, or a virtual
-    /// thread is just being put on it or taken off.
+    /// Whether what the thread does now is the shim's doing, of which agents hear nothing.
     pub fn is_quiet(&self) -> bool {
-        self.is_hidden()
-            || self.quiet.load(Ordering::Relaxed) > 0
-            || self.in_transition.load(Ordering::Relaxed)
+        self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether a virtual thread is just being put on the thread or taken off, as far as the scheduler
+    /// has told. From JDK 24 on it does not tell when one goes on that had to wait for a monitor.
+    pub fn is_in_transition(&self) -> bool {
+        self.in_transition.load(Ordering::Relaxed)
     }
 
     /// Takes note that a virtual thread is being put on the thread or taken off, or has been.
