@@ -14,12 +14,14 @@
 #include "call.h"
 #include "methods.h"
 
-enum { DEPTH = 1 << 16 };
+enum { DEPTH = 1 << 16, CONSTRUCTED = 64 };
 
 typedef struct Count {
     struct Count *next;
     const Method *method;
     long entries, entries2, exits, receivers;
+    /* How many constructors were entered with receivers of the method. */
+    long constructors;
 } Count;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,6 +36,8 @@ static __thread struct {
     int depth;
     jmethodID stack[DEPTH];
     jobjectID receiver;
+    unsigned constructors;
+    jobjectID constructed[CONSTRUCTED];
 } thread;
 
 static Count *count_of(jmethodID id)
@@ -58,6 +62,24 @@ static Count *count_of(jmethodID id)
     return c;
 }
 
+/*
+ * How many of the thread's last constructors were entered with the object; of a constructor that is
+ * entered itself, none.
+ */
+static int constructors_of(const Method *method, jobjectID object)
+{
+    int i, n = 0;
+
+    if (strstr(method->name, ".<init>") != NULL) {
+        if (strncmp(method->name, prefix, strlen(prefix)) == 0)
+            thread.constructed[thread.constructors++ % CONSTRUCTED] = object;
+        return 0;
+    }
+    for (i = 0; i < CONSTRUCTED; i++)
+        n += object != NULL && thread.constructed[i] == object;
+    return n;
+}
+
 static void count(const JVMPI_Event *e, jmethodID id)
 {
     Count *c;
@@ -71,6 +93,7 @@ static void count(const JVMPI_Event *e, jmethodID id)
     else if (c != NULL) {
         c->entries2++;
         c->receivers += e->u.method_entry2.obj_id != NULL;
+        c->constructors += constructors_of(c->method, e->u.method_entry2.obj_id);
         if (strcmp(c->method->name, "Calls$Receiver.touch") == 0)
             thread.receiver = e->u.method_entry2.obj_id;
     }
@@ -110,8 +133,10 @@ static void report_counts(void)
     for (i = 0; i < METHOD_BUCKETS; i++)
         for (c = counts[i]; c != NULL; c = c->next)
             if (strncmp(c->method->name, prefix, strlen(prefix)) == 0)
-                report("calls method=%s entries=%ld entries2=%ld exits=%ld receivers=%ld",
-                       q(c->method->name), c->entries, c->entries2, c->exits, c->receivers);
+                report("calls method=%s entries=%ld entries2=%ld exits=%ld receivers=%ld"
+                       " constructors=%ld",
+                       q(c->method->name), c->entries, c->entries2, c->exits, c->receivers,
+                       c->constructors);
     report("total entries=%ld exits=%ld not_nested=%ld unknown=%ld open=%ld", (long)all_entries,
            (long)all_exits, (long)not_nested, (long)unknown, (long)left_open);
 }

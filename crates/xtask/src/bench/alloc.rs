@@ -4,9 +4,10 @@
 use std::process::Command;
 
 use compat_tests::jdk::Jdk;
-use compat_tests::{build, text};
+use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, number_after};
+use super::program::{self, Printed};
+use super::{Figure, Side, compare, floor};
 
 const ROUNDS: usize = 3;
 
@@ -21,16 +22,14 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     for threads in THREADS {
         println!(" {threads} threads");
         let program = ["AllocWork", OBJECTS, threads];
-        let run = |agent: &Agent| {
-            Ok(vec![number_after("ns_per_op=", &work(jdk, agent, &[], &program)?)?])
-        };
+        let run = |agent: &Agent| work(jdk, agent, &[], &program)?.numbers(&["ns_per_op="]);
         let agents = agents(jdk, &["tag", "tag+class"], "4")?;
         let ns = Figure { name: "allocation, ns", digits: 1, cost: true };
         compare(&[ns], &sides(&agents, run), ROUNDS)?;
     }
     println!(" {LIVE} live objects");
     let program = ["AllocWork", OBJECTS, "1", LIVE];
-    let run = |agent: &Agent| pauses(&work(jdk, agent, &["-Xlog:gc:stdout"], &program)?);
+    let run = |agent: &Agent| pauses(&work(jdk, agent, &["-Xlog:gc:stdout"], &program)?.stdout);
     let figures = [
         Figure { name: "pauses, ms", digits: 1, cost: true },
         Figure { name: "longest pause, ms", digits: 1, cost: true },
@@ -51,10 +50,7 @@ struct Agent {
 fn agents(jdk: &Jdk, modes: &[&str], events: &str) -> Result<Vec<Agent>, String> {
     let floor = floor::agent("alloc")?;
     let floor = text(&floor)?;
-    let report = build::output_dir().join(format!("bench-alloc-{}.txt", jdk.feature));
-    let (shim, counter) = (build::shim()?, build::agent("counter")?);
-    let (shim, counter, out) = (text(&shim)?, text(&counter)?, text(&report)?);
-    let shim = format!("-agentpath:{shim}={counter}:events={events},out={out}");
+    let shim = program::shim(jdk, "counter", &format!("events={events}"))?;
 
     let of_floor = |mode: &&str| Agent {
         name: format!("floor, {mode}"),
@@ -83,19 +79,15 @@ fn sides<'a>(
 }
 
 /// What the program prints.
-fn work(jdk: &Jdk, agent: &Agent, options: &[&str], program: &[&str]) -> Result<String, String> {
-    let output = Command::new(jdk.java())
-        .env("JVMPI_OPTIONS", agent.settings)
-        .args(&agent.option)
-        .args(options)
-        .args(["-cp", &floor::classes()?])
-        .args(program)
-        .output()
-        .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(format!("{}: {}", agent.name, String::from_utf8_lossy(&output.stderr)))
+fn work(jdk: &Jdk, agent: &Agent, options: &[&str], program: &[&str]) -> Result<Printed, String> {
+    program::run(
+        Command::new(jdk.java())
+            .env("JVMPI_OPTIONS", agent.settings)
+            .args(&agent.option)
+            .args(options)
+            .args(["-cp", &floor::classes()?])
+            .args(program),
+    )
 }
 
 /// All pauses that the JVM logged and the longest of them, in milliseconds.

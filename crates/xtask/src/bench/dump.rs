@@ -4,9 +4,9 @@
 use std::process::Command;
 
 use compat_tests::jdk::Jdk;
-use compat_tests::{build, text};
+use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, number_after};
+use super::{Figure, Side, compare, floor, program};
 
 /// How many objects there are, and how many runs are made.
 const HEAPS: [(&str, usize); 3] = [("500_000", 7), ("2_000_000", 5), ("8_000_000", 3)];
@@ -15,9 +15,7 @@ const HEAPS: [(&str, usize); 3] = [("500_000", 7), ("2_000_000", 5), ("8_000_000
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let classes = floor::classes()?;
     let floor = format!("-agentpath:{}", text(&floor::agent("heapwalk")?)?);
-    let (shim, agent) = (build::shim()?, build::agent("heap_walk")?);
-    let report = build::output_dir().join(format!("bench-dump-{}.txt", jdk.feature));
-    let shim = format!("-agentpath:{}={}:out={}", text(&shim)?, text(&agent)?, text(&report)?);
+    let shim = program::shim(jdk, "heap_walk", "")?;
     let figures = [
         Figure { name: "first dump, s", digits: 3, cost: true },
         Figure { name: "second dump, s", digits: 3, cost: true },
@@ -37,17 +35,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
 }
 
 fn walk(jdk: &Jdk, option: &str, classes: &str, objects: &str) -> Result<Vec<f64>, String> {
-    let output = Command::new(jdk.java())
-        .args(["-Xms2g", "-Xmx2g", option, "-cp", classes, "HeapWork", objects, "1", "2"])
-        .output()
-        .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("HeapWork ended with {}: {stderr}", output.status));
-    }
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    ["walk1_seconds=", "walk2_seconds=", "walk_mb=", " dump_seconds="]
-        .iter()
-        .map(|key| number_after(key, &stdout))
-        .collect()
+    let options = ["-Xms2g", "-Xmx2g", option, "-cp", classes];
+    program::run(Command::new(jdk.java()).args(options).args(["HeapWork", objects, "1", "2"]))?
+        .numbers(&["walk1_seconds=", "walk2_seconds=", "walk_mb=", " dump_seconds="])
 }

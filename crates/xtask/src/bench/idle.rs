@@ -7,7 +7,7 @@ use std::time::Instant;
 use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
-use super::{Figure, Side, compare, floor, number_after};
+use super::{Figure, Side, compare, floor, program};
 
 /// Runs of a program that only starts.
 const STARTS: usize = 41;
@@ -67,23 +67,11 @@ pub fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<f64, Strin
 
 /// Nanoseconds of a recursive and of a virtual call, and seconds of a loop without calls.
 fn compute(jdk: &Jdk, options: &[&str], classes: &str) -> Result<Vec<f64>, String> {
-    let run = |program: &[&str]| -> Result<String, String> {
-        let output = Command::new(jdk.java())
-            .args(options)
-            .args(["-cp", classes])
-            .args(program)
-            .output()
-            .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        Err(format!("{program:?}: {}", String::from_utf8_lossy(&output.stderr)))
+    let run = |program: &[&str]| {
+        program::run(Command::new(jdk.java()).args(options).args(["-cp", classes]).args(program))
     };
-    let calls = run(&["MethodWork", "plain", "20_000_000"])?;
-    let work = run(&["CpuWork", "10_000", "1"])?;
-    Ok(vec![
-        number_after("fib_ns_per_op=", &calls)?,
-        number_after("virtual_ns_per_op=", &calls)?,
-        number_after("seconds=", &work)?,
-    ])
+    let mut figures = run(&["MethodWork", "plain", "20_000_000"])?
+        .numbers(&["fib_ns_per_op=", "virtual_ns_per_op="])?;
+    figures.extend(run(&["CpuWork", "10_000", "1"])?.numbers(&["seconds="])?);
+    Ok(figures)
 }

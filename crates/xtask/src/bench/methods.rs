@@ -7,7 +7,7 @@ use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
 use super::idle::start_up;
-use super::{Figure, Side, asm, compare, floor, number_after};
+use super::{Figure, Side, asm, compare, floor, program};
 
 /// Rounds in which all sides take turns.
 const ROUNDS: usize = 5;
@@ -30,13 +30,9 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     start(jdk)
 }
 
-/// The agent that counts events, loaded by the shim.
+/// The agent that counts these events, loaded by the shim.
 fn counting(jdk: &Jdk, events: &str) -> Result<String, String> {
-    let report = build::output_dir().join(format!("bench-methods-{}.txt", jdk.feature));
-    let _ = std::fs::remove_file(&report);
-    let (shim, counter) = (build::shim()?, build::agent("counter")?);
-    let (shim, counter, out) = (text(&shim)?, text(&counter)?, text(&report)?);
-    Ok(format!("-agentpath:{shim}={counter}:events={events},out={out}"))
+    program::shim(jdk, "counter", &format!("events={events}"))
 }
 
 fn calls(jdk: &Jdk, threads: &str) -> Result<(), String> {
@@ -46,45 +42,34 @@ fn calls(jdk: &Jdk, threads: &str) -> Result<(), String> {
     let (fill, jvmti) = (floor("fill")?, floor("jvmti")?);
     let (pairs, receivers) = (counting(jdk, "1+3")?, counting(jdk, "2+3")?);
     let boot = format!("-Xbootclasspath/a:{classes}");
-    let run = |settings: &str, options: &[&str], variant: &str, calls: &str| {
-        let output = Command::new(jdk.java())
-            .env("JVMPI_OPTIONS", settings)
-            .args(options)
-            .args(["-cp", &classes, "MethodWork", variant, calls, threads])
-            .output()
-            .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-        let line = String::from_utf8_lossy(&output.stdout);
-        Ok(vec![number_after("fib_ns_per_op=", &line)?, number_after("virtual_ns_per_op=", &line)?])
+    let run = |options: &[&str], variant: &str, calls: &str| {
+        program::run(Command::new(jdk.java()).args(options).args([
+            "-cp",
+            &classes,
+            "MethodWork",
+            variant,
+            calls,
+            threads,
+        ]))?
+        .numbers(&["fib_ns_per_op=", "virtual_ns_per_op="])
     };
     let figures = [
         Figure { name: "recursive call, ns", digits: 1, cost: true },
         Figure { name: "virtual call, ns", digits: 1, cost: true },
     ];
     let sides = [
-        Side {
-            name: "floor, by hand",
-            run: Box::new(|| run("", &[&boot, &fill], "hooked", CALLS)),
-        },
-        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| run("", &[&pairs], "plain", CALLS)) },
-        Side {
-            name: "receivers=methods",
-            run: Box::new(|| run("receivers=methods", &[&pairs], "plain", CALLS)),
-        },
+        Side { name: "floor, by hand", run: Box::new(|| run(&[&boot, &fill], "hooked", CALLS)) },
+        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| run(&[&pairs], "plain", CALLS)) },
         Side {
             name: "shim, ENTRY2 + EXIT",
-            run: Box::new(|| run("", &[&receivers], "plain", SLOW_CALLS)),
+            run: Box::new(|| run(&[&receivers], "plain", SLOW_CALLS)),
         },
-        Side {
-            name: "floor, JVMTI events",
-            run: Box::new(|| run("", &[&jvmti], "plain", SLOW_CALLS)),
-        },
-        Side { name: "no agent", run: Box::new(|| run("", &[], "plain", CALLS)) },
+        Side { name: "floor, JVMTI events", run: Box::new(|| run(&[&jvmti], "plain", SLOW_CALLS)) },
+        Side { name: "no agent", run: Box::new(|| run(&[], "plain", CALLS)) },
     ];
     compare(&figures, &sides, ROUNDS)
 }
+
 /// The time until a program's first line, rewritten by the shim and by a Java agent with ASM.
 fn start(jdk: &Jdk) -> Result<(), String> {
     let classes = build::classes(8)?;

@@ -18,6 +18,7 @@ mod floor;
 mod idle;
 mod methods;
 mod monitors;
+mod program;
 mod sampling;
 
 /// A benchmark, run on one JDK at a time.

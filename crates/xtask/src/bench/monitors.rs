@@ -4,9 +4,9 @@
 use std::process::Command;
 
 use compat_tests::jdk::Jdk;
-use compat_tests::{build, text};
+use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, number_after};
+use super::{Figure, Side, compare, floor, program};
 
 const ROUNDS: usize = 7;
 
@@ -19,15 +19,12 @@ const AS_FLOOR: &str = "54+55+57+58";
 /// The same, and MONITOR_CONTENDED_EXIT, for which the floor agent has nothing.
 const ALL: &str = "54+55+56+57+58";
 
-/// Compares the program alone, under the floor agent and under `count.c`.
+/// Compares the program alone, under the floor agent and under `counter.c`.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let classes = floor::classes()?;
     let floor = format!("-agentpath:{}=mode=tag", text(&floor::agent("monitors")?)?);
-    let (shim, count) = (build::shim()?, build::agent("count")?);
-    let report = build::output_dir().join(format!("bench-monitors-{}.txt", jdk.feature));
-    let (shim, count, out) = (text(&shim)?, text(&count)?, text(&report)?);
-    let shim = |events: &str| format!("-agentpath:{shim}={count}:events={events},out={out}");
-    let (as_floor, all, exits) = (shim(AS_FLOOR), shim(ALL), shim("56"));
+    let shim = |events: &str| program::shim(jdk, "counter", &format!("events={events}"));
+    let (as_floor, all, exits) = (shim(AS_FLOOR)?, shim(ALL)?, shim("56")?);
     let work = |option: &str| work(jdk, option, &classes);
 
     let figures = [
@@ -43,7 +40,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     ];
     compare(&figures, &sides, ROUNDS)?;
 
-    let idle = shim("46");
+    let idle = shim("46")?;
     let sides = [
         Side { name: "shim, no event", run: Box::new(|| work(&idle)) },
         Side { name: "shim, exits only", run: Box::new(|| work(&exits)) },
@@ -54,20 +51,11 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
 /// Nanoseconds of an operation: one that nobody waits for, one that threads wait for, one that
 /// waits and notifies.
 fn work(jdk: &Jdk, option: &str, classes: &str) -> Result<Vec<f64>, String> {
-    let output = Command::new("taskset")
-        .args(["-c", "0"])
-        .arg(jdk.java())
-        .args([option, "-cp", classes])
-        .args(WORK)
-        .output()
-        .map_err(|e| format!("taskset: {e}"))?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{WORK:?} ended with {}: {stderr}", output.status));
-    }
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    ["uncontended_ns_per_op=", " contended_ns_per_op=", "handoff_ns_per_op="]
-        .iter()
-        .map(|key| number_after(key, &stdout))
-        .collect()
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0"]).arg(jdk.java()).args([option, "-cp", classes]).args(WORK);
+    program::run(&mut command)?.numbers(&[
+        "uncontended_ns_per_op=",
+        " contended_ns_per_op=",
+        "handoff_ns_per_op=",
+    ])
 }

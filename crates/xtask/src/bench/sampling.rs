@@ -5,9 +5,9 @@ use std::fs;
 use std::process::Command;
 
 use compat_tests::jdk::Jdk;
-use compat_tests::{build, text};
+use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, number_after};
+use super::{Figure, Side, compare, floor, number_after, program};
 
 const ROUNDS: usize = 5;
 
@@ -26,13 +26,12 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
         Ok(vec![seconds, ticks, ticks * traces])
     };
 
-    let (shim, sampler) = (build::shim()?, build::agent("sampler")?);
-    let report = build::output_dir().join(format!("bench-sampling-{}.txt", jdk.feature));
-    let (shim, sampler, out) = (text(&shim)?, text(&sampler)?, text(&report)?);
-    let option = format!("-agentpath:{shim}={sampler}:interval=1,depth=16,out={out}");
+    let report = program::report(jdk, "sampler");
+    let option = program::shim(jdk, "sampler", "interval=1,depth=16")?;
     let sampler = || -> Result<Vec<f64>, String> {
         let (seconds, _) = work(jdk, &[&option], &classes)?;
-        let profile = fs::read_to_string(&report).map_err(|e| format!("{out}: {e}"))?;
+        let profile =
+            fs::read_to_string(&report).map_err(|e| format!("{}: {e}", report.display()))?;
         let samples = number_after("samples ", &profile)? / number_after("\nseconds ", &profile)?;
         Ok(vec![seconds, number_after("ticks per second ", &profile)?, samples])
     };
@@ -56,15 +55,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
 
 /// Seconds of one round of the program's work, and what was written to standard error.
 fn work(jdk: &Jdk, options: &[&str], classes: &str) -> Result<(f64, String), String> {
-    let output = Command::new(jdk.java())
-        .args(options)
-        .args(["-cp", classes])
-        .args(WORK)
-        .output()
-        .map_err(|e| format!("{}: {e}", jdk.java().display()))?;
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
-        return Err(format!("{WORK:?} ended with {}: {stderr}", output.status));
-    }
-    Ok((number_after("seconds=", &String::from_utf8_lossy(&output.stdout))?, stderr))
+    let command = &mut Command::new(jdk.java());
+    let printed = program::run(command.args(options).args(["-cp", classes]).args(WORK))?;
+    Ok((number_after("seconds=", &printed.stdout)?, printed.stderr))
 }

@@ -1,0 +1,53 @@
+//! A program that is measured: how it is run, and what it printed.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use compat_tests::jdk::Jdk;
+use compat_tests::{build, text};
+
+use super::number_after;
+
+/// What a program wrote.
+pub struct Printed {
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Printed {
+    /// The numbers behind these keys on standard output.
+    pub fn numbers(&self, keys: &[&str]) -> Result<Vec<f64>, String> {
+        keys.iter().map(|key| number_after(key, &self.stdout)).collect()
+    }
+}
+
+/// Runs the command to its end.
+///
+/// # Errors
+/// If it cannot be run or fails: what it wrote to standard error.
+pub fn run(command: &mut Command) -> Result<Printed, String> {
+    let output =
+        command.output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    let printed = Printed {
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    if output.status.success() {
+        return Ok(printed);
+    }
+    Err(format!("{command:?} ended with {}: {}", output.status, printed.stderr))
+}
+
+/// The JVM option that loads the shim with this agent of the conformance suite, which writes to its
+/// [`report`].
+pub fn shim(jdk: &Jdk, agent: &str, options: &str) -> Result<String, String> {
+    let report = report(jdk, agent);
+    let (shim, agent) = (build::shim()?, build::agent(agent)?);
+    let (shim, agent, out) = (text(&shim)?, text(&agent)?, text(&report)?);
+    Ok(format!("-agentpath:{shim}={agent}:out={out},{options}"))
+}
+
+/// Where the agent that [`shim`] loads writes.
+pub fn report(jdk: &Jdk, agent: &str) -> PathBuf {
+    build::output_dir().join(format!("bench-{agent}-{}.txt", jdk.feature))
+}
