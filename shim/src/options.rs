@@ -185,14 +185,6 @@ settings! {
             /// Not at all.
             Off = "off",
         } = Natives::Wrap;
-
-        /// Which calls `METHOD_ENTRY2` names the receiver of.
-        receivers: Receivers {
-            /// Those of constructors too, from JDK 17 on.
-            All = "all",
-            /// Not those of constructors.
-            Methods = "methods",
-        } = Receivers::All;
     }
 
     /// Settings that can differ from agent to agent.
@@ -683,7 +675,7 @@ mod tests {
         assert_eq!(
             environment_error("lgo=info"),
             "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, include, exclude, \
-             instructions, natives, receivers, names, cputime"
+             instructions, natives, names, cputime"
         );
         assert_eq!(
             environment_error("log=info,names=dots"),
@@ -704,7 +696,7 @@ mod tests {
         assert_eq!(
             file_error("log = \"info\"\n\nname = \"dot\"\n"),
             "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, include, \
-             exclude, instructions, natives, receivers, names, cputime"
+             exclude, instructions, natives, names, cputime"
         );
         assert_eq!(
             file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),

@@ -19,6 +19,7 @@ cases![
     graph.on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z]),
     graph_of_records.since(17),
     monitors,
+    monitors_of_compiled_code,
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
     inside_events,
@@ -527,7 +528,16 @@ fn graph_of_records(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn monitors(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Deadlock")?.agent("dumps", "")?.run()?;
+    monitors_with(vm, "-Xint")
+}
+
+/// Of which the VM keeps neither dead variables nor the objects of native methods' frames.
+fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
+    monitors_with(vm, "-Xcomp")
+}
+
+fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
+    let outcome = vm.java("Deadlock")?.agent("dumps", "")?.flag(flag).run()?;
     let report = outcome.report();
     let dump = Files::of(vm)?.bytes("monitors")?;
     let all: Vec<Monitor> =

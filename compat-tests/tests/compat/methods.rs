@@ -19,6 +19,7 @@ cases![
     too_large_a_method,
     hooked_classes,
     class_objects_as_receivers,
+    constructors_of_every_kind,
     compiled_methods,
     the_compiler,
     virtual_threads.since(21),
@@ -171,6 +172,31 @@ fn hooked_classes(vm: &Vm<'_>) -> Result<(), String> {
 fn class_objects_as_receivers(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = checked(vm.java("Mirrors")?, "mode=all")?;
     equal("names", outcome.expects.one("expect")?.text("names")?, "int [[I Mirrors$Unlinked")
+}
+
+/// METHOD_ENTRY2 names the object of a constructor, also in code that the compiler has inlined and for
+/// objects that it would replace by their fields.
+fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
+    let compiled = ["Tier3InvocationThreshold=100", "Tier4InvocationThreshold=500"];
+    let java = vm
+        .java("Receivers")?
+        .agent("methods", "events=2+3,prefix=Receivers")?
+        .settings("include=Receivers*");
+    let java = compiled.iter().fold(java, |java, option| java.flag(&format!("-XX:{option}")));
+    let outcome = java.flag("-Xbatch").flag(VERIFY).run()?;
+    let expected = outcome.expects.one("expect")?;
+    let of = |method: &str, field: &str| -> Result<i64, String> {
+        let name = format!("Receivers${method}");
+        let lines = outcome.report().lines("calls");
+        lines.filter(|line| line.text("method") == Ok(&name)).map(|line| line.int(field)).sum()
+    };
+    equal("objects", of("Base.touch", "entries2")?, expected.int("touched")?)?;
+    equal("their constructors", of("Base.touch", "constructors")?, expected.int("constructors")?)?;
+    for (class, field) in [("Local", "local"), ("Derived", "derived"), ("Failing", "failing")] {
+        let method = format!("{class}.<init>");
+        equal(&method, of(&method, "receivers")?, expected.int(field)?)?;
+    }
+    Ok(())
 }
 
 /// What is compiled are the methods that agents know, not those that the shim adds.

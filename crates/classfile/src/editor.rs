@@ -281,10 +281,10 @@ impl MethodEditor<'_> {
     /// exception lies on the stack.
     ///
     /// Of local variables the code can load `this` only, in a method that keeps it where it is;
-    /// other methods are left alone. The method's own handlers come first. Not covered is what was inserted at the entry, nor
-    /// a return with what was inserted before it, so that a thread that runs the entry code to
-    /// its end runs either the code before a return or this. If there is code for
-    /// [`when_this_initialized`](Self::when_this_initialized) but none for the entry, a
+    /// other methods are left alone. The method's own handlers come first. Not covered is what was
+    /// inserted at the entry, nor a return with what was inserted before it, so that a thread that
+    /// runs the entry code to its end runs either the code before a return or this. If there is code
+    /// for [`when_this_initialized`](Self::when_this_initialized) but none for the entry, a
     /// constructor is covered only from behind that code.
     pub fn on_throw(&mut self, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
         self.add(At::Throw, code)

@@ -31,18 +31,20 @@ pub fn edit(
         return Ok(());
     }
     let enter = native(editor, "enter", "(I)V")?;
-    let enter_constructor = native(editor, "enterConstructor", "(I)V")?;
-    let enter_instance = native(editor, "enterInstance", "(ILjava/lang/Object;)V")?;
+    let enter_constructor = native(editor, "enter_constructor", "(I)V")?;
+    let escape = native(editor, "escape", "(Ljava/lang/Object;)V")?;
+    let enter_instance = native(editor, "enter_instance", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
-    let exit_constructor = native(editor, "exitConstructor", "(I)V")?;
+    let exit_constructor = native(editor, "exit_constructor", "(I)V")?;
     for method in class.methods().filter(is_reported) {
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
+        // `this` cannot be passed on before the constructor of the superclass has run.
+        let is_constructor = method.is_constructor() && class.super_name().is_some();
         if calls.entries || calls.receivers {
             code.at_entry(|c| {
                 let c = c.push_int(index);
-                if method.is_constructor() {
-                    // `this` cannot be passed on yet.
+                if is_constructor {
                     c.invoke_static(enter_constructor)
                 } else if calls.receivers && !method.is_static() {
                     c.load_this().invoke_static(enter_instance)
@@ -51,8 +53,11 @@ pub fn edit(
                 }
             });
         }
+        if calls.receivers && is_constructor {
+            code.when_this_initialized(|c| c.load_this().invoke_static(escape));
+        }
         if calls.exits {
-            let exit = if method.is_constructor() { exit_constructor } else { exit };
+            let exit = if is_constructor { exit_constructor } else { exit };
             code.before_returns(|c| c.push_int(index).invoke_static(exit));
             code.on_throw(|c| c.push_int(index).invoke_static(exit));
         }

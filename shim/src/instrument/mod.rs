@@ -9,6 +9,7 @@ pub mod jni_references;
 mod methods;
 mod monitors;
 mod natives;
+pub mod receivers;
 mod selection;
 pub mod sleep;
 pub mod tracker;
@@ -26,7 +27,7 @@ use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use methods::Calls;
-use std::ffi::{c_char, c_uchar};
+use std::ffi::{c_char, c_uchar, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::slice;
 use std::sync::{Mutex, RwLock};
@@ -100,68 +101,49 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
     static DEFINED: Mutex<bool> = Mutex::new(false);
     let mut defined = DEFINED.lock().unwrap_or_else(|e| e.into_inner());
     if !*defined {
-        let object = c"(Ljava/lang/Object;)V";
-        tracker::define(
-            jni,
-            &[
-                Native { name: c"initialized", descriptor: object, function: initialized as _ },
-                Native { name: c"array", descriptor: object, function: array as _ },
-                Native { name: c"arrays", descriptor: object, function: arrays as _ },
-                Native { name: c"returned", descriptor: object, function: returned as _ },
-                Native { name: c"unconstructed", descriptor: object, function: unconstructed as _ },
-                Native { name: c"string", descriptor: object, function: string as _ },
-                Native { name: c"enter", descriptor: c"(I)V", function: enter as _ },
-                Native {
-                    name: c"enterConstructor",
-                    descriptor: c"(I)V",
-                    function: enter_constructor as _,
-                },
-                Native {
-                    name: c"enterInstance",
-                    descriptor: c"(ILjava/lang/Object;)V",
-                    function: enter_instance as _,
-                },
-                Native { name: c"exit", descriptor: c"(I)V", function: exit as _ },
-                Native {
-                    name: c"exitConstructor",
-                    descriptor: c"(I)V",
-                    function: exit_constructor as _,
-                },
-                Native { name: c"instruction", descriptor: c"(II)V", function: instruction as _ },
-                Native { name: c"compared", descriptor: c"(IIIII)V", function: compared as _ },
-                Native {
-                    name: c"same",
-                    descriptor: c"(Ljava/lang/Object;Ljava/lang/Object;III)V",
-                    function: same as _,
-                },
-                Native {
-                    name: c"tableswitch",
-                    descriptor: c"(IIIII)V",
-                    function: tableswitch as _,
-                },
-                Native {
-                    name: c"lookupswitch",
-                    descriptor: c"(IIII)V",
-                    function: lookupswitch as _,
-                },
-                Native { name: c"transition", descriptor: c"(Z)V", function: transition as _ },
-                Native { name: c"leaving", descriptor: object, function: leaving as _ },
-            ],
-        )?;
+        tracker::define(jni, &natives())?;
+        receivers::prepare(jni);
         *defined = true;
     }
     Ok(())
 }
 
-/// Defines natives of the Tracker.
+/// The code of a parameter's type in a descriptor (JVMS 4.3.2).
+macro_rules! code {
+    (jboolean) => {
+        "Z"
+    };
+    (jint) => {
+        "I"
+    };
+    (jobject) => {
+        "Ljava/lang/Object;"
+    };
+}
+
+/// Defines the static natives of the Tracker, and a function that lists them.
 macro_rules! natives {
-    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $type:ty),*) => $report:expr;)*) => {$(
-        $(#[$about])*
-        unsafe extern "system" fn $name(env: *mut JNIEnv, _: jclass, $($argument: $type),*) {
-            // SAFETY: the VM passes the environment of the thread that runs this.
-            guard((), || $report(unsafe { Jni::new(env) }, $($argument),*));
+    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $type:ident),*) => $report:expr;)*) => {
+        $(
+            $(#[$about])*
+            unsafe extern "system" fn $name(env: *mut JNIEnv, _: jclass, $($argument: $type),*) {
+                // SAFETY: the VM passes the environment of the thread that runs this.
+                guard((), || $report(unsafe { Jni::new(env) }, $($argument),*));
+            }
+        )*
+
+        fn natives() -> Vec<Native> {
+            vec![
+                receivers::APPLY,
+                $(Native {
+                    name: tracker::name(concat!(stringify!($name), "\0")),
+                    descriptor: tracker::name(concat!("(", $(code!($type),)* ")V\0")),
+                    is_static: true,
+                    function: $name as *mut c_void,
+                },)*
+            ]
         }
-    )*};
+    };
 }
 
 natives! {
@@ -181,6 +163,9 @@ natives! {
     fn enter(number: jint) => method_events::entered;
     /// A constructor is entered.
     fn enter_constructor(number: jint) => method_events::constructor_entered;
+    /// A constructor has an object. If that went nowhere, the compiler would replace it by its fields
+    /// and there would be none to name on entry.
+    fn escape(object: jobject) => |_, _| ();
     /// An instance method is entered.
     fn enter_instance(number: jint, receiver: jobject) => method_events::instance_entered;
     /// A method is left.
@@ -202,7 +187,7 @@ natives! {
     fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
         => instruction_events::lookupswitch;
     /// A virtual thread is about to be put on its carrier or taken off, or has been.
-    fn transition(begins: jboolean) => |jni, begins| threads::current(jni).in_transition(begins);
+    fn transition(begins: jboolean) => |jni, begins| threads::current(jni).note_transition(begins);
     /// A monitor is about to be left while some thread waits for one.
     fn leaving(object: jobject) => monitor_events::leaving;
 }

@@ -1,10 +1,10 @@
-//! The Tracker class: the static natives that rewritten code calls.
+//! The Tracker class: the static natives that rewritten code calls, and a `Function` that is native.
 //!
 //! It lies in the boot loader, so that every class can name it, and agents never hear of it.
 
-use crate::jvm::{self, GlobalRef, Jni, StaticField};
+use crate::jvm::{self, FieldId, GlobalRef, Jni};
 use crate::world::classes::{self, Class};
-use jni_sys::{JNINativeMethod, jclass, jint};
+use jni_sys::{JNINativeMethod, jclass, jint, jobject};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
@@ -14,10 +14,14 @@ pub const NAME: &CStr = c"jvmpi/Tracker";
 /// Its static `boolean` that is true while a thread waits for a monitor.
 pub const CONTENDED: &CStr = c"contended";
 
+/// What it implements.
+const INTERFACE: &CStr = c"java/util/function/Function";
+
 /// One of the natives.
 pub struct Native {
     pub name: &'static CStr,
     pub descriptor: &'static CStr,
+    pub is_static: bool,
     /// The function, of the C type that JNI derives from the descriptor.
     pub function: *mut c_void,
 }
@@ -25,10 +29,23 @@ pub struct Native {
 /// The class, once it is defined.
 struct Tracker {
     class: GlobalRef,
-    contended: StaticField,
+    contended: FieldId,
 }
 
 static TRACKER: OnceLock<Tracker> = OnceLock::new();
+
+/// The text, which ends with its only NUL.
+pub const fn name(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("a name ends with its only NUL"),
+    }
+}
+
+/// A new Tracker, for what it does as a `Function`; None if that failed.
+pub fn instance(jni: Jni) -> Option<jobject> {
+    jni.allocate(TRACKER.get()?.class.get())
+}
 
 /// Says to rewritten code whether a thread waits for a monitor.
 pub fn set_contended(jni: Jni, contended: bool) {
@@ -71,15 +88,21 @@ const ACC_FINAL: u16 = 0x0010;
 const ACC_SUPER: u16 = 0x0020;
 const ACC_NATIVE: u16 = 0x0100;
 
-/// A class file (JVMS 4.1) with nothing but the field and these methods.
+/// A class file (JVMS 4.1) with nothing but the interface, the field and these methods.
 fn class_file(natives: &[Native]) -> Vec<u8> {
     const JAVA_8: u16 = 52;
     let mut pool = Pool::default();
     let this = pool.class(NAME);
     let object = pool.class(c"java/lang/Object");
+    let interface = pool.class(INTERFACE);
     let (contended, boolean) = (pool.utf8(CONTENDED), pool.utf8(c"Z"));
-    let methods: Vec<_> =
-        natives.iter().map(|n| (pool.utf8(n.name), pool.utf8(n.descriptor))).collect();
+    let methods: Vec<_> = natives
+        .iter()
+        .map(|native| {
+            let access = if native.is_static { ACC_STATIC } else { 0 };
+            (access, pool.utf8(native.name), pool.utf8(native.descriptor))
+        })
+        .collect();
 
     let mut file = Vec::new();
     file.extend(0xcafe_babe_u32.to_be_bytes());
@@ -88,15 +111,15 @@ fn class_file(natives: &[Native]) -> Vec<u8> {
     u2(JAVA_8, &mut file);
     u2(pool.count + 1, &mut file);
     file.extend(&pool.entries);
-    for value in [ACC_PUBLIC | ACC_FINAL | ACC_SUPER, this, object, 0] {
+    for value in [ACC_PUBLIC | ACC_FINAL | ACC_SUPER, this, object, 1, interface] {
         u2(value, &mut file);
     }
     for value in [1, ACC_PUBLIC | ACC_STATIC, contended, boolean, 0] {
         u2(value, &mut file);
     }
     u2(methods.len() as u16, &mut file);
-    for (name, descriptor) in methods {
-        for value in [ACC_PUBLIC | ACC_STATIC | ACC_NATIVE, name, descriptor, 0] {
+    for (access, name, descriptor) in methods {
+        for value in [ACC_PUBLIC | ACC_NATIVE | access, name, descriptor, 0] {
             u2(value, &mut file);
         }
     }
@@ -166,8 +189,11 @@ mod tests {
 
     #[test]
     fn the_class_file_has_the_natives() {
-        let native = Native { name: c"f", descriptor: c"(I)V", function: ptr::null_mut() };
-        let file = class_file(&[native]);
+        let native = |name, is_static| {
+            let function = ptr::null_mut();
+            Native { name, descriptor: c"(I)V", is_static, function }
+        };
+        let file = class_file(&[native(c"f", true), native(c"g", false)]);
         let class = classfile::ClassFile::parse(&file).unwrap();
         assert_eq!(
             (class.name(), class.super_name()),
@@ -177,8 +203,9 @@ mod tests {
         assert_eq!((fields.len(), fields[0].name()), (1, CONTENDED.to_bytes()));
         assert!(fields[0].is_static());
         let methods: Vec<_> = class.methods().collect();
-        assert_eq!(methods.len(), 1);
+        assert_eq!(methods.len(), 2);
         assert!(methods[0].is_native() && methods[0].is_static());
+        assert!(methods[1].is_native() && !methods[1].is_static());
         assert_eq!((methods[0].name(), methods[0].descriptor()), (&b"f"[..], &b"(I)V"[..]));
     }
 }

@@ -3,7 +3,7 @@
 //! transition begins and ends; it is made to tell the shim too.
 
 use super::tracker::NAME;
-use classfile::{ClassFile, Editor, opcode};
+use classfile::{ClassFile, Editor, Snippet, opcode};
 
 /// The classes that run in the middle of a transition, with those that are nested in them.
 const SCHEDULER: &[u8] = b"java/lang/VirtualThread";
@@ -31,19 +31,16 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
                 matches!(instruction.opcode(), opcode::INVOKEVIRTUAL | opcode::INVOKESPECIAL);
             let Some(constant) = instruction.constant().filter(|_| is_call) else { continue };
             let called = class.constant_pool().member(constant)?;
-            let Some(mut edits) = editor.method(method.index()) else { continue };
-            match (called.name, called.descriptor) {
-                // The argument says whether the virtual thread is hidden from here on.
-                (b"notifyJvmtiMount" | b"notifyJvmtiUnmount", b"(Z)V") => {
-                    edits.before(instruction.bci, |c| c.dup().invoke_static(native));
-                }
-                (b"notifyJvmtiStart", b"()V") => {
-                    edits.before(instruction.bci, |c| c.push_int(0).invoke_static(native));
-                }
-                (b"notifyJvmtiEnd", b"()V") => {
-                    edits.before(instruction.bci, |c| c.push_int(1).invoke_static(native));
-                }
-                _ => {}
+            let pass_begins: fn(&mut Snippet) -> &mut Snippet =
+                match (called.name, called.descriptor) {
+                    // The argument says whether the virtual thread is hidden from here on.
+                    (b"notifyJvmtiMount" | b"notifyJvmtiUnmount", b"(Z)V") => |code| code.dup(),
+                    (b"notifyJvmtiStart", b"()V") => |code| code.push_int(0),
+                    (b"notifyJvmtiEnd", b"()V") => |code| code.push_int(1),
+                    _ => continue,
+                };
+            if let Some(mut edits) = editor.method(method.index()) {
+                edits.before(instruction.bci, |code| pass_begins(code).invoke_static(native));
             }
         }
     }

@@ -6,12 +6,11 @@
 use super::{Jvmti, Result};
 use jvmti_sys::jvmtiCapabilities;
 
-/// Adds those of the shim's capabilities that the VM can still give, that to look at local variables
-/// only if it is wanted.
+/// Adds those of the shim's capabilities that the VM can still give.
 ///
 /// Another agent in the process may hold an exclusive one, and a VM that runs already gives fewer:
 /// what is missing then is refused where it is asked for.
-pub fn take(jvmti: Jvmti, class_env: Jvmti, with_locals: bool) -> Result<()> {
+pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
     let mut for_classes = jvmtiCapabilities::default();
     for_classes.set_can_tag_objects(1);
@@ -44,8 +43,7 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti, with_locals: bool) -> Result<()> {
         can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
     }
     // Before JDK 17 the compiler gives up optimizations for it.
-    if with_locals && jvmti.feature_version() >= 17 {
-        taken.set_can_access_local_variables(possible.can_access_local_variables());
+    if jvmti.feature_version() >= 17 {
         taken.set_can_get_owned_monitor_info(possible.can_get_owned_monitor_info());
     }
     jvmti.add_capabilities(&taken)

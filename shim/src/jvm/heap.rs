@@ -86,10 +86,14 @@ pub enum Next {
 /// All roots come first. All edges and values of an object come one after the other.
 pub trait Visitor {
     /// Whether [`Self::field`] is called.
-    fn wants_fields(&self) -> bool;
+    fn wants_fields(&self) -> bool {
+        false
+    }
 
     /// Whether [`Self::array`] is called.
-    fn wants_arrays(&self) -> bool;
+    fn wants_arrays(&self) -> bool {
+        false
+    }
 
     /// A reference to an object, whose tag may be changed.
     fn reference(
@@ -101,10 +105,14 @@ pub trait Visitor {
     ) -> Next;
 
     /// A field of a primitive type of an object or, with [`Edge::Static`], of a class.
-    fn field(&mut self, edge: Edge, tag: jlong, value: Primitive) -> Next;
+    fn field(&mut self, _edge: Edge, _tag: jlong, _value: Primitive) -> Next {
+        Next::Follow
+    }
 
     /// The elements of an array of a primitive type, in the host's byte order.
-    fn array(&mut self, tag: jlong, count: usize, elements: &[u8]) -> Next;
+    fn array(&mut self, _tag: jlong, _count: usize, _elements: &[u8]) -> Next {
+        Next::Follow
+    }
 }
 
 /// A value of a primitive type.

@@ -14,29 +14,23 @@ use std::ptr;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Jni(*mut JNIEnv);
 
-/// The ID of a static field of a class that is never unloaded.
+/// The ID of a field, to be used as long as its class lives.
 #[derive(Clone, Copy)]
-pub struct StaticField(jfieldID);
+pub struct FieldId(pub jfieldID);
 
-// SAFETY: field IDs may be used by every thread as long as their class lives.
-unsafe impl Send for StaticField {}
+// SAFETY: every thread may use field IDs.
+unsafe impl Send for FieldId {}
 // SAFETY: as above.
-unsafe impl Sync for StaticField {}
+unsafe impl Sync for FieldId {}
 
-/// The ID of a static method of a class that is never unloaded.
+/// The ID of a method, to be used as long as its class lives.
 #[derive(Clone, Copy)]
-pub struct StaticMethod(jmethodID);
+pub struct MethodId(pub jmethodID);
 
-// SAFETY: method IDs may be used by every thread as long as their class lives.
-unsafe impl Send for StaticMethod {}
+// SAFETY: every thread may use method IDs.
+unsafe impl Send for MethodId {}
 // SAFETY: as above.
-unsafe impl Sync for StaticMethod {}
-
-impl StaticMethod {
-    pub fn new(method: jmethodID) -> Self {
-        Self(method)
-    }
-}
+unsafe impl Sync for MethodId {}
 
 /// The capacity of a frame for as many references as there are classes or threads. It costs
 /// nothing; `-Xcheck:jni` complains of more references than were asked for.
@@ -204,52 +198,57 @@ impl Jni {
     }
 
     /// The ID of an instance method, None if the class has none such.
-    pub fn method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<jmethodID> {
+    pub fn method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<MethodId> {
         let method = jni!(self, GetMethodID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !method.is_null()).then_some(method)
+        (!self.clear_exception() && !method.is_null()).then_some(MethodId(method))
     }
 
     /// The ID of a static method, None if the class has none such.
-    pub fn static_method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<jmethodID> {
+    pub fn static_method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<MethodId> {
         let method = jni!(self, GetStaticMethodID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !method.is_null()).then_some(method)
+        (!self.clear_exception() && !method.is_null()).then_some(MethodId(method))
     }
 
     /// The ID of an instance field, None if the class has none such.
-    pub fn field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<jfieldID> {
+    pub fn field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<FieldId> {
         let field = jni!(self, GetFieldID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !field.is_null()).then_some(field)
+        (!self.clear_exception() && !field.is_null()).then_some(FieldId(field))
     }
 
-    /// A static field, None if the class has none such.
-    pub fn static_field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<StaticField> {
+    /// The ID of a static field, None if the class has none such.
+    pub fn static_field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<FieldId> {
         let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !field.is_null()).then_some(StaticField(field))
+        (!self.clear_exception() && !field.is_null()).then_some(FieldId(field))
     }
 
     /// Sets a static `boolean` field of the class.
-    pub fn set_static_boolean(self, class: jclass, field: StaticField, value: bool) {
+    pub fn set_static_boolean(self, class: jclass, field: FieldId, value: bool) {
         jni!(self, SetStaticBooleanField, class, field.0, value);
     }
 
     /// The value of a `long` field.
-    pub fn long_field(self, object: jobject, field: jfieldID) -> i64 {
-        jni!(self, GetLongField, object, field)
+    pub fn long_field(self, object: jobject, field: FieldId) -> i64 {
+        jni!(self, GetLongField, object, field.0)
     }
 
     /// The value of a reference field.
-    pub fn object_field(self, object: jobject, field: jfieldID) -> jobject {
-        jni!(self, GetObjectField, object, field)
+    pub fn object_field(self, object: jobject, field: FieldId) -> jobject {
+        jni!(self, GetObjectField, object, field.0)
     }
 
-    /// Calls a static method without arguments that returns a reference.
-    pub fn call_static_object(self, class: jclass, method: jmethodID) -> Option<jobject> {
-        let result = jni!(self, CallStaticObjectMethodA, class, method, ptr::null());
+    /// Calls a static method that returns a reference; None if it threw or returned NULL.
+    pub fn call_static_object(
+        self,
+        class: jclass,
+        method: MethodId,
+        arguments: &[jvalue],
+    ) -> Option<jobject> {
+        let result = jni!(self, CallStaticObjectMethodA, class, method.0, arguments.as_ptr());
         (!self.clear_exception() && !result.is_null()).then_some(result)
     }
 
     /// Calls a static method that takes an object and returns a `boolean`; false if it threw.
-    pub fn call_static_boolean(self, class: jclass, method: StaticMethod, object: jobject) -> bool {
+    pub fn call_static_boolean(self, class: jclass, method: MethodId, object: jobject) -> bool {
         let arguments = [jvalue { l: object }];
         let result = jni!(self, CallStaticBooleanMethodA, class, method.0, arguments.as_ptr());
         !self.clear_exception() && result
@@ -259,16 +258,16 @@ impl Jni {
     pub fn call_object(
         self,
         object: jobject,
-        method: jmethodID,
+        method: MethodId,
         arguments: &[jvalue],
     ) -> Option<jobject> {
-        let result = jni!(self, CallObjectMethodA, object, method, arguments.as_ptr());
+        let result = jni!(self, CallObjectMethodA, object, method.0, arguments.as_ptr());
         (!self.clear_exception() && !result.is_null()).then_some(result)
     }
 
     /// Calls an instance method that returns a `long`; None if it threw.
-    pub fn call_long(self, object: jobject, method: jmethodID) -> Option<jlong> {
-        let result = jni!(self, CallLongMethodA, object, method, ptr::null());
+    pub fn call_long(self, object: jobject, method: MethodId) -> Option<jlong> {
+        let result = jni!(self, CallLongMethodA, object, method.0, ptr::null());
         (!self.clear_exception()).then_some(result)
     }
 
@@ -285,10 +284,16 @@ impl Jni {
     pub fn new_object(
         self,
         class: jclass,
-        constructor: jmethodID,
+        constructor: MethodId,
         arguments: &[jvalue],
     ) -> Option<jobject> {
-        let object = jni!(self, NewObjectA, class, constructor, arguments.as_ptr());
+        let object = jni!(self, NewObjectA, class, constructor.0, arguments.as_ptr());
+        (!self.clear_exception() && !object.is_null()).then_some(object)
+    }
+
+    /// A new object of which no constructor has run; None if memory is short.
+    pub fn allocate(self, class: jclass) -> Option<jobject> {
+        let object = jni!(self, AllocObject, class);
         (!self.clear_exception() && !object.is_null()).then_some(object)
     }
 

@@ -112,21 +112,6 @@ unsafe extern "system" fn visit_object(
     })
 }
 
-unsafe extern "system" fn visit_reference(
-    _kind: jvmtiHeapReferenceKind,
-    _info: *const jvmtiHeapReferenceInfo,
-    class_tag: jlong,
-    _referrer_class_tag: jlong,
-    size: jlong,
-    tag: *mut jlong,
-    _referrer_tag: *mut jlong,
-    length: jint,
-    visitor: *mut c_void,
-) -> jint {
-    // SAFETY: `visit_reachable` passed the visitor; JVMTI passes what `visit_object` gets.
-    unsafe { visit_object(class_tag, size, tag, length, visitor) }
-}
-
 impl Jvmti {
     /// # Safety
     /// `env` is a JVMTI environment that is never disposed of.
@@ -270,19 +255,6 @@ impl Jvmti {
         jvmti!(self, IterateThroughHeap, filter, ptr::null_mut(), &callbacks, data)
     }
 
-    /// Calls `visit` for every reference to an object that can be reached, while the world is
-    /// stopped: as [`iterate_through_heap`](Self::iterate_through_heap) does for the object that
-    /// is referred to.
-    pub fn visit_reachable(self, mut visit: impl FnMut(jlong, &mut jlong, jlong)) -> Result<()> {
-        let mut visit: &mut HeapVisitor<'_> = &mut visit;
-        // SAFETY: all bits zero are a structure without callbacks.
-        let mut callbacks: jvmtiHeapCallbacks = unsafe { std::mem::zeroed() };
-        callbacks.heap_reference_callback = Some(visit_reference);
-        let data: *mut c_void = ptr::from_mut(&mut visit).cast();
-        let (filter, class, start) = (0, ptr::null_mut(), ptr::null_mut());
-        jvmti!(self, FollowReferences, filter, class, start, &callbacks, data)
-    }
-
     /// The bytes that the object occupies, its header included.
     pub fn object_size(self, object: jobject) -> Result<jlong> {
         let mut size = 0;
@@ -293,16 +265,6 @@ impl Jvmti {
     /// Collects garbage now; returns when the VM's collection is over.
     pub fn force_garbage_collection(self) -> Result<()> {
         jvmti!(self, ForceGarbageCollection)
-    }
-
-    /// How often the owner of the object's monitor would have to leave it. Stops the world from
-    /// JDK 17 on.
-    pub fn monitor_entry_count(self, object: jobject) -> Result<jint> {
-        let mut usage = jvmtiMonitorUsage::default();
-        jvmti!(self, GetObjectMonitorUsage, object, &mut usage)?;
-        self.deallocate(usage.waiters.cast());
-        self.deallocate(usage.notify_waiters.cast());
-        Ok(usage.entry_count)
     }
 
     // Classes
@@ -369,11 +331,12 @@ impl Jvmti {
         Ok(Field { name: self.string(name), signature: self.string(signature) })
     }
 
-    /// The access flags of JVMS 4.5.
-    pub fn field_modifiers(self, class: jclass, field: jfieldID) -> Result<jint> {
+    /// Whether the field is static (JVMS 4.5).
+    pub fn is_static(self, class: jclass, field: jfieldID) -> Result<bool> {
+        const ACC_STATIC: jint = 0x0008;
         let mut modifiers = 0;
         jvmti!(self, GetFieldModifiers, class, field, &mut modifiers)?;
-        Ok(modifiers)
+        Ok(modifiers & ACC_STATIC != 0)
     }
 
     /// Makes the VM find the code of a native method also under the name that is left without this
@@ -471,14 +434,6 @@ impl Jvmti {
             &mut count
         )?;
         Ok(count as usize)
-    }
-
-    /// The receiver of the method in a frame of a thread, NULL for the one that runs; a reference in
-    /// the current native frame.
-    pub fn local_instance(self, thread: jthread, depth: jint) -> Result<jobject> {
-        let mut object = ptr::null_mut();
-        jvmti!(self, GetLocalInstance, thread, depth, &mut object)?;
-        Ok(object)
     }
 
     /// All live platform threads, references in the current frame.

@@ -14,11 +14,12 @@ mod monitors;
 pub mod os_priority;
 pub mod symbols;
 mod system_thread;
+pub mod thread_snapshot;
 
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};
 pub use invocation::answer_get_env;
-pub use jni::{Jni, LARGE_FRAME, StaticField, StaticMethod};
+pub use jni::{FieldId, Jni, LARGE_FRAME, MethodId};
 pub use jvmti::{Field, Jvmti};
 pub use system_thread::start_thread;
 
@@ -64,21 +65,17 @@ pub fn try_get() -> Option<&'static Jvm> {
     JVM.get()
 }
 
-/// Takes a JVMTI environment with every capability that later requests may need; that to look at
-/// local variables only if it is wanted.
+/// Takes a JVMTI environment with every capability that later requests may need.
 ///
 /// # Safety
 /// `vm` is the JVM of this process.
-pub unsafe fn start(
-    vm: *mut JavaVM,
-    with_locals: bool,
-) -> std::result::Result<&'static Jvm, String> {
+pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String> {
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
     // SAFETY: the caller promises the VM.
     let (jvmti, class_env) = unsafe { (environment(vm)?, environment(vm)?) };
-    capabilities::take(jvmti, class_env, with_locals)
+    capabilities::take(jvmti, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
     let finds_prefixed_natives = jvmti.set_native_method_prefix(NATIVE_PREFIX).is_ok();
     Ok(JVM.get_or_init(|| Jvm { vm, jvmti, class_env, finds_prefixed_natives }))

@@ -18,6 +18,7 @@ pub struct MonitorUsage {
 }
 
 impl Jvmti {
+    /// Stops the world from JDK 17 on.
     pub fn monitor_usage(self, object: jobject) -> Result<MonitorUsage> {
         let mut usage = jvmtiMonitorUsage::default();
         jvmti!(self, GetObjectMonitorUsage, object, &mut usage)?;

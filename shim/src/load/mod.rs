@@ -5,7 +5,7 @@ mod library;
 
 use crate::boundary;
 use crate::jvm;
-use crate::options::{Options, Receivers};
+use crate::options::Options;
 use crate::translate::{self, lifecycle, subscriptions};
 use crate::world::agents::{self, Agent};
 use crate::world::phase::{self, Phase};
@@ -87,10 +87,9 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     boundary::report_panics();
     let options = Options::from_environment().map_err(|error| error.to_string())?;
     logging::set_level(options.log);
-    let with_locals = options.receivers == Receivers::All;
     OPTIONS.get_or_init(|| options);
     // SAFETY: as the caller promises.
-    let jvm = unsafe { jvm::start(vm, with_locals) }?;
+    let jvm = unsafe { jvm::start(vm) }?;
     jvm.jvmti
         .set_callbacks(&translate::callbacks())
         .and_then(|()| jvm.class_env.set_callbacks(&translate::class_callbacks()))

@@ -12,14 +12,8 @@ use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
 };
-use jvmti_sys::{
-    JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_ERROR_CLASS_NOT_PREPARED, jthread,
-    jvmtiEnv,
-};
+use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, jthread, jvmtiEnv};
 use std::ffi::CString;
-
-/// The access flag of static fields (JVMS 4.5).
-const ACC_STATIC: jint = 0x0008;
 
 /// Too early to tell anything of the class.
 pub unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
@@ -73,17 +67,11 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     };
     for class in loaded {
         jni.frame(8, |jni| {
-            if let Some(object) = class.object(jni).filter(|object| is_ready(*object)) {
+            if let Some(object) = class.object(jni).filter(|object| classes::is_ready(*object)) {
                 announce_object(jni, agent, thread, &class, object);
             }
         });
     }
-}
-
-/// Whether CLASS_LOAD can tell all of the class: it is linked, or an array class.
-fn is_ready(class: jclass) -> bool {
-    let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
-    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
 }
 
 /// Sends CLASS_LOAD to an agent that has enabled it and has not had it.
@@ -188,7 +176,7 @@ impl Definition {
         }
         let (mut statics, mut instances) = (Vec::new(), Vec::new());
         for field in jvmti.class_fields(object)?.iter() {
-            let is_static = jvmti.field_modifiers(object, *field)? & ACC_STATIC != 0;
+            let is_static = jvmti.is_static(object, *field)?;
             let list = if is_static { &mut statics } else { &mut instances };
             list.push(jvmti.field(object, *field)?);
         }

@@ -30,27 +30,36 @@ pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
     }
 }
 
-/// How many frames below the innermost one are constructors of the object.
+/// How many frames below the Tracker's are constructors of the object.
 fn constructors_of(jni: Jni, object: jobject) -> usize {
-    const AT_ONCE: usize = 16;
-    let constructs = |frame: &jvmtiFrameInfo| {
-        let method = methods::of(jni, frame.method).filter(|method| method.is_constructor);
-        let is_instance = |class: &Class| {
-            jni.frame(4, |jni| class.object(jni).is_some_and(|c| jni.instance_of(object, c)))
-        };
-        method.is_some_and(|method| is_instance(&method.class))
+    let is_instance = |class: &Class| {
+        jni.frame(4, |jni| class.object(jni).is_some_and(|c| jni.instance_of(object, c)))
     };
     let mut count = 0;
+    below_tracker(|frame| {
+        let method = methods::of(jni, frame.method).filter(|method| method.is_constructor);
+        let constructs = method.is_some_and(|method| is_instance(&method.class));
+        count += usize::from(constructs);
+        constructs
+    });
+    count
+}
+
+/// Shows the frames of the thread that runs, which the Tracker's native has called, to `visit` until
+/// that says no.
+pub fn below_tracker(mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
+    const AT_ONCE: usize = 16;
+    // The frame of the native is 0.
+    let mut next = 1;
     loop {
         let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
-        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1 + count, &mut frames);
+        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), next, &mut frames).unwrap_or(0);
         // SAFETY: the walk wrote that many frames.
-        let found = frames[..walked.unwrap_or(0)].iter().map(|f| unsafe { f.assume_init_ref() });
-        let constructors = found.take_while(|frame| constructs(frame)).count();
-        count += constructors;
-        if constructors < AT_ONCE {
-            return count;
+        let mut found = frames[..walked].iter().map(|frame| unsafe { frame.assume_init_ref() });
+        if !found.all(&mut visit) || walked < AT_ONCE {
+            return;
         }
+        next += walked;
     }
 }
 

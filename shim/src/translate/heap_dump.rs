@@ -1,11 +1,11 @@
 //! HEAP_DUMP.
 
 use super::frames::hidden_frames;
+use super::object_dump::readable;
 use super::stacks::Stacks;
 use super::{classes as class_events, objects};
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
-use crate::options::Names;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
 use crate::world::gate::NoGc;
@@ -18,7 +18,7 @@ use crate::world::references;
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
 use dump::{Buffer, Id, Level};
-use jni_sys::jint;
+use jni_sys::{jclass, jint};
 use jvmpi_sys::{JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump};
 use std::collections::HashMap;
 use std::ptr;
@@ -63,8 +63,8 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     let mut untold = Vec::new();
     let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut untold));
     // They count as told, whatever has become of the dump.
-    let (walk, resting) = match walked {
-        Ok((walk, resting)) => (walk, resting),
+    let (mut walk, resting) = match walked {
+        Ok(walked) => walked,
         Err(reason) => {
             objects::tell(jni, agent, thread, &untold);
             return Err(reason);
@@ -75,7 +75,6 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     }
     objects::tell(jni, agent, thread, &untold);
     let stacks = Stacks::of(jni, agent, thread, &resting);
-    let mut walk = walk;
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
     let bytes = walk.finish(told_classes(agent)).map_err(|failure| failure.to_string())?;
     Ok(Dump { bytes, stacks })
@@ -98,16 +97,13 @@ fn walk<'a>(
     untold: &mut Vec<Untold>,
 ) -> Result<(Walk<'a>, Vec<Resting>), String> {
     let failed = |error: jvm::Error| error.to_string();
-    let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
-        && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     let hidden_frames = hidden_frames(jni, thread);
-    link_archived(jni).map_err(failed)?;
     // Most are looked at before the program has to stand still.
-    known_classes(jni).map_err(failed)?;
+    known_classes(jni, link_archived).map_err(failed)?;
     for _ in 0..ATTEMPTS {
         let standstill = Standstill::begin(jni, thread, hidden_frames).map_err(failed)?;
         // No agent may be called now: others may hold its locks.
-        let known = threads::quietly(jni, || known_classes(jni)).map_err(failed)?;
+        let known = threads::quietly(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
         let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
         let held = held::collect(jni, &classes).map_err(failed)?;
@@ -121,7 +117,7 @@ fn walk<'a>(
             own_references: own_references(),
             global_references: references::strong_by_object(agent),
             held,
-            listener: hears.then_some(agent),
+            listener: objects::listener(agent, thread),
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);
@@ -144,31 +140,26 @@ fn walk<'a>(
     Err("the program loads classes faster than they can be looked at".to_owned())
 }
 
-/// Links the boot loader's classes: those of the VM's shared archive may have objects before they
+/// Links a class of the boot loader: those of the VM's shared archive may have objects before they
 /// are linked, and what is dumped late costs a walk each.
-fn link_archived(jni: Jni) -> jvm::Result<()> {
-    let is_of_boot_loader =
-        |class| jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
-    for class in classes::all_loaded(jni)? {
-        jni.frame(8, |jni| {
-            let object = class.object(jni).filter(|object| !layout::is_ready(*object));
-            if let Some(object) = object.filter(|object| is_of_boot_loader(*object)) {
-                threads::quietly(jni, || class_events::link(jni, object));
-            }
-        });
+fn link_archived(jni: Jni, class: jclass) {
+    let is_of_boot_loader = jvm::get().jvmti.class_loader(class).is_ok_and(|l| l.is_null());
+    if is_of_boot_loader && !classes::is_ready(class) {
+        class_events::link(jni, class);
     }
-    Ok(())
 }
 
-/// All classes that are loaded, with the layouts of those that are linked.
-fn known_classes(jni: Jni) -> jvm::Result<Known> {
+/// All classes that are loaded, with the layouts of those that are linked, each after `prepare` if its
+/// layout was not known.
+fn known_classes(jni: Jni, prepare: impl Fn(Jni, jclass)) -> jvm::Result<Known> {
     let all = classes::all_loaded(jni)?;
     let mut known = Known::with_capacity(all.len());
     for class in all {
         let layout = match class.layout.get() {
             Some(layout) => Some(Arc::clone(layout)),
             None => jni.frame(8, |jni| {
-                let object = class.object(jni).filter(|object| layout::is_ready(*object));
+                let object = class.object(jni).inspect(|object| prepare(jni, *object));
+                let object = object.filter(|object| classes::is_ready(*object));
                 object.map(|object| layout::of(jni, &class, object)).transpose()
             })?,
         };
@@ -183,7 +174,11 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
     let failed = |error: jvm::Error| error.to_string();
     let late = walk.begin_late();
     for (class, _) in &late {
-        link(jni, *class)?;
+        let class = classes::by_id(ptr::without_provenance_mut(*class)).ok_or("a class is gone")?;
+        jni.frame(8, |jni| {
+            let object = class.object(jni).ok_or("a class is gone")?;
+            readable(jni, class, object).map(drop)
+        })?;
     }
     walk.learn();
     let tags: Vec<_> = late.iter().map(|(_, tag)| tag.raw()).collect();
@@ -194,19 +189,6 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
             jvmti.follow_references(Some(object), walk).map_err(failed)?;
         }
         Ok(())
-    })
-}
-
-/// Links a class and finds out its layout.
-fn link(jni: Jni, id: Id) -> Result<(), String> {
-    let class = classes::by_id(ptr::without_provenance_mut(id)).ok_or("a class is gone")?;
-    let name = class.name(Names::Dot);
-    jni.frame(8, |jni| {
-        let object = class.object(jni).ok_or("a class is gone")?;
-        class_events::link(jni, object);
-        layout::of(jni, &class, object)
-            .map(drop)
-            .map_err(|error| format!("class {name:?} cannot be read: {error}"))
     })
 }
 

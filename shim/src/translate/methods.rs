@@ -1,7 +1,8 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
 use super::{classes as class_events, objects};
-use crate::jvm::{self, Jni};
+use crate::instrument::receivers;
+use crate::jvm::Jni;
 use crate::notify::{self, short_cut};
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::threads::{self, Thread};
@@ -24,31 +25,40 @@ enum Receiver {
     Constructed,
 }
 
+impl Receiver {
+    /// The agent hears of the entry, and is to hear of the exit.
+    #[inline]
+    fn enter(self, thread: &Thread, agent: &Agent, number: jint) {
+        match self {
+            _ if !agent.wants(JVMPI_EVENT_METHOD_EXIT) => {}
+            Self::Constructed => thread.calls.enter_constructor(agent, number as u32),
+            Self::None | Self::Known(_) => {
+                thread.calls.enter(agent);
+            }
+        }
+    }
+}
+
 /// A static method was entered, or any but a constructor while nobody wants to know its receiver.
 #[inline]
 pub fn entered(jni: Jni, number: jint) {
-    let sent = short_cut::with(jni, OnlyListener::Entry, number, |way| {
-        if way.agent().wants(JVMPI_EVENT_METHOD_EXIT) {
-            way.thread().calls.enter(way.agent());
-        }
-        way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
-    });
-    if sent.is_none() {
-        entered_on(jni, number, Receiver::None);
-    }
+    enter(jni, number, Receiver::None);
 }
 
 /// A constructor was entered.
 #[inline]
 pub fn constructor_entered(jni: Jni, number: jint) {
+    enter(jni, number, Receiver::Constructed);
+}
+
+#[inline(always)]
+fn enter(jni: Jni, number: jint, receiver: Receiver) {
     let sent = short_cut::with(jni, OnlyListener::Entry, number, |way| {
-        if way.agent().wants(JVMPI_EVENT_METHOD_EXIT) {
-            way.thread().calls.enter_constructor(way.agent(), number as u32);
-        }
+        receiver.enter(way.thread(), way.agent(), number);
         way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
     });
     if sent.is_none() {
-        entered_on(jni, number, Receiver::Constructed);
+        entered_on(jni, number, receiver);
     }
 }
 
@@ -68,15 +78,7 @@ fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
         thread.in_flight.while_tracking(|| {
             for agent in agents::all().iter().filter(|agent| hears_of_entries(agent)) {
                 class_events::announce(jni, agent, &thread, method.class);
-                match receiver {
-                    _ if !agent.wants(JVMPI_EVENT_METHOD_EXIT) => {}
-                    Receiver::Constructed => {
-                        thread.calls.enter_constructor(agent, number as u32);
-                    }
-                    Receiver::None | Receiver::Known(_) => {
-                        thread.calls.enter(agent);
-                    }
-                }
+                receiver.enter(&thread, agent, number);
                 let u = JVMPI_Event_method { method_id: method.id };
                 notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_ENTRY, u);
             }
@@ -93,13 +95,12 @@ fn hears_of_entries(agent: &Agent) -> bool {
 }
 
 fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
-    // The frame of the Tracker's native is 0.
-    const CALLER: i32 = 1;
     let receiver = match receiver {
         Receiver::None => ptr::null_mut(),
         Receiver::Known(object) => object,
         Receiver::Constructed => {
-            jvm::get().jvmti.local_instance(ptr::null_mut(), CALLER).unwrap_or(ptr::null_mut())
+            let class = method.class.object(jni);
+            class.and_then(|class| receivers::of_constructor(jni, class)).unwrap_or(ptr::null_mut())
         }
     };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {

@@ -3,8 +3,8 @@
 use super::frames::hidden_frames;
 use super::objects;
 use super::stacks::Stacks;
-use crate::jvm::heap::{Edge, Next, Object, Primitive, Referrer, Root, Visitor};
-use crate::jvm::{self, Jni, LARGE_FRAME};
+use crate::jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
+use crate::jvm::{self, Jni, LARGE_FRAME, thread_snapshot};
 use crate::notify;
 use crate::world::agents::Agent;
 use crate::world::gate::NoGc;
@@ -51,11 +51,14 @@ struct Dump {
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
+    // What needs classes to be loaded is found before all threads stand still.
+    let _ = thread_snapshot::get(jni);
     // Classes are candidates, and are known by their tags.
     classes::all_loaded(jni).map_err(failed)?;
     let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread)).map_err(failed)?;
-    let java =
-        jni.frame(LARGE_FRAME, |_| java_monitors(thread, standstill.threads())).map_err(failed)?;
+    let java = jni
+        .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads()))
+        .map_err(failed)?;
     let raw = raw_monitors::all();
     let resting = standstill.end();
 
@@ -85,10 +88,10 @@ struct Java {
 }
 
 /// Every monitor of an object that has an owner or is waited for.
-fn java_monitors(current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<Java>> {
+fn java_monitors(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    for (object, id) in candidates(current, resting)? {
+    for (object, id) in candidates(jni, current, resting)? {
         if seen.insert(id.addr())
             && let Some(monitor) = usage(object, id)?
         {
@@ -129,33 +132,41 @@ fn env(thread: jobject) -> Option<Id> {
 }
 
 /// Objects whose monitors may be in use, references in the current frame: those that threads own or
-/// want to own, those that the VM keeps monitors for, and, where the VM does not tell what threads
-/// own, all that their stacks refer to, and all classes.
-fn candidates(current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<(jobject, jobjectID)>> {
+/// want to own or wait in, those that the VM keeps monitors for, and, where the VM does not tell which
+/// these are, all that threads' stacks refer to, and all classes.
+fn candidates(
+    jni: Jni,
+    current: &Thread,
+    resting: &[Resting],
+) -> jvm::Result<Vec<(jobject, jobjectID)>> {
     let jvmti = jvm::get().jvmti;
     let mut objects = Vec::new();
-    let mut tells_owned = true;
+    let mut tells_all = true;
     for Resting { thread, state, .. } in resting {
         let Some(thread) = thread.object() else { continue };
         match jvmti.owned_monitors(thread.get()) {
             Ok(owned) => objects.extend(owned.iter().copied()),
-            Err(_) => tells_owned = false,
+            Err(_) => tells_all = false,
         }
-        objects.extend(jvmti.contended_monitor(thread.get()).ok().filter(|m| !m.is_null()));
-        // The newest VMs do not say what a thread waits in, but its innermost frame is the method.
-        if state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
-            let waited_in = jvmti.local_instance(thread.get(), 0);
-            objects.extend(waited_in.ok().filter(|monitor| !monitor.is_null()));
+        let contended = jvmti.contended_monitor(thread.get()).ok().filter(|m| !m.is_null());
+        // Up to JDK 22 that is also what it waits in.
+        if contended.is_none() && state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
+            let snapshots = thread_snapshot::get(jni);
+            match snapshots.and_then(|snapshots| snapshots.locked(jni, thread.get())) {
+                Some(locked) => objects.extend(locked),
+                None => tells_all = false,
+            }
         }
+        objects.extend(contended);
     }
-    let mut roots = Roots { new_ids: &current.new_ids, locals: !tells_owned, tags: Vec::new() };
+    let mut roots = Roots { new_ids: &current.new_ids, locals: !tells_all, tags: Vec::new() };
     jvmti.follow_references(None, &mut roots)?;
     roots.tags.sort_unstable();
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;
     let mut candidates: Vec<_> =
         rooted.into_iter().map(|(object, tag)| (object, Tag::from_raw(tag).id())).collect();
-    if !tells_owned {
+    if !tells_all {
         objects.extend(jvmti.loaded_classes()?.iter().copied());
     }
     for object in objects {
@@ -177,14 +188,6 @@ struct Roots<'a> {
 }
 
 impl Visitor for Roots<'_> {
-    fn wants_fields(&self) -> bool {
-        false
-    }
-
-    fn wants_arrays(&self) -> bool {
-        false
-    }
-
     fn reference(&mut self, edge: Edge, _: Object, tag: &mut jlong, _: Option<Referrer>) -> Next {
         let is_candidate = match edge {
             Edge::Root(Root::Monitor) => true,
@@ -197,14 +200,6 @@ impl Visitor for Roots<'_> {
             }
             self.tags.push(*tag);
         }
-        Next::Skip
-    }
-
-    fn field(&mut self, _: Edge, _: jlong, _: Primitive) -> Next {
-        Next::Skip
-    }
-
-    fn array(&mut self, _: jlong, _: usize, _: &[u8]) -> Next {
         Next::Skip
     }
 }

@@ -2,19 +2,20 @@
 //!
 //! A thread that sleeps waits without an object.
 
-use super::{callback, objects};
+use super::objects::post_about;
+use super::{callback, frames};
 use crate::jvm::{self, Jni};
-use crate::notify::{self, Arm};
-use crate::world::threads::{self, Thread};
-use crate::world::{agents, gate, ids, methods, monitors};
-use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
+use crate::notify;
+use crate::world::agents::{self, Agent};
+use crate::world::threads::{self, Current};
+use crate::world::{ids, methods, monitors};
+use jni_sys::{JNIEnv, jboolean, jlong, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
     JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
     JVMPI_Event_monitor, JVMPI_Event_monitor_wait, jobjectID,
 };
-use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv, jvmtiFrameInfo};
-use std::mem::MaybeUninit;
+use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use std::ptr;
 use std::time::Duration;
 
@@ -25,14 +26,11 @@ pub unsafe extern "system" fn monitor_contended_enter(
     object: jobject,
 ) {
     let enter = |jni| {
-        let thread = threads::current(jni);
-        if !notify::is_reported(&thread) || !blocks(jni, waiting) {
-            return;
-        }
+        let Some(thread) = told_to_wait(jni, waiting) else { return };
         let Ok(id) = ids::of(object) else { return };
         // The owner may leave while agents still hear of this.
         thread.waits.enter(jni, id);
-        tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor);
+        post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor);
     };
     // SAFETY: JVMTI passes the environment of the thread that waits, which runs this.
     unsafe { callback(env, enter) };
@@ -45,13 +43,10 @@ pub unsafe extern "system" fn monitor_contended_entered(
     object: jobject,
 ) {
     let entered = |jni| {
-        let thread = threads::current(jni);
-        if !notify::is_reported(&thread) || !blocks(jni, waiting) {
-            return;
-        }
+        let Some(thread) = told_to_wait(jni, waiting) else { return };
         let Ok(id) = ids::of(object) else { return };
         if thread.waits.entered(jni, id) {
-            tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
+            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
         }
     };
     // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
@@ -72,13 +67,12 @@ pub unsafe extern "system" fn monitor_wait(
         }
         let blocks = blocks(jni, waiting);
         if blocks {
-            tell(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, |object| {
-                JVMPI_Event_monitor_wait { object, timeout }
-            });
+            let arm = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
+            post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, arm);
         }
         // To wait is to leave the monitor, however often it was entered.
         if is_awaited(object) && lets_go_to_wait(jni, object) {
-            tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
         if blocks {
             thread.waits.begin();
@@ -96,16 +90,9 @@ pub unsafe extern "system" fn monitor_waited(
     _timed_out: jboolean,
 ) {
     let waited = |jni| {
-        let thread = threads::current(jni);
-        if !notify::is_reported(&thread) || !blocks(jni, waiting) {
-            return;
-        }
+        let Some(thread) = told_to_wait(jni, waiting) else { return };
         let Some(waited) = thread.waits.end() else { return };
-        let timeout = waited.as_millis() as jlong;
-        tell(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, |object| JVMPI_Event_monitor_wait {
-            object,
-            timeout,
-        });
+        post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
     };
     // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
     unsafe { callback(env, waited) };
@@ -122,10 +109,9 @@ pub fn sleeping(jni: Jni, time: Duration) -> bool {
     if !notify::is_reported(&thread) {
         return false;
     }
-    let timeout = time.as_nanos().div_ceil(1_000_000) as jlong;
-    tell(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), |object| {
-        JVMPI_Event_monitor_wait { object, timeout }
-    });
+    // Less than a millisecond is none as a timeout.
+    let timeout = time + Duration::from_nanos(999_999);
+    post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), wait(timeout));
     thread.waits.begin();
     true
 }
@@ -134,11 +120,8 @@ pub fn sleeping(jni: Jni, time: Duration) -> bool {
 pub fn slept(jni: Jni) {
     let thread = threads::current(jni);
     let Some(slept) = thread.waits.end() else { return };
-    let timeout = slept.as_millis() as jlong;
     jni.frame(8, |jni| {
-        tell(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, ptr::null_mut(), |object| {
-            JVMPI_Event_monitor_wait { object, timeout }
-        });
+        post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, ptr::null_mut(), wait(slept));
     });
 }
 
@@ -150,7 +133,7 @@ pub fn leaving(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
     if notify::is_reported(&thread) && lets_go(jni, object) {
         thread.in_flight.while_tracking(|| {
-            tell(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         });
     }
 }
@@ -164,31 +147,21 @@ fn is_awaited(object: jobject) -> bool {
 /// more then. The VM knows how often a thread has entered, but stops the world to find out: it is
 /// asked only if more than one place in the methods on the stack can have locked the monitor.
 fn lets_go(jni: Jni, object: jobject) -> bool {
-    has_locked_once(jni) || jvm::get().jvmti.monitor_entry_count(object) == Ok(1)
+    has_locked_once(jni) || is_entered_once(object)
+}
+
+fn is_entered_once(object: jobject) -> bool {
+    jvm::get().jvmti.monitor_usage(object).is_ok_and(|usage| usage.entry_count == 1)
 }
 
 /// Whether at most one place in the methods on the stack locks monitors.
 fn has_locked_once(jni: Jni) -> bool {
-    const AT_ONCE: usize = 16;
-    // The frame of the Tracker's native is 0.
-    let (mut next, mut locks) = (1, 0);
-    loop {
-        let mut frames = [const { MaybeUninit::<jvmtiFrameInfo>::uninit() }; AT_ONCE];
-        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), next, &mut frames);
-        let walked = walked.unwrap_or(0);
-        for frame in &frames[..walked] {
-            // SAFETY: the walk wrote that many frames.
-            let method = unsafe { frame.assume_init_ref() }.method;
-            locks += methods::of(jni, method).map_or(0, |method| method.locks());
-            if locks > 1 {
-                return false;
-            }
-        }
-        if walked < AT_ONCE {
-            return true;
-        }
-        next += walked;
-    }
+    let mut locks = 0;
+    frames::below_tracker(|frame| {
+        locks += methods::of(jni, frame.method).map_or(0, |method| method.locks());
+        locks <= 1
+    });
+    locks <= 1
 }
 
 /// Whether the thread that runs lets go of the monitor in a `wait` that it has called: it must own
@@ -196,6 +169,12 @@ fn has_locked_once(jni: Jni) -> bool {
 fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
     let state = jvm::get().jvmti.thread_state(ptr::null_mut()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && threads::holds_lock(jni, object)
+}
+
+/// The thread that runs, if it is what waits and agents hear of that.
+fn told_to_wait(jni: Jni, waiting: jthread) -> Option<Current> {
+    let thread = threads::current(jni);
+    (notify::is_reported(&thread) && blocks(jni, waiting)).then_some(thread)
 }
 
 /// Whether the platform thread that runs is what waits. A virtual thread that waits for a monitor
@@ -206,29 +185,11 @@ fn blocks(jni: Jni, waiting: jthread) -> bool {
     jvm::get().feature_version() < CARRIERS_GO_ON_SINCE || !jni.is_virtual(waiting)
 }
 
-fn monitor(object: jobjectID) -> JVMPI_Event_monitor {
+fn monitor(_: &Agent, object: jobjectID) -> JVMPI_Event_monitor {
     JVMPI_Event_monitor { object }
 }
 
-/// Sends an event of the thread that runs about an object, which agents hear of first.
-fn tell<A: Arm>(
-    jni: Jni,
-    thread: &Thread,
-    event_type: jint,
-    object: jobject,
-    arm: impl Fn(jobjectID) -> A,
-) {
-    if !agents::anyone_wants(event_type) {
-        return;
-    }
-    // The ID must not change before the event.
-    let _passage = gate::enter(thread);
-    for agent in agents::wanting(event_type) {
-        match objects::introduce(jni, agent, thread, object) {
-            Ok(id) => thread.subject.with(id, object, || {
-                notify::deliver(jni, agent, thread, event_type, arm(id));
-            }),
-            Err(error) => log::debug!("a monitor's object stays unknown: {error}"),
-        }
-    }
+/// The arm of a wait with this timeout, or of this duration.
+fn wait(time: Duration) -> impl Fn(&Agent, jobjectID) -> JVMPI_Event_monitor_wait {
+    move |_, object| JVMPI_Event_monitor_wait { object, timeout: time.as_millis() as jlong }
 }

@@ -14,9 +14,7 @@ use crate::world::ids;
 use crate::world::threads::Thread;
 use dump::{Buffer, Level};
 use jni_sys::{jclass, jint, jobject};
-use jvmpi_sys::{
-    JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_DUMP, JVMPI_Event_object_dump, jobjectID,
-};
+use jvmpi_sys::{JVMPI_EVENT_OBJECT_DUMP, JVMPI_Event_object_dump, jobjectID};
 use jvmti_sys::JVMTI_CLASS_STATUS_PRIMITIVE;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,8 +78,6 @@ fn make(
         }
     }
     let needs_walk = !is_class || known.last().is_some_and(|(_, layout)| has_more(layout));
-    let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
-        && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     let surroundings = Surroundings {
         level: Level::Values,
         classes: known,
@@ -90,7 +86,7 @@ fn make(
         own_references: HashMap::new(),
         global_references: HashMap::new(),
         held: None,
-        listener: hears.then_some(agent),
+        listener: objects::listener(agent, thread),
     };
     let buffer = Buffer::new().map_err(|full| full.to_string())?;
     let mut walk = Walk::new(buffer, surroundings).of_one(id.addr(), one);
@@ -107,12 +103,12 @@ fn make(
 }
 
 /// The class with its layout; it is linked if it was not.
-fn readable(
+pub fn readable(
     jni: Jni,
     class: Arc<Class>,
     object: jclass,
 ) -> Result<(Arc<Class>, Option<Arc<Layout>>), String> {
-    if class.layout.get().is_none() && !layout::is_ready(object) {
+    if class.layout.get().is_none() && !classes::is_ready(object) {
         class_events::link(jni, object);
     }
     let layout = layout::of(jni, &class, object).map_err(|error| {

@@ -1,8 +1,9 @@
 //! OBJECT_ALLOC.
 
 use super::{callback, classes as class_events};
+use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
-use crate::notify;
+use crate::notify::{self, Arm};
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
 use crate::world::heap::Untold;
@@ -199,6 +200,30 @@ pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> R
     Ok(tag.id())
 }
 
+/// Sends an event of the thread that runs about an object, which agents hear of first. `arm` makes
+/// it for an agent, given the object's ID.
+pub fn post_about<A: Arm>(
+    jni: Jni,
+    thread: &Thread,
+    event_type: jint,
+    object: jobject,
+    arm: impl Fn(&Agent, jobjectID) -> A,
+) {
+    if !agents::anyone_wants(event_type) {
+        return;
+    }
+    // The ID must not change before the event.
+    let _passage = gate::enter(thread);
+    for agent in agents::wanting(event_type) {
+        match introduce(jni, agent, thread, object) {
+            Ok(id) => thread.subject.with(id, object, || {
+                notify::deliver(jni, agent, thread, event_type, arm(agent, id));
+            }),
+            Err(error) => log::debug!("the object of an event stays unknown: {error}"),
+        }
+    }
+}
+
 /// The class that a Class object stands for; None for other objects, and for those of primitive
 /// types, which no CLASS_LOAD defines.
 fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
@@ -235,9 +260,15 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
         Err(error) => return log::warn!("objects that exist already stay unknown: {error}"),
     };
     // What was found must not be reported dead before it is announced.
-    gate::disable_gc();
+    let _no_gc = gate::NoGc::begin();
     tell(jni, agent, thread, &find_unknown(agent, class_of_classes));
-    gate::enable_gc();
+}
+
+/// The agent, if it would hear of objects now.
+pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
+    let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
+        && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
+    hears.then_some(agent)
 }
 
 /// Sends OBJECT_ALLOC for objects that a walk through the heap has found.
@@ -257,27 +288,37 @@ fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
     Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
 }
 
-/// Among those that can be reached: what is not in use of the threads' buffers looks like dead
-/// arrays in a walk through the whole heap, and a tag there would pass to what is allocated next.
-fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Untold> {
-    let mut found = Vec::new();
-    let walked = jvm::get().jvmti.visit_reachable(|class, raw, size| {
-        let class = Tag::from_raw(class).id();
+/// Finds the objects that an agent has not heard of, among those that can be reached: what is not in
+/// use of the threads' buffers looks like dead arrays in a walk through the whole heap, and a tag
+/// there would pass to what is allocated next.
+struct Unknown<'a> {
+    agent: &'a Agent,
+    class_of_classes: jobjectID,
+    found: Vec<Untold>,
+}
+
+impl Visitor for Unknown<'_> {
+    fn reference(&mut self, _: Edge, object: Object, raw: &mut jlong, _: Option<Referrer>) -> Next {
+        let class = Tag::from_raw(object.class).id();
         let mut tag = Tag::from_raw(*raw);
         let is_own = tag == Tag::OWN || threads::is_hidden_object(tag.id());
         // CLASS_LOAD is what defines a Class object.
-        if is_own || tag.is_told(agent) || class == class_of_classes {
-            return;
+        if !is_own && !tag.is_told(self.agent) && class != self.class_of_classes {
+            if tag == Tag::NONE {
+                tag = Tag::from_raw(ids::reserve(1));
+            }
+            tag = tag.tell(self.agent);
+            *raw = tag.raw();
+            self.found.push(Untold { class, tag, size: object.size });
         }
-        if tag == Tag::NONE {
-            tag = Tag::from_raw(ids::reserve(1));
-        }
-        tag = tag.tell(agent);
-        *raw = tag.raw();
-        found.push(Untold { class, tag, size });
-    });
-    if let Err(error) = walked {
+        Next::Follow
+    }
+}
+
+fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Untold> {
+    let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
+    if let Err(error) = jvm::get().jvmti.follow_references(None, &mut unknown) {
         log::warn!("objects that exist already stay unknown: {error}");
     }
-    found
+    unknown.found
 }

@@ -3,9 +3,9 @@
 use super::objects;
 use crate::jvm::Jni;
 use crate::notify;
+use crate::world::agents;
 use crate::world::references::{self, Kind};
 use crate::world::threads;
-use crate::world::{agents, gate};
 use jni_sys::{jint, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,
@@ -42,18 +42,10 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
         return;
     }
     jni.frame(8, |jni| {
-        // The ID must not change before the event.
-        let _passage = gate::enter(&thread);
-        for agent in agents::wanting(alloc(kind)) {
-            match objects::introduce(jni, agent, &thread, object) {
-                Ok(obj_id) => thread.subject.with(obj_id, object, || {
-                    references::tell(kind, reference, agent);
-                    let u = JVMPI_Event_jni_globalref_alloc { obj_id, ref_id: reference };
-                    notify::deliver(jni, agent, &thread, alloc(kind), u);
-                }),
-                Err(error) => log::debug!("a reference's object stays unknown: {error}"),
-            }
-        }
+        objects::post_about(jni, &thread, alloc(kind), object, |agent, obj_id| {
+            references::tell(kind, reference, agent);
+            JVMPI_Event_jni_globalref_alloc { obj_id, ref_id: reference }
+        });
     });
 }
 

@@ -81,7 +81,7 @@ pub fn next() -> Option<(jint, &'static CStr)> {
 /// Whether the object, which is no class, was in an arena that has been deleted with all that was
 /// left in it.
 pub fn is_deleted(tag: Tag) -> bool {
-    model() == Arenas::Copying && !tag.has_moved() && ids::is_of_earlier_epoch(tag)
+    model() == Arenas::Copying && !tag.has_moved() && ids::is_of_earlier_generation(tag)
 }
 
 /// Lets the survivors of a collection move. No event may be in flight: IDs may change.
@@ -95,7 +95,7 @@ pub fn collect() -> Changes {
         Arenas::Copying => {
             let old = SPACE.fetch_add(1, Ordering::Relaxed);
             let new = old + 1;
-            ids::begin_epoch();
+            ids::begin_generation();
             let moves = survivors(|tag| {
                 let stays = tag.has_moved() || classes::by_id(tag.id()).is_some();
                 if stays {

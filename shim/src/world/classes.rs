@@ -10,6 +10,7 @@ use crate::options::Names;
 use dashmap::DashMap;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
+use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -132,6 +133,12 @@ pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
     let mut records = loaded.iter().filter_map(record).collect::<Result<Vec<_>>>()?;
     records.sort_by_key(|class| !matches!(class.instances(), Instances::Classes));
     Ok(records)
+}
+
+/// Whether the class is linked, or an array class: JVMTI tells neither methods nor fields of others.
+pub fn is_ready(class: jclass) -> bool {
+    let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
+    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
 }
 
 /// The class with this ID, if it has been seen and is not unloaded.

@@ -3,22 +3,25 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-const CHUNK: usize = 1 << 12;
-const CHUNKS: usize = 1 << 13;
-
-/// Up to 33 million entries, by number. They stay where they are, and are never dropped.
-pub struct Growing<T> {
-    /// Arrays of [`CHUNK`] entries, or NULL.
+/// Up to `CHUNK * CHUNKS` entries, by number; usually 33 million. They stay where they are, and are
+/// never dropped.
+pub struct Growing<T, const CHUNK: usize = 4096, const CHUNKS: usize = 8192> {
+    /// Arrays of `CHUNK` entries, or NULL.
     chunks: [AtomicPtr<T>; CHUNKS],
     count: AtomicUsize,
 }
 
-impl<T: Default> Growing<T> {
+impl<T: Default, const CHUNK: usize, const CHUNKS: usize> Growing<T, CHUNK, CHUNKS> {
     pub const fn new() -> Self {
         Self {
             chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS],
             count: AtomicUsize::new(0),
         }
+    }
+
+    /// How many numbers have been reserved.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
     }
 
     /// Numbers for so many entries; the first of them. Those beyond the end have none.
@@ -38,7 +41,7 @@ impl<T: Default> Growing<T> {
     pub fn get(&self, number: usize) -> Option<&T> {
         let place = self.chunks.get(number / CHUNK)?;
         if place.load(Ordering::Acquire).is_null() {
-            make(place);
+            make::<_, CHUNK>(place);
         }
         self.known(number)
     }
@@ -46,7 +49,7 @@ impl<T: Default> Growing<T> {
 
 /// Puts a chunk in its place, unless another thread does.
 #[cold]
-fn make<T: Default>(place: &AtomicPtr<T>) {
+fn make<T: Default, const CHUNK: usize>(place: &AtomicPtr<T>) {
     let new: Box<[T]> = (0..CHUNK).map(|_| T::default()).collect();
     let new = Box::into_raw(new).cast::<T>();
     let null = ptr::null_mut();
@@ -63,7 +66,9 @@ mod tests {
 
     #[test]
     fn entries_stay_where_they_are() {
-        static TABLE: Growing<AtomicU32> = Growing::new();
+        const CHUNK: usize = 4;
+        const CHUNKS: usize = 8;
+        static TABLE: Growing<AtomicU32, CHUNK, CHUNKS> = Growing::new();
         let first = TABLE.reserve(3 * CHUNK);
         let last = first + 3 * CHUNK - 1;
         TABLE.get(last).unwrap().store(7, Ordering::Relaxed);

@@ -98,7 +98,7 @@ impl Supply {
     pub fn fresh(&self) -> Tag {
         let mut next = self.next.load(Ordering::Relaxed);
         let is_used_up = next == self.end.load(Ordering::Relaxed);
-        if is_used_up || next <= EPOCH.load(Ordering::Relaxed) {
+        if is_used_up || next <= EARLIER.load(Ordering::Relaxed) {
             next = reserve(BATCH);
             self.end.store(next + BATCH * STEP, Ordering::Relaxed);
         }
@@ -114,18 +114,18 @@ impl Supply {
     }
 }
 
-/// The last ID of earlier epochs: where survivors get new IDs, all others up to this one are those
-/// of dead objects.
-static EPOCH: AtomicI64 = AtomicI64::new(0);
+/// The last ID of earlier generations: where survivors get new IDs, all others up to this one are
+/// those of dead objects.
+static EARLIER: AtomicI64 = AtomicI64::new(0);
 
 /// From now on new IDs are greater than all that have been given.
-pub fn begin_epoch() {
-    EPOCH.store(LAST.load(Ordering::Relaxed), Ordering::Relaxed);
+pub fn begin_generation() {
+    EARLIER.store(LAST.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// Whether the ID was given before the last [`begin_epoch`].
-pub fn is_of_earlier_epoch(tag: Tag) -> bool {
-    tag.id().addr() as i64 <= EPOCH.load(Ordering::Relaxed)
+/// Whether the ID was given before the last [`begin_generation`].
+pub fn is_of_earlier_generation(tag: Tag) -> bool {
+    tag.id().addr() as i64 <= EARLIER.load(Ordering::Relaxed)
 }
 
 /// How many objects with an ID have died, IDs that were replaced included.

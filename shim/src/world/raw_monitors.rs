@@ -3,14 +3,14 @@
 //! JVMTI's raw monitors do not exist before the VM has started, where agents create theirs, and
 //! do not tell who owns them, which a monitor dump must.
 
+use super::growing::Growing;
 use super::threads;
 use dump::{Kind, Monitor};
 use jni_sys::JNIEnv;
 use jvmpi_sys::JVMPI_RawMonitor;
 use std::ffi::{CStr, CString};
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// What happens to a thread at a raw monitor that another thread owns or waits for.
@@ -69,10 +69,7 @@ impl Env {
     }
 }
 
-const CHUNK: usize = 512;
-const CHUNKS: usize = 2048;
-static PLACES: [OnceLock<Box<[Place]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
-static EVER_USED: AtomicUsize = AtomicUsize::new(0);
+static PLACES: Growing<Place, 512, 2048> = Growing::new();
 static VACANT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -84,10 +81,6 @@ fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
     ptr::without_provenance_mut((generation as usize) << 32 | (number + 1) << 4)
 }
 
-fn place(number: usize) -> Option<&'static Place> {
-    PLACES.get(number / CHUNK)?.get()?.get(number % CHUNK)
-}
-
 /// A raw monitor, live or destroyed.
 #[derive(Clone, Copy)]
 pub struct RawMonitor {
@@ -97,10 +90,9 @@ pub struct RawMonitor {
 
 /// Makes a monitor; the name is copied. NULL when there are a million monitors already.
 pub fn create(name: &CStr) -> JVMPI_RawMonitor {
-    let number = lock(&VACANT).pop().unwrap_or_else(|| EVER_USED.fetch_add(1, Ordering::Relaxed));
-    let Some(chunk) = PLACES.get(number / CHUNK) else { return ptr::null_mut() };
-    let places = chunk.get_or_init(|| (0..CHUNK).map(|_| Place::default()).collect());
-    let mut state = lock(&places[number % CHUNK].state);
+    let number = lock(&VACANT).pop().unwrap_or_else(|| PLACES.reserve(1));
+    let Some(place) = PLACES.get(number) else { return ptr::null_mut() };
+    let mut state = lock(&place.state);
     state.generation = state.generation.wrapping_add(1);
     state.name = Some(Arc::from(CString::from(name).into_boxed_c_str()));
     handle(number, state.generation)
@@ -115,8 +107,8 @@ pub struct Snapshot {
 
 /// All monitors that are not destroyed.
 pub fn all() -> Vec<Snapshot> {
-    let count = EVER_USED.load(Ordering::Relaxed);
-    (0..count).filter_map(|number| snapshot(number, &lock(&place(number)?.state))).collect()
+    let numbers = 0..PLACES.count();
+    numbers.filter_map(|number| snapshot(number, &lock(&PLACES.known(number)?.state))).collect()
 }
 
 fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
@@ -145,7 +137,7 @@ pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
     if bits == 0 || !bits.is_multiple_of(16) {
         return None;
     }
-    Some(RawMonitor { place: place((bits >> 4) - 1)?, handle })
+    Some(RawMonitor { place: PLACES.known((bits >> 4) - 1)?, handle })
 }
 
 impl RawMonitor {

@@ -10,9 +10,9 @@ use super::in_flight::InFlight;
 use super::monitors::Waits;
 use super::suspension::Stop;
 use super::{epoch, ids};
-use crate::jvm::{self, GlobalRef, Jni, StaticMethod};
+use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
 use dashmap::DashMap;
-use jni_sys::{JNIEnv, jfieldID, jint, jobject};
+use jni_sys::{JNIEnv, jint, jobject};
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::cell::{Cell, RefCell};
@@ -193,7 +193,7 @@ fn carrier(jni: Jni) -> jobject {
         .and_then(|class| {
             let method =
                 jni.static_method(class, c"currentCarrierThread", c"()Ljava/lang/Thread;")?;
-            jni.call_static_object(class, method)
+            jni.call_static_object(class, method, &[])
         })
         .unwrap_or(thread)
 }
@@ -334,12 +334,12 @@ pub fn hidden_objects() -> Vec<usize> {
 
 /// Whether the thread that runs owns the object's monitor.
 pub fn holds_lock(jni: Jni, object: jobject) -> bool {
-    static HOLDS_LOCK: OnceLock<Option<(GlobalRef, StaticMethod)>> = OnceLock::new();
+    static HOLDS_LOCK: OnceLock<Option<(GlobalRef, MethodId)>> = OnceLock::new();
     let method = HOLDS_LOCK.get_or_init(|| {
         jni.frame(4, |jni| {
             let class = jni.find_class(c"java/lang/Thread")?;
             let method = jni.static_method(class, c"holdsLock", c"(Ljava/lang/Object;)Z")?;
-            Some((GlobalRef::new(jni, class)?, StaticMethod::new(method)))
+            Some((GlobalRef::new(jni, class)?, method))
         })
     });
     let Some((class, method)) = method else { return false };
@@ -359,12 +359,6 @@ struct NativeThreads {
     env_distance: usize,
 }
 
-struct FieldId(jfieldID);
-// SAFETY: field IDs may be used by every thread as long as the class lives; Thread always does.
-unsafe impl Send for FieldId {}
-// SAFETY: as above.
-unsafe impl Sync for FieldId {}
-
 static NATIVE_THREADS: OnceLock<Option<NativeThreads>> = OnceLock::new();
 
 fn native_threads() -> Option<&'static NativeThreads> {
@@ -378,7 +372,7 @@ pub fn locate_environments(jni: Jni) {
             let field = jni.field(jni.find_class(c"java/lang/Thread")?, c"eetop", c"J")?;
             let native = jni.long_field(jvm::get().jvmti.current_thread().ok()?, field);
             (native != 0).then(|| NativeThreads {
-                field: FieldId(field),
+                field,
                 env_distance: jni.env().addr().wrapping_sub(native as usize),
             })
         })
@@ -388,7 +382,7 @@ pub fn locate_environments(jni: Jni) {
 /// The address of the VM's structure; 0 for a virtual thread and one that is not alive, and a
 /// number other than 0 where that cannot be known.
 fn native_thread(jni: Jni, thread: jobject) -> usize {
-    native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field.0) as usize)
+    native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field) as usize)
 }
 
 /// How many objects a thread has allocated and reported without running a constructor, which may
@@ -528,7 +522,7 @@ impl Thread {
     }
 
     /// Takes note that a virtual thread is being put on the thread or taken off, or has been.
-    pub fn in_transition(&self, begins: bool) {
+    pub fn note_transition(&self, begins: bool) {
         self.in_transition.store(begins, Ordering::Relaxed);
         self.must_be_examined();
     }

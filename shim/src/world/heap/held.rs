@@ -2,16 +2,14 @@
 //! refers to, but not the fields of `java.lang.Class`: names, members known to reflection,
 //! annotations. So that they are met too, all are put into one array before the walk begins.
 
-use crate::jvm::{self, Jni, Result};
+use crate::jvm::{self, FieldId, Jni, Result};
 use crate::world::classes::Class;
 use crate::world::ids::{self, Tag};
 use crate::world::threads;
 use dump::Id;
-use jni_sys::{jclass, jfieldID, jint};
+use jni_sys::{jclass, jint};
 use std::sync::Arc;
 
-/// The access flag of static fields (JVMS 4.5).
-const ACC_STATIC: jint = 0x0008;
 /// Fields that hold what the walk shows as a part of the class.
 const SHOWN: [&[u8]; 4] = [b"classLoader", b"componentType", b"protectionDomain", b"signers"];
 
@@ -43,15 +41,15 @@ pub fn collect(jni: Jni, classes: &[&Arc<Class>]) -> Result<Option<Id>> {
     Ok(Some(tag.id().addr()))
 }
 
-fn reference_fields(meta: jclass) -> Result<Vec<jfieldID>> {
+fn reference_fields(meta: jclass) -> Result<Vec<FieldId>> {
     let jvmti = jvm::get().jvmti;
     let mut fields = Vec::new();
     for id in jvmti.class_fields(meta)?.iter() {
         let field = jvmti.field(meta, *id)?;
-        let is_static = jvmti.field_modifiers(meta, *id)? & ACC_STATIC != 0;
+        let is_static = jvmti.is_static(meta, *id)?;
         let is_reference = matches!(field.signature.to_bytes(), [b'L' | b'[', ..]);
         if is_reference && !is_static && !SHOWN.contains(&field.name.to_bytes()) {
-            fields.push(*id);
+            fields.push(FieldId(*id));
         }
     }
     Ok(fields)

@@ -6,15 +6,9 @@ use crate::world::classes::{self, Class, Instances};
 use crate::world::ids;
 use dump::{Id, Level, Type};
 use jni_sys::{jclass, jint};
-use jvmti_sys::{
-    JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_ERROR_CLASS_NOT_PREPARED,
-    JVMTI_ERROR_INTERNAL,
-};
+use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The access flag of static fields (JVMS 4.5).
-const ACC_STATIC: jint = 0x0008;
 
 /// What dumps tell of a class and of its objects.
 pub struct Layout {
@@ -112,12 +106,6 @@ impl Fields {
     }
 }
 
-/// Whether the class is linked, or an array class: JVMTI tells nothing of the fields of others.
-pub fn is_ready(class: jclass) -> bool {
-    let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
-    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
-}
-
 /// The layout of a class, which is made when it is asked for first.
 ///
 /// # Errors
@@ -126,7 +114,7 @@ pub fn of(jni: Jni, class: &Class, object: jclass) -> Result<Arc<Layout>> {
     if let Some(known) = class.layout.get() {
         return Ok(Arc::clone(known));
     }
-    if !is_ready(object) {
+    if !classes::is_ready(object) {
         return Err(Error(JVMTI_ERROR_CLASS_NOT_PREPARED));
     }
     let new = jni.frame(64, |jni| make(jni, class, object))?;
@@ -186,7 +174,7 @@ fn own(class: jclass) -> Result<Vec<Own>> {
         let first = signature.to_bytes().first().copied().unwrap_or(0);
         Ok(Some(Declared {
             of_type: Type::of_descriptor(first).ok_or(Error(JVMTI_ERROR_INTERNAL))?,
-            is_static: jvmti.field_modifiers(class, *field)? & ACC_STATIC != 0,
+            is_static: jvmti.is_static(class, *field)?,
         }))
     });
     let name = jvmti.class_signature(class)?;

@@ -1,0 +1,118 @@
+//! The object that a constructor is called on, before it has called that of the superclass.
+//!
+//! Until then code cannot pass the object on, but it is a local variable of the constructor's frame.
+//! `java.lang.LiveStackFrame`, which the JDK has had for itself since 9, shows the frames of the
+//! thread that runs with their variables. JVMTI would take a capability for that, which must be held
+//! from the start and makes compiled code keep variables longer than it needs them.
+
+use super::tracker::{self, Native};
+use crate::boundary::guard;
+use crate::jvm::{self, GlobalRef, Jni, MethodId};
+use crate::world::ids::Tag;
+use crate::world::threads;
+use jni_sys::{JNIEnv, jclass, jlong, jobject, jvalue};
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// `Function.apply` of the Tracker. What it is applied to is the stream of a walk's frames.
+pub const APPLY: Native = Native {
+    name: c"apply",
+    descriptor: c"(Ljava/lang/Object;)Ljava/lang/Object;",
+    is_static: false,
+    function: apply as *mut c_void,
+};
+
+/// What a walk takes.
+struct Walk {
+    /// The `StackWalker` that sees local variables.
+    walker: GlobalRef,
+    /// A Tracker.
+    function: GlobalRef,
+    walk: MethodId,
+    skip: MethodId,
+    find_first: MethodId,
+    get: MethodId,
+    get_locals: MethodId,
+}
+
+/// None if the JDK has no such walker.
+static WALK: OnceLock<Option<Walk>> = OnceLock::new();
+
+/// Makes the first walk, so that no later one initializes a class: two threads that do so in
+/// different orders would wait for each other.
+pub fn prepare(jni: Jni) {
+    let rehearsed = jni.frame(16, |jni| {
+        let walk = WALK.get_or_init(|| Walk::new(jni)).as_ref()?;
+        // There must be a frame to be found: that of `map`, which applies the function to itself.
+        let function = jvalue { l: walk.function.get() };
+        let class = jni.find_class(c"java/util/Optional")?;
+        let of = jni.static_method(class, c"of", c"(Ljava/lang/Object;)Ljava/util/Optional;")?;
+        let optional = jni.call_static_object(class, of, &[function])?;
+        let signature = c"(Ljava/util/function/Function;)Ljava/util/Optional;";
+        jni.call_object(optional, jni.method(class, c"map", signature)?, &[function])
+    });
+    if rehearsed.is_none() {
+        log::warn!("the receivers of constructors cannot be found");
+    }
+}
+
+impl Walk {
+    fn new(jni: Jni) -> Option<Self> {
+        let walkers = jni.find_class(c"java/lang/StackWalker")?;
+        let streams = jni.find_class(c"java/util/stream/Stream")?;
+        let optionals = jni.find_class(c"java/util/Optional")?;
+        let frames = jni.find_class(c"java/lang/LiveStackFrame")?;
+        let make = jni.static_method(frames, c"getStackWalker", c"()Ljava/lang/StackWalker;")?;
+        let apply = c"(Ljava/util/function/Function;)Ljava/lang/Object;";
+        Some(Self {
+            walker: own(jni, jni.call_static_object(frames, make, &[])?)?,
+            function: own(jni, tracker::instance(jni)?)?,
+            walk: jni.method(walkers, c"walk", apply)?,
+            skip: jni.method(streams, c"skip", c"(J)Ljava/util/stream/Stream;")?,
+            find_first: jni.method(streams, c"findFirst", c"()Ljava/util/Optional;")?,
+            get: jni.method(optionals, c"get", c"()Ljava/lang/Object;")?,
+            get_locals: jni.method(frames, c"getLocals", c"()[Ljava/lang/Object;")?,
+        })
+    }
+
+    /// The first local variable of the method that has called the innermost native one.
+    fn run(&self, jni: Jni) -> Option<jobject> {
+        jni.call_object(self.walker.get(), self.walk, &[jvalue { l: self.function.get() }])
+    }
+
+    fn of_frames(&self, jni: Jni, frames: jobject) -> Option<jobject> {
+        const NATIVES: jlong = 1;
+        let callers = jni.call_object(frames, self.skip, &[jvalue { j: NATIVES }])?;
+        let caller = jni.call_object(callers, self.find_first, &[])?;
+        let frame = jni.call_object(caller, self.get, &[])?;
+        let locals = jni.call_object(frame, self.get_locals, &[])?;
+        (jni.array_length(locals) > 0).then(|| jni.array_element(locals, 0))
+    }
+}
+
+/// Keeps an object alive that agents do not hear of.
+fn own(jni: Jni, object: jobject) -> Option<GlobalRef> {
+    jvm::get().jvmti.set_tag(object, Tag::OWN.raw()).ok()?;
+    GlobalRef::new(jni, object)
+}
+
+unsafe extern "system" fn apply(env: *mut JNIEnv, this: jobject, argument: jobject) -> jobject {
+    guard(ptr::null_mut(), || {
+        // SAFETY: the VM passes the environment of the thread that runs this.
+        let jni = unsafe { Jni::new(env) };
+        let Some(walk) = WALK.get().and_then(Option::as_ref) else { return ptr::null_mut() };
+        let is_rehearsal = jni.same_object(this, argument);
+        let found = if is_rehearsal { walk.run(jni) } else { walk.of_frames(jni, argument) };
+        found.unwrap_or(ptr::null_mut())
+    })
+}
+
+/// The object on which the constructor of this class is called that has called the Tracker's native;
+/// a reference in the current native frame. None if the constructor has no use for it any more, as
+/// one that always throws.
+pub fn of_constructor(jni: Jni, class: jclass) -> Option<jobject> {
+    let walk = WALK.get()?.as_ref()?;
+    let first = threads::quietly(jni, || walk.run(jni))?;
+    jni.instance_of(first, class).then_some(first)
+}

@@ -1,0 +1,61 @@
+//! `jdk.internal.vm.ThreadSnapshot`, which JDK 25 and later make for thread dumps.
+//!
+//! It names the monitors that the frames of a thread have locked, with the one that the thread waits
+//! in by `Object.wait`. JVMTI does not count that one among the owned, and since JDK 23 it is not
+//! the contended one either.
+
+use super::{FieldId, GlobalRef, Jni, MethodId};
+use jni_sys::{jobject, jvalue};
+use jvmti_sys::jthread;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+/// How snapshots are made and read.
+pub struct ThreadSnapshots {
+    class: GlobalRef,
+    create: MethodId,
+    locks: FieldId,
+    /// The object of a lock.
+    object: FieldId,
+}
+
+/// None on a JDK that has none.
+pub fn get(jni: Jni) -> Option<&'static ThreadSnapshots> {
+    static SNAPSHOTS: OnceLock<Option<ThreadSnapshots>> = OnceLock::new();
+    SNAPSHOTS.get_or_init(|| jni.frame(8, ThreadSnapshots::new)).as_ref()
+}
+
+impl ThreadSnapshots {
+    fn new(jni: Jni) -> Option<Self> {
+        const LOCK: &CStr = c"jdk/internal/vm/ThreadSnapshot$ThreadLock";
+        const LOCKS: &CStr = c"[Ljdk/internal/vm/ThreadSnapshot$ThreadLock;";
+        const CREATE: &CStr = c"(Ljava/lang/Thread;)Ljdk/internal/vm/ThreadSnapshot;";
+        let class = jni.find_class(c"jdk/internal/vm/ThreadSnapshot")?;
+        let lock = jni.find_class(LOCK)?;
+        Some(Self {
+            class: GlobalRef::new(jni, class)?,
+            create: jni.static_method(class, c"create", CREATE)?,
+            locks: jni.field(class, c"locks", LOCKS)?,
+            object: jni.field(lock, c"obj", c"Ljava/lang/Object;")?,
+        })
+    }
+
+    /// The objects that the thread has locked or waits in, references in the current frame. Takes
+    /// no Java code; the thread may be suspended.
+    pub fn locked(&self, jni: Jni, thread: jthread) -> Option<Vec<jobject>> {
+        let arguments = [jvalue { l: thread }];
+        let snapshot = jni.call_static_object(self.class.get(), self.create, &arguments)?;
+        let locks = jni.object_field(snapshot, self.locks);
+        let length = if locks.is_null() { 0 } else { jni.array_length(locks) };
+        let objects = (0..length).filter_map(|i| {
+            let lock = jni.array_element(locks, i);
+            let object = jni.object_field(lock, self.object);
+            jni.delete_local(lock);
+            (!object.is_null()).then_some(object)
+        });
+        let objects = objects.collect();
+        jni.delete_local(locks);
+        jni.delete_local(snapshot);
+        Some(objects)
+    }
+}
