@@ -33,7 +33,7 @@ pub fn edit(
     let enter = native(editor, "enter", "(I)V")?;
     let enter_constructor = native(editor, "enter_constructor", "(I)V")?;
     let escape = native(editor, "escape", "(Ljava/lang/Object;)V")?;
-    let enter_instance = native(editor, "enter_instance", "(ILjava/lang/Object;)V")?;
+    let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
     let exit_constructor = native(editor, "exit_constructor", "(I)V")?;
     for method in class.methods().filter(is_reported) {
@@ -46,8 +46,9 @@ pub fn edit(
                 let c = c.push_int(index);
                 if is_constructor {
                     c.invoke_static(enter_constructor)
-                } else if calls.receivers && !method.is_static() {
-                    c.load_this().invoke_static(enter_instance)
+                } else if calls.receivers {
+                    let c = if method.is_static() { c.push_null() } else { c.load_this() };
+                    c.invoke_static(enter_with)
                 } else {
                     c.invoke_static(enter)
                 }

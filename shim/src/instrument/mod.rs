@@ -159,15 +159,15 @@ natives! {
     fn unconstructed(object: jobject) => objects::unconstructed;
     /// A method returned a string; the compiler may have made it without its constructor.
     fn string(string: jobject) => objects::seen_string;
-    /// A method is entered whose receiver does not matter.
+    /// A method is entered whose receiver nobody wants to know.
     fn enter(number: jint) => method_events::entered;
     /// A constructor is entered.
     fn enter_constructor(number: jint) => method_events::constructor_entered;
     /// A constructor has an object. If that went nowhere, the compiler would replace it by its fields
     /// and there would be none to name on entry.
     fn escape(object: jobject) => |_, _| ();
-    /// An instance method is entered.
-    fn enter_instance(number: jint, receiver: jobject) => method_events::instance_entered;
+    /// A method is entered, a static one with NULL.
+    fn enter_with(number: jint, receiver: jobject) => method_events::entered_with;
     /// A method is left.
     fn exit(number: jint) => method_events::exited;
     /// A constructor is left.

@@ -14,6 +14,7 @@ use crate::world::heap::held;
 use crate::world::heap::layout::{self, Layout};
 use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
 use crate::world::ids;
+use crate::world::introductions::Replay;
 use crate::world::references;
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
@@ -60,6 +61,7 @@ struct Dump {
 }
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, String> {
+    let _replay = Replay::begin(agent);
     let mut untold = Vec::new();
     let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut untold));
     // They count as told, whatever has become of the dump.

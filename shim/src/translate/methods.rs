@@ -32,14 +32,12 @@ impl Receiver {
         match self {
             _ if !agent.wants(JVMPI_EVENT_METHOD_EXIT) => {}
             Self::Constructed => thread.calls.enter_constructor(agent, number as u32),
-            Self::None | Self::Known(_) => {
-                thread.calls.enter(agent);
-            }
+            Self::None | Self::Known(_) => thread.calls.enter(agent),
         }
     }
 }
 
-/// A static method was entered, or any but a constructor while nobody wants to know its receiver.
+/// A method other than a constructor was entered whose receiver nobody wants to know.
 #[inline]
 pub fn entered(jni: Jni, number: jint) {
     enter(jni, number, Receiver::None);
@@ -62,9 +60,27 @@ fn enter(jni: Jni, number: jint, receiver: Receiver) {
     }
 }
 
-/// An instance method was entered.
-pub fn instance_entered(jni: Jni, number: jint, receiver: jobject) {
-    entered_on(jni, number, Receiver::Known(receiver));
+/// A method other than a constructor was entered; the receiver of a static one is NULL.
+#[inline]
+pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
+    let known = Receiver::Known(receiver);
+    let sent = short_cut::with(jni, OnlyListener::Entry2, number, |way| {
+        let (thread, agent) = (way.thread(), way.agent());
+        let obj_id = objects::known_to(agent, receiver)?;
+        known.enter(thread, agent, number);
+        if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
+            way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
+        }
+        // Its handler may have disabled this one.
+        if agent.wants(JVMPI_EVENT_METHOD_ENTRY2) {
+            let arm = |method_id| JVMPI_Event_method_entry2 { method_id, obj_id };
+            thread.subject.with(obj_id, receiver, || way.send(JVMPI_EVENT_METHOD_ENTRY2, arm));
+        }
+        Some(())
+    });
+    if sent.flatten().is_none() {
+        entered_on(jni, number, known);
+    }
 }
 
 #[cold]
@@ -76,7 +92,7 @@ fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
     }
     short_cut::prepare(jni, &thread, number as usize, |method| {
         thread.in_flight.while_tracking(|| {
-            for agent in agents::all().iter().filter(|agent| hears_of_entries(agent)) {
+            for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
                 class_events::announce(jni, agent, &thread, method.class);
                 receiver.enter(&thread, agent, number);
                 let u = JVMPI_Event_method { method_id: method.id };
@@ -89,12 +105,8 @@ fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
     });
 }
 
-/// Whether the agent hears of entries: then it hears of the exits that belong to them only.
-fn hears_of_entries(agent: &Agent) -> bool {
-    agent.wants(JVMPI_EVENT_METHOD_ENTRY) || agent.wants(JVMPI_EVENT_METHOD_ENTRY2)
-}
-
 fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
+    let is_constructor = matches!(receiver, Receiver::Constructed);
     let receiver = match receiver {
         Receiver::None => ptr::null_mut(),
         Receiver::Known(object) => object,
@@ -104,7 +116,13 @@ fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
         }
     };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
-        let obj_id = objects::introduce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
+        let introduce = || objects::introduce(jni, agent, thread, receiver);
+        let obj_id = match is_constructor {
+            // It is the constructor's caller that has allocated the object.
+            true => thread.in_flight.while_constructing(introduce),
+            false => introduce(),
+        };
+        let obj_id = obj_id.unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
             let u = method_entry2;
@@ -153,7 +171,7 @@ fn exited_for_all(jni: Jni, number: jint) {
         for agent in agents::all() {
             let lost = |lost| exit_lost(jni, &thread, agent, lost);
             let was_entered = thread.calls.exit(agent, number as u32, lost);
-            if was_entered || !hears_of_entries(agent) {
+            if was_entered || !agent.hears_of_entries() {
                 class_events::announce(jni, agent, &thread, method.class);
                 thread.in_flight.while_tracking(|| {
                     notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);

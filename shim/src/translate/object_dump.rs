@@ -11,6 +11,7 @@ use crate::world::heap::Untold;
 use crate::world::heap::layout::{self, Layout};
 use crate::world::heap::walk::{One, Surroundings, Walk};
 use crate::world::ids;
+use crate::world::introductions::Replay;
 use crate::world::threads::Thread;
 use dump::{Buffer, Level};
 use jni_sys::{jclass, jint, jobject};
@@ -23,6 +24,7 @@ use std::sync::Arc;
 /// made. The dump is the record that a heap dump of level 2 would have of the object.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let _no_gc = NoGc::begin();
+    let _replay = Replay::begin(agent);
     let mut untold = Vec::new();
     let made = jni.frame(32, |jni| {
         let object = ids::object(jni, id)?;

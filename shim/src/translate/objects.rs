@@ -8,6 +8,7 @@ use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
 use crate::world::heap::Untold;
 use crate::world::ids::{self, Tag};
+use crate::world::introductions::{self, Replay};
 use crate::world::threads::{self, Thread};
 use crate::world::{arenas, gate};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
@@ -61,9 +62,17 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 /// Rewritten code runs the constructor of `Object` for an object.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
-    if !thread.unconstructed.is_one(|| ids::tag(object) != Ok(Tag::NONE)) {
-        thread.in_flight.while_constructing(|| announce_new(jni, object));
-    }
+    let has_id = || ids::tag(object) != Ok(Tag::NONE);
+    thread.in_flight.while_constructing(|| {
+        // METHOD_ENTRY2 has named it to some agent when its first constructor was entered.
+        if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) && has_id() {
+            for agent in agents::wanting(JVMPI_EVENT_OBJECT_ALLOC) {
+                let _ = introduce(jni, agent, &thread, object);
+            }
+        } else if !thread.unconstructed.is_one(has_id) {
+            announce_new(jni, object);
+        }
+    });
 }
 
 /// Rewritten code has got an object of which no constructor has run. One may run later.
@@ -175,29 +184,49 @@ fn event_of(
     Ok(u)
 }
 
+/// The object's ID, if the agent has heard of the object; NULL for NULL.
+#[inline]
+pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
+    let tag = ids::tag(object).ok()?;
+    let is_known = || tag.is_told(agent) && !introductions::is_replaying(agent);
+    (object.is_null() || is_known()).then(|| tag.id())
+}
+
 /// Tells an agent of an object that an event or a result is about to name, if it has not heard
 /// of it; the object's ID. CLASS_LOAD is what defines a Class object.
 pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
     let tag = ids::identify(object)?;
     let is_open = notify::is_open(thread, JVMPI_EVENT_OBJECT_ALLOC);
-    if object.is_null() || tag.is_told(agent) || !is_open {
+    if object.is_null() || !is_open {
         return Ok(tag.id());
     }
-    if let Some(class) = class_behind(jni, object, tag) {
+    if tag.is_told(agent) {
+        introductions::wait_for_replay(agent);
+    } else if let Some(class) = class_behind(jni, object, tag) {
         class_events::announce(jni, agent, thread, &class);
-        return Ok(tag.id());
-    }
-    let tag = ids::update(object, |tag| tag.tell(agent))?;
-    if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        jni.frame(8, |jni| {
-            let u = event_of(jni, agent, thread, object, tag)?;
-            thread.subject.with(tag.id(), object, || {
-                notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
-            });
-            Ok(())
-        })?;
+    } else if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        let mut told = Ok(());
+        introductions::one_at_a_time(agent, tag.id(), || {
+            told = jni.frame(8, |jni| tell_of(jni, agent, thread, object));
+        });
+        told?;
+    } else {
+        ids::update(object, |tag| tag.tell(agent))?;
     }
     Ok(tag.id())
+}
+
+/// Sends OBJECT_ALLOC for an object, unless another thread has done so.
+fn tell_of(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<()> {
+    let tag = ids::tag(object)?;
+    if tag.is_told(agent) {
+        return Ok(());
+    }
+    let u = event_of(jni, agent, thread, object, tag)?;
+    thread.subject.with(tag.id(), object, || {
+        notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+    });
+    ids::update(object, |tag| tag.tell(agent)).map(drop)
 }
 
 /// Sends an event of the thread that runs about an object, which agents hear of first. `arm` makes
@@ -261,6 +290,7 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     };
     // What was found must not be reported dead before it is announced.
     let _no_gc = gate::NoGc::begin();
+    let _replay = Replay::begin(agent);
     tell(jni, agent, thread, &find_unknown(agent, class_of_classes));
 }
 
@@ -277,6 +307,7 @@ pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
         let Some(class) = classes::by_id(object.class) else { continue };
         let u = event(jni, agent, thread, &class, object.tag, object.size);
         notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+        gate::count_step();
     }
 }
 

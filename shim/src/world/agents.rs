@@ -65,6 +65,11 @@ impl Agent {
         self.enabled.load(Ordering::Relaxed) & bit(event_type) != 0
     }
 
+    /// Whether the agent hears of entries: then it hears of the exits that belong to them only.
+    pub fn hears_of_entries(&self) -> bool {
+        self.wants(JVMPI_EVENT_METHOD_ENTRY) || self.wants(JVMPI_EVENT_METHOD_ENTRY2)
+    }
+
     /// Enables or disables an event type, 0 to 63; true if that changed what anyone wants.
     pub fn set_wants(&self, event_type: jint, wants: bool) -> bool {
         let _change = CHANGE.lock().unwrap_or_else(|e| e.into_inner());
@@ -125,14 +130,16 @@ pub fn wanting(event_type: jint) -> impl Iterator<Item = &'static Agent> {
 pub enum OnlyListener {
     /// METHOD_ENTRY, while nobody wants METHOD_ENTRY2.
     Entry,
-    /// METHOD_EXIT, by an agent that wants METHOD_ENTRY too.
+    /// METHOD_ENTRY2, and METHOD_ENTRY if the same agent wants both.
+    Entry2,
+    /// METHOD_EXIT, by an agent that hears of entries too.
     Exit,
     /// INSTRUCTION_START.
     Instruction,
 }
 
 /// By [`OnlyListener`]: the agent if there is exactly one, else NULL.
-static ONLY_LISTENERS: [AtomicPtr<Agent>; 3] = [const { AtomicPtr::new(ptr::null_mut()) }; 3];
+static ONLY_LISTENERS: [AtomicPtr<Agent>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
 
 impl OnlyListener {
     /// The agent that is the only one to want the event, if that is so.
@@ -143,16 +150,17 @@ impl OnlyListener {
     }
 
     fn find_all() {
-        let only = |event_type: jint| {
-            let mut wanting = all().iter().filter(|agent| agent.wants(event_type));
-            wanting.next().filter(|_| wanting.next().is_none())
+        let only = |listens: &dyn Fn(&Agent) -> bool| {
+            let mut listening = all().iter().filter(|agent| listens(agent));
+            listening.next().filter(|_| listening.next().is_none())
         };
-        let entry = only(JVMPI_EVENT_METHOD_ENTRY);
-        let entry = entry.filter(|_| !anyone_wants(JVMPI_EVENT_METHOD_ENTRY2));
-        let exit = only(JVMPI_EVENT_METHOD_EXIT);
-        let exit = exit.filter(|agent| agent.wants(JVMPI_EVENT_METHOD_ENTRY));
-        let instruction = only(JVMPI_EVENT_INSTRUCTION_START);
-        for (place, agent) in ONLY_LISTENERS.iter().zip([entry, exit, instruction]) {
+        let entries = only(&Agent::hears_of_entries);
+        let entry = entries.filter(|agent| !agent.wants(JVMPI_EVENT_METHOD_ENTRY2));
+        let entry2 = entries.filter(|agent| agent.wants(JVMPI_EVENT_METHOD_ENTRY2));
+        let exit = only(&|agent| agent.wants(JVMPI_EVENT_METHOD_EXIT));
+        let exit = exit.filter(|agent| agent.hears_of_entries());
+        let instruction = only(&|agent| agent.wants(JVMPI_EVENT_INSTRUCTION_START));
+        for (place, agent) in ONLY_LISTENERS.iter().zip([entry, entry2, exit, instruction]) {
             let agent = agent.map_or(ptr::null(), ptr::from_ref);
             place.store(agent.cast_mut(), Ordering::Relaxed);
         }

@@ -1,8 +1,8 @@
 //! The calls that a thread is in, as far as agents have heard of them.
 
 use super::agents::{Agent, MAX_AGENTS};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 /// For each agent the calls of one thread whose entry it has heard of, and not the exit. Only the
 /// thread itself uses this.
@@ -11,54 +11,60 @@ pub struct Calls([OfAgent; MAX_AGENTS]);
 
 #[derive(Default)]
 struct OfAgent {
-    /// How many calls there are.
-    depth: AtomicU32,
-    /// The depth of the innermost constructor, 0 if there is none.
-    constructor: AtomicU32,
-    /// The constructors, outermost first, by depth and by the number that rewritten code passes.
-    constructors: Mutex<Vec<(u32, u32)>>,
+    /// How many calls there are inside the innermost constructor, or in all if there is none.
+    inside: AtomicU32,
+    /// The constructors, outermost first.
+    constructors: Mutex<Vec<Constructor>>,
+}
+
+struct Constructor {
+    /// The number that rewritten code passes.
+    number: u32,
+    /// How many calls there are around it, inside the next constructor.
+    around: u32,
 }
 
 impl Calls {
-    /// The agent hears of an entry; returns how deep the call is.
+    /// The agent hears of an entry.
     #[inline]
-    pub fn enter(&self, agent: &Agent) -> u32 {
-        let depth = &self.of(agent).depth;
-        let entered = depth.load(Ordering::Relaxed) + 1;
-        depth.store(entered, Ordering::Relaxed);
-        entered
+    pub fn enter(&self, agent: &Agent) {
+        let inside = &self.of(agent).inside;
+        inside.store(inside.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// The agent hears of the entry of a constructor. If the constructor of the superclass throws,
     /// no handler can report that this one is left too (JVMS §4.10.1.6).
     pub fn enter_constructor(&self, agent: &Agent, number: u32) {
-        let depth = self.enter(agent);
         let calls = self.of(agent);
-        calls.constructors.lock().unwrap_or_else(|e| e.into_inner()).push((depth, number));
-        calls.constructor.store(depth, Ordering::Relaxed);
+        let around = calls.inside.load(Ordering::Relaxed);
+        calls.constructors().push(Constructor { number, around });
+        calls.inside.store(0, Ordering::Relaxed);
     }
 
     /// The agent hears of an exit, if it can be told quickly that this is right: it has heard of the
     /// entry, and of none of a constructor since. Else nothing is done, and [`Self::exit`] finds out.
     #[inline]
     pub fn exit_plain(&self, agent: &Agent) -> bool {
-        let calls = self.of(agent);
-        let depth = calls.depth.load(Ordering::Relaxed);
-        // Both are 0 if there is no call.
-        let is_plain = depth != calls.constructor.load(Ordering::Relaxed);
-        if is_plain {
-            calls.depth.store(depth - 1, Ordering::Relaxed);
+        let inside = &self.of(agent).inside;
+        let calls = inside.load(Ordering::Relaxed);
+        if calls > 0 {
+            inside.store(calls - 1, Ordering::Relaxed);
         }
-        is_plain
+        calls > 0
     }
 
     /// Whether an exit belongs to an entry that the agent has heard of. The constructors that were
     /// left before without a report are passed to `lost`, innermost first.
-    pub fn exit(&self, agent: &Agent, number: u32, lost: impl FnMut(u32)) -> bool {
-        let calls = self.of(agent);
-        let depth = calls.leave_constructors(number, lost);
-        calls.depth.store(depth.saturating_sub(1), Ordering::Relaxed);
-        depth > 0
+    pub fn exit(&self, agent: &Agent, number: u32, mut lost: impl FnMut(u32)) -> bool {
+        // The agent may be called for those that are lost, and make calls itself.
+        while !self.exit_plain(agent) {
+            let Some(constructor) = self.of(agent).leave_constructor() else { return false };
+            if constructor == number {
+                return true;
+            }
+            lost(constructor);
+        }
+        true
     }
 
     #[inline]
@@ -68,30 +74,15 @@ impl Calls {
 }
 
 impl OfAgent {
-    /// Leaves the innermost constructors, up to that with the number if it is among them; how many
-    /// calls are left, with the one that has the number.
-    fn leave_constructors(&self, number: u32, lost: impl FnMut(u32)) -> u32 {
-        let mut depth = self.depth.load(Ordering::Relaxed);
-        if depth == 0 || depth != self.constructor.load(Ordering::Relaxed) {
-            return depth;
-        }
-        let mut left = Vec::new();
-        {
-            let mut constructors = self.constructors.lock().unwrap_or_else(|e| e.into_inner());
-            while let Some((_, innermost)) = constructors.pop_if(|(at, _)| *at == depth) {
-                if innermost == number {
-                    break;
-                }
-                left.push(innermost);
-                depth -= 1;
-            }
-            let outer = constructors.last().map_or(0, |(depth, _)| *depth);
-            self.constructor.store(outer, Ordering::Relaxed);
-        }
-        // An agent may be called now, which may make calls itself.
-        self.depth.store(depth, Ordering::Relaxed);
-        left.into_iter().for_each(lost);
-        depth
+    fn constructors(&self) -> MutexGuard<'_, Vec<Constructor>> {
+        self.constructors.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Leaves the innermost constructor and all calls inside; its number.
+    fn leave_constructor(&self) -> Option<u32> {
+        let Constructor { number, around } = self.constructors().pop()?;
+        self.inside.store(around, Ordering::Relaxed);
+        Some(number)
     }
 }
 

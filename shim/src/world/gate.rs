@@ -32,16 +32,15 @@ const CLOSED_AT_MOST: Duration = Duration::from_millis(5);
 /// How long an event waits at the closed gate while nothing gets any further behind it.
 const HELD_BACK_AT_MOST: Duration = Duration::from_millis(50);
 
-/// Counts what is done while a collection is played.
+/// Counts what is done of that for which others wait: a collection that is played, a replay.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// Takes note that the collection which is being played has got a step further.
+/// Takes note that what others wait for has got a step further.
 pub fn count_step() {
     STEPS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Since when a collection that is being played has got no further, as far as somebody who waits
-/// for it has seen.
+/// Since when nothing that is waited for has got any further, as far as somebody who waits has seen.
 pub struct Progress {
     steps: u64,
     since: Instant,

@@ -15,6 +15,7 @@ pub mod growing;
 pub mod heap;
 pub mod ids;
 pub mod in_flight;
+pub mod introductions;
 pub mod methods;
 pub mod monitors;
 pub mod phase;

@@ -60,10 +60,7 @@ fn calls(jdk: &Jdk, threads: &str) -> Result<(), String> {
     let sides = [
         Side { name: "floor, by hand", run: Box::new(|| run(&[&boot, &fill], "hooked", CALLS)) },
         Side { name: "shim, ENTRY + EXIT", run: Box::new(|| run(&[&pairs], "plain", CALLS)) },
-        Side {
-            name: "shim, ENTRY2 + EXIT",
-            run: Box::new(|| run(&[&receivers], "plain", SLOW_CALLS)),
-        },
+        Side { name: "shim, ENTRY2 + EXIT", run: Box::new(|| run(&[&receivers], "plain", CALLS)) },
         Side { name: "floor, JVMTI events", run: Box::new(|| run(&[&jvmti], "plain", SLOW_CALLS)) },
         Side { name: "no agent", run: Box::new(|| run(&[], "plain", CALLS)) },
     ];
