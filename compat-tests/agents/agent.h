@@ -131,6 +131,16 @@ static inline void enable(jint event)
         report("error what=EnableEvent type=%d result=%d", (int)event, (int)result);
 }
 
+/* Enables or disables the events of a list "1+3". */
+static inline void switch_events(jint (*function)(jint, void *), const char *list)
+{
+    for (; *list != '\0'; list += strspn(list, "+")) {
+        jint type = (jint)strtol(list, (char **)&list, 10), result = function(type, NULL);
+        if (result != JVMPI_SUCCESS)
+            report("error type=%d result=%d", (int)type, (int)result);
+    }
+}
+
 /* The calling thread's own JNIEnv, or NULL if it is not attached. */
 static inline JNIEnv *current_env(void)
 {

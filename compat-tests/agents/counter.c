@@ -2,7 +2,8 @@
  * counter.c - counts events by type, as cheaply as it can be done: what a benchmark then measures is
  * the cost of the events.
  *
- * Option: events=1+3    those that are enabled in JVM_OnLoad
+ * Options: events=1+3    those that are enabled in JVM_OnLoad
+ *          until=start   disables them when the VM has started
  */
 #include "agent.h"
 
@@ -17,24 +18,28 @@ typedef struct Counters {
 static Counters *all_counters;
 static __thread Counters *mine __attribute__((tls_model("initial-exec")));
 
-static __attribute__((noinline)) Counters *new_counters(void)
+static __attribute__((noinline)) void count_first(const JVMPI_Event *e)
 {
     Counters *c = calloc(1, sizeof *c);
 
     if (c == NULL)
         abort();
+    c->n[e->event_type & (TYPES - 1)]++;
     c->next = __atomic_load_n(&all_counters, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all_counters, &c->next, c, 0, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
         ;
-    return mine = c;
+    mine = c;
 }
 
 static inline void count(const JVMPI_Event *e)
 {
-    Counters *c = mine != NULL ? mine : new_counters();
+    Counters *c = mine;
 
-    c->n[e->event_type & (TYPES - 1)]++;
+    if (c != NULL)
+        c->n[e->event_type & (TYPES - 1)]++;
+    else
+        count_first(e);
 }
 
 static __attribute__((noinline)) void report_counts(void)
@@ -51,21 +56,29 @@ static __attribute__((noinline)) void report_counts(void)
     }
 }
 
-static void notify(JVMPI_Event *e)
+/* What happens once. */
+static __attribute__((noinline)) void start_or_end(const JVMPI_Event *e)
 {
     if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
         report_counts();
+    else
+        switch_events(jvmpi->DisableEvent, option("events", ""));
+}
+
+static void notify(JVMPI_Event *e)
+{
+    if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE || e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
+        start_or_end(e);
     else
         count(e);
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
-    const char *list;
-
     agent_start(vm, options, notify);
-    for (list = option("events", ""); *list != '\0'; list += strspn(list, "+"))
-        enable((jint)strtol(list, (char **)&list, 10));
+    switch_events(jvmpi->EnableEvent, option("events", ""));
+    if (strcmp(option("until", ""), "start") == 0)
+        enable(JVMPI_EVENT_JVM_INIT_DONE);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     return JNI_OK;
 }

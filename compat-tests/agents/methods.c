@@ -171,15 +171,6 @@ static void notify(JVMPI_Event *e)
         count(e, e->u.method.method_id);
 }
 
-static void switch_events(jint (*function)(jint, void *), const char *list)
-{
-    for (; *list != '\0'; list += strspn(list, "+")) {
-        jint type = (jint)strtol(list, (char **)&list, 10), result = function(type, NULL);
-        if (result != JVMPI_SUCCESS)
-            report("error type=%d result=%d", (int)type, (int)result);
-    }
-}
-
 static jint JNICALL registered(JNIEnv *env, jclass type, jint n, jlong m, jobject o)
 {
     return n + (jint)m + (o == NULL);

@@ -23,6 +23,7 @@ cases![
     compiled_methods,
     the_compiler,
     virtual_threads.since(21),
+    virtual_threads_that_wait.since(21),
     an_http_server.since(17),
     clojure,
 ];
@@ -255,6 +256,17 @@ fn clojure(vm: &Vm<'_>) -> Result<(), String> {
 /// A jar where Debian puts it.
 fn jar(name: &str) -> PathBuf {
     Path::new("/usr/share/java").join(format!("{name}.jar"))
+}
+
+/// Those that go on after they have waited for a monitor are heard of. What begins on one carrier and
+/// ends on another has no exit, so there is but one.
+fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
+    let java =
+        vm.java_for(21, "VirtualCalls")?.agent("methods", "events=1+3,prefix=VirtualCalls")?;
+    let one = ["parallelism", "maxPoolSize"];
+    let one = one.map(|what| format!("-Djdk.virtualThreadScheduler.{what}=1"));
+    let outcome = one.iter().fold(java, |java, property| java.flag(property)).run()?;
+    counted(&outcome, &["entries", "exits"])
 }
 
 /// They go on as ever, and every event keeps the rules.

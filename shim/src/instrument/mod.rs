@@ -188,6 +188,8 @@ natives! {
         => instruction_events::lookupswitch;
     /// A virtual thread is about to be put on its carrier or taken off, or has been.
     fn transition(begins: jboolean) => |jni, begins| threads::current(jni).note_transition(begins);
+    /// A virtual thread is about to go on in the middle of its code, or goes on now.
+    fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
     /// A monitor is about to be left while some thread waits for one.
     fn leaving(object: jobject) => monitor_events::leaving;
 }
@@ -254,7 +256,10 @@ fn edit(
     place: Place,
     reports: Reports,
 ) -> Result<Option<Vec<u8>>, classfile::Error> {
-    let reports = reports.of(class.name(), place.is_boot);
+    let mut reports = reports.of(class.name(), place.is_boot);
+    if transitions::serves(class) {
+        reports = Reports { calls: Calls::NONE, instructions: false, ..reports };
+    }
     let mut editor = Editor::new(class);
     let wrapped = natives::wrap(class, &mut editor, place, reports.calls);
     if reports == Reports::default() && wrapped.is_empty() {

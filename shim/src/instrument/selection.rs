@@ -11,13 +11,13 @@ impl Reports {
         let options = load::options();
         let is_chosen = options.include.match_name(name)
             && !options.exclude.match_name(name)
-            && !transitions::runs_in(name);
+            && !transitions::makes(name);
         let has_instructions = !is_boot || options.instructions == Instructions::All;
         Self {
             allocations: self.allocations,
             calls: if is_chosen { self.calls } else { Calls::NONE },
             instructions: self.instructions && is_chosen && has_instructions,
-            monitor_exits: self.monitor_exits && !transitions::runs_in(name),
+            monitor_exits: self.monitor_exits && !transitions::makes(name),
             transitions: transitions::makes(name) && self != Self::default(),
         }
     }

@@ -3,46 +3,90 @@
 //! transition begins and ends; it is made to tell the shim too.
 
 use super::tracker::NAME;
-use classfile::{ClassFile, Editor, Snippet, opcode};
+use crate::jvm;
+use classfile::{ClassFile, Editor, Instruction, Method, opcode};
 
-/// The classes that run in the middle of a transition, with those that are nested in them.
-const SCHEDULER: &[u8] = b"java/lang/VirtualThread";
-const CONTINUATION: &[u8] = b"jdk/internal/vm/Continuation";
+/// The classes in which transitions begin and end, with those that are nested in them.
+const SCHEDULER: [&[u8]; 2] = [b"java/lang/VirtualThread", b"jdk/internal/vm/Continuation"];
 
 /// Whether code of the class runs on either side of transitions, where its calls cannot be told
 /// apart.
-pub fn runs_in(class: &[u8]) -> bool {
-    class.starts_with(SCHEDULER) || class.starts_with(CONTINUATION)
+pub fn makes(class: &[u8]) -> bool {
+    SCHEDULER.iter().any(|name| class.starts_with(name))
 }
 
-/// Whether the class tells the VM where transitions begin and end.
-pub fn makes(class: &[u8]) -> bool {
-    class == SCHEDULER
+/// Since when a virtual thread that waits for a monitor leaves its carrier.
+const RESUMES_SINCE: u32 = 24;
+
+/// Whether the scheduler calls the class just before a virtual thread goes on that waited for a
+/// monitor. Its calls cannot be reported, as the transition lasts until then.
+pub fn serves(class: &ClassFile<'_>) -> bool {
+    jvm::get().feature_version() >= RESUMES_SINCE
+        && class.interface_names().any(|name| name == b"jdk/internal/access/JavaLangAccess")
 }
 
 /// Adds reports of the transitions that the class makes.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
-    let native = editor.constants().method_ref(NAME.to_bytes(), "transition", "(Z)V")?;
+    let constants = editor.constants();
+    let transition = constants.method_ref(NAME.to_bytes(), "transition", "(Z)V")?;
+    let resumption = constants.method_ref(NAME.to_bytes(), "resumption", "(Z)V")?;
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         for instruction in code.instructions() {
             let instruction = instruction?;
-            let is_call =
-                matches!(instruction.opcode(), opcode::INVOKEVIRTUAL | opcode::INVOKESPECIAL);
-            let Some(constant) = instruction.constant().filter(|_| is_call) else { continue };
-            let called = class.constant_pool().member(constant)?;
-            let pass_begins: fn(&mut Snippet) -> &mut Snippet =
-                match (called.name, called.descriptor) {
-                    // The argument says whether the virtual thread is hidden from here on.
-                    (b"notifyJvmtiMount" | b"notifyJvmtiUnmount", b"(Z)V") => |code| code.dup(),
-                    (b"notifyJvmtiStart", b"()V") => |code| code.push_int(0),
-                    (b"notifyJvmtiEnd", b"()V") => |code| code.push_int(1),
-                    _ => continue,
-                };
-            if let Some(mut edits) = editor.method(method.index()) {
-                edits.before(instruction.bci, |code| pass_begins(code).invoke_static(native));
-            }
+            let Some(report) = Report::of(class, &method, instruction)? else { continue };
+            let Some(mut edits) = editor.method(method.index()) else { continue };
+            edits.before(instruction.bci, |code| match report {
+                Report::AsArgument => code.dup().invoke_static(transition),
+                Report::Transition(begins) => {
+                    code.push_int(begins.into()).invoke_static(transition)
+                }
+                Report::Resumption(begins) => {
+                    code.push_int(begins.into()).invoke_static(resumption)
+                }
+            });
         }
     }
     Ok(())
+}
+
+/// What is reported before an instruction.
+enum Report {
+    /// That a transition begins or has ended, as the argument of the call says.
+    AsArgument,
+    Transition(bool),
+    /// That a virtual thread is about to go on which waited for a monitor, from JDK 24 on; or that
+    /// now a thread goes on. It does so in the middle of its code, and the VM itself ends the
+    /// transition.
+    Resumption(bool),
+}
+
+impl Report {
+    fn of(
+        class: &ClassFile<'_>,
+        method: &Method<'_>,
+        instruction: Instruction<'_>,
+    ) -> Result<Option<Self>, classfile::Error> {
+        let is_member = matches!(
+            instruction.opcode(),
+            opcode::INVOKEVIRTUAL | opcode::INVOKESPECIAL | opcode::GETSTATIC | opcode::PUTFIELD
+        );
+        let Some(constant) = instruction.constant().filter(|_| is_member) else { return Ok(None) };
+        let member = class.constant_pool().member(constant)?;
+        Ok(match (member.name, member.descriptor) {
+            // The argument says whether the virtual thread is hidden from here on.
+            (b"notifyJvmtiMount" | b"notifyJvmtiUnmount", b"(Z)V") => Some(Self::AsArgument),
+            (b"notifyJvmtiStart", b"()V") => Some(Self::Transition(false)),
+            (b"notifyJvmtiEnd", b"()V") => Some(Self::Transition(true)),
+            // The scheduler consumes the permit of the thread to go on.
+            (b"blockPermit", b"Z") if method.name() == b"runContinuation" => {
+                Some(Self::Resumption(true))
+            }
+            // The last that `Continuation` asks for, which cannot be rewritten itself.
+            (b"VTHREAD_SCOPE", _) if method.name() == b"continuationScope" => {
+                Some(Self::Resumption(false))
+            }
+            _ => None,
+        })
+    }
 }

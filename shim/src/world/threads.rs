@@ -53,6 +53,8 @@ pub struct Thread {
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
     in_transition: AtomicBool,
+    /// Whether the virtual thread that is being put on the thread waited for a monitor.
+    resumes: AtomicBool,
     /// Whether an agent has suspended the thread, and how.
     pub stop: Stop,
 }
@@ -462,6 +464,7 @@ impl Thread {
             waits: Waits::default(),
             quiet: AtomicU32::new(0),
             in_transition: AtomicBool::new(false),
+            resumes: AtomicBool::new(false),
             stop: Stop::default(),
         }
     }
@@ -515,8 +518,7 @@ impl Thread {
         self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether a virtual thread is just being put on the thread or taken off, as far as the scheduler
-    /// has told. From JDK 24 on it does not tell when one goes on that had to wait for a monitor.
+    /// Whether a virtual thread is just being put on the thread or taken off.
     pub fn is_in_transition(&self) -> bool {
         self.in_transition.load(Ordering::Relaxed)
     }
@@ -525,6 +527,14 @@ impl Thread {
     pub fn note_transition(&self, begins: bool) {
         self.in_transition.store(begins, Ordering::Relaxed);
         self.must_be_examined();
+    }
+
+    /// Takes note that a virtual thread is about to be put on the thread which waited for a monitor,
+    /// or that a virtual thread goes on now: if it is that one, nobody will tell that it is there.
+    pub fn note_resumption(&self, begins: bool) {
+        if self.resumes.swap(begins, Ordering::Relaxed) {
+            self.note_transition(false);
+        }
     }
 
     /// Takes note that agents may get the thread's events in this epoch.

@@ -1,7 +1,7 @@
 //! A Java agent that does with ASM what the shim does for method events.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::{build, jdk, text, workspace_root};
@@ -9,19 +9,38 @@ use compat_tests::{build, jdk, text, workspace_root};
 /// Where Debian's libasm-java puts it.
 const ASM: &str = "/usr/share/java/asm.jar";
 
+fn sources() -> PathBuf {
+    workspace_root().join("crates/xtask/java")
+}
+
+fn output() -> PathBuf {
+    build::output_dir().join("asm")
+}
+
+/// The folder with the agent's classes, compiled.
+fn classes() -> Result<String, String> {
+    if !Path::new(ASM).is_file() {
+        return Err(format!("no {ASM}; apt-get install libasm-java"));
+    }
+    build::java(&sources(), &output().join("classes"), 8, &[ASM])
+}
+
+/// The class path of the agent and of what uses its rewriting.
+///
+/// # Errors
+/// If there is no ASM, or no Java compiler.
+pub fn class_path() -> Result<String, String> {
+    Ok(format!("{}:{ASM}", classes()?))
+}
+
 /// The JVM options that load the agent.
 ///
 /// # Errors
 /// If there is no ASM, or no Java compiler.
 pub fn java_agent() -> Result<Vec<String>, String> {
-    if !Path::new(ASM).is_file() {
-        return Err(format!("no {ASM}; apt-get install libasm-java"));
-    }
     let error = |e: std::io::Error| format!("the Java agent: {e}");
-    let output = build::output_dir().join("asm");
-    let sources = workspace_root().join("crates/xtask/java");
-    let classes = build::java(&sources, &output.join("classes"), 8, &[ASM])?;
-    let boot = build::java(&sources.join("boot"), &output.join("boot"), 8, &[])?;
+    let (classes, output) = (classes()?, output());
+    let boot = build::java(&sources().join("boot"), &output.join("boot"), 8, &[])?;
     let manifest = output.join("manifest");
     let lines = [
         "Premain-Class: AsmAgent",

@@ -1,4 +1,4 @@
-//! What the library costs a program whose agent enables nothing.
+//! What the library costs a program whose agent enables nothing, or has disabled what it enabled.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -36,9 +36,12 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
         Figure { name: "virtual call, ns", digits: 3, cost: true },
         Figure { name: "loop, s", digits: 4, cost: true },
     ];
+    // Method events, for which classes are rewritten.
+    let disabled = program::shim(jdk, "counter", "events=1+3,until=start")?;
     let sides = [
         Side { name: "no agent", run: Box::new(|| compute(&[])) },
         Side { name: "shim, idle agent", run: Box::new(|| compute(&[&option])) },
+        Side { name: "shim, disabled again", run: Box::new(|| compute(&[&disabled])) },
     ];
     compare(&figures, &sides, COMPUTATIONS)
 }

@@ -19,6 +19,7 @@ mod idle;
 mod methods;
 mod monitors;
 mod program;
+mod rewrite;
 mod sampling;
 
 /// A benchmark, run on one JDK at a time.
@@ -42,7 +43,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
     Bench {
         name: "idle",
-        about: "start-up and computing under an agent that enables nothing",
+        about: "start-up and computing under an agent that enables nothing, or no more",
         run: idle::run,
     },
     Bench { name: "methods", about: "calls and start-up under method events", run: methods::run },
@@ -51,6 +52,7 @@ const BENCHES: &[Bench] = &[
         about: "locks that nobody waits for and locks that threads wait for, with all events",
         run: monitors::run,
     },
+    Bench { name: "rewrite", about: "class files a second, beside ASM", run: rewrite::run },
     Bench {
         name: "sampling",
         about: "computing on ten threads under a sampler that wakes every millisecond",

@@ -1,0 +1,57 @@
+import java.util.ArrayList;
+import java.util.List;
+
+/** Virtual threads that make calls after they have waited for a monitor, in it, and to be told to go on. */
+final class VirtualCalls {
+    private static final int THREADS = 20;
+    private static final int ROUNDS = 50;
+
+    private static final Object MONITOR = new Object();
+    private static long inside, turns;
+
+    private static void alone() throws InterruptedException {
+        inside++;
+        // So that the others come and wait.
+        Thread.sleep(0, 100_000);
+    }
+
+    private static void after() {
+    }
+
+    private static void turn() {
+        turns++;
+        MONITOR.notifyAll();
+    }
+
+    private static void work() {
+        try {
+            for (int i = 0; i < ROUNDS; i++) {
+                synchronized (MONITOR) {
+                    alone();
+                }
+                after();
+                synchronized (MONITOR) {
+                    turn();
+                    MONITOR.wait(1);
+                    after();
+                }
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    public static void main(String[] arguments) throws InterruptedException {
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < THREADS; i++) {
+            threads.add(Thread.ofVirtual().start(VirtualCalls::work));
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        System.out.println("expect method=VirtualCalls.work calls=" + THREADS);
+        System.out.println("expect method=VirtualCalls.alone calls=" + inside);
+        System.out.println("expect method=VirtualCalls.turn calls=" + turns);
+        System.out.println("expect method=VirtualCalls.after calls=" + 2 * THREADS * ROUNDS);
+    }
+}
