@@ -74,6 +74,9 @@ pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String>
     }
     threads::quietly(jni, || {
         define_tracker(jni)?;
+        if after.calls.receivers {
+            receivers::prepare(jni);
+        }
         let jvmti = jvm::get().jvmti;
         let rewritten = jvmti
             .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
@@ -102,7 +105,6 @@ fn define_tracker(jni: Jni) -> Result<(), String> {
     let mut defined = DEFINED.lock().unwrap_or_else(|e| e.into_inner());
     if !*defined {
         tracker::define(jni, &natives())?;
-        receivers::prepare(jni);
         *defined = true;
     }
     Ok(())

@@ -42,6 +42,9 @@ static WALK: OnceLock<Option<Walk>> = OnceLock::new();
 /// Makes the first walk, so that no later one initializes a class: two threads that do so in
 /// different orders would wait for each other.
 pub fn prepare(jni: Jni) {
+    if WALK.get().is_some() {
+        return;
+    }
     let rehearsed = jni.frame(16, |jni| {
         let walk = WALK.get_or_init(|| Walk::new(jni)).as_ref()?;
         // There must be a frame to be found: that of `map`, which applies the function to itself.

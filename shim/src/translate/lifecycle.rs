@@ -92,6 +92,7 @@ fn shut_down(jni: Jni) {
     let thread = threads::current(jni);
     notify::post(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
+    collections::end();
 }
 
 pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {

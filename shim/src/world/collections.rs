@@ -42,6 +42,8 @@ struct Due {
     /// them only with all its instances.
     complete: Vec<i64>,
     sentinel: Sentinel,
+    /// Whether the VM ends.
+    is_over: bool,
 }
 
 impl Due {
@@ -51,8 +53,13 @@ impl Due {
     }
 }
 
-static DUE: Mutex<Due> =
-    Mutex::new(Due { pauses: 0, dead: Vec::new(), complete: Vec::new(), sentinel: Sentinel::None });
+static DUE: Mutex<Due> = Mutex::new(Due {
+    pauses: 0,
+    dead: Vec::new(),
+    complete: Vec::new(),
+    sentinel: Sentinel::None,
+    is_over: false,
+});
 static WAKE: Condvar = Condvar::new();
 
 fn due() -> MutexGuard<'static, Due> {
@@ -98,8 +105,7 @@ pub fn start(jni: Jni, play: Play) {
     make_sentinel(jni);
     let run = move |jni| {
         let thread = threads::current(jni);
-        loop {
-            wait_for_signs();
+        while wait_for_signs() {
             let _playing = PLAYING.lock().unwrap_or_else(|e| e.into_inner());
             play_due(jni, &thread, play);
         }
@@ -109,10 +115,18 @@ pub fn start(jni: Jni, play: Play) {
     }
 }
 
-/// Waits for a sign that there was a collection.
-fn wait_for_signs() {
-    let none = |due: &mut Due| due.pauses == 0 && due.sentinel != Sentinel::Died;
-    drop(WAKE.wait_while(due(), none));
+/// Waits for a sign that there was a collection; false if none will be played any more.
+fn wait_for_signs() -> bool {
+    let none = |due: &mut Due| !due.is_over && due.pauses == 0 && due.sentinel != Sentinel::Died;
+    let due = WAKE.wait_while(due(), none).unwrap_or_else(|e| e.into_inner());
+    !due.is_over
+}
+
+/// Ends the thread that plays collections. The VM, when it ends, waits for threads that it finds in
+/// native code, for 300 ms.
+pub fn end() {
+    due().is_over = true;
+    WAKE.notify_all();
 }
 
 /// Plays one collection for each that is due; the dead go with the first.
