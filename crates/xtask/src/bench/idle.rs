@@ -21,13 +21,12 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     let option = format!("-agentpath:{}={}", text(&build::shim()?)?, text(&agent)?);
 
     let classes = build::classes(8)?;
-    let start = |options: &[&str]| start_up(jdk, options, &classes).map(|ms| vec![ms]);
-    let figures = [Figure { name: "start-up to main, ms", digits: 1, cost: true }];
+    let start = |options: &[&str]| start_up(jdk, options, &classes);
     let sides = [
         Side { name: "no agent", run: Box::new(|| start(&[])) },
         Side { name: "shim, idle agent", run: Box::new(|| start(&[&option])) },
     ];
-    compare(&figures, &sides, STARTS)?;
+    compare(&STARTED, &sides, STARTS)?;
 
     let classes = floor::classes()?;
     let compute = |options: &[&str]| compute(jdk, options, &classes);
@@ -46,8 +45,15 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     compare(&figures, &sides, COMPUTATIONS)
 }
 
-/// Milliseconds from the start of the process to the first line of the program.
-pub fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<f64, String> {
+/// The figures of [`start_up`].
+pub const STARTED: [Figure; 2] = [
+    Figure { name: "start-up to main, ms", digits: 1, cost: true },
+    Figure { name: "to the end, ms", digits: 1, cost: true },
+];
+
+/// Milliseconds from the start of the process to the first line of the program, and to the end of a
+/// program that prints no more.
+pub fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<Vec<f64>, String> {
     let error = |e: std::io::Error| format!("{}: {e}", jdk.java().display());
     let begin = Instant::now();
     let mut child = Command::new(jdk.java())
@@ -59,11 +65,12 @@ pub fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<f64, Strin
     let mut stdout = BufReader::new(child.stdout.take().ok_or("no output")?);
     let mut line = String::new();
     stdout.read_line(&mut line).map_err(error)?;
-    let ms = begin.elapsed().as_secs_f64() * 1e3;
+    let ms = || begin.elapsed().as_secs_f64() * 1e3;
+    let started = ms();
     stdout.read_to_string(&mut String::new()).map_err(error)?;
     let status = child.wait().map_err(error)?;
     if status.success() && line.starts_with("hello") {
-        return Ok(ms);
+        return Ok(vec![started, ms()]);
     }
     Err(format!("the program ended with {status}"))
 }

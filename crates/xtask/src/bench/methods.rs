@@ -6,7 +6,7 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
-use super::idle::start_up;
+use super::idle::{STARTED, start_up};
 use super::{Figure, Side, asm, compare, floor, program};
 
 /// Rounds in which all sides take turns.
@@ -71,27 +71,21 @@ fn calls(jdk: &Jdk, threads: &str) -> Result<(), String> {
 fn start(jdk: &Jdk) -> Result<(), String> {
     let classes = build::classes(8)?;
     let pairs = counting(jdk, "1+3")?;
-    let figures = [Figure { name: "start-up to main, ms", digits: 1, cost: true }];
-    let shim = Side {
-        name: "shim, ENTRY + EXIT",
-        run: Box::new(|| start_up(jdk, &[&pairs], &classes).map(|ms| vec![ms])),
-    };
-    let alone = Side {
-        name: "no agent",
-        run: Box::new(|| start_up(jdk, &[], &classes).map(|ms| vec![ms])),
-    };
+    let shim =
+        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| start_up(jdk, &[&pairs], &classes)) };
+    let alone = Side { name: "no agent", run: Box::new(|| start_up(jdk, &[], &classes)) };
     match asm::java_agent() {
         Err(why) => {
             println!("  without ASM for comparison: {why}");
-            compare(&figures, &[alone, shim], STARTS)
+            compare(&STARTED, &[alone, shim], STARTS)
         }
         Ok(agent) => {
             let options: Vec<&str> = agent.iter().map(String::as_str).collect();
             let asm = Side {
                 name: "Java agent with ASM",
-                run: Box::new(|| start_up(jdk, &options, &classes).map(|ms| vec![ms])),
+                run: Box::new(|| start_up(jdk, &options, &classes)),
             };
-            compare(&figures, &[asm, shim, alone], STARTS)
+            compare(&STARTED, &[asm, shim, alone], STARTS)
         }
     }
 }
