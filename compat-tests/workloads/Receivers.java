@@ -1,3 +1,5 @@
+import java.util.function.LongSupplier;
+
 /** Constructs objects in every way, whose constructors METHOD_ENTRY2 has to name the object of. */
 public final class Receivers {
     static final int ROUNDS = 3000;
@@ -72,6 +74,8 @@ public final class Receivers {
             }
         };
         anonymous.touch();
+        LongSupplier lambda = () -> n;
+        sum += lambda.getAsLong();
     }
 
     public static void main(String[] args) throws InterruptedException {

@@ -193,6 +193,11 @@ fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
     };
     equal("objects", of("Base.touch", "entries2")?, expected.int("touched")?)?;
     equal("their constructors", of("Base.touch", "constructors")?, expected.int("constructors")?)?;
+    for line in outcome.report().lines("calls") {
+        if line.text("method")?.ends_with(".<init>") {
+            equal(&line.to_string(), line.int("receivers")?, line.int("entries2")?)?;
+        }
+    }
     for (class, field) in [("Local", "local"), ("Derived", "derived"), ("Failing", "failing")] {
         let method = format!("{class}.<init>");
         equal(&method, of(&method, "receivers")?, expected.int(field)?)?;
