@@ -123,14 +123,25 @@ macro_rules! code {
     };
 }
 
+/// Calls what reports: `=>` lets no panic out, `->` is for what sees to that itself.
+macro_rules! report {
+    (=> $report:expr) => {
+        guard((), || $report)
+    };
+    (-> $report:expr) => {
+        $report
+    };
+}
+
 /// Defines the static natives of the Tracker, and a function that lists them.
 macro_rules! natives {
-    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $type:ident),*) => $report:expr;)*) => {
+    ($($(#[$about:meta])*
+    fn $name:ident($($argument:ident: $type:ident),*) $arrow:tt $report:expr;)*) => {
         $(
             $(#[$about])*
             unsafe extern "system" fn $name(env: *mut JNIEnv, _: jclass, $($argument: $type),*) {
                 // SAFETY: the VM passes the environment of the thread that runs this.
-                guard((), || $report(unsafe { Jni::new(env) }, $($argument),*));
+                report!($arrow $report(unsafe { Jni::new(env) }, $($argument),*));
             }
         )*
 
@@ -162,7 +173,7 @@ natives! {
     /// A method returned a string; the compiler may have made it without its constructor.
     fn string(string: jobject) => objects::seen_string;
     /// A method is entered whose receiver nobody wants to know.
-    fn enter(number: jint) => method_events::entered;
+    fn enter(number: jint) -> method_events::entered;
     /// A constructor is entered.
     fn enter_constructor(number: jint) => method_events::constructor_entered;
     /// A constructor has an object. If that went nowhere, the compiler would replace it by its fields
@@ -171,7 +182,7 @@ natives! {
     /// A method is entered, a static one with NULL.
     fn enter_with(number: jint, receiver: jobject) => method_events::entered_with;
     /// A method is left.
-    fn exit(number: jint) => method_events::exited;
+    fn exit(number: jint) -> method_events::exited;
     /// A constructor is left.
     fn exit_constructor(number: jint) => method_events::constructor_exited;
     /// An instruction that decides nothing begins.

@@ -8,7 +8,7 @@ use crate::jvm::Jni;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::epoch;
 use crate::world::gate;
-use crate::world::in_flight::Passage;
+use crate::world::in_flight::TrackedPassage;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use crate::world::tracked::{self, Tracked};
@@ -21,7 +21,7 @@ pub struct ShortCut<'a> {
     agent: &'static Agent,
     thread: &'a Thread,
     method: jmethodID,
-    _passage: Passage<'a>,
+    _passage: TrackedPassage<'a>,
 }
 
 /// Runs `send` with the short cut, if the event of the method with this number can take it.

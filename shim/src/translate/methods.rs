@@ -1,6 +1,7 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
 use super::{classes as class_events, objects};
+use crate::boundary::guard;
 use crate::instrument::receivers;
 use crate::jvm::Jni;
 use crate::notify::{self, short_cut};
@@ -86,6 +87,10 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
 #[cold]
 #[inline(never)]
 fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
+    guard((), || entered_the_long_way(jni, number, receiver));
+}
+
+fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
     let thread = threads::current(jni);
     if !short_cut::is_reportable(&thread) {
         return;
@@ -162,6 +167,10 @@ pub fn constructor_exited(jni: Jni, number: jint) {
 #[cold]
 #[inline(never)]
 fn exited_for_all(jni: Jni, number: jint) {
+    guard((), || exited_the_long_way(jni, number));
+}
+
+fn exited_the_long_way(jni: Jni, number: jint) {
     let thread = threads::current(jni);
     if !short_cut::is_reportable(&thread) {
         return;

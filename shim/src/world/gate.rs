@@ -10,7 +10,7 @@
 //! as the event's thread has a reference to it, so its ID is not among those that die.
 
 use super::epoch;
-use super::in_flight::Passage;
+use super::in_flight::{Passage, TrackedPassage};
 use super::threads::{self, Thread};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
@@ -83,11 +83,12 @@ pub fn enter(thread: &Thread) -> Passage<'_> {
     passage
 }
 
-/// Lets an event that the Tracker reports pass if this is an epoch in which the thread was found to
-/// be free to send it; returns the epoch. While the gate is closed there is none.
+/// Lets an event that the Tracker reports pass if it is not inside another one, and this is an epoch
+/// in which the thread was found to be free to send it; returns the epoch. While the gate is closed
+/// there is none.
 #[inline]
-pub fn enter_in_epoch(thread: &Thread) -> Option<(Passage<'_>, u64)> {
-    let passage = thread.in_flight.enter_tracked();
+pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
+    let passage = thread.in_flight.enter_tracked()?;
     // `barrier` does the rest: no epoch is relied on without it.
     compiler_fence(Ordering::SeqCst);
     let epoch = epoch::now();

@@ -14,6 +14,9 @@ pub struct Passage<'a> {
     outer: u32,
 }
 
+/// The only event in flight, reported by the Tracker. Nothing has to be kept for its end.
+pub struct TrackedPassage<'a>(&'a InFlight);
+
 /// What rewritten code an event comes from, whose frames agents do not see.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Report {
@@ -42,12 +45,14 @@ impl InFlight {
         Passage { in_flight: self, outer }
     }
 
-    /// An event begins that the Tracker reports.
+    /// An event begins that the Tracker reports, unless it comes from inside another one.
     #[inline]
-    pub fn enter_tracked(&self) -> Passage<'_> {
-        let outer = self.0.load(Ordering::Relaxed);
-        self.0.store((outer + 1) & COUNT | Report::Tracker.bits(), Ordering::Relaxed);
-        Passage { in_flight: self, outer }
+    pub fn enter_tracked(&self) -> Option<TrackedPassage<'_>> {
+        if self.0.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        self.0.store(1 | Report::Tracker.bits(), Ordering::Relaxed);
+        Some(TrackedPassage(self))
     }
 
     /// Whether there is any.
@@ -97,6 +102,13 @@ impl Drop for Passage<'_> {
     }
 }
 
+impl Drop for TrackedPassage<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.0.store(0, Ordering::Release);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,14 +120,20 @@ mod tests {
             let outer = in_flight.enter();
             assert!(outer.is_outermost() && in_flight.is_any());
             assert!(in_flight.report() == Report::Constructors);
-            {
-                let inner = in_flight.enter_tracked();
+            assert!(in_flight.enter_tracked().is_none());
+            in_flight.while_tracking(|| {
+                let inner = in_flight.enter();
                 assert!(!inner.is_outermost() && in_flight.report() == Report::Tracker);
-            }
+            });
             assert!(in_flight.report() == Report::Constructors);
             drop(outer);
             assert!(!in_flight.is_any());
         });
         assert!(in_flight.report() == Report::None);
+        {
+            let _tracked = in_flight.enter_tracked();
+            assert!(in_flight.is_any() && in_flight.report() == Report::Tracker);
+        }
+        assert!(!in_flight.is_any() && in_flight.report() == Report::None);
     }
 }
