@@ -44,7 +44,8 @@ pub struct Reports {
     pub instructions: bool,
     /// Which monitors they leave.
     pub monitor_exits: bool,
-    /// Where virtual threads are put on carriers; of one class, if there is any report at all.
+    /// Where virtual threads are put on carriers; of the scheduler's classes, if there is any report
+    /// at all.
     transitions: bool,
 }
 
