@@ -7,6 +7,7 @@ pub mod build;
 pub mod jdk;
 pub mod report;
 pub mod run;
+pub mod spinning;
 
 /// The root of the workspace, where `jvmpi.h` lies.
 #[must_use]

@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::jdk::{Gc, Jdk};
 use crate::report::Report;
+use crate::spinning::Spinning;
 use crate::{build, text};
 
-/// How long a run may take before it counts as hung.
+/// How long a run may take before it counts as hung, and how many times that when it shares the
+/// processors with [`Spinning`] processes and another run.
 const PATIENCE: Duration = Duration::from_secs(60);
+const UNDER_LOAD: u32 = 5;
 
 /// How many lines of its output an error text shows: usually, and when there is a thread dump.
 const TAIL: usize = 20;
@@ -286,9 +289,10 @@ impl Launch {
             .stderr(File::create(&stderr).map_err(error)?);
         fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
+        let factor = if Spinning::at_work() { UNDER_LOAD } else { 1 };
         Ok(Running {
             child,
-            deadline: Instant::now() + self.patience,
+            deadline: Instant::now() + self.patience * factor,
             directory: self.directory,
             reports: self.reports,
         })

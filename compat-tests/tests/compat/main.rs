@@ -9,6 +9,7 @@ use std::thread;
 use compat_tests::build;
 use compat_tests::jdk::{self, Gc, Jdk};
 use compat_tests::run::Vm;
+use compat_tests::spinning::Spinning;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 #[macro_use]
@@ -42,12 +43,22 @@ struct Case {
     except: Option<(u32, Gc)>,
     /// The Java release that its workload is compiled for.
     release: u32,
+    /// Whether it runs beside spinning processes.
+    under_load: bool,
 }
 
 impl Case {
     /// A case on every JDK with the default collector.
     const fn new(name: &'static str, run: fn(&Vm<'_>) -> Result<(), String>) -> Self {
-        Self { name, run, jdks: 11..=25, gcs: &[Gc::G1], except: None, release: 8 }
+        Self {
+            name,
+            run,
+            jdks: 11..=25,
+            gcs: &[Gc::G1],
+            except: None,
+            release: 8,
+            under_load: false,
+        }
     }
 
     /// On every collector, for what depends on it.
@@ -65,6 +76,13 @@ impl Case {
     /// Not on this JVM, which cannot do it.
     const fn except(mut self, feature: u32, gc: Gc) -> Self {
         self.except = Some((feature, gc));
+        self
+    }
+
+    /// Beside processes that spin, four to a processor. Its name says so: the same case may run
+    /// without them too.
+    const fn under_load(mut self) -> Self {
+        self.under_load = true;
         self
     }
 
@@ -176,7 +194,8 @@ fn place(feature: u32, gc: Gc, jdk: Option<&Arc<Jdk>>) -> Place {
 
 /// The case as a test; ignored, with the reason before its name, if it cannot run here.
 fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) -> Trial {
-    let name = format!("jdk{}/{}/{topic}/{}", place.feature, place.gc.name(), case.name);
+    let load = if case.under_load { "_under_load" } else { "" };
+    let name = format!("jdk{}/{}/{topic}/{}{load}", place.feature, place.gc.name(), case.name);
     let jdk = place.jdk.and_then(|jdk| match compiler {
         Err(missing) => Err(missing.clone()),
         Ok(feature) if *feature < case.release => {
@@ -186,6 +205,7 @@ fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) 
     });
     match jdk {
         Ok(jdk) => Trial::test(name.clone(), move || {
+            let _spinning = case.under_load.then(Spinning::start).transpose()?;
             (case.run)(&Vm::new(&jdk, place.gc, &name)).map_err(Failed::from)
         }),
         Err(reason) => {

@@ -13,6 +13,7 @@ use crate::objects::checked;
 cases![
     every_kind_of_method,
     several_threads,
+    several_threads.under_load(),
     switched_on_and_off,
     native_methods,
     chosen_classes,
