@@ -5,6 +5,7 @@ use compat_tests::report::Line;
 use compat_tests::run::Vm;
 
 use crate::cases;
+use crate::objects::keeps_rules;
 
 cases![
     events_alone,
@@ -12,6 +13,7 @@ cases![
     requests_and_traces,
     disabling_by_a_system_thread,
     everything.on_every_gc(),
+    beside_another.under_load(),
     everything_under_a_mutex.on_every_gc(),
 ];
 
@@ -57,6 +59,14 @@ const EVERYTHING: &str = "calls=collections+requests+traces+disabling";
 
 fn everything(vm: &Vm<'_>) -> Result<(), String> {
     did(&churn(vm, EVERYTHING)?, &["collections", "requests", "frames", "disabled"])
+}
+
+/// Beside an agent that looks whether all that it is told keeps the rules.
+fn beside_another(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Churn")?.argument("2000").agent("checker", "mode=all")?;
+    let outcome = java.another_agent("big_lock", EVERYTHING)?.run()?;
+    keeps_rules(&outcome)?;
+    did(outcome.other_reports()[0].one("done")?, &["requests", "frames", "disabled"])
 }
 
 fn everything_under_a_mutex(vm: &Vm<'_>) -> Result<(), String> {

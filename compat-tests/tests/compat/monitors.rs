@@ -10,6 +10,7 @@ use crate::{cases, objects};
 
 cases![
     contention,
+    contention.under_load(),
     ways_out,
     waiting_lets_others_in,
     waiting,

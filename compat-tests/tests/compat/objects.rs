@@ -12,6 +12,7 @@ use crate::cases;
 
 cases![
     plain_objects.on_every_gc(),
+    plain_objects.under_load(),
     arrays.on_every_gc(),
     by_jni.on_every_gc(),
     exceptions_of_the_vm.on_every_gc(),

@@ -8,7 +8,11 @@ use compat_tests::text;
 use crate::assert::equal;
 use crate::cases;
 
-cases![finds_the_hot_methods.on_every_gc(), finds_them_stopping_by_jvmti];
+cases![
+    finds_the_hot_methods.on_every_gc(),
+    finds_the_hot_methods.under_load(),
+    finds_them_stopping_by_jvmti,
+];
 
 /// A program with two threads that compute and others that wait: those two are the hottest in the
 /// report, every frame has a name and theirs have lines.

@@ -10,6 +10,7 @@ use crate::cases;
 
 cases![
     starts_and_ends_pair,
+    starts_and_ends_pair.under_load(),
     names,
     local_storage,
     system_threads,
