@@ -19,24 +19,35 @@ pub fn output_dir() -> PathBuf {
     target_dir().join("compat-tests")
 }
 
-/// `libjvmpi.so`: built in release mode, or the one that the variable `JVMPI_LIBRARY` names.
+/// `libjvmpi.so`: optimized, with the checks that it makes of itself, or the one that the variable `JVMPI_LIBRARY` names.
 ///
 /// # Errors
 /// If it does not compile.
 pub fn shim() -> Result<PathBuf, String> {
     static SHIM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    SHIM.get_or_init(|| {
-        if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
-            return Ok(PathBuf::from(library));
-        }
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--release", "--package", "jvmpi-shim", "--target-dir"]);
-        build.arg(target_dir()).current_dir(workspace_root());
-        run(&mut build)?;
-        Ok(target_dir().join("release/libjvmpi.so"))
-    })
-    .clone()
+    SHIM.get_or_init(|| shim_of("checked")).clone()
+}
+
+/// `libjvmpi.so` as users get it, which is what is measured, or the one that the variable
+/// `JVMPI_LIBRARY` names.
+///
+/// # Errors
+/// If it does not compile.
+pub fn released_shim() -> Result<PathBuf, String> {
+    static SHIM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    SHIM.get_or_init(|| shim_of("release")).clone()
+}
+
+fn shim_of(profile: &str) -> Result<PathBuf, String> {
+    if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
+        return Ok(PathBuf::from(library));
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--profile", profile, "--package", "jvmpi-shim"]);
+    build.arg("--target-dir").arg(target_dir()).current_dir(workspace_root());
+    run(&mut build)?;
+    Ok(target_dir().join(profile).join("libjvmpi.so"))
 }
 
 /// The agent `agents/NAME.c` as `libNAME.so`.

@@ -27,9 +27,14 @@ const TICK: Duration = Duration::from_millis(2);
 /// The variable in which an agent without an `out=` option finds its report's path.
 const REPORT_VARIABLE: &str = "JVMPI_TEST_REPORT";
 
-/// What `-Xcheck:jni` says of native code that breaks the rules of JNI.
-const JNI_COMPLAINTS: [&str; 3] =
-    ["WARNING in native method", "FATAL ERROR in native method", "WARNING: JNI local refs"];
+/// What `-Xcheck:jni` says of native code that breaks the rules of JNI, and the shim when it breaks
+/// its own.
+const COMPLAINTS: [&str; 4] = [
+    "WARNING in native method",
+    "FATAL ERROR in native method",
+    "WARNING: JNI local refs",
+    "[jvmpi] error: internal error",
+];
 
 /// A JVM to run cases on.
 #[derive(Debug)]
@@ -367,7 +372,7 @@ impl Running {
     /// Closes its standard input, waits for its end and collects what it left.
     ///
     /// # Errors
-    /// If the time is up, it dies from a signal, ends with another status, `-Xcheck:jni` complains,
+    /// If the time is up, it dies from a signal, ends with another status, `-Xcheck:jni` or the shim complains,
     /// or a report is malformed. The text says where the run's files lie.
     pub fn finish(mut self, expected: i32) -> Result<Outcome, String> {
         drop(self.child.stdin.take());
@@ -377,9 +382,9 @@ impl Running {
         if status.code() != Some(expected) {
             return Err(self.failed(&format!("ended with {status}, not exit status {expected}")));
         }
-        let complaint = |line: &&str| JNI_COMPLAINTS.iter().any(|text| line.contains(text));
+        let complaint = |line: &&str| COMPLAINTS.iter().any(|text| line.contains(text));
         if let Some(line) = stdout.lines().chain(stderr.lines()).find(complaint) {
-            return Err(self.failed(&format!("-Xcheck:jni: {line}")));
+            return Err(self.failed(&format!("complains: {line}")));
         }
         let report = |path: &PathBuf| Report::parse(&read(path));
         let reports = self.reports.iter().map(report).collect::<Result<_, _>>();

@@ -8,6 +8,7 @@ mod boundary;
 mod instrument;
 mod jvm;
 mod load;
+mod lock;
 mod logging;
 mod notify;
 mod options;

@@ -4,6 +4,7 @@
 pub mod short_cut;
 
 use crate::jvm::Jni;
+use crate::lock::assert_none_held;
 use crate::translate;
 use crate::world::agents::{self, Agent};
 use crate::world::gate;
@@ -131,6 +132,7 @@ fn call<A: Arm>(
 #[inline]
 fn call_inside<A: Arm>(agent: &Agent, env_id: *mut JNIEnv, event_type: jint, arm: A) -> A {
     let Some(notify_event) = agent.notify_event() else { return arm };
+    assert_none_held();
     // Most events fill a small part of the structure.
     let mut event = MaybeUninit::<JVMPI_Event>::uninit();
     let event = event.as_mut_ptr();

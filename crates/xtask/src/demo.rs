@@ -18,7 +18,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         None => jdk::with_javac()?.clone(),
     };
     println!("building libjvmpi.so, the agent sampler.c and the program Demo.java");
-    let shim = build::shim()?;
+    let shim = build::released_shim()?;
     let agent = build::agent("sampler")?;
     let classes = build::classes(8)?;
     let directory = target_dir().join("demo");

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use compat_tests::{jdk, workspace_root};
 
-/// Fetches the JDKs and runs `cargo test` in release mode, which is how the library that the
-/// compatibility tests load is built.
+/// Fetches the JDKs and runs `cargo test`, built as the library is that the compatibility tests load:
+/// optimized, with debug assertions.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     if let Err(why) = jdk::fetch() {
         if jdk::found().is_empty() {
@@ -15,7 +15,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["test", "--workspace", "--release"])
+        .args(["test", "--workspace", "--profile", "checked"])
         .args(arguments)
         .current_dir(workspace_root())
         .status()

@@ -17,6 +17,7 @@ mod transitions;
 
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
+use crate::lock::Lock;
 use crate::translate::{
     instructions as instruction_events, methods as method_events, monitors as monitor_events,
     objects,
@@ -30,7 +31,6 @@ pub use methods::Calls;
 use std::ffi::{c_char, c_uchar, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::slice;
-use std::sync::{Mutex, RwLock};
 use tracker::Native;
 
 /// What classes report.
@@ -49,7 +49,7 @@ pub struct Reports {
     transitions: bool,
 }
 
-static REPORTS: RwLock<Reports> = RwLock::new(Reports {
+static REPORTS: Lock<Reports> = Lock::new(Reports {
     allocations: false,
     calls: Calls::NONE,
     instructions: false,
@@ -59,13 +59,13 @@ static REPORTS: RwLock<Reports> = RwLock::new(Reports {
 
 /// What classes report now.
 pub fn reports() -> Reports {
-    *REPORTS.read().unwrap_or_else(|e| e.into_inner())
+    *REPORTS.lock()
 }
 
 /// Makes all classes report what `change` makes of what they report now.
 pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String> {
     let (before, after) = {
-        let mut reports = REPORTS.write().unwrap_or_else(|e| e.into_inner());
+        let mut reports = REPORTS.lock();
         let before = *reports;
         change(&mut reports);
         (before, *reports)
@@ -74,7 +74,7 @@ pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String>
         return Ok(());
     }
     threads::quietly(jni, || {
-        define_tracker(jni)?;
+        tracker::define(jni, &natives())?;
         if after.calls.receivers {
             receivers::prepare(jni);
         }
@@ -98,17 +98,6 @@ pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String>
             });
         rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
     })
-}
-
-/// Defines the Tracker, once.
-fn define_tracker(jni: Jni) -> Result<(), String> {
-    static DEFINED: Mutex<bool> = Mutex::new(false);
-    let mut defined = DEFINED.lock().unwrap_or_else(|e| e.into_inner());
-    if !*defined {
-        tracker::define(jni, &natives())?;
-        *defined = true;
-    }
-    Ok(())
 }
 
 /// The code of a parameter's type in a descriptor (JVMS 4.3.2).

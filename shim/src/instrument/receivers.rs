@@ -8,12 +8,12 @@
 use super::tracker::{self, Native};
 use crate::boundary::guard;
 use crate::jvm::{self, GlobalRef, Jni, MethodId};
+use crate::lock::Memo;
 use crate::world::ids::Tag;
 use crate::world::threads;
 use jni_sys::{JNIEnv, jclass, jlong, jobject, jvalue};
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::OnceLock;
 
 /// `Function.apply` of the Tracker. What it is applied to is the stream of a walk's frames.
 pub const APPLY: Native = Native {
@@ -37,7 +37,7 @@ struct Walk {
 }
 
 /// None if the JDK has no such walker.
-static WALK: OnceLock<Option<Walk>> = OnceLock::new();
+static WALK: Memo<Option<Walk>> = Memo::new();
 
 /// Makes the first walk, so that no later one initializes a class: two threads that do so in
 /// different orders would wait for each other.
@@ -46,7 +46,7 @@ pub fn prepare(jni: Jni) {
         return;
     }
     let rehearsed = jni.frame(16, |jni| {
-        let walk = WALK.get_or_init(|| Walk::new(jni)).as_ref()?;
+        let walk = WALK.get_or_find(|| Walk::new(jni)).as_ref()?;
         // There must be a frame to be found: that of `map`, which applies the function to itself.
         let function = jvalue { l: walk.function.get() };
         let class = jni.find_class(c"java/util/Optional")?;

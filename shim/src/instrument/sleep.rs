@@ -3,11 +3,11 @@
 
 use crate::boundary::guard;
 use crate::jvm::{self, Jni, symbols};
+use crate::lock::Memo;
 use crate::translate::monitors;
 use jni_sys::{JNIEnv, jclass, jlong, jmethodID};
 use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, jthread, jvmtiEnv};
 use std::ffi::{CStr, c_void};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 type Function = unsafe extern "system" fn(*mut JNIEnv, jclass, jlong);
@@ -18,7 +18,7 @@ struct Original {
     unit: fn(u64) -> Duration,
 }
 
-static ORIGINAL: OnceLock<Option<Original>> = OnceLock::new();
+static ORIGINAL: Memo<Option<Original>> = Memo::new();
 
 /// The first JDK whose native takes nanoseconds, under the old name.
 const NANOSECONDS_SINCE: u32 = 21;
@@ -39,7 +39,7 @@ fn find() -> Option<Original> {
 
 /// Has the VM report its natives, as long as it has not started: later they are bound.
 pub fn prepare() -> jvm::Result<()> {
-    if ORIGINAL.get_or_init(find).is_none() {
+    if ORIGINAL.get_or_find(find).is_none() {
         log::debug!("this VM does not export what sleeps");
         return Ok(());
     }

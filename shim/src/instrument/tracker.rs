@@ -54,15 +54,21 @@ pub fn set_contended(jni: Jni, contended: bool) {
     }
 }
 
-/// Defines the class with these natives.
+/// Defines the class with these natives, unless that was done. Of threads that do it at the same time
+/// one defines the class, and the others find it.
 pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
+    if TRACKER.get().is_some() {
+        return Ok(());
+    }
     jni.frame(8, |jni| {
         let file = class_file(natives);
-        let class = jni.define_class(NAME, &file).ok_or("the class cannot be defined")?;
+        let defined = jni.define_class(NAME, &file).or_else(|| jni.find_class(NAME));
+        let class = defined.ok_or("the class cannot be defined")?;
         register(jni, class, natives)?;
         let field = jni.static_field(class, CONTENDED, c"Z").ok_or("it lacks its field")?;
         let class = GlobalRef::new(jni, class).ok_or("memory is short")?;
-        TRACKER.get_or_init(|| Tracker { class, contended: field });
+        let tracker = Tracker { class, contended: field };
+        TRACKER.get_or_init(|| tracker);
         Ok(())
     })
     .map_err(|what: &str| format!("methods cannot be tracked: {what}"))

@@ -1,6 +1,7 @@
 //! JNI calls of the thread that runs.
 
 use super::jni_table;
+use crate::lock::assert_none_held;
 use jni_sys::{
     JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
     jvalue, jweak,
@@ -38,17 +39,19 @@ pub const LARGE_FRAME: jint = 60_000;
 
 /// Calls a slot of the JNI function table; every slot named in this file exists since JNI 1.2.
 macro_rules! jni {
-    ($jni:expr, $slot:ident $(, $argument:expr)*) => {
+    ($jni:expr, $slot:ident $(, $argument:expr)*) => {{
+        assert_none_held();
         // SAFETY: `Jni::new` promises an environment of this thread, whose table has the slot;
         // the callers in this file pass live references and NUL-terminated strings.
         unsafe { ((**$jni.0).v1_2.$slot)($jni.0 $(, $argument)*) }
-    };
+    }};
 }
 
 /// As `jni!`, but calls the function that was there before the shim replaced it: the shim's own
 /// references are none of the program's.
 macro_rules! original {
-    ($jni:expr, $slot:ident, $argument:expr) => {
+    ($jni:expr, $slot:ident, $argument:expr) => {{
+        assert_none_held();
         // SAFETY: as for `jni!`.
         unsafe {
             match jni_table::originals() {
@@ -56,7 +59,7 @@ macro_rules! original {
                 None => ((**$jni.0).v1_2.$slot)($jni.0, $argument),
             }
         }
-    };
+    }};
 }
 
 impl Jni {
@@ -275,6 +278,7 @@ impl Jni {
     pub fn is_virtual(self, thread: jobject) -> bool {
         const SINCE: u32 = 21;
         super::get().feature_version() >= SINCE && {
+            assert_none_held();
             // SAFETY: as for `jni!`, but that the slot exists since JDK 21.
             unsafe { ((**self.0).v19.IsVirtualThread)(self.0, thread) }
         }

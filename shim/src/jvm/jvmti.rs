@@ -3,6 +3,7 @@
 use super::error::{Error, Result};
 use super::jni_table::Functions;
 use crate::boundary::guard;
+use crate::lock::assert_none_held;
 use jni_sys::{JNIEnv, JNINativeInterface_, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::*;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -21,7 +22,8 @@ unsafe impl Sync for Jvmti {}
 
 /// Calls a slot of the JVMTI function table.
 macro_rules! jvmti {
-    ($jvmti:expr, $slot:ident $(, $argument:expr)*) => {
+    ($jvmti:expr, $slot:ident $(, $argument:expr)*) => {{
+        $crate::lock::assert_none_held();
         // SAFETY: `Jvmti::new` promises a live environment; a VM older than a slot leaves the
         // slot out of its table, and no slot newer than JDK 11 is named in this file. Pointers
         // passed are to locals or to what the caller promises; JVMTI checks references itself.
@@ -31,7 +33,7 @@ macro_rules! jvmti {
                 None => Err($crate::jvm::Error(jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
             }
         }
-    };
+    }};
 }
 
 pub(super) use jvmti;
@@ -176,6 +178,7 @@ impl Jvmti {
     }
 
     pub fn set_notification(self, event: jvmtiEvent, on: bool) -> Result<()> {
+        assert_none_held();
         let mode = if on { JVMTI_ENABLE } else { JVMTI_DISABLE };
         // SAFETY: the environment is live, and NULL means all threads. Called outside the macro
         // because the C function is variadic.

@@ -23,6 +23,7 @@ pub use jni::{FieldId, Jni, LARGE_FRAME, MethodId};
 pub use jvmti::{Field, Jvmti};
 pub use system_thread::start_thread;
 
+use crate::lock::Memo;
 use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
 use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
 use std::ffi::{CStr, c_void};
@@ -105,8 +106,8 @@ impl Jvm {
 
     /// The Java version, 11 or 17, say; 0 if the VM does not tell.
     pub fn feature_version(&self) -> u32 {
-        static VERSION: OnceLock<u32> = OnceLock::new();
-        *VERSION.get_or_init(|| self.jvmti.feature_version())
+        static VERSION: Memo<u32> = Memo::new();
+        *VERSION.get_or_find(|| self.jvmti.feature_version())
     }
 
     /// JNI for the thread that runs, None if it is not attached to the VM.

@@ -5,10 +5,10 @@
 //! the contended one either.
 
 use super::{FieldId, GlobalRef, Jni, MethodId};
+use crate::lock::Memo;
 use jni_sys::{jobject, jvalue};
 use jvmti_sys::jthread;
 use std::ffi::CStr;
-use std::sync::OnceLock;
 
 /// How snapshots are made and read.
 pub struct ThreadSnapshots {
@@ -21,8 +21,8 @@ pub struct ThreadSnapshots {
 
 /// None on a JDK that has none.
 pub fn get(jni: Jni) -> Option<&'static ThreadSnapshots> {
-    static SNAPSHOTS: OnceLock<Option<ThreadSnapshots>> = OnceLock::new();
-    SNAPSHOTS.get_or_init(|| jni.frame(8, ThreadSnapshots::new)).as_ref()
+    static SNAPSHOTS: Memo<Option<ThreadSnapshots>> = Memo::new();
+    SNAPSHOTS.get_or_find(|| jni.frame(8, ThreadSnapshots::new)).as_ref()
 }
 
 impl ThreadSnapshots {

@@ -5,6 +5,7 @@ mod library;
 
 use crate::boundary;
 use crate::jvm;
+use crate::lock::Lock;
 use crate::options::Options;
 use crate::translate::{self, lifecycle, subscriptions};
 use crate::world::agents::{self, Agent};
@@ -27,7 +28,7 @@ struct Pending {
     options: Option<CString>,
 }
 
-static PENDING: Mutex<Vec<Pending>> = Mutex::new(Vec::new());
+static PENDING: Lock<Vec<Pending>> = Lock::new(Vec::new());
 
 /// The VM loads the shim at its start, once for every `-agentpath` that names it. What goes wrong
 /// ends the process with one line.
@@ -43,7 +44,7 @@ pub unsafe fn at_start(vm: *mut JavaVM, options: *const std::ffi::c_char) -> jin
     });
     match loaded {
         Ok(agent) => {
-            PENDING.lock().unwrap_or_else(|e| e.into_inner()).extend(agent);
+            PENDING.lock().extend(agent);
             JNI_OK
         }
         Err(message) => fail(&message),
@@ -190,7 +191,7 @@ fn check_xrun_libraries() -> Result<(), String> {
 
 /// Calls JVM_OnLoad of the agents that the shim itself loads, where JNI answers.
 pub fn begin_agents() {
-    let pending = std::mem::take(&mut *PENDING.lock().unwrap_or_else(|e| e.into_inner()));
+    let pending = std::mem::take(&mut *PENDING.lock());
     for agent in pending {
         if let Err(message) = begin(agent) {
             fail(&message);

@@ -4,12 +4,12 @@
 use super::{allocations, references};
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error};
+use crate::lock::Lock;
 use crate::world::phase::{self, Phase};
 use crate::world::{self, agents, monitors, suspension, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// JVMTI events that the shim needs for itself, from the start: it must know threads, and when
@@ -64,7 +64,7 @@ pub fn start() -> jvm::Result<()> {
 }
 
 /// The JVMTI events that are on besides [`ALWAYS`], as bits above `JVMTI_MIN_EVENT_TYPE_VAL`.
-static ON: Mutex<u64> = Mutex::new(0);
+static ON: Lock<u64> = Lock::new(0);
 
 fn bit(event: jvmtiEvent) -> u64 {
     1 << (event - JVMTI_MIN_EVENT_TYPE_VAL)
@@ -85,7 +85,7 @@ pub fn update() -> jvm::Result<()> {
         .chain(FOR_HANDLERS.iter().copied().filter(|_| suspension::wants_method_ids()))
         .fold(0, |all, event| all | bit(event));
     let before = {
-        let mut on = ON.lock().unwrap_or_else(|e| e.into_inner());
+        let mut on = ON.lock();
         std::mem::replace(&mut *on, needed)
     };
     let mut result = Ok(());

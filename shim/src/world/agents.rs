@@ -1,6 +1,7 @@
 //! The agents: up to eight, each with its own function table and its own set of enabled events.
 
 use super::epoch;
+use crate::lock::Lock;
 use crate::options::AgentOptions;
 use jni_sys::jint;
 use jvmpi_sys::{
@@ -9,8 +10,8 @@ use jvmpi_sys::{
 };
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
 
 /// How many agents may be loaded at once.
 pub const MAX_AGENTS: usize = 8;
@@ -42,7 +43,7 @@ static AGENTS: [Agent; MAX_AGENTS] = {
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static ENABLED_BY_ANYONE: AtomicU64 = AtomicU64::new(0);
 /// Serializes the arrival of agents and changes of what is enabled.
-static CHANGE: Mutex<()> = Mutex::new(());
+static CHANGE: Lock<()> = Lock::new(());
 
 const fn bit(event_type: jint) -> u64 {
     1 << event_type
@@ -72,7 +73,7 @@ impl Agent {
 
     /// Enables or disables an event type, 0 to 63; true if that changed what anyone wants.
     pub fn set_wants(&self, event_type: jint, wants: bool) -> bool {
-        let _change = CHANGE.lock().unwrap_or_else(|e| e.into_inner());
+        let _change = CHANGE.lock();
         if wants {
             self.enabled.fetch_or(bit(event_type), Ordering::Relaxed);
         } else {
@@ -180,7 +181,7 @@ pub fn claim(
     options: impl FnOnce() -> AgentOptions,
     table: impl FnOnce(usize) -> *mut JVMPI_Interface,
 ) -> Option<&'static Agent> {
-    let _change = CHANGE.lock().unwrap_or_else(|e| e.into_inner());
+    let _change = CHANGE.lock();
     let known = all().iter().find(|agent| agent.library.get().is_some_and(|l| l.base == base));
     if known.is_some() {
         return known;

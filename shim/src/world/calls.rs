@@ -1,8 +1,8 @@
 //! The calls that a thread is in, as far as agents have heard of them.
 
 use super::agents::{Agent, MAX_AGENTS};
+use crate::lock::Lock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard};
 
 /// For each agent the calls of one thread whose entry it has heard of, and not the exit. Only the
 /// thread itself uses this.
@@ -14,7 +14,7 @@ struct OfAgent {
     /// How many calls there are inside the innermost constructor, or in all if there is none.
     inside: AtomicU32,
     /// The constructors, outermost first.
-    constructors: Mutex<Vec<Constructor>>,
+    constructors: Lock<Vec<Constructor>>,
 }
 
 struct Constructor {
@@ -37,7 +37,7 @@ impl Calls {
     pub fn enter_constructor(&self, agent: &Agent, number: u32) {
         let calls = self.of(agent);
         let around = calls.inside.load(Ordering::Relaxed);
-        calls.constructors().push(Constructor { number, around });
+        calls.constructors.lock().push(Constructor { number, around });
         calls.inside.store(0, Ordering::Relaxed);
     }
 
@@ -74,13 +74,9 @@ impl Calls {
 }
 
 impl OfAgent {
-    fn constructors(&self) -> MutexGuard<'_, Vec<Constructor>> {
-        self.constructors.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
     /// Leaves the innermost constructor and all calls inside; its number.
     fn leave_constructor(&self) -> Option<u32> {
-        let Constructor { number, around } = self.constructors().pop()?;
+        let Constructor { number, around } = self.constructors.lock().pop()?;
         self.inside.store(around, Ordering::Relaxed);
         Some(number)
     }

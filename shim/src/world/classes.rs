@@ -6,8 +6,8 @@ use super::heap::layout::Layout;
 use super::{ids, methods, threads};
 use crate::instrument::tracker;
 use crate::jvm::{self, Jni, Result, WeakRef};
+use crate::lock::Map;
 use crate::options::Names;
-use dashmap::DashMap;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
@@ -36,7 +36,7 @@ unsafe impl Send for Class {}
 // SAFETY: as above.
 unsafe impl Sync for Class {}
 
-static BY_ID: LazyLock<DashMap<usize, Arc<Class>>> = LazyLock::new(DashMap::new);
+static BY_ID: LazyLock<Map<usize, Arc<Class>>> = LazyLock::new(Map::new);
 
 /// What the objects of a class are, as OBJECT_ALLOC tells it.
 pub enum Instances {
@@ -81,7 +81,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         layout: OnceLock::new(),
         announced: Announced::default(),
     });
-    let record = Arc::clone(&BY_ID.entry(id.addr()).or_insert(new));
+    let record = BY_ID.get_or_insert(id.addr(), new);
     jvm::get().class_env.set_tag(class, Arc::as_ptr(&record).expose_provenance() as i64)?;
     Ok(record)
 }
@@ -143,17 +143,17 @@ pub fn is_ready(class: jclass) -> bool {
 
 /// The class with this ID, if it has been seen and is not unloaded.
 pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
-    BY_ID.get(&id.addr()).map(|class| Arc::clone(&class))
+    BY_ID.get(id.addr())
 }
 
 /// Whether an agent has been told of any class.
 pub fn any_announced(agent: &Agent) -> bool {
-    BY_ID.iter().any(|class| class.announced.to(agent))
+    BY_ID.any(|class| class.announced.to(agent))
 }
 
 /// Drops what is known of a class that was unloaded, if the ID is one's.
 pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
-    let (_, class) = BY_ID.remove(&id.addr())?;
+    let class = BY_ID.remove(id.addr())?;
     class.methods.get().into_iter().flatten().for_each(|method| methods::forget(*method));
     Some(class)
 }

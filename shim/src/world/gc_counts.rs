@@ -6,9 +6,10 @@
 //! where there are no counters, a collection is known by its effect: an object that nobody holds
 //! is gone.
 
+use crate::lock::Lock;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 enum Source {
     /// Each pause is a collection.
@@ -19,18 +20,18 @@ enum Source {
     Effect,
 }
 
-static SOURCE: OnceLock<Mutex<Source>> = OnceLock::new();
+static SOURCE: OnceLock<Lock<Source>> = OnceLock::new();
 
 /// Finds out what to count by, and begins.
 pub fn start() {
-    SOURCE.get_or_init(|| Mutex::new(Source::choose()));
+    SOURCE.get_or_init(|| Lock::new(Source::choose()));
 }
 
 /// How many collections there were since the last call, given the number of pauses since then,
 /// and whether an object that nobody held is gone.
 pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
     let Some(source) = SOURCE.get() else { return 0 };
-    source.lock().unwrap_or_else(|e| e.into_inner()).count(pauses, has_effect)
+    source.lock().count(pauses, has_effect)
 }
 
 impl Source {

@@ -6,9 +6,9 @@
 use super::agents::{Agent, MAX_AGENTS};
 use super::gate::Progress;
 use super::threads;
+use crate::lock::{Condition, Lock, Locked};
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ struct Introduction {
     by: i32,
 }
 
-static UNDER_WAY: Mutex<Vec<Introduction>> = Mutex::new(Vec::new());
+static UNDER_WAY: Lock<Vec<Introduction>> = Lock::new(Vec::new());
 /// Signalled when one is done.
-static DONE: Condvar = Condvar::new();
+static DONE: Condition = Condition::new();
 
-fn under_way() -> MutexGuard<'static, Vec<Introduction>> {
-    UNDER_WAY.lock().unwrap_or_else(|e| e.into_inner())
+fn under_way() -> Locked<'static, Vec<Introduction>> {
+    UNDER_WAY.lock()
 }
 
 /// Runs `tell`, which tells the agent of the object unless it knows it by now, when no other thread
@@ -42,8 +42,8 @@ pub fn one_at_a_time(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
         if same.by == this.by {
             return;
         }
-        let (after, waited) = DONE.wait_timeout(all, PATIENCE).unwrap_or_else(|e| e.into_inner());
-        if waited.timed_out() {
+        let (after, in_time) = DONE.wait_for(all, PATIENCE);
+        if !in_time {
             return;
         }
         all = after;

@@ -2,8 +2,8 @@
 
 use super::classes::{self, Class};
 use crate::jvm::{self, Jni, Jvmti, NATIVE_PREFIX};
+use crate::lock::Map;
 use classfile::{Instructions, access, opcode};
-use dashmap::DashMap;
 use jni_sys::{jclass, jint, jmethodID};
 use std::ffi::CStr;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -24,7 +24,7 @@ pub struct Method {
     lines: Lines,
 }
 
-static BY_ID: LazyLock<DashMap<usize, Arc<Method>>> = LazyLock::new(DashMap::new);
+static BY_ID: LazyLock<Map<usize, Arc<Method>>> = LazyLock::new(Map::new);
 
 /// The record of a method, a new one if it is seen for the first time; None if the VM does not
 /// know the method any more.
@@ -56,7 +56,7 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
             lines,
         }))
     })?;
-    Some(Arc::clone(&BY_ID.entry(method.addr()).or_insert(new)))
+    Some(BY_ID.get_or_insert(method.addr(), new))
 }
 
 /// The method that a class declares under this name.
@@ -70,12 +70,12 @@ fn find(jvmti: Jvmti, class: jclass, name: &[u8], signature: &CStr) -> Option<jm
 
 /// The record of a method, if there is one; asks nothing of the VM.
 pub fn known(method: jmethodID) -> Option<Arc<Method>> {
-    BY_ID.get(&method.addr()).map(|method| Arc::clone(&method))
+    BY_ID.get(method.addr())
 }
 
 /// Drops what is known of a method whose class was unloaded.
 pub fn forget(method: usize) {
-    BY_ID.remove(&method);
+    BY_ID.remove(method);
 }
 
 impl Method {
@@ -88,16 +88,19 @@ impl Method {
     /// How many places there are where the method locks a monitor: its entry, if it is
     /// synchronized, and each `monitorenter`.
     pub fn locks(&self) -> usize {
-        *self.locks.get_or_init(|| {
-            let jvmti = jvm::get().jvmti;
-            let modifiers = jvmti.method_modifiers(self.id()).unwrap_or(0) as u16;
-            let code = jvmti.bytecodes(self.id());
-            let enters = |code: &[u8]| {
-                let instructions = Instructions::of(code).flatten();
-                instructions.filter(|i| i.opcode() == opcode::MONITORENTER).count()
-            };
-            usize::from(modifiers & access::SYNCHRONIZED != 0) + code.map_or(0, |c| enters(&c))
-        })
+        if let Some(known) = self.locks.get() {
+            return *known;
+        }
+        let jvmti = jvm::get().jvmti;
+        let modifiers = jvmti.method_modifiers(self.id()).unwrap_or(0) as u16;
+        let code = jvmti.bytecodes(self.id());
+        let enters = |code: &[u8]| {
+            let instructions = Instructions::of(code).flatten();
+            instructions.filter(|i| i.opcode() == opcode::MONITORENTER).count()
+        };
+        let locks =
+            usize::from(modifiers & access::SYNCHRONIZED != 0) + code.map_or(0, |c| enters(&c));
+        *self.locks.get_or_init(|| locks)
     }
 
     /// The source line of a bytecode index; -1 if the class file does not say.

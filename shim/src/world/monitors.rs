@@ -3,15 +3,14 @@
 use super::ids;
 use crate::instrument::tracker;
 use crate::jvm::Jni;
-use dashmap::DashMap;
-use dashmap::mapref::entry::Entry;
+use crate::lock::Map;
 use jvmpi_sys::jobjectID;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How many threads wait to enter each monitor, by the ID of its object.
-static WAITING: LazyLock<DashMap<usize, usize>> = LazyLock::new(DashMap::new);
+static WAITING: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 /// The sum of them.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Whether rewritten code is to know that threads wait.
@@ -27,30 +26,27 @@ pub fn tell_rewritten_code(jni: Jni, on: bool) {
 
 /// Whether a thread waits to enter the monitor of the object with this ID.
 pub fn is_awaited(id: jobjectID) -> bool {
-    COUNT.load(Ordering::SeqCst) > 0 && WAITING.contains_key(&id.addr())
+    COUNT.load(Ordering::SeqCst) > 0 && WAITING.contains(id.addr())
 }
 
 /// The object has got another ID.
 pub fn rename(from: jobjectID, to: jobjectID) {
     if COUNT.load(Ordering::SeqCst) > 0
-        && let Some((_, waiting)) = WAITING.remove(&from.addr())
+        && let Some(waiting) = WAITING.remove(from.addr())
     {
         WAITING.insert(to.addr(), waiting);
     }
 }
 
 fn add(id: jobjectID) {
-    let mut waiting = WAITING.entry(id.addr()).or_default();
-    *waiting += 1;
+    WAITING.change_or_insert(id.addr(), usize::default, |waiting| *waiting += 1);
     COUNT.fetch_add(1, Ordering::SeqCst);
 }
 
 fn remove(id: jobjectID) {
-    let Entry::Occupied(mut waiting) = WAITING.entry(id.addr()) else { return };
-    COUNT.fetch_sub(1, Ordering::SeqCst);
-    *waiting.get_mut() -= 1;
-    if *waiting.get() == 0 {
-        waiting.remove();
+    if WAITING.change(id.addr(), |waiting| *waiting -= 1).is_some() {
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+        WAITING.remove_if(id.addr(), |waiting| *waiting == 0);
     }
 }
 
@@ -102,10 +98,9 @@ impl Era {
 /// Nobody is known to wait to enter any more: the VM reports it no longer.
 pub fn forget_waiting(jni: Jni) {
     ENTRIES.end();
-    WAITING.retain(|_, waiting| {
-        COUNT.fetch_sub(*waiting, Ordering::SeqCst);
-        false
-    });
+    for waiting in WAITING.take_all() {
+        COUNT.fetch_sub(waiting, Ordering::SeqCst);
+    }
     settle(jni);
 }
 

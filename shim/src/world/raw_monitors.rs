@@ -5,12 +5,13 @@
 
 use super::growing::Growing;
 use super::threads;
+use crate::lock::{Condition, Lock, Locked};
 use dump::{Kind, Monitor};
 use jni_sys::JNIEnv;
 use jvmpi_sys::JVMPI_RawMonitor;
 use std::ffi::{CStr, CString};
 use std::ptr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What happens to a thread at a raw monitor that another thread owns or waits for.
@@ -28,11 +29,11 @@ pub enum Contention {
 /// one that was destroyed or is garbage, can be looked at safely.
 #[derive(Default)]
 struct Place {
-    state: Mutex<State>,
+    state: Lock<State>,
     /// Signalled when the monitor is free.
-    free: Condvar,
+    free: Condition,
     /// Signalled when waiting threads are notified.
-    notified: Condvar,
+    notified: Condition,
 }
 
 #[derive(Default)]
@@ -70,11 +71,7 @@ impl Env {
 }
 
 static PLACES: Growing<Place, 512, 2048> = Growing::new();
-static VACANT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
-}
+static VACANT: Lock<Vec<usize>> = Lock::new(Vec::new());
 
 /// A handle is the place's number, counted from 1, times 16, with the generation above it.
 fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
@@ -90,9 +87,9 @@ pub struct RawMonitor {
 
 /// Makes a monitor; the name is copied. NULL when there are a million monitors already.
 pub fn create(name: &CStr) -> JVMPI_RawMonitor {
-    let number = lock(&VACANT).pop().unwrap_or_else(|| PLACES.reserve(1));
+    let number = VACANT.lock().pop().unwrap_or_else(|| PLACES.reserve(1));
     let Some(place) = PLACES.get(number) else { return ptr::null_mut() };
-    let mut state = lock(&place.state);
+    let mut state = place.state.lock();
     state.generation = state.generation.wrapping_add(1);
     state.name = Some(Arc::from(CString::from(name).into_boxed_c_str()));
     handle(number, state.generation)
@@ -108,7 +105,7 @@ pub struct Snapshot {
 /// All monitors that are not destroyed.
 pub fn all() -> Vec<Snapshot> {
     let numbers = 0..PLACES.count();
-    numbers.filter_map(|number| snapshot(number, &lock(&PLACES.known(number)?.state))).collect()
+    numbers.filter_map(|number| snapshot(number, &PLACES.known(number)?.state.lock())).collect()
 }
 
 fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
@@ -142,8 +139,8 @@ pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
 
 impl RawMonitor {
     /// Its state, None once it was destroyed.
-    fn lock(&self) -> Option<MutexGuard<'static, State>> {
-        let state = lock(&self.place.state);
+    fn lock(&self) -> Option<Locked<'static, State>> {
+        let state = self.place.state.lock();
         self.is_alive(&state).then_some(state)
     }
 
@@ -187,7 +184,7 @@ impl RawMonitor {
         let env = Env::current();
         state.entering.push(env);
         while state.owner != 0 && self.is_alive(&state) {
-            state = self.place.free.wait(state).unwrap_or_else(|e| e.into_inner());
+            state = self.place.free.wait(state);
         }
         remove(&mut state.entering, env);
         let alive = self.is_alive(&state);
@@ -215,7 +212,7 @@ impl RawMonitor {
         }
     }
 
-    fn release(&self, mut state: MutexGuard<'_, State>) {
+    fn release(&self, mut state: Locked<'_, State>) {
         state.owner = 0;
         state.owner_env = Env::default();
         state.entry_count = 0;
@@ -243,15 +240,14 @@ impl RawMonitor {
         let end = at_most.and_then(|time| Instant::now().checked_add(time));
         // The place outlives the monitor, so a monitor that is destroyed meanwhile only ends the
         // wait: its destroyer notifies.
-        let mut state = lock(&self.place.state);
+        let mut state = self.place.state.lock();
         while state.notifications == notifications {
             let Some(end) = end else {
-                state = self.place.notified.wait(state).unwrap_or_else(|e| e.into_inner());
+                state = self.place.notified.wait(state);
                 continue;
             };
             let Some(left) = end.checked_duration_since(Instant::now()) else { break };
-            let waited = self.place.notified.wait_timeout(state, left);
-            state = waited.unwrap_or_else(|e| e.into_inner()).0;
+            state = self.place.notified.wait_for(state, left).0;
         }
         remove(&mut state.waiting, env);
         drop(state);
@@ -279,7 +275,7 @@ impl RawMonitor {
         drop(state);
         self.place.notified.notify_all();
         self.place.free.notify_all();
-        lock(&VACANT).push((self.handle.addr() as u32 as usize >> 4) - 1);
+        VACANT.lock().push((self.handle.addr() as u32 as usize >> 4) - 1);
     }
 }
 

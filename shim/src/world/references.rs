@@ -2,7 +2,7 @@
 
 use super::agents::Agent;
 use super::ids;
-use dashmap::DashMap;
+use crate::lock::Map;
 use jni_sys::jobject;
 use std::collections::HashMap;
 use std::ptr;
@@ -31,19 +31,18 @@ pub enum Kind {
 }
 
 /// The kind of each reference, and who was told of it.
-static TOLD: LazyLock<DashMap<usize, (Kind, Agents)>> = LazyLock::new(DashMap::new);
+static TOLD: LazyLock<Map<usize, (Kind, Agents)>> = LazyLock::new(Map::new);
 
 /// The agent hears of the reference.
 pub fn tell(kind: Kind, reference: jobject, agent: &Agent) {
-    let mut entry = TOLD.entry(reference.expose_provenance()).or_insert((kind, Agents::default()));
-    entry.1.0 |= bit(agent);
+    let nobody = || (kind, Agents::default());
+    TOLD.change_or_insert(reference.expose_provenance(), nobody, |(_, told)| told.0 |= bit(agent));
 }
 
 /// The strong references that the agent was told of, by the IDs of their objects.
 pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
     let mut by_object = HashMap::<_, Vec<_>>::new();
-    for entry in TOLD.iter() {
-        let (reference, (kind, told)) = (*entry.key(), *entry.value());
+    for (reference, (kind, told)) in TOLD.entries() {
         if kind != Kind::Strong || !told.includes(agent) {
             continue;
         }
@@ -56,12 +55,12 @@ pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
 
 /// The reference is deleted; who was told of it.
 pub fn forget(reference: jobject) -> Agents {
-    TOLD.remove(&reference.addr()).map_or(Agents::default(), |(_, (_, told))| told)
+    TOLD.remove(reference.addr()).map_or(Agents::default(), |(_, told)| told)
 }
 
 /// Nobody hears of references any more.
 pub fn forget_all() {
-    TOLD.clear();
+    TOLD.take_all();
 }
 
 #[cfg(test)]

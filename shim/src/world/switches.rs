@@ -1,18 +1,19 @@
 //! The keys of `lookupswitch` instructions, by the numbers that rewritten code passes.
 
 use super::growing::Growing;
+use crate::lock::Lock;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, OnceLock};
+use std::sync::{LazyLock, OnceLock};
 
 type Keys = Box<[i32]>;
 
 static KEYS: Growing<OnceLock<Keys>> = Growing::new();
 /// The number of each list of keys: a class is rewritten more than once.
-static NUMBERS: LazyLock<Mutex<HashMap<Keys, usize>>> = LazyLock::new(Mutex::default);
+static NUMBERS: LazyLock<Lock<HashMap<Keys, usize>>> = LazyLock::new(Lock::default);
 
 /// The number of a list of keys, in ascending order as the class file has them.
 pub fn number(keys: Keys) -> usize {
-    let mut numbers = NUMBERS.lock().unwrap_or_else(|e| e.into_inner());
+    let mut numbers = NUMBERS.lock();
     *numbers.entry(keys).or_insert_with_key(|keys| {
         let number = KEYS.reserve(1);
         if let Some(place) = KEYS.get(number) {

@@ -11,7 +11,7 @@ use super::monitors::Waits;
 use super::suspension::Stop;
 use super::{epoch, ids};
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
-use dashmap::DashMap;
+use crate::lock::{Lock, Map, Memo};
 use jni_sys::{JNIEnv, jint, jobject};
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
@@ -20,7 +20,7 @@ use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 /// What the shim knows of one thread. No two threads share a cache line: each writes its own at every
 /// event.
@@ -29,7 +29,7 @@ pub struct Thread {
     env: *mut JNIEnv,
     /// The number by which the system knows the thread, 0 as long as it has not been seen to run.
     os_thread: AtomicI32,
-    object: Mutex<Option<Arc<GlobalRef>>>,
+    object: Lock<Option<Arc<GlobalRef>>>,
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
     local_storage: [AtomicPtr<c_void>; MAX_AGENTS],
     ended: AtomicBool,
@@ -65,9 +65,9 @@ unsafe impl Send for Thread {}
 unsafe impl Sync for Thread {}
 
 /// Live threads by the address of their environment.
-static BY_ENV: LazyLock<DashMap<usize, Arc<Thread>>> = LazyLock::new(DashMap::new);
+static BY_ENV: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
 /// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
-static BY_ID: LazyLock<DashMap<usize, usize>> = LazyLock::new(DashMap::new);
+static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 
 thread_local! {
     /// Keeps the record of the thread that runs, to which [`current`](mod@current) points.
@@ -181,7 +181,8 @@ fn own(thread: Option<Arc<Thread>>) {
 
 /// The live record for this environment, a new one if there is none.
 fn record(env: *mut JNIEnv) -> Arc<Thread> {
-    BY_ENV.entry(env.addr()).or_insert_with(|| Arc::new(Thread::new(env))).clone()
+    let known = BY_ENV.get(env.addr());
+    known.unwrap_or_else(|| BY_ENV.get_or_insert(env.addr(), Arc::new(Thread::new(env))))
 }
 
 /// The `java.lang.Thread` of the platform thread that runs; NULL while it is being attached.
@@ -223,9 +224,11 @@ pub fn started(jni: Jni) -> Current {
 pub fn ended(thread: &Thread) {
     thread.ended.store(true, Ordering::Release);
     thread.must_be_examined();
-    BY_ENV.remove_if(&thread.env.addr(), |_, known| ptr::eq(Arc::as_ptr(known), thread));
-    BY_ID.remove_if(&thread.id().addr(), |_, env| *env == thread.env.addr());
-    drop(thread.lock_object().take());
+    BY_ENV.remove_if(thread.env.addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
+    BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env.addr());
+    // The reference is given back outside the lock.
+    let object = thread.object.lock().take();
+    drop(object);
 }
 
 /// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that
@@ -247,13 +250,12 @@ pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     if env.is_null() {
         return None;
     }
-    BY_ENV.get(&env.addr()).map(|thread| Arc::clone(&thread))
+    BY_ENV.get(env.addr())
 }
 
 /// The live thread whose `java.lang.Thread` object has this ID.
 pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
-    let env = *BY_ID.get(&id.addr())?;
-    BY_ENV.get(&env).map(|thread| Arc::clone(&thread))
+    BY_ENV.get(BY_ID.get(id.addr())?)
 }
 
 /// A live thread that the agent has heard of: rather one for which it keeps data, and of those
@@ -272,7 +274,7 @@ pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
 
 /// All live threads that are known.
 pub fn all() -> Vec<Arc<Thread>> {
-    BY_ENV.iter().map(|thread| Arc::clone(&thread)).collect()
+    BY_ENV.values()
 }
 
 /// The record of the live platform thread that this `java.lang.Thread` stands for, although it
@@ -315,7 +317,7 @@ fn hide(object: jobject) -> jvm::Result<()> {
 }
 
 /// The IDs of the shim's own threads.
-static HIDDEN: LazyLock<DashMap<usize, ()>> = LazyLock::new(DashMap::new);
+static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
 
 const NORMAL_PRIORITY: jint = 5;
 
@@ -331,13 +333,13 @@ pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
 
 /// The IDs of the `java.lang.Thread`s of the shim's own threads.
 pub fn hidden_objects() -> Vec<usize> {
-    HIDDEN.iter().map(|hidden| *hidden.key()).collect()
+    HIDDEN.keys()
 }
 
 /// Whether the thread that runs owns the object's monitor.
 pub fn holds_lock(jni: Jni, object: jobject) -> bool {
-    static HOLDS_LOCK: OnceLock<Option<(GlobalRef, MethodId)>> = OnceLock::new();
-    let method = HOLDS_LOCK.get_or_init(|| {
+    static HOLDS_LOCK: Memo<Option<(GlobalRef, MethodId)>> = Memo::new();
+    let method = HOLDS_LOCK.get_or_find(|| {
         jni.frame(4, |jni| {
             let class = jni.find_class(c"java/lang/Thread")?;
             let method = jni.static_method(class, c"holdsLock", c"(Ljava/lang/Object;)Z")?;
@@ -350,7 +352,7 @@ pub fn holds_lock(jni: Jni, object: jobject) -> bool {
 
 /// Whether the object is the `java.lang.Thread` of one of the shim's own threads.
 pub fn is_hidden_object(id: jobjectID) -> bool {
-    HIDDEN.contains_key(&id.addr())
+    HIDDEN.contains(id.addr())
 }
 
 /// How the VM's own thread structures are found from `java.lang.Thread` objects: the private
@@ -361,7 +363,7 @@ struct NativeThreads {
     env_distance: usize,
 }
 
-static NATIVE_THREADS: OnceLock<Option<NativeThreads>> = OnceLock::new();
+static NATIVE_THREADS: Memo<Option<NativeThreads>> = Memo::new();
 
 fn native_threads() -> Option<&'static NativeThreads> {
     NATIVE_THREADS.get()?.as_ref()
@@ -369,7 +371,7 @@ fn native_threads() -> Option<&'static NativeThreads> {
 
 /// Finds out where environments are, from the platform thread that runs.
 pub fn locate_environments(jni: Jni) {
-    NATIVE_THREADS.get_or_init(|| {
+    NATIVE_THREADS.get_or_find(|| {
         jni.frame(8, |jni| {
             let field = jni.field(jni.find_class(c"java/lang/Thread")?, c"eetop", c"J")?;
             let native = jni.long_field(jvm::get().jvmti.current_thread().ok()?, field);
@@ -449,7 +451,7 @@ impl Thread {
         Self {
             env,
             os_thread: AtomicI32::new(0),
-            object: Mutex::default(),
+            object: Lock::default(),
             id: AtomicPtr::new(ptr::null_mut()),
             local_storage: Default::default(),
             ended: AtomicBool::new(false),
@@ -486,18 +488,16 @@ impl Thread {
 
     /// The thread's `java.lang.Thread`, None before it is known and after the end.
     pub fn object(&self) -> Option<Arc<GlobalRef>> {
-        self.lock_object().clone()
-    }
-
-    fn lock_object(&self) -> std::sync::MutexGuard<'_, Option<Arc<GlobalRef>>> {
-        self.object.lock().unwrap_or_else(|e| e.into_inner())
+        self.object.lock().clone()
     }
 
     fn learn_object(&self, jni: Jni, object: jobject) {
         let Some(reference) = GlobalRef::new(jni, object) else { return };
         let Ok(id) = ids::of(object) else { return };
-        self.lock_object().get_or_insert_with(|| Arc::new(reference));
-        self.hidden.store(HIDDEN.contains_key(&id.addr()), Ordering::Release);
+        let reference = Arc::new(reference);
+        // A reference that is not needed is given back outside the lock.
+        self.object.lock().get_or_insert_with(|| Arc::clone(&reference));
+        self.hidden.store(HIDDEN.contains(id.addr()), Ordering::Release);
         self.must_be_examined();
         self.id.store(id, Ordering::Release);
         BY_ID.insert(id.addr(), self.env.addr());

@@ -18,7 +18,7 @@ const COMPUTATIONS: usize = 9;
 /// Measures the time until the program's first line, and the time that calls take.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let agent = build::agent("idle")?;
-    let option = format!("-agentpath:{}={}", text(&build::shim()?)?, text(&agent)?);
+    let option = format!("-agentpath:{}={}", text(&build::released_shim()?)?, text(&agent)?);
 
     let classes = build::classes(8)?;
     let start = |options: &[&str]| start_up(jdk, options, &classes);

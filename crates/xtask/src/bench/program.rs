@@ -42,7 +42,7 @@ pub fn run(command: &mut Command) -> Result<Printed, String> {
 /// [`report`].
 pub fn shim(jdk: &Jdk, agent: &str, options: &str) -> Result<String, String> {
     let report = report(jdk, agent);
-    let (shim, agent) = (build::shim()?, build::agent(agent)?);
+    let (shim, agent) = (build::released_shim()?, build::agent(agent)?);
     let (shim, agent, out) = (text(&shim)?, text(&agent)?, text(&report)?);
     Ok(format!("-agentpath:{shim}={agent}:out={out},{options}"))
 }

@@ -1,0 +1,295 @@
+//! The shim's locks. A lock is held for a moment: never while the VM or an agent is called.
+//!
+//! Both may block, come back into the shim, or be where a thread is suspended while others wait for
+//! what it holds. With debug assertions, as all tests run, each thread counts the locks that it
+//! holds, and a call with one in its hands is an error ([`assert_none_held`]). A table is behind
+//! locks too: [`Map`] gives out copies of what is in it, and drops outside what it drops.
+//!
+//! What must be held over calls of the VM is in `world::claims`.
+
+use dashmap::DashMap;
+use std::hash::Hash;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+#[cfg(debug_assertions)]
+mod count {
+    use std::cell::Cell;
+
+    thread_local! {
+        static HELD: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// A lock that the thread that runs holds.
+    pub struct Counted(());
+
+    impl Counted {
+        pub fn new() -> Self {
+            HELD.set(HELD.get() + 1);
+            Self(())
+        }
+    }
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            HELD.set(HELD.get() - 1);
+        }
+    }
+
+    pub fn held() -> u32 {
+        HELD.get()
+    }
+}
+
+#[cfg(not(debug_assertions))]
+mod count {
+    pub struct Counted;
+
+    impl Counted {
+        pub fn new() -> Self {
+            Self
+        }
+    }
+
+    pub fn held() -> u32 {
+        0
+    }
+}
+
+use count::Counted;
+
+/// Called where the VM or an agent is about to be called.
+#[inline(always)]
+#[track_caller]
+pub fn assert_none_held() {
+    debug_assert_eq!(count::held(), 0, "a lock of the shim's is held over a call");
+}
+
+/// A value behind a lock. A panic inside leaves it as it is, and usable.
+#[derive(Default)]
+pub struct Lock<T>(Mutex<T>);
+
+/// The value while the lock is held.
+pub struct Locked<'a, T> {
+    value: MutexGuard<'a, T>,
+    counted: Counted,
+}
+
+impl<T> Lock<T> {
+    pub const fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    pub fn lock(&self) -> Locked<'_, T> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Locked { value, counted: Counted::new() }
+    }
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+/// What threads wait for that hold a [`Lock`], which is free meanwhile.
+#[derive(Default)]
+pub struct Condition(Condvar);
+
+impl Condition {
+    pub const fn new() -> Self {
+        Self(Condvar::new())
+    }
+
+    pub fn wait<'a, T>(&self, Locked { value, counted }: Locked<'a, T>) -> Locked<'a, T> {
+        Locked { value: self.0.wait(value).unwrap_or_else(PoisonError::into_inner), counted }
+    }
+
+    /// As [`Self::wait`], for so long at most; false if the time was over.
+    pub fn wait_for<'a, T>(
+        &self,
+        Locked { value, counted }: Locked<'a, T>,
+        at_most: Duration,
+    ) -> (Locked<'a, T>, bool) {
+        let waited = self.0.wait_timeout(value, at_most);
+        let (value, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        (Locked { value, counted }, !waited.timed_out())
+    }
+
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+/// A value that is found out when it is first asked for, outside all locks: threads that ask at the
+/// same time may all find it out, and have one of what they found.
+pub struct Memo<T>(OnceLock<T>);
+
+impl<T> Memo<T> {
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    pub fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
+    pub fn get_or_find(&self, find: impl FnOnce() -> T) -> &T {
+        if let Some(known) = self.get() {
+            return known;
+        }
+        let found = find();
+        self.0.get_or_init(|| found)
+    }
+}
+
+/// A table that all threads share. What a function passed to it does is done under a lock.
+pub struct Map<K, V>(DashMap<K, V>);
+
+impl<K: Copy + Eq + Hash, V> Map<K, V> {
+    pub fn new() -> Self {
+        Self(DashMap::new())
+    }
+
+    pub fn get(&self, key: K) -> Option<V>
+    where
+        V: Clone,
+    {
+        self.0.get(&key).map(|value| value.clone())
+    }
+
+    pub fn contains(&self, key: K) -> bool {
+        self.0.contains_key(&key)
+    }
+
+    /// Puts a value in the place of what is there.
+    pub fn insert(&self, key: K, value: V) {
+        drop(self.0.insert(key, value));
+    }
+
+    /// What is there; `value` is put there if that is nothing.
+    pub fn get_or_insert(&self, key: K, value: V) -> V
+    where
+        V: Clone,
+    {
+        // Lives longer than the lock if it is not needed.
+        let mut value = Some(value);
+        self.0.entry(key).or_insert_with(|| value.take().expect("it is taken once")).clone()
+    }
+
+    /// Changes what is there, which is made for it if there is nothing.
+    pub fn change_or_insert<R>(
+        &self,
+        key: K,
+        make: impl FnOnce() -> V,
+        change: impl FnOnce(&mut V) -> R,
+    ) -> R {
+        let _counted = Counted::new();
+        change(&mut self.0.entry(key).or_insert_with(make))
+    }
+
+    /// Changes what is there, if there is anything.
+    pub fn change<R>(&self, key: K, change: impl FnOnce(&mut V) -> R) -> Option<R> {
+        let _counted = Counted::new();
+        self.0.get_mut(&key).map(|mut value| change(&mut value))
+    }
+
+    pub fn remove(&self, key: K) -> Option<V> {
+        self.remove_if(key, |_| true)
+    }
+
+    pub fn remove_if(&self, key: K, is_it: impl FnOnce(&V) -> bool) -> Option<V> {
+        let _counted = Counted::new();
+        self.0.remove_if(&key, |_, value| is_it(value)).map(|(_, value)| value)
+    }
+
+    /// Takes out everything.
+    pub fn take_all(&self) -> Vec<V> {
+        self.keys().into_iter().filter_map(|key| self.remove(key)).collect()
+    }
+
+    pub fn keys(&self) -> Vec<K> {
+        self.0.iter().map(|entry| *entry.key()).collect()
+    }
+
+    pub fn values(&self) -> Vec<V>
+    where
+        V: Clone,
+    {
+        self.0.iter().map(|entry| entry.value().clone()).collect()
+    }
+
+    pub fn entries(&self) -> Vec<(K, V)>
+    where
+        V: Clone,
+    {
+        self.0.iter().map(|entry| (*entry.key(), entry.value().clone())).collect()
+    }
+
+    pub fn any(&self, is_one: impl Fn(&V) -> bool) -> bool {
+        let _counted = Counted::new();
+        self.0.iter().any(|entry| is_one(entry.value()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    fn call_fails() -> bool {
+        catch_unwind(assert_none_held).is_err()
+    }
+
+    #[test]
+    fn a_call_with_a_lock_in_hands_is_an_error() {
+        let (one, other) = (Lock::new(1), Lock::new(2));
+        assert!(!call_fails());
+        let first = one.lock();
+        drop(other.lock());
+        assert_eq!(call_fails(), cfg!(debug_assertions));
+        drop(first);
+        assert!(!call_fails());
+
+        let panics = AssertUnwindSafe(|| {
+            *one.lock() += 1;
+            let _locked = one.lock();
+            panic!("inside");
+        });
+        assert!(catch_unwind(panics).is_err());
+        assert!(!call_fails() && *one.lock() == 2);
+    }
+
+    #[test]
+    fn a_table_drops_nothing_and_returns_with_no_lock_held() {
+        struct Calls;
+        impl Drop for Calls {
+            fn drop(&mut self) {
+                assert_none_held();
+            }
+        }
+        let map = Map::new();
+        let first = map.get_or_insert(1, Arc::new(Calls));
+        assert!(Arc::ptr_eq(&map.get_or_insert(1, Arc::new(Calls)), &first));
+        map.insert(1, Arc::new(Calls));
+        assert!(map.remove_if(1, |_| false).is_none());
+        assert!(map.change(1, |_| call_fails()) == Some(cfg!(debug_assertions)));
+        assert_eq!((map.keys(), map.values().len()), (vec![1], 1));
+        assert!(map.remove(1).is_some() && !map.contains(1));
+        assert!(!call_fails());
+    }
+}
