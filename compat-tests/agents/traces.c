@@ -1,7 +1,8 @@
 /*
  * traces.c - call traces, with every method named as CLASS_LOAD named it.
  * Commands: "self DEPTH" of the caller; "other DEPTH NAME"; "suspended DEPTH NAME". Each returns
- * the number of frames.
+ * the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
+ * computes, and returns how many traces there were; it reports how many of them are not whole.
  * Option events=1: also takes a trace in the handler of every event.
  */
 #include "call.h"
@@ -41,6 +42,56 @@ static void report_frames(const char *what, const JVMPI_CallTrace *trace)
     pthread_mutex_unlock(&lock);
 }
 
+/* A trace is whole if it begins in a method that is known and ends in Thread.run. */
+static int is_whole(const JVMPI_CallTrace *trace)
+{
+    const Method *outermost;
+
+    if (trace->num_frames == 0 || method_of(trace->frames[0].method_id) == NULL)
+        return 0;
+    outermost = method_of(trace->frames[trace->num_frames - 1].method_id);
+    return outermost != NULL && strcmp(outermost->name, "java.lang.Thread.run") == 0;
+}
+
+/* How many methods of the loops, none of which is native, are shown as native. */
+static int not_native(const JVMPI_CallTrace *trace)
+{
+    int count = 0, i;
+
+    for (i = 0; i < trace->num_frames; i++) {
+        const Method *m = method_of(trace->frames[i].method_id);
+        count += m != NULL && strncmp(m->name, "Loops.", 6) == 0 && trace->frames[i].lineno == -3;
+    }
+    return count;
+}
+
+static jlong sample(JVMPI_CallTrace *trace, int count, const char *name)
+{
+    int empty = 0, whole = 0, native = 0, i;
+
+    for (i = 0; i < count;) {
+        trace->num_frames = -1;
+        jvmpi->DisableGC();
+        jvmpi->SuspendThread(trace->env_id);
+        if (jvmpi->ThreadHasRun(trace->env_id))
+            jvmpi->GetCallTrace(trace, MAX_DEPTH);
+        jvmpi->ResumeThread(trace->env_id);
+        jvmpi->EnableGC();
+        if (trace->num_frames >= 0) {
+            i++;
+            empty += trace->num_frames == 0;
+            pthread_mutex_lock(&lock);
+            whole += is_whole(trace);
+            native += not_native(trace);
+            pthread_mutex_unlock(&lock);
+        }
+        usleep(1000);
+    }
+    report("sampled thread=%s traces=%d empty=%d whole=%d native=%d", q(name), count, empty, whole,
+           native);
+    return count;
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     JVMPI_CallTrace trace = { env, 0, malloc((MAX_DEPTH + 1) * sizeof(JVMPI_CallFrame)) };
@@ -50,6 +101,11 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     sscanf(what, "%31s %d %63s", kind, &depth, name);
     if (strcmp(kind, "self") != 0)
         trace.env_id = thread_named(name).env;
+    if (strcmp(kind, "sampled") == 0) {
+        depth = sample(&trace, depth, name);
+        free(trace.frames);
+        return depth;
+    }
     if (strcmp(kind, "suspended") == 0) {
         jvmpi->DisableGC();
         jvmpi->SuspendThread(trace.env_id);

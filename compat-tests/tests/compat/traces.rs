@@ -16,6 +16,7 @@ cases![
     another_thread,
     every_method_is_announced,
     in_every_handler,
+    of_threads_that_compute.since(17),
     in_a_virtual_thread.since(21),
 ];
 
@@ -116,6 +117,19 @@ fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
         ensure!(frame.int("line")? > 0, "no line: {frame}");
         let outermost = frames.last().ok_or("no frames")?;
         equal("outermost", outermost.text("method")?, "java.lang.Thread.run")?;
+    }
+    Ok(())
+}
+
+/// A sampler gets the stack of a suspended thread wherever in its code that was stopped.
+fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java_for(17, "Loops")?.agent("traces", "")?;
+    let java = java.flag("-XX:CompileCommand=quiet");
+    let outcome = java.flag("-XX:CompileCommand=dontinline,Loops.enter").run()?;
+    equal("loops", outcome.expects.all().len(), 8)?;
+    for line in outcome.report().lines("sampled") {
+        let (whole, native) = (line.int("whole")?, line.int("native")?);
+        ensure!(whole == line.int("traces")? && native == 0, "{line}");
     }
     Ok(())
 }

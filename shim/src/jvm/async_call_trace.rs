@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct RawFrame {
-    /// The bytecode index; negative in a native method.
+    /// The bytecode index. It is negative in a native method, but also where compiled code has entered
+    /// a method and not come to its first instruction.
     pub bci: jint,
     /// The method; the VM gives it only if the method has got an ID before.
     pub method: jmethodID,

@@ -1,7 +1,7 @@
 //! GetCallTrace.
 
 use crate::jvm::{self, Jni};
-use crate::translate::frames::{NATIVE_LOCATION, Resolver, hidden_frames};
+use crate::translate::frames::{Resolver, hidden_frames};
 use crate::world::agents::Agent;
 use crate::world::threads::{self, Thread};
 use crate::world::{phase, suspension};
@@ -48,7 +48,8 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
 fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
     let stopped = suspension::with_trace(thread, room.len(), |frames| {
         for (place, frame) in room.iter_mut().zip(frames) {
-            let location = if frame.bci < 0 { NATIVE_LOCATION } else { i64::from(frame.bci) };
+            // Negative in a native method, and in front of a method's first instruction.
+            let location = i64::from(frame.bci.max(0));
             place.write(jvmtiFrameInfo { method: frame.method, location });
         }
         frames.len().min(room.len())

@@ -16,8 +16,6 @@ use std::sync::Arc;
 
 /// The `lineno` of a native method's frame.
 const NATIVE: jint = -3;
-/// The location that JVMTI gives a native method's frame.
-pub const NATIVE_LOCATION: i64 = -1;
 
 /// How many of the innermost frames agents do not see: the Tracker's, and, when the allocation of
 /// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
@@ -86,7 +84,7 @@ impl Resolver {
         let is_shown_already = callee.is_some_and(|callee| callee.is_wrapped);
         let method = method.filter(|_| !is_shown_already)?;
         classes::announce(jni, agent, current, &method.class);
-        let is_native = frame.location == NATIVE_LOCATION || method.is_wrapper;
+        let is_native = method.is_native || method.is_wrapper;
         let lineno = if is_native { NATIVE } else { method.line(frame.location) };
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }

@@ -15,6 +15,7 @@ pub struct Method {
     pub class: Arc<Class>,
     /// Whether it is an `<init>`.
     pub is_constructor: bool,
+    pub is_native: bool,
     /// Whether it is a native method behind another one, which agents take for it.
     pub is_wrapped: bool,
     /// Whether it is what agents take for a native method.
@@ -50,6 +51,7 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
             id: stands_for.unwrap_or(method).expose_provenance(),
             class: classes::of(jni, object).ok()?,
             is_constructor: &*name == c"<init>",
+            is_native: modifiers(method) & access::NATIVE != 0,
             is_wrapped: hidden_name.is_some(),
             is_wrapper: lines.0.is_empty() && hidden_name.is_none() && prefixed().is_some(),
             locks: OnceLock::new(),
@@ -57,6 +59,11 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         }))
     })?;
     Some(BY_ID.get_or_insert(method.addr(), new))
+}
+
+/// The `access_flags` of a method.
+fn modifiers(method: jmethodID) -> u16 {
+    jvm::get().jvmti.method_modifiers(method).unwrap_or(0) as u16
 }
 
 /// The method that a class declares under this name.
@@ -92,14 +99,13 @@ impl Method {
             return *known;
         }
         let jvmti = jvm::get().jvmti;
-        let modifiers = jvmti.method_modifiers(self.id()).unwrap_or(0) as u16;
         let code = jvmti.bytecodes(self.id());
         let enters = |code: &[u8]| {
             let instructions = Instructions::of(code).flatten();
             instructions.filter(|i| i.opcode() == opcode::MONITORENTER).count()
         };
-        let locks =
-            usize::from(modifiers & access::SYNCHRONIZED != 0) + code.map_or(0, |c| enters(&c));
+        let locks = usize::from(modifiers(self.id()) & access::SYNCHRONIZED != 0)
+            + code.map_or(0, |c| enters(&c));
         *self.locks.get_or_init(|| locks)
     }
 

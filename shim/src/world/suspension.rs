@@ -42,7 +42,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, Once};
 use std::time::Duration;
 use stop::state::*;
-use trace::Stack;
 
 /// How long `ThreadHasRun` waits for a thread to answer, in nanoseconds from the suspension.
 const ANSWER: i64 = 150_000;
@@ -325,9 +324,10 @@ fn consumed(thread: &Thread) -> Option<i64> {
     Some(cpu_time(thread)? - thread.stop.accounted.load(Ordering::SeqCst))
 }
 
-/// Passes the innermost `depth` frames of a thread that was stopped by a signal to `f`; none if
-/// its stack cannot be walked where it was stopped. None if the thread is not suspended, or JVMTI
-/// has suspended it: then `GetStackTrace` tells the stack.
+/// Passes the innermost `depth` frames of a thread that was stopped by a signal to `f`. None if the
+/// thread is not suspended, or JVMTI has suspended it: then `GetStackTrace` tells the stack. A thread
+/// that was stopped where its stack cannot be walked, as in the VM's code for `arraycopy`, is handed
+/// over to JVMTI here, which stops it where it can.
 pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) -> R) -> Option<R> {
     let stop = &thread.stop;
     {
@@ -341,11 +341,11 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
             RUNNING | LEAVING | UNWANTED | SUSPENDED => return None,
             TAKEOVER | ADRIFT => {}
             _ if !is_known => {}
-            _ => match stop.trace.get(depth) {
-                Stack::Frames(frames) => return Some(f(frames)),
-                Stack::Unknown => return Some(f(&[])),
-                Stack::Incomplete => {}
-            },
+            _ => {
+                if let Some(frames) = stop.trace.get(depth) {
+                    return Some(f(frames));
+                }
+            }
         }
     }
     escalate(thread);

@@ -36,16 +36,6 @@ struct Half {
     depth: AtomicUsize,
 }
 
-/// What a trace says of a stack.
-pub enum Stack<'a> {
-    /// The innermost frames, as many as were asked for or as there are.
-    Frames(&'a [RawFrame]),
-    /// The stack could not be walked at that moment.
-    Unknown,
-    /// The trace is less than what was asked for.
-    Incomplete,
-}
-
 impl Trace {
     /// Gets the memory, which must be there before the signal comes.
     pub fn allocate(&self) {
@@ -83,26 +73,22 @@ impl Trace {
         self.current.store(spare, Ordering::Release);
     }
 
-    /// The trace, to `depth` frames; it must not be taken twice while it is being read.
-    pub fn get(&self, depth: usize) -> Stack<'_> {
+    /// The innermost `depth` frames; None if the stack could not be walked at that moment, or the
+    /// trace is less than what is asked for. It must not be taken twice while it is being read.
+    pub fn get(&self, depth: usize) -> Option<&[RawFrame]> {
         let current = self.current.load(Ordering::Acquire);
         let memory = self.memory.load(Ordering::Acquire);
-        let Ok(count) = usize::try_from(self.halves[current].count.load(Ordering::Relaxed)) else {
-            return Stack::Unknown;
-        };
+        let count = usize::try_from(self.halves[current].count.load(Ordering::Relaxed)).ok()?;
         let taken = self.halves[current].depth.load(Ordering::Relaxed);
         if memory.is_null() || count == taken && taken < depth {
             DEPTH.fetch_max(depth.min(MAX_DEPTH), Ordering::Relaxed);
-            return Stack::Incomplete;
+            return None;
         }
         // SAFETY: `take` has filled this half, and overwrites it the time after next at the
         // earliest.
         let frames = unsafe { slice::from_raw_parts(memory.add(current * MAX_DEPTH), count) };
         let frames = &frames[..count.min(depth)];
-        if frames.iter().any(|frame| frame.method.is_null()) {
-            return Stack::Incomplete;
-        }
-        Stack::Frames(frames)
+        frames.iter().all(|frame| !frame.method.is_null()).then_some(frames)
     }
 }
 
