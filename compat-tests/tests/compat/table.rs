@@ -10,6 +10,8 @@ cases![
     results_in_jvm_on_load,
     results_later,
     requests_for_nothing,
+    what_failed_does_not_stick,
+    switched_by_many_at_once,
     bad_arguments,
     ids_and_objects.on_every_gc(),
     handler_set_after_enabling,
@@ -69,6 +71,31 @@ fn requests_for_nothing(vm: &Vm<'_>) -> Result<(), String> {
             _ => results == [NOT_AVAILABLE, NOT_AVAILABLE],
         };
         ensure!(right, "{line}");
+    }
+    Ok(())
+}
+
+/// The VM refuses a thread that it does not know; the event is as if nobody had asked.
+fn what_failed_does_not_stick(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Switching")?.agent("switching", "")?.settings("include=Switching*");
+    let outcome = java.argument("outside").run()?;
+    equal("result outside", outcome.report().one("outside")?.int("result")?, FAIL)?;
+    let entered = |when| outcome.expects.find("expect", "when", when)?.int("entered");
+    equal("result", outcome.expects.find("expect", "when", "enabled")?.int("result")?, SUCCESS)?;
+    equal("entered", [entered("refused")?, entered("enabled")?], [0, 1])
+}
+
+fn switched_by_many_at_once(vm: &Vm<'_>) -> Result<(), String> {
+    // To rewrite all classes so often would take too long.
+    let settings = "include=Switching* alloc=sampled";
+    let java = vm.java("Switching")?.agent("switching", "")?.settings(settings);
+    let outcome = java.argument("random").run()?;
+    for line in outcome.report().lines("event") {
+        equal(&line.to_string(), line.int("come")?, line.int("wanted")?)?;
+    }
+    equal("events looked at", outcome.report().count("event"), 300 * 12)?;
+    for line in outcome.report().lines("failures") {
+        equal("failures", line.int("count")?, 0)?;
     }
     Ok(())
 }

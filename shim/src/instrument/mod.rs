@@ -49,55 +49,75 @@ pub struct Reports {
     transitions: bool,
 }
 
-static REPORTS: Lock<Reports> = Lock::new(Reports {
-    allocations: false,
-    calls: Calls::NONE,
-    instructions: false,
-    monitor_exits: false,
-    transitions: false,
-});
+impl Reports {
+    pub const NONE: Self = Self {
+        allocations: false,
+        calls: Calls::NONE,
+        instructions: false,
+        monitor_exits: false,
+        transitions: false,
+    };
+
+    /// Whether these report all that the others do.
+    pub fn include(self, others: Self) -> bool {
+        let pairs = [
+            (self.allocations, others.allocations),
+            (self.calls.entries, others.calls.entries),
+            (self.calls.receivers, others.calls.receivers),
+            (self.calls.exits, others.calls.exits),
+            (self.instructions, others.instructions),
+            (self.monitor_exits, others.monitor_exits),
+        ];
+        pairs.into_iter().all(|(has, needs)| has || !needs)
+    }
+}
+
+static REPORTS: Lock<Reports> = Lock::new(Reports::NONE);
 
 /// What classes report now.
 pub fn reports() -> Reports {
     *REPORTS.lock()
 }
 
-/// Makes all classes report what `change` makes of what they report now.
-pub fn change(jni: Jni, change: impl FnOnce(&mut Reports)) -> Result<(), String> {
-    let (before, after) = {
-        let mut reports = REPORTS.lock();
-        let before = *reports;
-        change(&mut reports);
-        (before, *reports)
-    };
-    if before == after {
-        return Ok(());
+/// Makes all classes report this. One thread at a time may call it; if it fails, classes go on
+/// reporting what they did before, or more.
+pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
+    let before = replace_reports(after);
+    let rewritten = threads::quietly(jni, || rewrite_classes(jni, before, after));
+    if rewritten.is_err() {
+        replace_reports(before);
     }
-    threads::quietly(jni, || {
-        tracker::define(jni, &natives())?;
-        if after.calls.receivers {
-            receivers::prepare(jni);
-        }
-        let jvmti = jvm::get().jvmti;
-        let rewritten = jvmti
-            .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
-            .and_then(|()| {
-                tracker::retransform_all(jni, |object, class| {
-                    let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
-                    let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
-                    of(before) != of(after)
-                })
+    rewritten
+}
+
+fn replace_reports(after: Reports) -> Reports {
+    std::mem::replace(&mut REPORTS.lock(), after)
+}
+
+fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), String> {
+    tracker::define(jni, &natives())?;
+    if after.calls.receivers {
+        receivers::prepare(jni);
+    }
+    let jvmti = jvm::get().jvmti;
+    let rewritten = jvmti
+        .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
+        .and_then(|()| {
+            tracker::retransform_all(jni, |object, class| {
+                let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
+                let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
+                of(before) != of(after)
             })
-            .and_then(|()| {
-                let any = after != Reports::default();
-                jvmti.set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, any)
-            })
-            .and_then(|()| match after.allocations == before.allocations {
-                true => Ok(()),
-                false => jni_allocations::replace(after.allocations),
-            });
-        rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
-    })
+        })
+        .and_then(|()| {
+            let any = after != Reports::NONE;
+            jvmti.set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, any)
+        })
+        .and_then(|()| match after.allocations == before.allocations {
+            true => Ok(()),
+            false => jni_allocations::replace(after.allocations),
+        });
+    rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
 }
 
 /// The code of a parameter's type in a descriptor (JVMS 4.3.2).

@@ -1,7 +1,8 @@
 //! EnableEvent, DisableEvent and RequestEvent.
 
 use crate::jvm::Jni;
-use crate::translate::{self, compiled, subscriptions};
+use crate::translate::subscriptions::{self, Updated};
+use crate::translate::{self, compiled};
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
@@ -54,7 +55,10 @@ fn can_be_enabled(event_type: jint) -> bool {
 }
 
 pub fn enable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
-    let result = set(agent, event_type, true);
+    if !can_be_enabled(event_type) {
+        return JVMPI_NOT_AVAILABLE;
+    }
+    let result = switch_on(agent, event_type);
     let compiled_already = event_type == JVMPI_EVENT_COMPILED_METHOD_LOAD;
     if compiled_already && result == JVMPI_SUCCESS && phase::now() == Phase::Live {
         compiled::replay();
@@ -62,24 +66,39 @@ pub fn enable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     result
 }
 
-pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
-    set(agent, event_type, false)
+/// The event is enabled if the VM sends what it comes from; else it is as if nobody had asked for it.
+fn switch_on(agent: &Agent, event_type: jint) -> jint {
+    loop {
+        agent.set_wants(event_type, true);
+        let updated = subscriptions::update();
+        // Another thread, on which it failed, may have taken it back meanwhile, or disabled it.
+        if !agent.wants(event_type) {
+            continue;
+        }
+        match updated {
+            _ if subscriptions::serve(event_type) => return JVMPI_SUCCESS,
+            Ok(Updated::Left) => return JVMPI_SUCCESS,
+            Ok(Updated::Done) => {}
+            Err(error) => {
+                if agent.take_back(event_type, || subscriptions::serve(event_type)) {
+                    log::warn!("event type {event_type} cannot be enabled: {error}");
+                    return JVMPI_FAIL;
+                }
+            }
+        }
+    }
 }
 
-fn set(agent: &Agent, event_type: jint, wants: bool) -> jint {
+/// The agent gets no more of the event, even if the VM cannot be told.
+pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     if !can_be_enabled(event_type) {
         return JVMPI_NOT_AVAILABLE;
     }
-    if !agent.set_wants(event_type, wants) {
-        return JVMPI_SUCCESS;
+    agent.set_wants(event_type, false);
+    if let Err(error) = subscriptions::update() {
+        log::debug!("what event type {event_type} comes from goes on: {error}");
     }
-    match subscriptions::update() {
-        Ok(()) => JVMPI_SUCCESS,
-        Err(error) => {
-            log::warn!("event type {event_type} cannot be switched: {error}");
-            JVMPI_FAIL
-        }
-    }
+    JVMPI_SUCCESS
 }
 
 /// What the argument means depends on the type: an ID, not a pointer to one; for a heap dump a

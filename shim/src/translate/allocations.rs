@@ -5,36 +5,21 @@
 //! what code allocates, for much less, but not what the VM allocates for itself. JDK 11 loses
 //! reports after an allocation outside the thread's buffer, so there it is rewritten code.
 
-use crate::instrument;
-use crate::jvm::{self, Error};
+use crate::jvm;
 use crate::load;
 use crate::options::Alloc;
-use crate::world::threads;
-use jvmti_sys::{
-    JVMTI_ERROR_INTERNAL, JVMTI_ERROR_UNATTACHED_THREAD, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
-};
+use jvmti_sys::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC;
 
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
 
-fn by_bytecode() -> bool {
+/// Whether rewritten code reports them.
+pub fn by_bytecode() -> bool {
     match load::options().alloc {
         Alloc::Sampled => false,
         Alloc::Bytecode => true,
         Alloc::Auto => jvm::get().feature_version() < COMPLETE_SINCE,
     }
-}
-
-/// Starts or stops reports of all allocations.
-pub fn switch(on: bool) -> jvm::Result<()> {
-    if !by_bytecode() {
-        return switch_sampling(on);
-    }
-    let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
-    instrument::change(jni, |reports| reports.allocations = on).map_err(|message| {
-        log::error!("{message}");
-        Error(JVMTI_ERROR_INTERNAL)
-    })
 }
 
 /// Makes the VM report every object once reports are on. A thread draws how many bytes it may
@@ -46,7 +31,8 @@ pub fn prepare() {
     }
 }
 
-fn switch_sampling(on: bool) -> jvm::Result<()> {
+/// Starts or stops the VM's reports.
+pub fn switch_sampling(on: bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
     if on {

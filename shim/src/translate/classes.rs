@@ -48,7 +48,7 @@ fn define(jni: Jni, class: jclass) {
 
 /// Gives IDs to the methods of all classes, those that are loaded and those that will be.
 pub fn give_methods_ids(jni: Jni) {
-    let updated = subscriptions::update().and_then(|()| {
+    let updated = subscriptions::update().and_then(|_| {
         for class in classes::all_loaded(jni)? {
             jni.frame(4, |jni| class.object(jni).map(|o| drop(jvm::get().jvmti.class_methods(o))));
         }

@@ -29,11 +29,13 @@ fn free(kind: Kind) -> jint {
     }
 }
 
-/// Whether any agent wants to hear of references.
-pub fn are_wanted() -> bool {
-    let kinds = [Kind::Strong, Kind::Weak];
-    kinds.iter().any(|k| agents::anyone_wants(alloc(*k)) || agents::anyone_wants(free(*k)))
-}
+/// The events of references.
+pub const ALL: [jint; 4] = [
+    JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
+    JVMPI_EVENT_JNI_GLOBALREF_FREE,
+    JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC,
+    JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
+];
 
 /// The thread that runs has made a reference to the object.
 pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {

@@ -3,14 +3,14 @@
 
 use super::{allocations, references};
 use crate::instrument::{self, Calls, Reports};
-use crate::jvm::{self, Error};
+use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
 use crate::world::phase::{self, Phase};
+use crate::world::turn::Turn;
 use crate::world::{self, agents, monitors, suspension, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// JVMTI events that the shim needs for itself, from the start: it must know threads, and when
 /// the VM starts, runs and ends.
@@ -24,7 +24,6 @@ const ALWAYS: [jvmtiEvent; 5] = [
 
 /// The JVMTI event that each JVMPI event comes from.
 const SOURCES: &[(jint, jvmtiEvent)] = &[
-    (JVMPI_EVENT_OBJECT_ALLOC, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC),
     (JVMPI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
     (JVMPI_EVENT_OBJECT_MOVE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
     (JVMPI_EVENT_CLASS_UNLOAD, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
@@ -63,48 +62,158 @@ pub fn start() -> jvm::Result<()> {
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
 }
 
-/// The JVMTI events that are on besides [`ALWAYS`], as bits above `JVMTI_MIN_EVENT_TYPE_VAL`.
-static ON: Lock<u64> = Lock::new(0);
+/// What is switched on in the VM besides [`ALWAYS`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Switches {
+    /// JVMTI events, as bits above `JVMTI_MIN_EVENT_TYPE_VAL`.
+    events: u64,
+    /// What rewritten code reports.
+    code: Reports,
+    /// The JNI functions that make references.
+    references: bool,
+}
+
+/// What is switched on now. Who has the [`TURN`] changes it.
+static ON: Lock<Switches> = Lock::new(Switches::NONE);
+static TURN: Turn = Turn::new();
 
 fn bit(event: jvmtiEvent) -> u64 {
     1 << (event - JVMTI_MIN_EVENT_TYPE_VAL)
 }
 
-/// Brings what JVMTI sends in line with what agents want. Before the VM is initialized JVMTI
-/// refuses, and what was recorded meanwhile takes effect then.
-pub fn update() -> jvm::Result<()> {
-    if matches!(phase::now(), Phase::Loading | Phase::Dead) {
-        return Ok(());
-    }
-    let needed = SOURCES
-        .iter()
-        .filter(|(jvmpi, _)| agents::anyone_wants(*jvmpi))
-        .map(|(_, jvmti)| *jvmti)
-        // What is known of an object goes when it does, whoever made the shim look at it.
-        .chain([JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH])
-        .chain(FOR_HANDLERS.iter().copied().filter(|_| suspension::wants_method_ids()))
-        .fold(0, |all, event| all | bit(event));
-    let before = {
-        let mut on = ON.lock();
-        std::mem::replace(&mut *on, needed)
-    };
-    let mut result = Ok(());
-    for event in JVMTI_MIN_EVENT_TYPE_VAL..=JVMTI_MAX_EVENT_TYPE_VAL {
-        if (needed ^ before) & bit(event) != 0 {
-            result = result.and(switch(event, needed & bit(event) != 0));
+impl Switches {
+    const NONE: Self = Self { events: 0, code: Reports::NONE, references: false };
+
+    /// What it takes to send the JVMPI events for which this is true.
+    fn for_events(wants: impl Fn(jint) -> bool) -> Self {
+        let sources = SOURCES.iter().filter(|(jvmpi, _)| wants(*jvmpi)).map(|(_, jvmti)| *jvmti);
+        let allocations = wants(JVMPI_EVENT_OBJECT_ALLOC);
+        let by_bytecode = allocations && allocations::by_bytecode();
+        let sampled = (allocations && !by_bytecode).then_some(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC);
+        let mut code = Reports::NONE;
+        code.allocations = by_bytecode;
+        code.calls = Calls {
+            entries: wants(JVMPI_EVENT_METHOD_ENTRY),
+            receivers: wants(JVMPI_EVENT_METHOD_ENTRY2),
+            exits: wants(JVMPI_EVENT_METHOD_EXIT),
+        };
+        code.instructions = wants(JVMPI_EVENT_INSTRUCTION_START);
+        code.monitor_exits = wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT);
+        Self {
+            events: sources.chain(sampled).fold(0, |all, event| all | bit(event)),
+            code,
+            references: references::ALL.into_iter().any(wants),
         }
     }
-    result.and(update_rewritten_code()).and(update_references())
+
+    /// What has to be on now.
+    fn needed() -> Self {
+        let mut needed = Self::for_events(agents::anyone_wants);
+        // What is known of an object goes when it does, whoever made the shim look at it.
+        let events = [JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH];
+        let for_handlers = FOR_HANDLERS.into_iter().filter(|_| suspension::wants_method_ids());
+        needed.events |= events.into_iter().chain(for_handlers).fold(0, |all, e| all | bit(e));
+        // While the VM ends, code that reports too much does no harm.
+        if phase::now() == Phase::ShuttingDown {
+            needed.code = ON.lock().code;
+        }
+        needed
+    }
+
+    /// Whether it has all that the event takes.
+    fn serve(&self, event_type: jint) -> bool {
+        let needed = Self::for_events(|other| other == event_type);
+        needed.events & !self.events == 0
+            && self.code.include(needed.code)
+            && (self.references || !needed.references)
+    }
 }
 
-fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
+/// Whether the VM sends what an event comes from, as far as that is asked of it now.
+pub fn serve(event_type: jint) -> bool {
+    let on = *ON.lock();
+    !is_running() || phase::now() == Phase::ShuttingDown || on.serve(event_type)
+}
+
+/// Whether the VM is asked for anything. Before it is initialized JVMTI refuses, and what was
+/// recorded meanwhile takes effect then.
+fn is_running() -> bool {
+    !matches!(phase::now(), Phase::Loading | Phase::Dead)
+}
+
+/// How far [`update`] has got when it returns.
+pub enum Updated {
+    /// What the VM sends was in line with what agents wanted.
+    Done,
+    /// Another thread will see to it, which could not be waited for.
+    Left,
+}
+
+/// Brings what the VM sends in line with what agents want.
+///
+/// # Errors
+/// What the VM has refused. It is asked again with the next change.
+pub fn update() -> jvm::Result<Updated> {
+    if !is_running() {
+        return Ok(Updated::Done);
+    }
+    let Some((jni, _)) = threads::current_attached() else { return update_from_outside() };
+    let needed = Switches::needed();
+    // Who is at work may be about to switch off what is needed.
+    if TURN.is_free() && *ON.lock() == needed {
+        return Ok(Updated::Done);
+    }
+    let done = |result: jvm::Result<()>| result.map(|()| Updated::Done);
+    TURN.run(jni, || switch_all(jni)).map_or(Ok(Updated::Left), done)
+}
+
+/// The VM does nothing for a thread that it does not know.
+fn update_from_outside() -> jvm::Result<Updated> {
+    if TURN.leave() {
+        return Ok(Updated::Left);
+    }
+    let needed = Switches::needed();
+    if *ON.lock() == needed { Ok(Updated::Done) } else { Err(Error(JVMTI_ERROR_UNATTACHED_THREAD)) }
+}
+
+/// What is refused stays as it is, and does not keep the rest from being switched.
+fn switch_all(jni: Jni) -> jvm::Result<()> {
+    let (needed, before) = (Switches::needed(), *ON.lock());
+    let mut result = Ok(());
+    for event in JVMTI_MIN_EVENT_TYPE_VAL..=JVMTI_MAX_EVENT_TYPE_VAL {
+        if (needed.events ^ before.events) & bit(event) != 0 {
+            let switched = switch(jni, event, needed.events & bit(event) != 0);
+            if switched.is_ok() {
+                ON.lock().events ^= bit(event);
+            }
+            result = result.and(switched);
+        }
+    }
+    if needed.code != before.code {
+        let switched = switch_code(jni, needed.code);
+        if switched.is_ok() {
+            ON.lock().code = needed.code;
+        }
+        result = result.and(switched);
+    }
+    if needed.references != before.references {
+        let switched = switch_references(needed.references);
+        if switched.is_ok() {
+            ON.lock().references = needed.references;
+        }
+        result = result.and(switched);
+    }
+    result
+}
+
+fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     let jvm = jvm::get();
     match event {
-        JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch(on),
+        JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch_sampling(on),
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
         JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);
-            jvm.jni().into_iter().for_each(monitors::forget_waiting);
+            monitors::forget_waiting(jni);
             stopped
         }
         JVMTI_EVENT_MONITOR_WAIT if !on => {
@@ -117,44 +226,20 @@ fn switch(event: jvmtiEvent, on: bool) -> jvm::Result<()> {
 }
 
 /// Brings what rewritten code reports in line with the events that agents want.
-fn update_rewritten_code() -> jvm::Result<()> {
-    let calls = Calls {
-        entries: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY),
-        receivers: agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2),
-        exits: agents::anyone_wants(JVMPI_EVENT_METHOD_EXIT),
-    };
-    let instructions = agents::anyone_wants(JVMPI_EVENT_INSTRUCTION_START);
-    let monitor_exits = agents::anyone_wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT);
-    let change = |reports: &mut Reports| {
-        reports.calls = calls;
-        reports.instructions = instructions;
-        reports.monitor_exits = monitor_exits;
-    };
-    let before = instrument::reports();
-    let mut after = before;
-    change(&mut after);
-    // While the VM ends, code that reports too much does no harm.
-    if before == after || phase::now() == Phase::ShuttingDown {
-        return Ok(());
-    }
-    let (jni, _) = threads::current_attached().ok_or(Error(JVMTI_ERROR_UNATTACHED_THREAD))?;
-    instrument::change(jni, change).map_err(|message| {
+fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
+    instrument::report(jni, reports).map_err(|message| {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })?;
-    monitors::tell_rewritten_code(jni, monitor_exits);
+    monitors::tell_rewritten_code(jni, reports.monitor_exits);
     Ok(())
 }
 
 /// Brings the JNI functions that make references in line with the events that agents want.
-fn update_references() -> jvm::Result<()> {
-    static REPORTED: AtomicBool = AtomicBool::new(false);
-    let wanted = references::are_wanted();
-    if REPORTED.swap(wanted, Ordering::SeqCst) == wanted {
-        return Ok(());
-    }
-    if !wanted {
+fn switch_references(on: bool) -> jvm::Result<()> {
+    instrument::jni_references::replace(on)?;
+    if !on {
         world::references::forget_all();
     }
-    instrument::jni_references::replace(wanted)
+    Ok(())
 }

@@ -71,19 +71,34 @@ impl Agent {
         self.wants(JVMPI_EVENT_METHOD_ENTRY) || self.wants(JVMPI_EVENT_METHOD_ENTRY2)
     }
 
-    /// Enables or disables an event type, 0 to 63; true if that changed what anyone wants.
-    pub fn set_wants(&self, event_type: jint, wants: bool) -> bool {
+    /// Enables or disables an event type, 0 to 63.
+    pub fn set_wants(&self, event_type: jint, wants: bool) {
         let _change = CHANGE.lock();
+        self.set(event_type, wants);
+    }
+
+    /// Disables an event type unless `is_served`; true if that was not so. `is_served` must not
+    /// enable or disable anything.
+    pub fn take_back(&self, event_type: jint, is_served: impl FnOnce() -> bool) -> bool {
+        let _change = CHANGE.lock();
+        let refused = !is_served();
+        if refused {
+            self.set(event_type, false);
+        }
+        refused
+    }
+
+    /// The caller holds [`CHANGE`].
+    fn set(&self, event_type: jint, wants: bool) {
         if wants {
             self.enabled.fetch_or(bit(event_type), Ordering::Relaxed);
         } else {
             self.enabled.fetch_and(!bit(event_type), Ordering::Relaxed);
         }
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
-        let changed = ENABLED_BY_ANYONE.swap(all, Ordering::Relaxed) != all;
+        ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
         OnlyListener::find_all();
         epoch::change();
-        changed
     }
 
     /// The function that the agent wants its events from: whatever its table holds just now.

@@ -57,7 +57,12 @@ impl InFlight {
 
     /// Whether there is any.
     pub fn is_any(&self) -> bool {
-        self.0.load(Ordering::Acquire) & COUNT > 0
+        self.count() > 0
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.0.load(Ordering::Acquire) & COUNT
     }
 
     /// Runs `event` as reported by the Tracker.

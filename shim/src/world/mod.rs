@@ -27,3 +27,4 @@ pub mod switches;
 pub mod thread_status;
 pub mod threads;
 pub mod tracked;
+pub mod turn;
