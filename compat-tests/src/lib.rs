@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 
 pub mod build;
 pub mod jdk;
+pub mod programs;
 pub mod report;
 pub mod run;
+pub mod soak;
 pub mod spinning;
+pub mod stacks;
+pub mod watchdog;
 
 /// The root of the workspace, where `jvmpi.h` lies.
 #[must_use]

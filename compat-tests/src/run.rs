@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::jdk::{Gc, Jdk};
 use crate::report::Report;
 use crate::spinning::Spinning;
-use crate::{build, text};
+use crate::{build, stacks, text};
 
 /// How long a run may take before it counts as hung, and how many times that when it shares the
 /// processors with [`Spinning`] processes and another run.
@@ -43,6 +43,7 @@ pub struct Vm<'a> {
     pub jdk: &'a Jdk,
     /// With which collector.
     pub gc: Gc,
+    case: String,
     directory: PathBuf,
     runs: AtomicUsize,
 }
@@ -52,13 +53,19 @@ impl<'a> Vm<'a> {
     #[must_use]
     pub fn new(jdk: &'a Jdk, gc: Gc, case: &str) -> Self {
         let directory = build::output_dir().join("runs").join(case);
-        Self { jdk, gc, directory, runs: AtomicUsize::new(0) }
+        Self { jdk, gc, case: case.to_owned(), directory, runs: AtomicUsize::new(0) }
+    }
+
+    /// The folder of its runs, seen from that of all runs: the case that it was made for.
+    #[must_use]
+    pub fn case(&self) -> &str {
+        &self.case
     }
 
     /// Another JVM in the place of this one.
     #[must_use]
     pub fn on<'b>(&self, jdk: &'b Jdk) -> Vm<'b> {
-        Vm { jdk, gc: self.gc, directory: self.directory.join("on"), runs: AtomicUsize::new(0) }
+        Vm::new(jdk, self.gc, &format!("{}/on", self.case))
     }
 
     /// The JVM running a class of these jars beside the workloads.
@@ -343,6 +350,27 @@ impl Running {
         }
     }
 
+    /// Its number.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The folder that it runs in.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether it has come to its end. Its standard input is closed, as nobody writes there.
+    ///
+    /// # Errors
+    /// If the system cannot say.
+    pub fn has_ended(&mut self) -> Result<bool, String> {
+        drop(self.child.stdin.take());
+        self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
+    }
+
     /// Sends the process this signal.
     ///
     /// # Errors
@@ -408,11 +436,13 @@ impl Running {
         if Instant::now() < self.deadline {
             return Ok(());
         }
+        let files = stacks::write(self.process(), None, &self.directory);
         self.signal(libc::SIGQUIT)?;
         sleep(Duration::from_secs(2));
         let _ = self.child.kill();
         let _ = self.child.wait();
-        Err(self.failed_with("hung; killed after this thread dump", DUMP))
+        let why = format!("hung; killed after this thread dump; stacks in {files}");
+        Err(self.failed_with(&why, DUMP))
     }
 
     fn read(&self, file: &str) -> String {

@@ -3,6 +3,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.reflect.Method;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -14,17 +15,24 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
-/** Real programs: the compiler on a folder of sources, and the HTTP server under load. */
+/**
+ * Real programs: the compiler on a folder of sources, the HTTP server under load, Lucene, which
+ * indexes and searches a folder, and Tomcat, which serves one. The last two are on the class path.
+ */
 final class Programs {
     public static void main(String[] arguments) throws Exception {
-        if (arguments[0].equals("javac")) {
-            compile(new File(arguments[1]));
-        } else {
-            serve();
+        switch (arguments[0]) {
+            case "javac": compile(new File(arguments[1])); break;
+            case "http": serve(); break;
+            case "lucene": search(arguments[1]); break;
+            case "tomcat": serveFiles(new File(arguments[1])); break;
+            default: throw new IllegalArgumentException(arguments[0]);
         }
         System.out.println("done");
     }
@@ -71,6 +79,69 @@ final class Programs {
         server.stop(0);
         workers.shutdown();
         System.out.println("answers " + right);
+    }
+
+    private static void search(String documents) throws Exception {
+        main("org.apache.lucene.demo.IndexFiles", "-index", "index", "-docs", documents);
+        for (String query : new String[] {"event", "thread AND object", "int*", "\"class path\"", "nothing~"}) {
+            main("org.apache.lucene.demo.SearchFiles", "-index", "index", "-query", query, "-paging", "5");
+        }
+    }
+
+    private static void main(String name, String... arguments) throws Exception {
+        Class.forName(name).getMethod("main", String[].class).invoke(null, (Object) arguments);
+    }
+
+    private static void serveFiles(File folder) throws Exception {
+        Logger.getLogger("").setLevel(Level.WARNING);
+        Object tomcat = Class.forName("org.apache.catalina.startup.Tomcat").getDeclaredConstructor().newInstance();
+        call(tomcat, "setBaseDir", new File("tomcat").getAbsolutePath());
+        call(tomcat, "setPort", 0);
+        Object connector = call(tomcat, "getConnector");
+        Object context = call(tomcat, "addContext", "", folder.getAbsolutePath());
+        call(tomcat, "addServlet", "", "files", "org.apache.catalina.servlets.DefaultServlet");
+        call(context, "addServletMappingDecoded", "/", "files");
+        call(tomcat, "start");
+        int port = (Integer) call(connector, "getLocalPort");
+        String[] names = folder.list((parent, name) -> name.endsWith(".java"));
+        Arrays.sort(names);
+        ExecutorService clients = Executors.newFixedThreadPool(4);
+        List<Future<Long>> results = new ArrayList<>();
+        for (int client = 0; client < 4; client++) {
+            results.add(clients.submit(() -> {
+                long bytes = 0;
+                for (String name : names) {
+                    bytes += all(new URL("http", "localhost", port, "/" + name).openStream()).length;
+                }
+                return bytes;
+            }));
+        }
+        long bytes = 0;
+        for (Future<Long> result : results) {
+            bytes += result.get();
+        }
+        clients.shutdown();
+        call(tomcat, "stop");
+        call(tomcat, "destroy");
+        System.out.println("served " + bytes);
+    }
+
+    /** Calls the public method of this name that takes as many arguments, of these types. */
+    private static Object call(Object object, String name, Object... arguments) throws Exception {
+        for (Method method : object.getClass().getMethods()) {
+            if (method.getName().equals(name) && fit(method.getParameterTypes(), arguments)) {
+                return method.invoke(object, arguments);
+            }
+        }
+        throw new NoSuchMethodException(name);
+    }
+
+    private static boolean fit(Class<?>[] types, Object[] arguments) {
+        boolean fit = types.length == arguments.length;
+        for (int i = 0; fit && i < types.length; i++) {
+            fit = types[i].isInstance(arguments[i]) || types[i] == int.class && arguments[i] instanceof Integer;
+        }
+        return fit;
     }
 
     private static int requests(InetSocketAddress address, int client) throws Exception {

@@ -1,10 +1,8 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use std::path::{Path, PathBuf};
-
+use compat_tests::programs::{Found, Program};
 use compat_tests::report::Line;
-use compat_tests::run::{Launch, Outcome, Vm};
-use compat_tests::{jdk, text, workspace_root};
+use compat_tests::run::{Outcome, Vm};
 
 use crate::assert::equal;
 use crate::cases;
@@ -217,10 +215,19 @@ fn compiled_methods(vm: &Vm<'_>) -> Result<(), String> {
     equal("methods that CLASS_LOAD did not name", line.int("unknown")?, 0)
 }
 
-/// A program prints the same as ever when all its methods report, and exits belong to entries.
-fn runs_as_ever(launch: impl Fn() -> Result<Launch, String>) -> Result<(), String> {
-    let expected = launch()?.run()?;
-    let outcome = launch()?.agent("methods", "events=1+3,count=0")?.run()?;
+/// The program prints the same as ever when all its methods report, and exits belong to entries.
+fn runs_as_ever(vm: &Vm<'_>, name: &str) -> Result<(), String> {
+    let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
+    let launch = match program.on(vm)? {
+        Found::Ready(launch) => launch,
+        Found::Missing(why) => {
+            println!("skipped: {why}");
+            return Ok(());
+        }
+    };
+    let expected = launch.run()?;
+    let Found::Ready(launch) = program.on(vm)? else { return Err(format!("no {name} any more")) };
+    let outcome = launch.agent("methods", "events=1+3,count=0")?.run()?;
     equal("output", &outcome.stdout, &expected.stdout)?;
     well_nested(&outcome)?;
     let total = outcome.report().one("total")?;
@@ -229,39 +236,15 @@ fn runs_as_ever(launch: impl Fn() -> Result<Launch, String>) -> Result<(), Strin
 }
 
 fn the_compiler(vm: &Vm<'_>) -> Result<(), String> {
-    let sources = workspace_root().join("compat-tests/workloads");
-    let sources = text(&sources)?;
-    let Some(jdk) = jdk::with_javac_of(vm.jdk.feature) else {
-        println!("skipped: no JDK {} with a compiler", vm.jdk.feature);
-        return Ok(());
-    };
-    let vm = vm.on(jdk);
-    runs_as_ever(|| Ok(vm.java("Programs")?.argument("javac").argument(sources)))
+    runs_as_ever(vm, "javac")
 }
 
 fn an_http_server(vm: &Vm<'_>) -> Result<(), String> {
-    runs_as_ever(|| Ok(vm.java("Programs")?.argument("http")))
+    runs_as_ever(vm, "http")
 }
 
 fn clojure(vm: &Vm<'_>) -> Result<(), String> {
-    let jars: Vec<PathBuf> =
-        ["clojure", "spec.alpha", "core.specs.alpha"].iter().map(|name| jar(name)).collect();
-    if let Some(missing) = jars.iter().find(|jar| !jar.is_file()) {
-        println!("skipped: no {}; apt-get install libclojure-java", missing.display());
-        return Ok(());
-    }
-    let jars: Vec<_> = jars.iter().map(|jar| text(jar)).collect::<Result<_, _>>()?;
-    let program = "(println (reduce + (map #(* % %) (filter odd? (range 20000)))) \
-                   (sort-by val (frequencies (map #(mod % 7) (range 1000)))))";
-    runs_as_ever(|| {
-        let java = vm.java_with(&jars, "clojure.main")?;
-        Ok(java.argument("-e").argument(program))
-    })
-}
-
-/// A jar where Debian puts it.
-fn jar(name: &str) -> PathBuf {
-    Path::new("/usr/share/java").join(format!("{name}.jar"))
+    runs_as_ever(vm, "clojure")
 }
 
 /// Those that go on after they have waited for a monitor are heard of. What begins on one carrier and

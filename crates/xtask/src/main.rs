@@ -5,6 +5,7 @@ use std::process::ExitCode;
 mod bench;
 mod demo;
 mod jdk;
+mod soak;
 mod test;
 
 /// A command: its name, what it takes and does, and the function that does it.
@@ -14,7 +15,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 4] = [
+const COMMANDS: [Command; 5] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a program with several threads and show its hottest stacks",
@@ -29,6 +30,11 @@ const COMMANDS: [Command; 4] = [
         usage: "bench NAME [JDK...]",
         about: "measure; without a name, list what can be measured",
         run: bench::run,
+    },
+    Command {
+        usage: "soak [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]",
+        about: "everything at random under load, for half an hour; a failing round names its seed",
+        run: soak::run,
     },
     Command {
         usage: "jdk",

@@ -1,0 +1,191 @@
+//! Programs that nobody here wrote, and how they are run.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{Launch, Vm};
+use crate::{jdk, text, workspace_root};
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// What it is called here.
+    pub name: &'static str,
+    launch: fn(&Vm<'_>) -> Result<Found, String>,
+}
+
+/// Whether a program can be run.
+#[derive(Debug)]
+pub enum Found {
+    /// This way.
+    Ready(Box<Launch>),
+    /// It cannot, and why, with what to do.
+    Missing(String),
+}
+
+/// All of them.
+pub const ALL: [Program; 6] = [
+    Program { name: "javac", launch: javac },
+    Program { name: "http", launch: http },
+    Program { name: "clojure", launch: clojure },
+    Program { name: "lucene", launch: lucene },
+    Program { name: "tomcat", launch: tomcat },
+    Program { name: "closure", launch: closure },
+];
+
+impl Program {
+    /// The program of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|program| program.name == name)
+    }
+
+    /// A run of it, as yet without any agent.
+    ///
+    /// # Errors
+    /// If what it needs of ours does not compile.
+    pub fn on(&self, vm: &Vm<'_>) -> Result<Found, String> {
+        (self.launch)(vm)
+    }
+}
+
+/// The lines of its output that are the same in every run.
+#[must_use]
+pub fn lasting(output: &str) -> String {
+    let varies = |line: &str| line.contains("milliseconds") || line.starts_with("expect rounds=");
+    output.lines().filter(|line| !varies(line)).fold(String::new(), |text, line| text + line + "\n")
+}
+
+fn ready(launch: Launch) -> Result<Found, String> {
+    Ok(Found::Ready(Box::new(launch)))
+}
+
+fn javac(vm: &Vm<'_>) -> Result<Found, String> {
+    let Some(jdk) = jdk::with_javac_of(vm.jdk.feature) else {
+        return Ok(Found::Missing(format!("no JDK {} with a compiler", vm.jdk.feature)));
+    };
+    let sources = workspace_root().join("compat-tests/workloads");
+    ready(vm.on(jdk).java("Programs")?.argument("javac").argument(text(&sources)?))
+}
+
+fn http(vm: &Vm<'_>) -> Result<Found, String> {
+    if vm.jdk.feature < 17 {
+        return Ok(Found::Missing(format!("the runtime of JDK {} lacks it", vm.jdk.feature)));
+    }
+    ready(vm.java("Programs")?.argument("http"))
+}
+
+fn clojure(vm: &Vm<'_>) -> Result<Found, String> {
+    let program = "(println (reduce + (map #(* % %) (filter odd? (range 20000)))) \
+                   (sort-by val (frequencies (map #(mod % 7) (range 1000)))))";
+    with_jars(&["clojure", "spec.alpha", "core.specs.alpha"], "libclojure-java", |jars| {
+        Ok(vm.java_with(jars, "clojure.main")?.argument("-e").argument(program))
+    })
+}
+
+fn lucene(vm: &Vm<'_>) -> Result<Found, String> {
+    let jars = ["core", "analyzers-common", "queryparser", "queries", "demo"];
+    let jars: Vec<_> = jars.iter().map(|name| format!("lucene-{name}-4.10.4")).collect();
+    let jars: Vec<_> = jars.iter().map(String::as_str).collect();
+    let sources = workspace_root().join("compat-tests");
+    with_jars(&jars, "liblucene4.10-java", |jars| {
+        Ok(vm.java_with(jars, "Programs")?.argument("lucene").argument(text(&sources)?))
+    })
+}
+
+fn tomcat(vm: &Vm<'_>) -> Result<Found, String> {
+    let parts = [
+        "catalina",
+        "coyote",
+        "util",
+        "util-scan",
+        "juli",
+        "jni",
+        "api",
+        "servlet-api",
+        "jsp-api",
+        "el-api",
+        "jaspic-api",
+        "annotations-api",
+        "jasper",
+        "jasper-el",
+    ];
+    let jars: Vec<_> = parts.iter().map(|name| format!("tomcat9-{name}")).collect();
+    let jars: Vec<_> = jars.iter().map(String::as_str).collect();
+    let sources = workspace_root().join("compat-tests/workloads");
+    with_jars(&jars, "libtomcat9-java", |jars| {
+        Ok(vm.java_with(jars, "Programs")?.argument("tomcat").argument(text(&sources)?))
+    })
+}
+
+/// Its jar comes in a package of npm, which is asked for it once.
+fn closure(vm: &Vm<'_>) -> Result<Found, String> {
+    if vm.jdk.feature < 21 {
+        return Ok(Found::Missing("it needs JDK 21".to_owned()));
+    }
+    let jar = match closure_jar() {
+        Ok(jar) => jar,
+        Err(why) => return Ok(Found::Missing(why)),
+    };
+    let java = vm.java_with(&[text(&jar)?], "com.google.javascript.jscomp.CommandLineRunner")?;
+    let script = java.directory().join("input.js");
+    fs::write(&script, java_script()).map_err(|e| format!("{}: {e}", script.display()))?;
+    let arguments = ["--compilation_level", "ADVANCED", "--js", text(&script)?];
+    ready(arguments.iter().fold(java, |java, argument| java.argument(argument)))
+}
+
+fn closure_jar() -> Result<PathBuf, String> {
+    const PACKAGE: &str = "google-closure-compiler-java@20260927.0.0";
+    let folder = jdk::cache().with_file_name("programs");
+    let jar = folder.join("package/compiler.jar");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let _lock = jdk::lock(&folder.join(".lock"))?;
+    if jar.is_file() {
+        return Ok(jar);
+    }
+    let fetch =
+        format!("npm pack --silent {PACKAGE} && tar xzf google-closure-compiler-java-*.tgz");
+    let output = Command::new("sh")
+        .args(["-c", &fetch])
+        .current_dir(&folder)
+        .output()
+        .map_err(|e| format!("sh: {e}"))?;
+    if output.status.success() && jar.is_file() {
+        return Ok(jar);
+    }
+    Err(format!("npm cannot fetch {PACKAGE}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// Something to compile: functions that call each other, some of which nobody calls.
+fn java_script() -> String {
+    const FUNCTIONS: usize = 300;
+    let mut script = String::new();
+    for i in 0..FUNCTIONS {
+        let other = (i * 7 + 1) % FUNCTIONS;
+        let _ = writeln!(
+            script,
+            "/** @param {{number}} n @return {{number}} */ function f{i}(n) {{ var table = \
+             {{a: n, b: [n, {i}]}}; if (n < {i}) {{ return f{other}(n + table.b[1]) + 1; }} for \
+             (var k = 0; k < n; k++) {{ table.a += k * {i}; }} return table.a; }}"
+        );
+    }
+    script + "console.log(f1(3), f2(5), f3(8));\n"
+}
+
+/// The program, if all these jars are where Debian puts them.
+fn with_jars(
+    names: &[&str],
+    package: &str,
+    launch: impl FnOnce(&[&str]) -> Result<Launch, String>,
+) -> Result<Found, String> {
+    let path = |name: &&str| Path::new("/usr/share/java").join(format!("{name}.jar"));
+    let jars: Vec<PathBuf> = names.iter().map(path).collect();
+    if let Some(missing) = jars.iter().find(|jar| !jar.is_file()) {
+        let missing = missing.display();
+        return Ok(Found::Missing(format!("no {missing}; apt-get install {package}")));
+    }
+    let jars: Vec<_> = jars.iter().map(|jar| text(jar)).collect::<Result<_, _>>()?;
+    ready(launch(&jars)?)
+}

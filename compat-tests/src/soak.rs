@@ -1,0 +1,220 @@
+//! Everything at once and at random: several agents in one JVM, beside spinning processes, while a
+//! program runs. It prints what it prints without them, no rule is broken, it gets on all the time,
+//! and its memory does not grow for ever.
+
+use std::collections::HashMap;
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::jdk::{Gc, Jdk};
+use crate::programs::{Found, Program, lasting};
+use crate::run::{Outcome, Running, Vm};
+use crate::spinning::Spinning;
+use crate::stacks;
+use crate::watchdog::{Watchdog, resident};
+use crate::{build, text};
+
+/// The name of the program that is made for this: threads, classes and objects that come and go.
+pub const CHURN: &str = "churn";
+
+/// How often a run is looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// From how long a run on it can be said whether its memory grows: it has to be warm first.
+const WARM: Duration = Duration::from_secs(60);
+
+/// The Java heap of the program that is made for this. It is all there from the beginning, so that
+/// what grows is not that.
+const HEAP: &str = "96m";
+
+/// What makes one run different from the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Round<'a> {
+    /// The JVM.
+    pub jdk: &'a Jdk,
+    /// Its collector.
+    pub gc: Gc,
+    /// What runs, or nothing for [`CHURN`].
+    pub program: Option<Program>,
+    /// For how long, if it is that.
+    pub length: Duration,
+    /// What else is random follows from this.
+    pub seed: u64,
+}
+
+/// What a round came to.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// Everything was right; what it did, in a line.
+    Clean(String),
+    /// There is no such program here, and why.
+    Missing(String),
+}
+
+/// What programs print without agents, by JDK and name.
+#[derive(Debug, Default)]
+pub struct Expected(HashMap<(u32, &'static str), String>);
+
+/// The agents of a round, with their options. The first is the one that the program calls.
+fn agents(seed: u64) -> Vec<(&'static str, String)> {
+    let soak = |drivers: u32, part: u64| {
+        let options =
+            format!("seed={},drivers={drivers},progress=progress-{part}", 2 * seed + part);
+        ("soak", options)
+    };
+    let sampler = |number: u32| ("sampler", format!("interval=1,out=samples-{number}.txt"));
+    let checker = |mode: &str| ("checker", format!("mode={mode}"));
+    let big_lock = ("big_lock", "calls=collections+requests+traces+disabling".to_owned());
+    match seed >> 2 & 3 ^ seed & 3 {
+        0 => vec![soak(2, 0), checker("all"), sampler(0)],
+        1 => vec![soak(1, 0), checker(""), sampler(0), sampler(1)],
+        2 => vec![soak(1, 0), checker("monitors"), big_lock, sampler(0)],
+        _ => vec![soak(2, 0), soak(1, 1), checker("")],
+    }
+}
+
+impl Round<'_> {
+    /// The name of the round's program.
+    #[must_use]
+    pub fn program_name(&self) -> &'static str {
+        self.program.map_or(CHURN, |program| program.name)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// What went wrong, the command line, and where the run's files lie.
+    pub fn run(&self, case: &str, expected: &mut Expected) -> Result<End, String> {
+        let vm = Vm::new(self.jdk, self.gc, case);
+        let launch = match self.launch(&vm)? {
+            Found::Missing(why) => return Ok(End::Missing(why)),
+            Found::Ready(launch) => *launch,
+        };
+        let expected = self.expected(&vm, expected)?;
+        let agents = agents(self.seed);
+        let mut launch = launch.patience(Duration::from_secs(24 * 60 * 60));
+        for (number, (name, options)) in agents.iter().enumerate() {
+            launch = match *name {
+                // What it writes is for people.
+                "sampler" => {
+                    let agent = build::agent_copy(name, number)?;
+                    launch.shim(&format!("{}:{options}", text(&agent)?))?
+                }
+                _ if number == 0 => launch.agent(name, options)?,
+                _ => launch.another_agent(name, options)?,
+            };
+        }
+        let directory = launch.directory().to_owned();
+        let names: Vec<_> = agents.iter().map(|(name, _)| *name).collect();
+        let failed = |why: String| {
+            let command = fs::read_to_string(directory.join("command")).unwrap_or_default();
+            format!(
+                "{why}\n  seed: {}\n  agents: {}\n  files: {}\n  command: {}",
+                self.seed,
+                names.join(" "),
+                directory.display(),
+                command.trim_end()
+            )
+        };
+        let _spinning = Spinning::start()?;
+        let began = Instant::now();
+        let (outcome, usage) = self.watch(launch.start()?).map_err(failed)?;
+        judge(&outcome, &expected).map_err(failed)?;
+        let soaked = outcome.report().one("soaked").map_err(failed)?;
+        let done = soaked.to_string();
+        Ok(End::Clean(format!(
+            "{:.0} s, {} ({})",
+            began.elapsed().as_secs_f64(),
+            usage,
+            done.trim_start_matches("soaked ")
+        )))
+    }
+
+    fn launch(&self, vm: &Vm<'_>) -> Result<Found, String> {
+        let Some(program) = self.program else {
+            let milliseconds = self.length.as_millis().to_string();
+            let java = vm.java("Churn")?.argument(&milliseconds);
+            let java = [format!("-Xms{HEAP}"), format!("-Xmx{HEAP}")]
+                .iter()
+                .fold(java, |java, flag| java.flag(flag))
+                .flag("-XX:+AlwaysPreTouch");
+            return Ok(Found::Ready(Box::new(java)));
+        };
+        program.on(vm)
+    }
+
+    /// What the program prints alone.
+    fn expected(&self, vm: &Vm<'_>, expected: &mut Expected) -> Result<String, String> {
+        let Some(program) = self.program else { return Ok(String::new()) };
+        let key = (self.jdk.feature, program.name);
+        if let Some(text) = expected.0.get(&key) {
+            return Ok(text.clone());
+        }
+        let Found::Ready(launch) = program.on(vm)? else { return Ok(String::new()) };
+        let text = lasting(&launch.run()?.stdout);
+        expected.0.insert(key, text.clone());
+        Ok(text)
+    }
+
+    /// Waits for its end; what it left, and what it took.
+    fn watch(&self, mut running: Running) -> Result<(Outcome, String), String> {
+        let process = running.process();
+        let directory = running.directory().to_owned();
+        let mut watchdog = Watchdog::new(process, directory.join("progress-0"));
+        let began = Instant::now();
+        let mut memory = Vec::new();
+        while !running.has_ended()? {
+            if let Err(why) = watchdog.look() {
+                let files = stacks::write(process, Some(self.jdk), &directory);
+                return Err(format!("{why}; stacks in {files}"));
+            }
+            memory.extend(resident(process).map(|kib| (began.elapsed(), kib)));
+            sleep(TICK);
+        }
+        let used = watchdog.used().as_secs_f64();
+        let outcome = running.finish(0)?;
+        let usage = match growth(&memory) {
+            Some((warm, late)) if self.program.is_none() && began.elapsed() > WARM => {
+                // An eighth is what one more collection that comes late makes.
+                if late > warm + warm / 8 {
+                    return Err(format!("memory grows: at most {warm} KiB, then {late} KiB"));
+                }
+                format!("{used:.0} s CPU, {} -> {} MiB", warm >> 10, late >> 10)
+            }
+            _ => format!("{used:.0} s CPU"),
+        };
+        Ok((outcome, usage))
+    }
+}
+
+/// The most memory in the second third of the run, and in the last.
+fn growth(memory: &[(Duration, u64)]) -> Option<(u64, u64)> {
+    let end = memory.last()?.0;
+    let most = |from: u32, to: u32| {
+        let of = memory.iter().filter(|(time, _)| *time >= end * from / 3 && *time <= end * to / 3);
+        of.map(|(_, kib)| *kib).max()
+    };
+    Some((most(1, 2)?, most(2, 3)?))
+}
+
+/// The program printed what it always prints, and no agent or the shim complains.
+fn judge(outcome: &Outcome, expected: &str) -> Result<(), String> {
+    let printed = lasting(&outcome.stdout);
+    if printed != expected {
+        return Err(format!("it printed\n{printed}and not\n{expected}"));
+    }
+    for report in std::iter::once(outcome.report()).chain(outcome.other_reports()) {
+        for word in ["violation", "error"] {
+            let lines: Vec<_> = report.lines(word).map(ToString::to_string).collect();
+            if !lines.is_empty() {
+                return Err(lines.join("\n"));
+            }
+        }
+    }
+    let complaint = |line: &&str| line.starts_with("[jvmpi] error") || line.contains("panicked");
+    match outcome.stderr.lines().find(complaint) {
+        Some(line) => Err(line.to_owned()),
+        None => Ok(()),
+    }
+}

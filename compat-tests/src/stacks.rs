@@ -1,0 +1,65 @@
+//! The stacks of all threads of a process that hangs.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::jdk::Jdk;
+
+/// Writes them into files of this folder, as far as they can be had: by `jcmd`, which a JVM answers
+/// only if it can reach a safepoint, by `gdb`, and what the system says of each thread. Returns
+/// which files there are.
+#[must_use]
+pub fn write(process: u32, jdk: Option<&Jdk>, directory: &Path) -> String {
+    let process = process.to_string();
+    let mut written = Vec::new();
+    // What the system says comes first: it changes nothing.
+    if fs::write(directory.join("stacks.proc"), of_system(&process)).is_ok() {
+        written.push("stacks.proc");
+    }
+    let debugger = ["gdb", "-p", &process, "-batch", "-nx", "-ex", "thread apply all bt 60"];
+    if tool(&directory.join("stacks.gdb"), "60", &debugger) {
+        written.push("stacks.gdb");
+    }
+    if let Some(jdk) = jdk {
+        let jcmd = jdk.jcmd().to_string_lossy().into_owned();
+        if tool(&directory.join("stacks.jcmd"), "20", &[&jcmd, &process, "Thread.print", "-l"]) {
+            written.push("stacks.jcmd");
+        }
+    }
+    written.join(", ")
+}
+
+/// Whether the tool did it within these seconds: one that waits for the process waits for ever.
+fn tool(output: &Path, seconds: &str, command: &[&str]) -> bool {
+    let Ok(file) = File::create(output) else { return false };
+    let done = Command::new("timeout")
+        .args(["-s", "KILL", seconds])
+        .args(command)
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(Stdio::null())
+        .status();
+    done.is_ok_and(|status| status.success())
+}
+
+/// Name, state, and the place in the kernel of each thread.
+fn of_system(process: &str) -> String {
+    let mut text = String::new();
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return text };
+    for thread in threads.flatten() {
+        let read = |name: &str| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
+        let stat = read("stat");
+        let state = stat.rsplit_once(") ").map_or("?", |(_, rest)| &rest[..1]);
+        let _ = writeln!(
+            text,
+            "{} {:<16} {state} {} syscall {}",
+            thread.file_name().to_string_lossy(),
+            read("comm").trim_end(),
+            read("wchan").trim_end(),
+            read("syscall").trim_end(),
+        );
+    }
+    text
+}

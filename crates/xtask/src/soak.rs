@@ -1,0 +1,124 @@
+//! `cargo xtask soak`: everything at once and at random, for as long as is wanted.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use compat_tests::jdk::{self, Gc, Jdk};
+use compat_tests::programs::{self, Program};
+use compat_tests::soak::{CHURN, End, Expected, Round};
+
+/// How long the program runs that can run for any time. Every fourth time it is three times that,
+/// which is long enough to see memory grow.
+const LENGTH: Duration = Duration::from_secs(25);
+
+/// How long it soaks if nothing is said.
+const MINUTES: f64 = 30.0;
+
+/// The arguments: minutes, names of programs, of JDKs as `jdk17`, of collectors, and `seed=N`, in
+/// any order.
+struct Wanted {
+    minutes: f64,
+    seed: Option<u64>,
+    programs: Vec<Option<Program>>,
+    jdks: Vec<u32>,
+    gcs: Vec<Gc>,
+}
+
+impl Wanted {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let (programs, jdks, gcs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut wanted = Self { minutes: MINUTES, seed: None, programs, jdks, gcs };
+        for argument in arguments {
+            if let Some(seed) = argument.strip_prefix("seed=") {
+                wanted.seed = Some(seed.parse().map_err(|_| format!("no number: {argument}"))?);
+            } else if let Some(feature) = argument.strip_prefix("jdk") {
+                wanted.jdks.push(feature.parse().map_err(|_| format!("no JDK: {argument}"))?);
+            } else if let Ok(minutes) = argument.parse() {
+                wanted.minutes = minutes;
+            } else if let Some(gc) = Gc::ALL.into_iter().find(|gc| gc.name() == argument) {
+                wanted.gcs.push(gc);
+            } else if argument == CHURN {
+                wanted.programs.push(None);
+            } else {
+                let program = Program::named(argument).ok_or_else(|| unknown(argument))?;
+                wanted.programs.push(Some(program));
+            }
+        }
+        if wanted.programs.is_empty() {
+            // As often what is made for this as anything else: it does most in a second.
+            for program in programs::ALL {
+                wanted.programs.extend([None, Some(program)]);
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+fn unknown(argument: &str) -> String {
+    let names: Vec<_> = programs::ALL.iter().map(|program| program.name).collect();
+    format!("unknown program {argument}; there are {CHURN}, {}", names.join(", "))
+}
+
+/// Every JDK with every collector that it has.
+fn places<'a>(jdks: &'a [Jdk], gcs: &[Gc]) -> Vec<(&'a Jdk, Gc)> {
+    let wanted = Gc::ALL.into_iter().filter(|gc| gcs.is_empty() || gcs.contains(gc));
+    let with = |gc: Gc| jdks.iter().filter(move |jdk| jdk.supports(gc)).map(move |jdk| (jdk, gc));
+    wanted.flat_map(with).collect()
+}
+
+/// Soaks until the time is over, and says what failed.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let wanted = Wanted::parse(arguments)?;
+    let found = jdk::found().into_values();
+    let jdks: Vec<_> =
+        found.filter(|jdk| wanted.jdks.is_empty() || wanted.jdks.contains(&jdk.feature)).collect();
+    let places = places(&jdks, &wanted.gcs);
+    if places.is_empty() {
+        return Err("no JDK; cargo xtask jdk fetches some".to_owned());
+    }
+    let now =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|e| e.to_string())?;
+    let first = wanted.seed.unwrap_or(now.as_secs());
+    println!("soak from seed {first} for {} minutes", wanted.minutes);
+
+    let end = Instant::now() + Duration::from_secs_f64(60.0 * wanted.minutes);
+    let mut expected = Expected::default();
+    let (mut clean, mut failed, mut missing) = (0, Vec::new(), Vec::new());
+    for seed in first.. {
+        if Instant::now() >= end {
+            break;
+        }
+        // The seed alone decides, so that it repeats a round.
+        let (jdk, gc) = places[usize::try_from(seed).unwrap_or(0) % places.len()];
+        let program =
+            wanted.programs[usize::try_from(mixed(seed) / 4).unwrap_or(0) % wanted.programs.len()];
+        let length = if mixed(seed).is_multiple_of(4) { 3 * LENGTH } else { LENGTH };
+        let length = length.min(end.saturating_duration_since(Instant::now()));
+        let round = Round { jdk, gc, program, length, seed };
+        let name = format!("jdk{} {} {}", jdk.feature, gc.name(), round.program_name());
+        match round.run(&format!("soak/{seed}"), &mut expected) {
+            Ok(End::Clean(did)) => {
+                clean += 1;
+                println!("{name} seed={seed}: {did}");
+            }
+            Ok(End::Missing(why)) => {
+                let why = format!("{}: {why}", round.program_name());
+                if !missing.contains(&why) {
+                    println!("skipped {why}");
+                    missing.push(why);
+                }
+            }
+            Err(why) => {
+                println!("FAILED {name} seed={seed}: {why}");
+                println!("  again: cargo xtask soak 1 {name} seed={seed}");
+                failed.push(format!("{name} seed={seed}"));
+            }
+        }
+    }
+    println!("{clean} rounds clean, {} failed", failed.len());
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// Programs and JVMs come together in all ways.
+fn mixed(seed: u64) -> u64 {
+    (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 40
+}
