@@ -1,6 +1,7 @@
 //! One run of a JVM: how it is started, watched and judged.
 
 use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -421,6 +422,31 @@ impl Running {
         Ok(Outcome { stdout, stderr, expects, reports })
     }
 
+    /// Waits for its end, however long that takes, and tells what it has used.
+    ///
+    /// # Errors
+    /// If it does not end with exit status 0.
+    pub fn measure(mut self) -> Result<Usage, String> {
+        drop(self.child.stdin.take());
+        let pid = libc::pid_t::try_from(self.child.id()).map_err(|e| e.to_string())?;
+        let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::uninit());
+        // SAFETY: both pointers are to variables of the right type, and the child was not waited for.
+        if unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) } != pid {
+            return Err(self.failed(&std::io::Error::last_os_error().to_string()));
+        }
+        if status != 0 {
+            return Err(self.failed(&format!("ended with {}", ExitStatus::from_raw(status))));
+        }
+        // SAFETY: wait4 has succeeded and filled it in.
+        let usage = unsafe { usage.assume_init() };
+        let micros = |time: libc::timeval| {
+            let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+            Duration::from_micros(1_000_000 * seconds + u64::try_from(time.tv_usec).unwrap_or(0))
+        };
+        let processor = micros(usage.ru_utime) + micros(usage.ru_stime);
+        Ok(Usage { processor, memory: u64::try_from(usage.ru_maxrss).unwrap_or(0) })
+    }
+
     fn wait(&mut self) -> Result<ExitStatus, String> {
         loop {
             if let Some(status) = self.child.try_wait().map_err(|e| e.to_string())? {
@@ -479,6 +505,15 @@ impl Drop for Running {
             let _ = self.child.wait();
         }
     }
+}
+
+/// What a run has used.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// Processor time of all its threads.
+    pub processor: Duration,
+    /// The most memory that was resident, in KiB.
+    pub memory: u64,
 }
 
 /// What a run left.

@@ -30,7 +30,6 @@ mod objects;
 mod options;
 mod raw_monitors;
 mod sampling;
-mod soak;
 mod table;
 mod threads;
 mod traces;
@@ -166,7 +165,6 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("dumps", dumps::cases()),
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),
-        ("soak", soak::cases()),
     ]
 }
 

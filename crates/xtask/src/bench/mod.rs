@@ -19,6 +19,7 @@ mod idle;
 mod methods;
 mod monitors;
 mod program;
+mod programs;
 mod rewrite;
 mod sampling;
 
@@ -51,6 +52,11 @@ const BENCHES: &[Bench] = &[
         name: "monitors",
         about: "locks that nobody waits for and locks that threads wait for, with all events",
         run: monitors::run,
+    },
+    Bench {
+        name: "programs",
+        about: "real programs from start to end: processor time and memory under events",
+        run: programs::run,
     },
     Bench { name: "rewrite", about: "class files a second, beside ASM", run: rewrite::run },
     Bench {

@@ -1,0 +1,65 @@
+//! What events cost programs that nobody here wrote: processor time and memory from start to end.
+
+use compat_tests::jdk::{Gc, Jdk};
+use compat_tests::programs::{Found, Program};
+use compat_tests::run::Vm;
+use compat_tests::text;
+
+use super::{Figure, Side, compare};
+
+const ROUNDS: usize = 5;
+
+/// Those that compute from start to end.
+const PROGRAMS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
+
+/// What an agent enables: its name, that of the agent, and its options.
+const AGENTS: [(&str, &str, &str); 4] = [
+    ("methods", "counter", "events=1+3"),
+    ("allocation", "counter", "events=4+5"),
+    ("sampling", "sampler", "interval=1"),
+    (
+        "all events",
+        "counter",
+        // All but INSTRUCTION_START.
+        "events=1+2+3+4+5+6+7+8+33+34+35+38+39+40+41+42+43+48+49+51+52+53+54+55+56+57+58+60+61",
+    ),
+];
+
+pub fn run(jdk: &Jdk) -> Result<(), String> {
+    for name in PROGRAMS {
+        let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
+        let vm = Vm::new(jdk, Gc::G1, &format!("bench/{name}"));
+        if let Found::Missing(why) = program.on(&vm)? {
+            println!("  {name} skipped: {why}");
+            continue;
+        }
+        println!(" {name}");
+        compare_agents(&vm, program)?;
+    }
+    Ok(())
+}
+
+fn compare_agents(vm: &Vm<'_>, program: Program) -> Result<(), String> {
+    let run = |agent: Option<(&str, &str)>| -> Result<Vec<f64>, String> {
+        let Found::Ready(launch) = program.on(vm)? else {
+            return Err(format!("no {} any more", program.name));
+        };
+        // What checks every call of JNI would be most of what is measured.
+        let mut launch = launch.flag("-XX:-CheckJNICalls");
+        if let Some((name, options)) = agent {
+            let report = launch.directory().join("report");
+            launch = launch.agent(name, &format!("out={},{options}", text(&report)?))?;
+        }
+        let usage = launch.start()?.measure()?;
+        Ok(vec![usage.processor.as_secs_f64(), usage.memory as f64 / 1024.0])
+    };
+    let figures = [
+        Figure { name: "processor, s", digits: 2, cost: true },
+        Figure { name: "memory at most, MiB", digits: 0, cost: true },
+    ];
+    let mut sides = vec![Side { name: "no agent", run: Box::new(|| run(None)) }];
+    for (name, agent, options) in AGENTS {
+        sides.push(Side { name, run: Box::new(move || run(Some((agent, options)))) });
+    }
+    compare(&figures, &sides, ROUNDS)
+}
