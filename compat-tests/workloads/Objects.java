@@ -1,3 +1,4 @@
+import java.io.IOException;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
@@ -141,7 +142,8 @@ final class Objects {
             case "jni": byJni(); break;
             case "exceptions": byVm(); break;
             case "strings": strings(); break;
-            case "late": onOlderThreads(); break;
+            case "late": onOlderThreads(false); break;
+            case "attached": onOlderThreads(true); break;
             default: throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -272,12 +274,16 @@ final class Objects {
     }
 
     /** Threads that were there before the agent wanted to know. */
-    private static void onOlderThreads() throws Exception {
+    /** Threads that allocated before the agent wanted to know, or before it was there. */
+    private static void onOlderThreads(boolean attached) throws Exception {
         CountDownLatch enabled = new CountDownLatch(1), ready = new CountDownLatch(THREADS);
         Thread enabler = new Thread(() -> {
             try {
                 ready.await();
-            } catch (InterruptedException e) {
+                if (attached) {
+                    Wait.main(null);
+                }
+            } catch (InterruptedException | IOException e) {
                 throw new IllegalStateException(e);
             }
             Agent.call("allocations");
@@ -290,8 +296,10 @@ final class Objects {
             ready.countDown();
             enabled.await();
             loop(i -> new New()).run(into, count);
+            loop(i -> new long[331]).run(into, count);
         }, COLD);
         print("older threads", COLD * THREADS, objects(New.class));
+        print("arrays of older threads", COLD * THREADS, elements(Primitive.LONG, 1, 331));
     }
 
     private static void test(String kind, Maker maker, Expected... expected) throws Exception {

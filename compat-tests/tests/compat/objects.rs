@@ -20,6 +20,7 @@ cases![
     strings_by_invokedynamic.on_every_gc().since(21),
     on_the_main_thread.on_every_gc(),
     enabled_late.on_every_gc(),
+    enabled_in_a_running_vm.on(&[Gc::G1, Gc::Serial, Gc::Z]),
     replay_after_classes.on_every_gc(),
     requested_fields,
     requests,
@@ -117,6 +118,17 @@ fn on_the_main_thread(vm: &Vm<'_>) -> Result<(), String> {
 /// On threads that were there before. What was allocated earlier is not known then.
 fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
     exact(&objects(vm, "late")?.agent("checker", "late=1")?.run()?)
+}
+
+/// On threads that are older than the shim, of which the VM has settled long ago how much they may
+/// allocate until it looks.
+fn enabled_in_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
+    let (shim, agent) = (build::shim()?, build::agent("checker")?);
+    let mut java = objects(vm, "attached")?.property("agent.path", text(&agent)?).start()?;
+    java.wait_for("ready")?;
+    let options = format!("\"{}:late=1\"", text(&agent)?);
+    java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
+    exact(&java.finish(0)?)
 }
 
 /// What is older than the VM's readiness comes after the classes and before `JVM_INIT_DONE`.

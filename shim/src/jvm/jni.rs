@@ -179,6 +179,12 @@ impl Jni {
         jni!(self, GetArrayLength, array)
     }
 
+    /// A new array of so many bytes; None if memory is short.
+    pub fn new_bytes(self, length: jint) -> Option<jobject> {
+        let array = jni!(self, NewByteArray, length);
+        (!self.clear_exception() && !array.is_null()).then_some(array)
+    }
+
     /// A new array of references, all of them NULL; None if memory is short.
     pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
         let array = jni!(self, NewObjectArray, length, class, ptr::null_mut());

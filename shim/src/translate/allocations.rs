@@ -5,10 +5,12 @@
 //! what code allocates, for much less, but not what the VM allocates for itself. JDK 11 loses
 //! reports after an allocation outside the thread's buffer, so there it is rewritten code.
 
-use crate::jvm;
+use crate::jvm::{self, Jni};
 use crate::load;
 use crate::options::Alloc;
-use jvmti_sys::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC;
+use crate::world::countdowns;
+use jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
@@ -22,23 +24,34 @@ pub fn by_bytecode() -> bool {
     }
 }
 
+/// Whether there were threads before the interval was set.
+static LATE: AtomicBool = AtomicBool::new(false);
+
 /// Makes the VM report every object once reports are on. A thread draws how many bytes it may
-/// allocate until its first report when it is made, so this comes before the first thread is.
-/// While reports are off it costs nothing.
+/// allocate until its first report when it is made, so this comes before the first thread is, if the
+/// shim is there so early. While reports are off it costs nothing.
 pub fn prepare() {
-    if let Err(error) = jvm::get().jvmti.set_heap_sampling_interval(0) {
+    let jvmti = jvm::get().jvmti;
+    LATE.store(jvmti.phase() != Ok(JVMTI_PHASE_ONLOAD), Ordering::Relaxed);
+    if let Err(error) = jvmti.set_heap_sampling_interval(0) {
         log::debug!("the VM cannot report every object: {error}");
     }
 }
 
 /// Starts or stops the VM's reports.
-pub fn switch_sampling(on: bool) -> jvm::Result<()> {
+pub fn switch_sampling(jni: Jni, on: bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
     if on {
+        let end_countdowns = || LATE.load(Ordering::Relaxed) && countdowns::end_all(jni);
+        end_countdowns();
         // Threads go on allocating silently in the buffers that they have; a collection takes
         // those away.
         jvmti.force_garbage_collection()?;
+        // A thread that was just counting has done so.
+        if end_countdowns() {
+            jvmti.force_garbage_collection()?;
+        }
     }
     Ok(())
 }

@@ -209,7 +209,7 @@ fn switch_all(jni: Jni) -> jvm::Result<()> {
 fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     let jvm = jvm::get();
     match event {
-        JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch_sampling(on),
+        JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch_sampling(jni, on),
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
         JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);

@@ -7,6 +7,7 @@ pub mod arenas;
 pub mod calls;
 pub mod classes;
 pub mod collections;
+pub mod countdowns;
 pub mod cpu_clock;
 pub mod epoch;
 pub mod gate;

@@ -19,7 +19,10 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::slice;
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 use std::sync::{Arc, LazyLock};
 
 /// What the shim knows of one thread. No two threads share a cache line: each writes its own at every
@@ -484,6 +487,22 @@ impl Thread {
     /// The ID of the thread's object, NULL while that is not known.
     pub fn id(&self) -> jobjectID {
         self.id.load(Ordering::Acquire)
+    }
+
+    /// Runs `f` with the words of the VM's structure for the thread that lie before its environment;
+    /// the thread itself uses them meanwhile. None if it has ended, or if they cannot be found. `f`
+    /// must not call the VM.
+    pub fn with_structure<R>(&self, f: impl FnOnce(&[AtomicUsize]) -> R) -> Option<R> {
+        let distance = native_threads()?.env_distance;
+        // `ended` takes the object away, before which the VM does not free the structure.
+        let object = self.object.lock();
+        if object.is_none() || distance % size_of::<usize>() != 0 {
+            return None;
+        }
+        let first = self.env.wrapping_byte_sub(distance).cast::<AtomicUsize>();
+        // SAFETY: the environment is a member of the structure, which lives and is aligned.
+        let words = unsafe { slice::from_raw_parts(first, distance / size_of::<usize>()) };
+        Some(f(words))
     }
 
     /// The thread's `java.lang.Thread`, None before it is known and after the end.

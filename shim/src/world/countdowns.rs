@@ -1,0 +1,112 @@
+//! How many bytes each thread may still allocate until the VM reports its next allocation.
+//!
+//! A thread draws that number when it is made, and anew at each report, from the interval that is set
+//! then. With the interval 0 it is always 0 or 1. But threads that are older than the shim have drawn half a
+//! megabyte or so, and nothing that JVMTI has brings it to an end before the thread itself has allocated
+//! as much. The number is a word of the VM's structure for the thread. It is found by experiment, on the
+//! thread that runs, and then set for the others.
+
+use super::ids::{self, Tag};
+use super::threads::{self, Thread};
+use crate::jvm::{self, Jni};
+use crate::lock::Memo;
+use jni_sys::{jint, jobject};
+use jvmti_sys::jthread;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is left when the next object is to be reported.
+const OVER: usize = 0;
+/// What is left then at most: some VMs have one byte over.
+const LAST: usize = 1;
+
+/// Which word of the structure it is; None if that cannot be found out.
+static PLACE: Memo<Option<usize>> = Memo::new();
+
+/// Has the next allocation of every thread reported, if each one is to be: the VM reports, at an
+/// interval of 0. Each thread needs a new buffer for its allocations afterwards. Says whether there was
+/// anything to do; unless the world has stood still since the call before, a thread that was just
+/// counting may have undone it.
+pub fn end_all(jni: Jni) -> bool {
+    let Some(place) = *PLACE.get_or_find(|| threads::quietly(jni, || find(jni))) else {
+        return false;
+    };
+    jni.frame(jvm::LARGE_FRAME, |jni| {
+        let Ok(all) = jvm::get().jvmti.all_threads() else { return false };
+        let discover = |object: &jthread| threads::discover(jni, *object);
+        all.iter().filter_map(discover).filter(|thread| end(thread, place)).count() > 0
+    })
+}
+
+fn end(thread: &Thread, place: usize) -> bool {
+    let end = |words: &[AtomicUsize]| {
+        let left = words[place].load(Ordering::Relaxed);
+        if left > LAST {
+            words[place].store(OVER, Ordering::Relaxed);
+        }
+        left > LAST
+    };
+    thread.with_structure(end).unwrap_or(false)
+}
+
+/// Finds the word: it is at most 1 after a report while every object is reported, what was drawn after
+/// a report with another interval, and has the next object reported when it is set to 0 again.
+fn find(jni: Jni) -> Option<usize> {
+    // What is drawn is too small to be told from other things once in a thousand times.
+    const ATTEMPTS: u32 = 3;
+    let thread = threads::current(jni);
+    let found = (0..ATTEMPTS).find_map(|_| try_to_find(jni, &thread));
+    if found.is_none() {
+        log::warn!("of each thread that runs already, the first allocations may stay unknown");
+    }
+    found
+}
+
+fn try_to_find(jni: Jni, thread: &Thread) -> Option<usize> {
+    const INTERVAL: jint = 1 << 22;
+    const DRAWN: Range<usize> = 1 << 12..(INTERVAL as usize) << 5;
+    let jvmti = jvm::get().jvmti;
+    let read = || {
+        let values =
+            |words: &[AtomicUsize]| words.iter().map(|w| w.load(Ordering::Relaxed)).collect();
+        thread.with_structure(values)
+    };
+    let set = |place: usize, value| {
+        thread.with_structure(|words| words[place].store(value, Ordering::Relaxed))
+    };
+    end_by_allocating(jni)?;
+    let before: Vec<usize> = read()?;
+    jvmti.set_heap_sampling_interval(INTERVAL).ok()?;
+    is_next_reported(jni, SMALL);
+    jvmti.set_heap_sampling_interval(0).ok()?;
+    let after: Vec<usize> = read()?;
+    let was_drawn = |place: &usize| before[*place] <= LAST && DRAWN.contains(&after[*place]);
+    // A count of what was allocated since the last report may look like it.
+    for place in (0..before.len()).filter(was_drawn) {
+        set(place, OVER)?;
+        // The buffer ends where the next report was due.
+        jvmti.force_garbage_collection().ok()?;
+        if is_next_reported(jni, SMALL) {
+            return Some(place);
+        }
+        set(place, after[place])?;
+    }
+    end_by_allocating(jni)?;
+    None
+}
+
+const SMALL: jint = 16;
+
+/// Allocates until something is reported.
+fn end_by_allocating(jni: Jni) -> Option<()> {
+    const AT_ONCE: jint = 1 << 16;
+    /// More than is ever drawn.
+    const MOST: usize = 1 << 28;
+    (0..MOST / AT_ONCE as usize).find(|_| is_next_reported(jni, AT_ONCE)).map(drop)
+}
+
+/// Allocates an array of so many bytes; whether it was reported, and so has a tag.
+fn is_next_reported(jni: Jni, length: jint) -> bool {
+    let is_reported = |array: jobject| ids::tag(array).is_ok_and(|tag| tag != Tag::NONE);
+    jni.frame(2, |jni| jni.new_bytes(length).is_some_and(is_reported))
+}
