@@ -2,10 +2,11 @@
  * suspend.c - suspends and resumes the threads whose names the program gives, and tells whether
  * they have run. Commands: "suspend NAME", "resume NAME", "status NAME", "ran NAME",
  * "suspend_all", "resume_all" (of the threads spinner and witness, with a NULL between them),
- * "self".
+ * "self". "other COMMAND" is passed on to the copy of this agent that the option other= names.
  */
 #include "call.h"
 #include "threads.h"
+#include <dlfcn.h>
 
 static void notify(JVMPI_Event *e)
 {
@@ -22,12 +23,25 @@ static jlong call_list(void (*function)(jint, JNIEnv **, jint *))
     return (results[0] == 0) * 100 + (results[1] != 0 && results[1] != 7) * 10 + (results[2] == 0);
 }
 
+static jlong call_other(JNIEnv *env, const char *what)
+{
+    void *library = dlopen(option("other", ""), RTLD_LAZY | RTLD_NOLOAD);
+    jlong (*call)(JNIEnv *, jclass, jstring, jobject);
+
+    if (library == NULL)
+        return -1;
+    *(void **)&call = dlsym(library, "Java_Agent_call");
+    return call(env, NULL, (*env)->NewStringUTF(env, what), NULL);
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     const char *name = strchr(what, ' ');
     JNIEnv *thread = name != NULL ? thread_named(name + 1).env : env;
     jlong result = 0;
 
+    if (strncmp(what, "other ", 6) == 0)
+        return call_other(env, what + 6);
     if (thread == NULL)
         return -1;
     if (strncmp(what, "resume", 6) != 0)

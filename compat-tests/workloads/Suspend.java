@@ -38,6 +38,8 @@ final class Suspend {
             case "list": list(); break;
             case "waiting": waiting(waiting); break;
             case "has_run": hasRun(); break;
+            case "java": java(spinning); break;
+            case "agents": agents(); break;
             case "collection": collection(); break;
             default:
                 Agent.call("self");
@@ -91,6 +93,51 @@ final class Suspend {
         spinnerRuns();
         Agent.call("resume spinner");
         spinnerRuns();
+    }
+
+    /** What Java code has suspended, before an agent did, goes on when Java code resumes it. */
+    @SuppressWarnings("deprecation")
+    private static void java(Thread thread) {
+        long moved = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            thread.suspend();
+            Agent.call("suspend spinner");
+            if (i % 2 == 0) {
+                witnessRuns();
+            }
+            Agent.call("resume spinner");
+            moved += movesNow();
+            thread.resume();
+            spinnerRuns();
+        }
+        System.out.println("expect test=java moved=" + moved);
+    }
+
+    /** What two agents have suspended goes on when both have resumed it. */
+    private static void agents() {
+        long moved = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            String first = i % 2 == 0 ? "" : "other ", second = i % 2 == 0 ? "other " : "";
+            Agent.call(second + "resume spinner");
+            Agent.call(first + "suspend spinner");
+            Agent.call(second + "resume spinner");
+            witnessRuns();
+            moved += movesNow();
+            Agent.call(second + "suspend spinner");
+            Agent.call(second + "suspend spinner");
+            Agent.call(first + "resume spinner");
+            Agent.call(first + "resume spinner");
+            moved += movesNow();
+            Agent.call(second + "resume spinner");
+            spinnerRuns();
+        }
+        System.out.println("expect test=agents moved=" + moved);
+    }
+
+    private static long movesNow() {
+        long before = spinner;
+        witnessRuns();
+        return spinner - before;
     }
 
     /** Collections do not wait for suspended threads. */

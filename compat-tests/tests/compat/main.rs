@@ -92,6 +92,12 @@ impl Case {
         runs && self.except != Some((feature, gc))
     }
 
+    /// Only on this JDK and older ones.
+    const fn until(mut self, feature: u32) -> Self {
+        self.jdks = 11..=feature;
+        self
+    }
+
     /// Only on this JDK and newer ones, with a workload compiled for it.
     const fn since(mut self, release: u32) -> Self {
         self.jdks = release..=25;

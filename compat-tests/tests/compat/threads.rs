@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use compat_tests::report::Line;
 use compat_tests::run::Vm;
+use compat_tests::{build, text};
 
 use crate::assert::equal;
 use crate::cases;
@@ -23,6 +24,8 @@ cases![
     suspend_and_resume_lists,
     suspend_a_waiting_thread,
     suspend_self,
+    resume_undoes_no_one_elses_suspension.until(19),
+    several_agents_suspend_one_thread,
     collect_while_suspended.on_every_gc(),
     has_run,
     cpu_time,
@@ -243,6 +246,25 @@ fn suspend_a_waiting_thread(vm: &Vm<'_>) -> Result<(), String> {
 
 fn suspend_self(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "self", |_, line| equal("alive", line.int("alive")?, 1))
+}
+
+/// `Thread.suspend` is there up to JDK 19.
+fn resume_undoes_no_one_elses_suspension(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "java", |_, line| equal("moved", line.int("moved")?, 0))
+}
+
+/// It goes on when the last of them has resumed it.
+fn several_agents_suspend_one_thread(vm: &Vm<'_>) -> Result<(), String> {
+    for way in WAYS_TO_SUSPEND {
+        let other = build::agent_copy("suspend", 1)?;
+        let java = vm.java("Suspend")?.argument("agents").settings(way);
+        let java = java.agent("suspend", &format!("other={}", text(&other)?))?;
+        let outcome = java.another_agent("suspend", "")?.run()?;
+        let moved = outcome.expects.find("expect", "test", "agents")?.int("moved")?;
+        // The first look of each round may see the end of a step.
+        ensure!((0..=40).contains(&moved), "{way}: progress while suspended: {moved}");
+    }
+    Ok(())
 }
 
 fn collect_while_suspended(vm: &Vm<'_>) -> Result<(), String> {

@@ -36,10 +36,10 @@ fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     threads::by_env(env).filter(|thread| !thread.is_hidden())
 }
 
-pub fn suspend(_: &Agent, env: *mut JNIEnv) {
+pub fn suspend(agent: &Agent, env: *mut JNIEnv) {
     prepare_to_suspend();
     if let Some(thread) = other(env) {
-        suspension::suspend(&thread);
+        suspension::suspend(agent, &thread);
     }
 }
 
@@ -53,29 +53,29 @@ fn prepare_to_suspend() {
     }
 }
 
-pub fn resume(_: &Agent, env: *mut JNIEnv) {
+pub fn resume(agent: &Agent, env: *mut JNIEnv) {
     if let Some(thread) = other(env) {
-        suspension::resume(&thread);
+        suspension::resume(agent, &thread);
     }
 }
 
 /// # Safety
 /// `envs` and `results` are NULL or have `count` elements.
-pub unsafe fn suspend_list(_: &Agent, count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
+pub unsafe fn suspend_list(agent: &Agent, count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
     // SAFETY: as the caller promises.
     let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
     prepare_to_suspend();
     let threads: Vec<_> = envs.iter().map(|env| other(*env)).collect();
-    suspension::suspend_all(&threads, |i, done| results[i] = list_result(done));
+    suspension::suspend_all(agent, &threads, |i, done| results[i] = list_result(done));
 }
 
 /// # Safety
 /// `envs` and `results` are NULL or have `count` elements.
-pub unsafe fn resume_list(_: &Agent, count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
+pub unsafe fn resume_list(agent: &Agent, count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
     // SAFETY: as the caller promises.
     let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
     for (env, result) in envs.iter().zip(results) {
-        *result = list_result(other(*env).is_some_and(|thread| suspension::resume(&thread)));
+        *result = list_result(other(*env).is_some_and(|thread| suspension::resume(agent, &thread)));
     }
 }
 

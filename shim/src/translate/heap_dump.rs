@@ -7,13 +7,13 @@ use super::{classes as class_events, objects};
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
 use crate::world::agents::{self, Agent};
+use crate::world::claims;
 use crate::world::classes::{self, Class};
 use crate::world::gate::NoGc;
 use crate::world::heap::Untold;
 use crate::world::heap::held;
 use crate::world::heap::layout::{self, Layout};
 use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
-use crate::world::ids;
 use crate::world::introductions::Replay;
 use crate::world::references;
 use crate::world::standstill::{Resting, Standstill};
@@ -185,7 +185,7 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
     walk.learn();
     let tags: Vec<_> = late.iter().map(|(_, tag)| tag.raw()).collect();
     jni.frame(LARGE_FRAME, |_| {
-        let _tagging = ids::begin_tagging();
+        let _claim = claims::to_tag();
         let jvmti = jvm::get().jvmti;
         for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
             jvmti.follow_references(Some(object), walk).map_err(failed)?;

@@ -5,6 +5,7 @@ use super::objects;
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::Agent;
+use crate::world::claims;
 use crate::world::classes::{self, Class};
 use crate::world::gate::NoGc;
 use crate::world::heap::Untold;
@@ -93,7 +94,7 @@ fn make(
     let buffer = Buffer::new().map_err(|full| full.to_string())?;
     let mut walk = Walk::new(buffer, surroundings).of_one(id.addr(), one);
     if needs_walk {
-        let _tagging = ids::begin_tagging();
+        let _claim = claims::to_tag();
         let followed = jvm::get().jvmti.follow_references(Some(object), &mut walk);
         untold.append(&mut walk.untold);
         if let Some(failure) = walk.failure() {

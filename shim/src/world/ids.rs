@@ -5,13 +5,12 @@
 //! the object's JVMTI tag, together with which agents have been told of the object.
 
 use super::agents::{self, Agent};
-use super::{suspension, threads};
+use super::{claims, threads};
 use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
 /// has survived into another arena, and in the topmost 8 bits the agents that know of it.
@@ -141,50 +140,6 @@ pub fn live() -> i64 {
     LAST.load(Ordering::Relaxed) / STEP - DIED.load(Ordering::Relaxed)
 }
 
-/// Held while an object is looked at and tagged, so that two threads cannot tag it twice.
-///
-/// Unlike every other lock of the shim it is held over JVM calls, in which a thread can be
-/// suspended; whoever suspends threads therefore holds it meanwhile ([`hold_tagging`]).
-static TAGGING: Mutex<()> = Mutex::new(());
-
-/// Keeps other threads from being in the middle of tagging, where they must not be suspended.
-pub fn hold_tagging() -> MutexGuard<'static, ()> {
-    TAGGING.lock().unwrap_or_else(|e| e.into_inner())
-}
-
-/// Leave to look at objects and tag them, until it is dropped.
-pub struct Tagging(Option<MutexGuard<'static, ()>>);
-
-/// The OS thread that has leave to tag, 0 if none has.
-static TAGGER: AtomicI32 = AtomicI32::new(0);
-
-impl Drop for Tagging {
-    fn drop(&mut self) {
-        if self.0.is_some() {
-            TAGGER.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
-/// As [`hold_tagging`], to tag, or to do something else over JVM calls that one thread at a time may
-/// do: a thread that JVMTI has suspended gets the lock only when it has been resumed, or it would be
-/// stopped inside by the next call of the VM. A thread that has the leave may ask again.
-pub fn begin_tagging() -> Tagging {
-    let me = threads::os_thread();
-    if TAGGER.load(Ordering::Relaxed) == me {
-        return Tagging(None);
-    }
-    loop {
-        let mut tagging = Some(hold_tagging());
-        let suspended = threads::known_current()
-            .is_some_and(|current| suspension::wait_until_resumed(&current, || tagging = None));
-        if let Some(tagging) = tagging.filter(|_| !suspended) {
-            TAGGER.store(me, Ordering::Relaxed);
-            return Tagging(Some(tagging));
-        }
-    }
-}
-
 /// The object's tag; [`Tag::NONE`] for NULL.
 pub fn tag(object: jobject) -> Result<Tag> {
     if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag) }
@@ -200,7 +155,7 @@ pub fn identify(object: jobject) -> Result<Tag> {
 /// Gives the object an ID if it has none, and changes what the tag says besides; the tag that it
 /// has then.
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
-    let _tagging = begin_tagging();
+    let _claim = claims::to_tag();
     let before = tag(object)?;
     let identified = if before.id().is_null() { Tag(reserve(1)) } else { before };
     let after = change(identified);

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod announced;
 pub mod arenas;
 pub mod calls;
+pub mod claims;
 pub mod classes;
 pub mod collections;
 pub mod countdowns;

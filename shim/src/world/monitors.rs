@@ -1,6 +1,6 @@
 //! Java monitors: who waits there, as far as it is being reported.
 
-use super::ids;
+use super::claims;
 use crate::instrument::tracker;
 use crate::jvm::Jni;
 use crate::lock::Map;
@@ -60,7 +60,7 @@ fn settle(jni: Jni) {
     if TOLD.load(Ordering::SeqCst) == wanted() {
         return;
     }
-    let _alone = ids::begin_tagging();
+    let _alone = claims::to_tag();
     if TOLD.load(Ordering::SeqCst) {
         TOLD.store(false, Ordering::SeqCst);
         if wanted() {

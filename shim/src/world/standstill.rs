@@ -4,9 +4,9 @@
 //! What agents suspend they resume (`suspension`); this is the shim's own, for the time of a dump.
 //! No agent and no Java code runs meanwhile on the thread that asked for it, so it waits for nobody.
 
-use super::ids::{self, Tagging};
-use super::suspension;
+use super::claims::{self, ToSuspend};
 use super::threads::{self, Thread};
+use super::{ids, suspension};
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, Result};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
@@ -28,9 +28,9 @@ pub struct Standstill {
     /// The live threads, without the shim's own.
     threads: Vec<Resting>,
     suspended: Vec<Arc<GlobalRef>>,
-    /// Threads must not be stopped in the middle of tagging, and objects that a dump names keep the
-    /// IDs that it gives them. Released after the threads.
-    _tagging: Tagging,
+    /// Objects that a dump names keep the IDs that it gives them. Put down after the threads have
+    /// gone on.
+    _claim: ToSuspend,
 }
 
 /// How often threads are looked for that began while the others were being suspended.
@@ -52,7 +52,9 @@ impl Standstill {
     }
 
     fn of(threads: &[Arc<Thread>], current: &Thread) -> Self {
-        let tagging = ids::begin_tagging();
+        let claim = claims::to_suspend();
+        // What an agent has suspended stays so when the others go on.
+        threads.iter().for_each(|thread| suspension::hand_over(thread));
         let others = threads.iter().filter(|thread| thread.env() != current.env());
         let objects: Vec<_> = others.filter_map(|thread| thread.object()).collect();
         let references: Vec<jthread> = objects.iter().map(|object| object.get()).collect();
@@ -68,7 +70,7 @@ impl Standstill {
         // A thread that somebody else has suspended is not ours to resume.
         let suspended = objects.into_iter().zip(results);
         let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
-        Self { threads: Vec::new(), suspended: suspended.collect(), _tagging: tagging }
+        Self { threads: Vec::new(), suspended: suspended.collect(), _claim: claim }
     }
 
     fn look(mut self, threads: &[Arc<Thread>], current: &Thread, hidden_frames: usize) -> Self {
@@ -78,11 +80,8 @@ impl Standstill {
             let start = if is_current { hidden_frames } else { 0 };
             let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
             let is_ours = self.suspended.iter().any(|suspended| suspended.get() == object.get());
-            let hidden = if is_ours || suspension::is_suspended(thread) {
-                JVMTI_THREAD_STATE_SUSPENDED
-            } else {
-                0
-            };
+            let hidden =
+                if is_ours || suspension::shows(thread) { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
             self.threads.push(Resting {
                 thread: Arc::clone(thread),
                 frames: stack(if is_current { ptr::null_mut() } else { object.get() }, start),

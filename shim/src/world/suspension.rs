@@ -19,7 +19,7 @@
 //! Whatever the agent does between suspension and resumption, nobody waits for ever: a thread that
 //! is stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
 
-mod futex;
+pub(super) mod futex;
 mod interruption;
 mod sampling;
 mod signal;
@@ -29,17 +29,19 @@ mod trace;
 
 pub use stop::Stop;
 
+use super::agents::Agent;
 use super::threads::Thread;
-use super::{cpu_clock, ids, threads};
+use super::{claims, cpu_clock, threads};
 use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::{self, Jni};
 use crate::load;
+use crate::lock::Lock;
 use crate::options::Suspend;
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE};
 use std::hint;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, Once};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use stop::state::*;
 
@@ -52,14 +54,7 @@ const STACK: i64 = 100_000_000;
 const DEAF: i64 = 20_000_000;
 
 /// Records that the signal handler may look at although their threads may have ended.
-struct Kept(Vec<Arc<Thread>>);
-
-/// Held while threads are suspended or resumed, by whoever does that.
-static CONTROL: Mutex<Kept> = Mutex::new(Kept(Vec::new()));
-
-fn control() -> MutexGuard<'static, Kept> {
-    CONTROL.lock().unwrap_or_else(|e| e.into_inner())
-}
+static KEPT: Lock<Vec<Arc<Thread>>> = Lock::new(Vec::new());
 
 /// Whether the JVMTI events `ClassLoad` and `ClassPrepare` are needed, and at the latter the
 /// class's methods have to be given IDs: the signal handler cannot do without.
@@ -71,59 +66,66 @@ pub fn wants_method_ids() -> bool {
 /// forbid it; where this fails, JVMTI suspends them. Only the first call does something: true if
 /// [`wants_method_ids`] has become so.
 pub fn prepare(jni: Jni) -> bool {
-    static PREPARED: Once = Once::new();
-    let mut first = false;
-    PREPARED.call_once(|| {
-        if load::options().suspend == Suspend::Jvmti {
-            return;
-        }
-        // Before JDK 17, HotSpot stopped all threads to suspend one by JVMTI. That is the only way
-        // for some, and would have to wait until those that a signal has stopped give up.
-        if jvm::get().feature_version() < 17 || !async_call_trace::is_available() {
-            log::debug!("this VM is not made for signals: threads are suspended by JVMTI");
-            return;
-        }
-        if let Err(error) = takeover::start(jni) {
-            log::debug!("threads are suspended by JVMTI: {error}");
-            return;
-        }
-        first = signal::install();
-        if !first {
-            log::debug!("all signals are in use: threads are suspended by JVMTI");
-        }
-    });
-    first
+    static PREPARED: AtomicBool = AtomicBool::new(false);
+    if PREPARED.swap(true, Ordering::SeqCst) || load::options().suspend == Suspend::Jvmti {
+        return false;
+    }
+    // Before JDK 17, HotSpot stopped all threads to suspend one by JVMTI. That is the only way
+    // for some, and would have to wait until those that a signal has stopped give up.
+    if jvm::get().feature_version() < 17 || !async_call_trace::is_available() {
+        log::debug!("this VM is not made for signals: threads are suspended by JVMTI");
+        return false;
+    }
+    if let Err(error) = takeover::start(jni) {
+        log::debug!("threads are suspended by JVMTI: {error}");
+        return false;
+    }
+    let installed = signal::install();
+    if !installed {
+        log::debug!("all signals are in use: threads are suspended by JVMTI");
+    }
+    installed
 }
 
-/// Suspends a thread; true if it is suspended now, also if it was before.
+/// Suspends a thread on the agent's behalf; true if it is suspended now, also if it was before.
 ///
 /// It returns when the thread executes no more Java code. False for the thread that runs and for
 /// one that has ended.
-pub fn suspend(thread: &Arc<Thread>) -> bool {
-    let _tagging = ids::hold_tagging();
-    let mut kept = control();
+pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
+    let _claim = claims::to_suspend();
     stop::note_agent_processor();
-    let suspended = request(thread, &mut kept);
+    let suspended = request(agent, thread);
     settle(thread);
     suspended
 }
 
 /// Suspends several threads, which takes hardly longer than one; `result` is told of each, None
 /// included, what [`suspend`] would have returned.
-pub fn suspend_all(threads: &[Option<Arc<Thread>>], mut result: impl FnMut(usize, bool)) {
-    let _tagging = ids::hold_tagging();
-    let mut kept = control();
+pub fn suspend_all(
+    agent: &Agent,
+    threads: &[Option<Arc<Thread>>],
+    mut result: impl FnMut(usize, bool),
+) {
+    let _claim = claims::to_suspend();
     stop::note_agent_processor();
     for (i, thread) in threads.iter().enumerate() {
-        result(i, thread.as_ref().is_some_and(|thread| request(thread, &mut kept)));
+        result(i, thread.as_ref().is_some_and(|thread| request(agent, thread)));
     }
     for thread in threads.iter().flatten() {
         settle(thread);
     }
 }
 
-/// Begins to suspend a thread; true if that is under way or done.
-fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
+/// Begins to suspend a thread on the agent's behalf; true if that is under way or done.
+fn request(agent: &Agent, thread: &Arc<Thread>) -> bool {
+    let suspended = begin(thread);
+    if suspended {
+        thread.stop.hold(agent);
+    }
+    suspended
+}
+
+fn begin(thread: &Arc<Thread>) -> bool {
     let stop = &thread.stop;
     loop {
         match stop.state() {
@@ -132,7 +134,7 @@ fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
             }
             RUNNING => {
                 stop.history.begin();
-                return by_signal(thread, kept) || by_jvmti(thread);
+                return by_signal(thread) || by_jvmti(thread);
             }
             LEAVING => {
                 // It has not left the handler, and so has not run.
@@ -142,13 +144,17 @@ fn request(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
                     return true;
                 }
             }
+            // Who suspends it by JVMTI resumes it right afterwards, which cannot be called off.
+            UNWANTED => {
+                stop.wait_while(UNWANTED, i64::MAX);
+            }
             _ => return true,
         }
     }
 }
 
 /// Sends the signal to a thread that executes Java code; false for all others.
-fn by_signal(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
+fn by_signal(thread: &Arc<Thread>) -> bool {
     let stop = &thread.stop;
     let may_be_signalled = stop.history.is_sampled() && !stop.is_deaf.load(Ordering::Relaxed);
     if !signal::is_installed() || !may_be_signalled {
@@ -160,13 +166,13 @@ fn by_signal(thread: &Arc<Thread>, kept: &mut Kept) -> bool {
     if is_blocked || !executes_java(thread) {
         return false;
     }
-    kept.keep(thread);
+    keep(thread);
     stop.trace.allocate();
     stop.request(cpu);
     if !stop.change(RUNNING, REQUESTED) {
         return false;
     }
-    // SAFETY: `kept` keeps the record.
+    // SAFETY: `KEPT` keeps the record.
     if stop.needs_signal() && !unsafe { signal::send(thread) } {
         stop.signal_failed();
         stop.change(REQUESTED, RUNNING);
@@ -228,10 +234,17 @@ fn settle(thread: &Thread) {
     }
 }
 
-/// Resumes a thread; false if it is not suspended.
-pub fn resume(thread: &Arc<Thread>) -> bool {
-    let _control = control();
+/// Takes back the agent's suspension of a thread; false if there is none. The thread goes on unless
+/// another agent has it suspended, too.
+pub fn resume(agent: &Agent, thread: &Arc<Thread>) -> bool {
+    let _claim = claims::to_resume();
     let stop = &thread.stop;
+    if !stop.let_go(agent) {
+        return false;
+    }
+    if stop.is_held() {
+        return true;
+    }
     if is_suspended(thread) {
         stop.history.end();
     }
@@ -264,22 +277,20 @@ pub fn resume(thread: &Arc<Thread>) -> bool {
     }
 }
 
-/// Waits until the thread that runs, in native code, has been resumed; false if it is not
-/// suspended.
-///
-/// JVMTI lets native code of a suspended thread run until it calls the VM. A lock that is held
-/// over such calls must be taken so: take it, and if this is true take it anew. Then no thread is
-/// suspended with the lock in its hands as long as whoever suspends holds it meanwhile.
-pub fn wait_until_resumed(current: &Thread, leave: impl FnOnce()) -> bool {
-    let is_held = |state| matches!(state, TAKEOVER | UNWANTED | SUSPENDED);
+/// Waits until the thread that runs, in native code, has been resumed, `before` which it does what
+/// nobody else may have to wait for; false if it is not suspended.
+pub fn wait_until_resumed(current: &Thread, before: impl FnOnce()) -> bool {
     let stop = &current.stop;
-    if !is_held(stop.state()) {
+    // As good as suspended: by JVMTI, which stops it at the next call of the VM, or by a signal that
+    // it does not hear.
+    let is_suspended = |state| !matches!(state, RUNNING | LEAVING);
+    if !is_suspended(stop.state()) {
         return false;
     }
-    leave();
+    before();
     loop {
         let state = stop.state();
-        if !is_held(state) {
+        if !is_suspended(state) {
             return true;
         }
         stop.wait_while(state, i64::MAX);
@@ -289,6 +300,13 @@ pub fn wait_until_resumed(current: &Thread, leave: impl FnOnce()) -> bool {
 /// Whether an agent has suspended the thread.
 pub fn is_suspended(thread: &Thread) -> bool {
     !matches!(thread.stop.state(), RUNNING | LEAVING | UNWANTED)
+}
+
+/// Whether JVMTI shows the thread as suspended because an agent has suspended it.
+pub fn shows(thread: &Thread) -> bool {
+    let stop = &thread.stop;
+    let by_others = stop.state() == SUSPENDED && stop.by_others.load(Ordering::SeqCst);
+    is_suspended(thread) && !by_others
 }
 
 /// `ThreadHasRun`: whether a suspended thread has consumed CPU time between its last resumption,
@@ -330,17 +348,19 @@ fn consumed(thread: &Thread) -> Option<i64> {
 /// over to JVMTI here, which stops it where it can.
 pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) -> R) -> Option<R> {
     let stop = &thread.stop;
+    let is_known = || {
+        let is_still_true = || stop.is_traced.load(Ordering::SeqCst) && !stop.may_have_run();
+        stop.state() != REQUESTED || is_still_true()
+    };
+    if !is_known() {
+        stop.wait_while(REQUESTED, futex::now() + STACK);
+    }
     {
-        let _control = control();
-        let is_known = match stop.state() {
-            REQUESTED if stop.is_traced.load(Ordering::SeqCst) && !stop.may_have_run() => true,
-            REQUESTED => stop.wait_while(REQUESTED, futex::now() + STACK),
-            _ => true,
-        };
+        let _claim = claims::to_resume();
         match stop.state() {
             RUNNING | LEAVING | UNWANTED | SUSPENDED => return None,
             TAKEOVER | ADRIFT => {}
-            _ if !is_known => {}
+            _ if !is_known() => {}
             _ => {
                 if let Some(frames) = stop.trace.get(depth) {
                     return Some(f(frames));
@@ -352,27 +372,37 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
     None
 }
 
-/// Makes JVMTI suspend a thread that was stopped by a signal. The service thread cannot be about to
-/// do so: it holds the tagging lock meanwhile.
+/// Makes JVMTI suspend a thread that was stopped by a signal; returns when it has.
 fn escalate(thread: &Thread) {
-    let _tagging = ids::hold_tagging();
-    let _control = control();
+    let _claim = claims::to_suspend();
+    hand_over(thread);
+}
+
+/// Makes JVMTI suspend a thread that was stopped by a signal, for somebody who may suspend threads;
+/// returns when it has, also if the service thread is just doing it.
+pub fn hand_over(thread: &Thread) {
     let stop = &thread.stop;
+    // In the order in which a thread in the handler may go from one to the next.
     let from = [REQUESTED, STOPPED, ASLEEP, OVERDUE, ADRIFT];
     if from.into_iter().any(|from| stop.change(from, TAKEOVER)) {
         takeover::take_over(thread);
     }
+    for state in [TAKEOVER, UNWANTED] {
+        stop.wait_while(state, i64::MAX);
+    }
 }
 
-impl Kept {
-    /// Keeps the record until its thread has ended and no signal for it is on its way.
-    fn keep(&mut self, thread: &Arc<Thread>) {
-        if thread.stop.is_kept.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.0.retain(|kept| {
-            !kept.has_ended() || kept.stop.is_in_use() && signal::exists(kept.os_thread())
-        });
-        self.0.push(Arc::clone(thread));
+/// Keeps the record until its thread has ended and no signal for it is on its way.
+fn keep(thread: &Arc<Thread>) {
+    if thread.stop.is_kept.swap(true, Ordering::Relaxed) {
+        return;
     }
+    let is_needed = |kept: &mut Arc<Thread>| {
+        !kept.has_ended() || kept.stop.is_in_use() && signal::exists(kept.os_thread())
+    };
+    let mut kept = KEPT.lock();
+    let dropped: Vec<_> = kept.extract_if(.., |kept| !is_needed(kept)).collect();
+    kept.push(Arc::clone(thread));
+    drop(kept);
+    drop(dropped);
 }

@@ -256,6 +256,11 @@ pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     BY_ENV.get(env.addr())
 }
 
+/// The live thread that the system knows by this number, if it has been seen to run.
+pub fn by_os_thread(number: i32) -> Option<Arc<Thread>> {
+    all().into_iter().find(|thread| thread.os_thread() == number)
+}
+
 /// The live thread whose `java.lang.Thread` object has this ID.
 pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
     BY_ENV.get(BY_ID.get(id.addr())?)

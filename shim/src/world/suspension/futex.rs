@@ -4,21 +4,32 @@ use std::ptr;
 use std::sync::atomic::AtomicU32;
 
 /// Waits until the word is woken, at most so many nanoseconds (None: no limit); returns at once if
-/// it does not hold `value`. May return early for no reason.
-pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) {
+/// it does not hold `value`. May return early for no reason. False if the time was over.
+pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) -> bool {
     let time = at_most.map(|nanos| libc::timespec {
         tv_sec: nanos.max(0) / 1_000_000_000,
         tv_nsec: nanos.max(0) % 1_000_000_000,
     });
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: the word and the time live until the call returns.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAIT, value, time) };
+    let result = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAIT, value, time) };
+    // SAFETY: each thread has its own errno.
+    result == 0 || unsafe { *libc::__errno_location() } != libc::ETIMEDOUT
 }
 
 /// Wakes all that wait for the word.
 pub fn wake(word: &AtomicU32) {
+    wake_at_most(word, i32::MAX);
+}
+
+/// Wakes one of those that wait for the word.
+pub fn wake_one(word: &AtomicU32) {
+    wake_at_most(word, 1);
+}
+
+fn wake_at_most(word: &AtomicU32, count: i32) {
     // SAFETY: the system only compares the address.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAKE, i32::MAX) };
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAKE, count) };
 }
 
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
@@ -42,8 +53,8 @@ mod tests {
     fn a_wait_ends_when_the_word_is_woken_and_only_its_time_otherwise() {
         let word = AtomicU32::new(0);
         let began = now();
-        wait(&word, 1, None);
-        wait(&word, 0, Some(2_000_000));
+        assert!(wait(&word, 1, None));
+        assert!(!wait(&word, 0, Some(2_000_000)));
         assert!(now() - began >= 2_000_000);
 
         thread::scope(|scope| {

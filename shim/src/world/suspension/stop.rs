@@ -10,12 +10,13 @@ use super::interruption;
 use super::sampling::History;
 use super::takeover;
 use super::trace::Trace;
+use crate::world::agents::Agent;
 use crate::world::cpu_clock;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::Thread;
 use std::ffi::c_void;
 use std::hint;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
 /// What a thread's suspension is at. "Agent" is whoever calls the functions of `suspension`.
 pub mod state {
@@ -34,11 +35,11 @@ pub mod state {
     pub const OVERDUE: u32 = 5;
     /// It could not wait for the service thread any longer, and runs until that has come.
     pub const ADRIFT: u32 = 6;
-    /// It leaves the handler, and someone who holds the tagging lock is suspending it by JVMTI.
+    /// It leaves the handler, and someone is suspending it by JVMTI.
     pub const TAKEOVER: u32 = 7;
     /// As before, but the agent has resumed it meanwhile.
     pub const UNWANTED: u32 = 8;
-    /// JVMTI has suspended it.
+    /// It is suspended as JVMTI does it, by the shim or by somebody else ([`super::Stop::by_others`]).
     pub const SUSPENDED: u32 = 9;
 }
 use state::*;
@@ -118,6 +119,16 @@ pub struct Stop {
     pub is_kept: AtomicBool,
     /// Its place among those that wait for the service thread.
     pub queue: takeover::Link,
+    /// The agents that have suspended it, a bit for each. Changed only by whoever suspends or resumes
+    /// it, one at a time.
+    agents: AtomicU8,
+    /// Whether somebody else had suspended it when JVMTI was asked to: that is not ours to undo.
+    pub by_others: AtomicBool,
+}
+
+/// Of [`Stop::agents`].
+fn bit(agent: &Agent) -> u8 {
+    1 << agent.index
 }
 
 impl Stop {
@@ -180,6 +191,21 @@ impl Stop {
     /// Whether it seemed to have run when the agent last wanted it stopped.
     pub fn may_have_run(&self) -> bool {
         self.cpu_at_request() - self.accounted.load(Ordering::SeqCst) > NOISE
+    }
+
+    /// Takes note that the agent has suspended it.
+    pub fn hold(&self, agent: &Agent) {
+        self.agents.fetch_or(bit(agent), Ordering::Relaxed);
+    }
+
+    /// Takes note that the agent has resumed it; false if it had not suspended it.
+    pub fn let_go(&self, agent: &Agent) -> bool {
+        self.agents.fetch_and(!bit(agent), Ordering::Relaxed) & bit(agent) != 0
+    }
+
+    /// Whether some agent has it suspended.
+    pub fn is_held(&self) -> bool {
+        self.agents.load(Ordering::Relaxed) != 0
     }
 
     /// Whether a signal has to be sent: only one is ever on its way.
@@ -277,7 +303,9 @@ fn wait(thread: &Thread, account: &Account<'_>) {
             OVERDUE if now >= until + LAST_PATIENCE => {
                 stop.change(OVERDUE, ADRIFT);
             }
-            OVERDUE => futex::wait(&stop.state, OVERDUE, Some(until + LAST_PATIENCE - now)),
+            OVERDUE => {
+                futex::wait(&stop.state, OVERDUE, Some(until + LAST_PATIENCE - now));
+            }
             LEAVING => {
                 account.close(true);
                 if stop.change(LEAVING, RUNNING) {

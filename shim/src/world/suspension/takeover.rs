@@ -3,7 +3,6 @@
 use super::futex;
 use super::stop::state::*;
 use crate::jvm::{self, Error, Jni, os_priority};
-use crate::world::ids;
 use crate::world::threads::{self, Thread};
 use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
 use std::ptr;
@@ -70,7 +69,8 @@ fn serve() -> ! {
             next = link.next.load(Ordering::SeqCst);
             // Only a record that does not wait any more may wait again.
             link.is_waiting.store(false, Ordering::SeqCst);
-            let _tagging = ids::hold_tagging();
+            // No claim is needed, and none might be had while threads are in handlers: one that is
+            // to be taken over has been kept from claims since the signal was sent.
             if thread.stop.change(OVERDUE, TAKEOVER) || thread.stop.change(ADRIFT, TAKEOVER) {
                 take_over(thread);
             }
@@ -78,8 +78,7 @@ fn serve() -> ! {
     }
 }
 
-/// Suspends a thread by JVMTI. The caller has just brought it into the state `TAKEOVER`, and holds
-/// the tagging lock.
+/// Suspends a thread by JVMTI. The caller has just brought it into the state `TAKEOVER`.
 pub fn take_over(thread: &Thread) {
     let stop = &thread.stop;
     stop.wake();
@@ -96,15 +95,20 @@ pub fn take_over(thread: &Thread) {
 
 /// SuspendThread of JVMTI; true also for a thread that somebody else has suspended already.
 pub fn suspend(thread: &Thread) -> bool {
-    thread.object().is_some_and(|object| {
-        matches!(
-            jvm::get().jvmti.suspend(object.get()),
-            Ok(()) | Err(Error(JVMTI_ERROR_THREAD_SUSPENDED))
-        )
-    })
+    let Some(object) = thread.object() else { return false };
+    let result = jvm::get().jvmti.suspend(object.get());
+    let by_others = matches!(result, Err(Error(JVMTI_ERROR_THREAD_SUSPENDED)));
+    thread.stop.by_others.store(by_others, Ordering::SeqCst);
+    by_others || result.is_ok()
 }
 
-/// ResumeThread of JVMTI.
-pub fn resume(thread: &Thread) -> bool {
-    thread.object().is_some_and(|object| jvm::get().jvmti.resume(object.get()).is_ok())
+/// ResumeThread of JVMTI, unless somebody else had suspended the thread.
+pub fn resume(thread: &Thread) {
+    if thread.stop.by_others.load(Ordering::SeqCst) {
+        return;
+    }
+    let resumed = thread.object().map(|object| jvm::get().jvmti.resume(object.get()));
+    if let Some(Err(error)) = resumed {
+        log::debug!("a thread is not resumed: {error}");
+    }
 }

@@ -1,0 +1,165 @@
+//! What one thread at a time may do although it takes calls of the VM: tag objects, and change which
+//! threads agents have suspended. No other lock is held over such calls (`lock`).
+//!
+//! In a call of the VM a thread can be suspended, and must not be with a claim in its hands, or all
+//! who want the claim would wait with it; among them may be the one who is to resume it. Hence the
+//! rule:
+//!
+//! - Whoever suspends threads has both claims. So nobody who has one is suspended.
+//! - JVMTI lets native code of a suspended thread run until it calls the VM, so a suspended thread may
+//!   come to a claim. It puts it down at once and waits until it has been resumed.
+//! - Resuming takes [`to_resume`] alone, which nobody holds who waits for [`to_tag`].
+//!
+//! So the owner of a claim always gets on, unless somebody has suspended it who does not ask for
+//! claims: the program by `Thread.suspend`, or a debugger. That one may be waiting as well, so whoever
+//! sees it goes on without the claim. What that can cost is an object with two IDs.
+
+use super::suspension::{self, futex};
+use super::threads;
+use crate::jvm;
+use crate::lock::assert_none_held;
+use jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Something that one thread at a time may do.
+struct Claim {
+    /// The number by which the system knows the thread that has it, 0 if none has; with [`AWAITED`].
+    owner: AtomicU32,
+}
+
+/// Whether threads wait: a bit of no thread's number.
+const AWAITED: u32 = 1 << 31;
+/// Nanoseconds between two looks whether the owner has been suspended. It can be any number: it
+/// passes only if the owner keeps the claim for so long.
+const LOOK: i64 = 10_000_000;
+
+static TAGGING: Claim = Claim::new();
+static SUSPENSIONS: Claim = Claim::new();
+
+/// The claim, until it is dropped; None where the thread has it already, or goes on without.
+#[must_use]
+pub struct Claimed(Option<&'static Claim>);
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if let Some(claim) = self.0 {
+            claim.put_down();
+        }
+    }
+}
+
+/// Leave to look at objects and tag them, or to do something else that one thread at a time may do
+/// over calls of the VM. A thread that has it may ask again.
+pub fn to_tag() -> Claimed {
+    TAGGING.take()
+}
+
+/// Leave to resume threads, and to look at the stacks of suspended ones.
+pub fn to_resume() -> Claimed {
+    SUSPENSIONS.take()
+}
+
+/// Leave to suspend threads, and all that the others allow.
+#[must_use]
+pub struct ToSuspend {
+    _suspensions: Claimed,
+    _tagging: Claimed,
+}
+
+/// See [`ToSuspend`].
+pub fn to_suspend() -> ToSuspend {
+    let tagging = to_tag();
+    ToSuspend { _suspensions: to_resume(), _tagging: tagging }
+}
+
+impl Claim {
+    const fn new() -> Self {
+        Self { owner: AtomicU32::new(0) }
+    }
+
+    fn take(&'static self) -> Claimed {
+        assert_none_held();
+        let me = threads::os_thread() as u32;
+        if self.owner.load(Ordering::Relaxed) & !AWAITED == me {
+            return Claimed(None);
+        }
+        while self.wait_for(me) {
+            let current = threads::known_current();
+            let put_down = || self.put_down();
+            if !current.is_some_and(|me| suspension::wait_until_resumed(&me, put_down)) {
+                return Claimed(Some(self));
+            }
+        }
+        Claimed(None)
+    }
+
+    /// Waits until the claim is free and takes it; false if its owner cannot go on.
+    fn wait_for(&self, me: u32) -> bool {
+        let change = |from, to| {
+            self.owner.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        if change(0, me) {
+            return true;
+        }
+        loop {
+            let owner = self.owner.load(Ordering::Relaxed);
+            if owner == 0 {
+                // Others may still wait.
+                if change(0, me | AWAITED) {
+                    return true;
+                }
+            } else if owner & AWAITED != 0 || change(owner, owner | AWAITED) {
+                let awaited = owner | AWAITED;
+                let is_woken = futex::wait(&self.owner, awaited, Some(LOOK));
+                if !is_woken && self.owner.load(Ordering::Relaxed) == awaited && is_stuck(owner) {
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn put_down(&self) {
+        if self.owner.swap(0, Ordering::Release) & AWAITED != 0 {
+            futex::wake_one(&self.owner);
+        }
+    }
+}
+
+/// Whether somebody has suspended the owner of a claim who did not ask for claims.
+fn is_stuck(owner: u32) -> bool {
+    let Some(owner) = threads::by_os_thread((owner & !AWAITED) as i32) else { return false };
+    let Some(object) = owner.object() else { return false };
+    let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
+    state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !suspension::is_suspended(&owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    #[test]
+    fn one_thread_at_a_time_has_a_claim() {
+        static CLAIM: Claim = Claim::new();
+        static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for i in 0..5_000 {
+                        let _claim = CLAIM.take();
+                        assert!(!IS_TAKEN.swap(true, Ordering::Relaxed));
+                        let again = CLAIM.take();
+                        assert!(again.0.is_none(), "the thread has it");
+                        drop(again);
+                        if i % 64 == 0 {
+                            thread::yield_now();
+                        }
+                        IS_TAKEN.store(false, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(CLAIM.owner.load(Ordering::Relaxed), 0);
+    }
+}
