@@ -207,6 +207,15 @@ impl Launch {
         Ok(self.flag(&option))
     }
 
+    /// The agent `agents/NAME.c` of JVMTI with these options, beside the shim.
+    ///
+    /// # Errors
+    /// If the agent does not compile.
+    pub fn jvmti_agent(self, name: &str, options: &str) -> Result<Self, String> {
+        let agent = build::agent(name)?;
+        Ok(self.flag(&format!("-agentpath:{}={options}", text(&agent)?)))
+    }
+
     /// The agent by `-Xrun` with exactly this text behind its name, and its folder on the library
     /// path. The shim is not yet there.
     ///

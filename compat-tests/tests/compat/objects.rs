@@ -21,6 +21,7 @@ cases![
     on_the_main_thread.on_every_gc(),
     enabled_late.on_every_gc(),
     enabled_in_a_running_vm.on(&[Gc::G1, Gc::Serial, Gc::Z]),
+    beside_another_profiler,
     replay_after_classes.on_every_gc(),
     requested_fields,
     requests,
@@ -129,6 +130,17 @@ fn enabled_in_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     let options = format!("\"{}:late=1\"", text(&agent)?);
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
     exact(&java.finish(0)?)
+}
+
+/// Only one agent can have the VM report allocations to it. Where the shim is not the one, rewritten
+/// code reports them, and one line says so.
+fn beside_another_profiler(vm: &Vm<'_>) -> Result<(), String> {
+    let java = objects(vm, "arrays")?.jvmti_agent("holder", "sampled")?;
+    let outcome = checked(java, "")?;
+    exact(&outcome)?;
+    let lines = outcome.stderr.lines().filter(|line| line.contains("alloc=bytecode"));
+    // On JDK 11 it is as ever.
+    equal("lines", lines.count(), usize::from(vm.jdk.feature >= 17))
 }
 
 /// What is older than the VM's readiness comes after the classes and before `JVM_INIT_DONE`.

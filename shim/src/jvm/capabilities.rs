@@ -1,15 +1,15 @@
-//! The capabilities that the shim takes when it is loaded.
+//! The capabilities that the shim takes.
 //!
-//! They must be taken before anyone can know what agents will ask for, so the shim takes those
-//! that cost nothing until used; `docs/architecture.md` has the measurements.
+//! Most must be taken when it is loaded, before anyone can know what agents will ask for, so the shim
+//! takes those that cost nothing until used; `docs/architecture.md` has the measurements.
 
 use super::{Jvmti, Result};
 use jvmti_sys::jvmtiCapabilities;
 
 /// Adds those of the shim's capabilities that the VM can still give.
 ///
-/// Another agent in the process may hold an exclusive one, and a VM that runs already gives fewer:
-/// what is missing then is refused where it is asked for.
+/// Another agent may hold `can_suspend`, and a VM that runs already gives fewer: what is missing then is
+/// refused where it is asked for.
 pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
     let mut for_classes = jvmtiCapabilities::default();
@@ -25,7 +25,6 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
     take! {
         can_tag_objects set_can_tag_objects;
         can_generate_object_free_events set_can_generate_object_free_events;
-        can_generate_sampled_object_alloc_events set_can_generate_sampled_object_alloc_events;
         can_generate_garbage_collection_events set_can_generate_garbage_collection_events;
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
         can_retransform_classes set_can_retransform_classes;
@@ -47,4 +46,11 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
         taken.set_can_get_owned_monitor_info(possible.can_get_owned_monitor_info());
     }
     jvmti.add_capabilities(&taken)
+}
+
+/// `can_generate_sampled_object_alloc_events`, which only one agent can have.
+pub fn take_sampled_allocations(jvmti: Jvmti) -> Result<()> {
+    let mut sampled = jvmtiCapabilities::default();
+    sampled.set_can_generate_sampled_object_alloc_events(1);
+    jvmti.add_capabilities(&sampled)
 }

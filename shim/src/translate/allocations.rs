@@ -5,7 +5,7 @@
 //! what code allocates, for much less, but not what the VM allocates for itself. JDK 11 loses
 //! reports after an allocation outside the thread's buffer, so there it is rewritten code.
 
-use crate::jvm::{self, Jni};
+use crate::jvm::{self, Jni, capabilities};
 use crate::load;
 use crate::options::Alloc;
 use crate::world::countdowns;
@@ -15,8 +15,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
 
+/// Whether the VM's reports could not be had when the shim was loaded: another agent has them.
+static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+
 /// Whether rewritten code reports them.
 pub fn by_bytecode() -> bool {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let is_refused = IS_REFUSED.load(Ordering::Relaxed);
+    if is_refused && !SAID.swap(true, Ordering::Relaxed) {
+        log::warn!(
+            "another agent has the JVM report allocations to itself: rewritten code reports them, \
+             as with alloc=bytecode"
+        );
+    }
+    is_refused || prefers_bytecode()
+}
+
+/// Whether the options, or the VM, want rewritten code.
+fn prefers_bytecode() -> bool {
     match load::options().alloc {
         Alloc::Sampled => false,
         Alloc::Bytecode => true,
@@ -32,9 +48,14 @@ static LATE: AtomicBool = AtomicBool::new(false);
 /// shim is there so early. While reports are off it costs nothing.
 pub fn prepare() {
     let jvmti = jvm::get().jvmti;
+    if prefers_bytecode() {
+        return;
+    }
     LATE.store(jvmti.phase() != Ok(JVMTI_PHASE_ONLOAD), Ordering::Relaxed);
-    if let Err(error) = jvmti.set_heap_sampling_interval(0) {
+    let taken = capabilities::take_sampled_allocations(jvmti);
+    if let Err(error) = taken.and_then(|()| jvmti.set_heap_sampling_interval(0)) {
         log::debug!("the VM cannot report every object: {error}");
+        IS_REFUSED.store(true, Ordering::Relaxed);
     }
 }
 
