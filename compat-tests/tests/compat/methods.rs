@@ -1,6 +1,9 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
 use compat_tests::programs::{Found, Program};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use compat_tests::report::Line;
 use compat_tests::run::{Outcome, Vm};
 
@@ -16,6 +19,7 @@ cases![
     native_methods,
     chosen_classes,
     too_large_a_method,
+    classes_that_cannot_be_used,
     hooked_classes,
     class_objects_as_receivers,
     constructors_of_every_kind,
@@ -130,6 +134,22 @@ fn chosen_classes(vm: &Vm<'_>) -> Result<(), String> {
     for line in report.lines("calls") {
         let method = line.text("method")?;
         ensure!(method.starts_with("Calls") && !method.starts_with("Calls$Counter"), "{line}");
+    }
+    Ok(())
+}
+
+fn classes_that_cannot_be_used(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Unusable")?.agent("methods", "late=1+3,prefix=Usable")?;
+    let outcome = java.settings("log=debug").run()?;
+    counted(&outcome, &["entries", "exits"])?;
+    // Nothing can be done for those, and nothing is lost. Each event that is switched says so.
+    let refusals = outcome.stderr.lines().filter(|line| line.contains("is not rewritten"));
+    let refusals: BTreeSet<_> = refusals.collect();
+    for name in ["Failed", "NotYetFailed", "Unverified"] {
+        let about = |line: &&&str| line.contains(&format!(" {name}"));
+        let of_it = refusals.iter().filter(about).collect::<Vec<_>>();
+        equal(&format!("lines about {name}"), of_it.len(), 8)?;
+        ensure!(of_it.iter().all(|line| line.starts_with("[jvmpi] debug")), "{of_it:?}");
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod methods;
 mod monitors;
 mod natives;
 pub mod receivers;
+mod retransformation;
 mod selection;
 pub mod sleep;
 pub mod tracker;
@@ -103,7 +104,7 @@ fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), Stri
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
         .and_then(|()| {
-            tracker::retransform_all(jni, |object, class| {
+            retransformation::of_all(jni, |object, class| {
                 let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
                 let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
                 of(before) != of(after)

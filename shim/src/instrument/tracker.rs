@@ -2,9 +2,8 @@
 //!
 //! It lies in the boot loader, so that every class can name it, and agents never hear of it.
 
-use crate::jvm::{self, FieldId, GlobalRef, Jni};
-use crate::world::classes::{self, Class};
-use jni_sys::{JNINativeMethod, jclass, jint, jobject};
+use crate::jvm::{FieldId, GlobalRef, Jni};
+use jni_sys::{JNINativeMethod, jclass, jobject};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
@@ -158,34 +157,6 @@ impl Pool {
         let name = self.utf8(name);
         self.add(7, &name.to_be_bytes())
     }
-}
-
-/// How many classes are retransformed at once: the VM prepares classes meanwhile, and reports
-/// that in a frame of local references which it counts together with this one.
-const AT_ONCE: usize = 16;
-
-/// Makes the JVM read every loaded class that `is_affected` once more, so that it is rewritten. A
-/// class that cannot be stays as it is.
-pub fn retransform_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
-    let jvmti = jvm::get().jvmti;
-    for batch in classes::all_loaded(jni)?.chunks(AT_ONCE) {
-        jni.frame(AT_ONCE as jint, |jni| {
-            let objects = batch.iter().filter_map(|class| Some((class.object(jni)?, class)));
-            let affected = objects.filter(|(object, class)| {
-                // The references that asking takes must not add up.
-                jni.frame(2, |_| is_affected(*object, class))
-            });
-            let modifiable: Vec<_> =
-                affected.map(|(object, _)| object).filter(|c| jvmti.is_modifiable(*c)).collect();
-            if modifiable.is_empty() {
-                return;
-            }
-            if let Err(error) = jvmti.retransform(&modifiable) {
-                log::warn!("{} classes are not rewritten: {error}", modifiable.len());
-            }
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

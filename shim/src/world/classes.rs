@@ -159,7 +159,7 @@ pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
 }
 
 /// A class descriptor without the `L` and `;` around ordinary classes; arrays keep theirs.
-fn name_in_signature(signature: &[u8]) -> &[u8] {
+pub fn name_in_signature(signature: &[u8]) -> &[u8] {
     signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).unwrap_or(signature)
 }
 

@@ -1,0 +1,149 @@
+//! Making the VM read classes again that are loaded already, so that they are rewritten.
+
+use crate::jvm::{self, Error, GlobalRef, Jni};
+use crate::world::classes::{self, Class};
+use jni_sys::{jclass, jint};
+use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
+use std::time::Instant;
+
+/// How many classes are read again at once. For each call the VM looks through all classes that are
+/// loaded while the program stands still, however few the call is for; but until then it keeps both
+/// versions of these in memory, some ten kilobytes each.
+const AT_ONCE: usize = 1024;
+
+/// The same where the VM looks through all classes and all compiled code for each class of a call:
+/// then nothing is won by more, and the program stands still the longer at a stretch.
+const AT_ONCE_BEFORE_17: usize = 32;
+
+/// Makes the VM read every loaded class that `is_affected` once more. A class that cannot be stays
+/// as it is.
+pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
+    let affected = affected(jni, is_affected)?;
+    if affected.is_empty() {
+        return Ok(());
+    }
+    log::info!("rewriting {} loaded classes", affected.len());
+    let start = Instant::now();
+    // Those that are not linked are linked now, if they can be, and what cannot is looked for: they
+    // are few.
+    let (linked, others): (Vec<_>, Vec<_>) =
+        affected.iter().map(GlobalRef::get).partition(|class| classes::is_ready(*class));
+    let at_once = if jvm::get().feature_version() < 17 { AT_ONCE_BEFORE_17 } else { AT_ONCE };
+    for batch in others.chunks(at_once).chain(linked.chunks(at_once)) {
+        retransform(batch)?;
+    }
+    log::info!("rewriting the loaded classes took {} ms", start.elapsed().as_millis());
+    Ok(())
+}
+
+/// The classes that are to be read again and can be. Local references to them would count as
+/// references of the frames in which the VM reports what happens meanwhile.
+fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<Vec<GlobalRef>> {
+    let classes = classes::all_loaded(jni)?;
+    let affected = classes.iter().filter_map(|class| {
+        // The references that asking takes must not add up.
+        jni.frame(8, |jni| {
+            let object = class.object(jni)?;
+            let is_to_be_read = is_affected(object, class) && can_be_read(object, class);
+            if is_to_be_read { GlobalRef::new(jni, object) } else { None }
+        })
+    });
+    Ok(affected.collect())
+}
+
+fn can_be_read(object: jclass, class: &Class) -> bool {
+    let jvmti = jvm::get().jvmti;
+    if !jvmti.is_modifiable(object) {
+        return false;
+    }
+    let has_failed = |status: jint| status & JVMTI_CLASS_STATUS_ERROR as jint != 0;
+    let is_usable = !jvmti.class_status(object).is_ok_and(has_failed);
+    if !is_usable {
+        let name = String::from_utf8_lossy(class.internal_name());
+        log::debug!("{name} is not rewritten, as its initializer has failed");
+    }
+    is_usable
+}
+
+/// Makes the VM read these classes again, except those that it refuses.
+fn retransform(classes: &[jclass]) -> jvm::Result<()> {
+    let at_once = |classes: &[jclass]| match jvm::get().jvmti.retransform(classes) {
+        Err(error) if error == Error(JVMTI_ERROR_WRONG_PHASE) => Err(error),
+        result => Ok(result),
+    };
+    each(classes, &at_once, &|class| classes::is_ready(class), &log_refusal)
+}
+
+/// Does something to all of these classes that is done to several at once, or to none of them if one
+/// is `refused`; and nobody says which one.
+fn each<C: Copy, E>(
+    classes: &[C],
+    at_once: &impl Fn(&[C]) -> Result<Result<(), Error>, E>,
+    is_linked: &impl Fn(C) -> bool,
+    refused: &impl Fn(C, Error),
+) -> Result<(), E> {
+    let Err(error) = at_once(classes)? else { return Ok(()) };
+    if let [class] = classes {
+        refused(*class, error);
+        return Ok(());
+    }
+    // They are linked in order. Where all are, one half is as good as the other.
+    let suspect = classes.iter().position(|class| !is_linked(*class));
+    let (before, from) = classes.split_at(suspect.unwrap_or(classes.len() / 2));
+    let (suspect, behind) = from.split_at(usize::from(suspect.is_some()));
+    let mut parts = [before, suspect, behind].into_iter().filter(|part| !part.is_empty());
+    parts.try_for_each(|part| each(part, at_once, is_linked, refused))
+}
+
+fn log_refusal(class: jclass, error: Error) {
+    let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
+    let name = String::from_utf8_lossy(classes::name_in_signature(signature.to_bytes()));
+    if classes::is_ready(class) {
+        log::warn!("{name} is not rewritten and reports nothing new: {error}");
+    } else {
+        log::debug!("{name} is not rewritten, as it cannot be linked: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+
+    /// What is done, and what is refused, of classes of which some are bad. If the bad ones are those
+    /// that cannot be linked, the others are linked as they come. Also how many calls it took.
+    fn done(all: usize, bad: &[usize], at_linking: bool) -> (Vec<usize>, Vec<usize>, usize) {
+        let linked = RefCell::new(vec![!at_linking; all]);
+        let (done, refused) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+        let calls = Cell::new(0);
+        let at_once = |classes: &[usize]| -> Result<Result<(), Error>, ()> {
+            calls.set(calls.get() + 1);
+            for class in classes {
+                if bad.contains(class) {
+                    return Ok(Err(Error(21)));
+                }
+                linked.borrow_mut()[*class] = true;
+            }
+            done.borrow_mut().extend_from_slice(classes);
+            Ok(Ok(()))
+        };
+        let classes: Vec<_> = (0..all).collect();
+        let is_linked = |class: usize| linked.borrow()[class];
+        let refuse = |class, _| refused.borrow_mut().push(class);
+        each(&classes, &at_once, &is_linked, &refuse).unwrap();
+        (done.into_inner(), refused.into_inner(), calls.get())
+    }
+
+    #[test]
+    fn one_bad_class_does_not_spoil_the_others() {
+        for at_linking in [false, true] {
+            for bad in [&[][..], &[0], &[99], &[42, 43], &[7, 50, 51, 98]] {
+                let (done, refused, calls) = done(100, bad, at_linking);
+                let good: Vec<_> = (0..100).filter(|class| !bad.contains(class)).collect();
+                assert_eq!((done, refused), (good, bad.to_vec()));
+                let each = if at_linking { 3 } else { 2 * 7 };
+                assert!(calls <= 1 + each * bad.len(), "{calls} calls for {bad:?}");
+            }
+        }
+    }
+}
