@@ -8,6 +8,8 @@
  *             copied     sets a copy in memory from malloc_f
  *             replaced   changes the text ORIGINAL in Hook$Target to a longer one, in such a copy
  *             in_place   changes it where it is to one as long
+ *             pairs      sets the new bytes to the old ones; reports what classes a thread has seen
+ *                        in a hook and not in CLASS_LOAD when it ends
  */
 #include "agent.h"
 
@@ -82,9 +84,67 @@ static void hook(JVMPI_Event *e)
     e->u.class_load_hook.new_class_data_len = mode_is("null") || mode_is("empty") ? 0 : (jint)length;
 }
 
+/* The classes of this thread whose CLASS_LOAD is still to come. */
+static __thread char *pending[4096];
+
+static void add_pending(const char *name)
+{
+    char **slot = pending, *p;
+
+    while (*slot != NULL)
+        slot++;
+    p = *slot = strdup(name);
+    for (; *p != '\0'; p++)
+        *p = *p == '/' ? '.' : *p;
+}
+
+static void remove_pending(const char *name)
+{
+    char **slot, **last = pending;
+
+    while (*last != NULL)
+        last++;
+    for (slot = pending; *slot != NULL; slot++)
+        if (strcmp(*slot, name) == 0) {
+            free(*slot);
+            *slot = *--last;
+            *last = NULL;
+            return;
+        }
+}
+
+static void report_pending(const JVMPI_Event *e)
+{
+    int count = 0;
+
+    while (pending[count] != NULL)
+        report("pending name=%s", q(pending[count++]));
+    report("end env=%#lx at=%d pending=%d", ID(e->env_id), (int)e->event_type, count);
+}
+
+static void pair(JVMPI_Event *e)
+{
+    switch (e->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD_HOOK:
+        add_pending(name_of(e->u.class_load_hook.class_data));
+        e->u.class_load_hook.new_class_data = e->u.class_load_hook.class_data;
+        e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
+        break;
+    case JVMPI_EVENT_CLASS_LOAD:
+        remove_pending(e->u.class_load.class_name);
+        report("class_load env=%#lx name=%s", ID(e->env_id), q(e->u.class_load.class_name));
+        break;
+    case JVMPI_EVENT_THREAD_END:
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report_pending(e);
+    }
+}
+
 static void notify(JVMPI_Event *e)
 {
-    if (e->event_type == JVMPI_EVENT_CLASS_LOAD_HOOK)
+    if (mode_is("pairs"))
+        pair(e);
+    else if (e->event_type == JVMPI_EVENT_CLASS_LOAD_HOOK)
         hook(e);
     else if (e->event_type == JVMPI_EVENT_CLASS_LOAD)
         report("class_load env=%#lx name=%s", ID(e->env_id), q(e->u.class_load.class_name));
@@ -98,5 +158,10 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_JVM_INIT_DONE);
+    if (mode_is("pairs")) {
+        enable(JVMPI_EVENT_METHOD_ENTRY);
+        enable(JVMPI_EVENT_THREAD_END);
+        enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    }
     return JNI_OK;
 }

@@ -6,7 +6,35 @@ final class Hook {
         }
     }
 
-    public static void main(String[] arguments) {
+    /** Classes that are loaded and never linked. */
+    static class Unused {}
+
+    static final class UnusedToo extends Unused {
+        Unused field;
+    }
+
+    /** With an argument a thread loads classes that nobody uses, and so does this one;
+     * with "exit" the latter ends the program. */
+    public static void main(String[] arguments) throws Exception {
         System.out.println("expect text=" + Target.text());
+        if (arguments.length > 0) {
+            Thread thread = new Thread(() -> load("Hook$UnusedToo", "java.util.zip.GZIPInputStream"));
+            thread.start();
+            thread.join();
+            load("Hook$Target", "Hello", "java.util.zip.CRC32", "javax.net.ssl.SSLException");
+            if (arguments[0].equals("exit")) {
+                System.exit(0);
+            }
+        }
+    }
+
+    private static void load(String... names) {
+        for (String name : names) {
+            try {
+                Class.forName(name, false, Hook.class.getClassLoader());
+            } catch (ClassNotFoundException e) {
+                throw new AssertionError(e);
+            }
+        }
     }
 }

@@ -30,6 +30,8 @@ cases![
     hook_replaced,
     hook_in_place,
     hook_comes_before_load,
+    each_hook_is_followed_by_its_load,
+    a_hook_is_followed_by_its_load_when_the_program_exits,
 ];
 
 /// The start of the main thread, the classes, the other threads, and only then the end of
@@ -267,4 +269,28 @@ fn hook_comes_before_load(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(at(hook) < at(load), "{name} was loaded before its hook");
     }
     Ok(())
+}
+
+/// Whatever a thread has loaded it has announced when it ends, and it never sees a class of the shim's.
+fn paired(vm: &Vm<'_>, argument: &str) -> Result<(), String> {
+    let java = vm.java("Hook")?.agent("class_hook", "mode=pairs")?;
+    let outcome = java.argument(argument).run()?;
+    let pending: Vec<_> = outcome.report().lines("pending").map(ToString::to_string).collect();
+    equal("hooks without CLASS_LOAD", pending, Vec::<String>::new())?;
+    // The thread, the main one if it returns, and that which ends the JVM.
+    let ends = if argument == "exit" { 2 } else { 3 };
+    ensure!(outcome.report().count("end") >= ends, "{} ends", outcome.report().count("end"));
+    let unused = ["Hook$Unused", "Hook$UnusedToo", "Hello", "java.util.zip.GZIPInputStream"];
+    for name in unused {
+        outcome.report().find("class_load", "name", name)?;
+    }
+    Ok(())
+}
+
+fn each_hook_is_followed_by_its_load(vm: &Vm<'_>) -> Result<(), String> {
+    paired(vm, "unused")
+}
+
+fn a_hook_is_followed_by_its_load_when_the_program_exits(vm: &Vm<'_>) -> Result<(), String> {
+    paired(vm, "exit")
 }

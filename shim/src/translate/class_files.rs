@@ -1,6 +1,7 @@
 //! CLASS_LOAD_HOOK: agents see class files before the VM does, and may replace them.
 
 use super::callback;
+use crate::instrument::tracker;
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents;
@@ -8,7 +9,7 @@ use crate::world::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook};
 use jvmti_sys::jvmtiEnv;
-use std::ffi::{c_char, c_uchar, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_uchar, c_uint, c_void};
 use std::slice;
 
 pub unsafe extern "system" fn class_file_load_hook(
@@ -16,15 +17,17 @@ pub unsafe extern "system" fn class_file_load_hook(
     env: *mut JNIEnv,
     class_being_redefined: jclass,
     _loader: jobject,
-    _name: *const c_char,
+    name: *const c_char,
     _protection_domain: jobject,
     class_data_len: jint,
     class_data: *const c_uchar,
     new_class_data_len: *mut jint,
     new_class_data: *mut *mut c_uchar,
 ) {
+    // SAFETY: JVMTI passes a string, or NULL.
+    let is_own = !name.is_null() && unsafe { CStr::from_ptr(name) } == tracker::NAME;
     // JVMPI knows nothing of classes that are redefined.
-    if !class_being_redefined.is_null() {
+    if is_own || !class_being_redefined.is_null() {
         return;
     }
     // SAFETY: JVMTI passes the class file's bytes, which live until the callback returns.

@@ -1,7 +1,7 @@
 //! CLASS_LOAD and CLASS_UNLOAD.
 
 use super::{callback, subscriptions};
-use crate::jvm::{self, Error, Jni, NATIVE_PREFIX, Result};
+use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
@@ -12,11 +12,53 @@ use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
 };
-use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, jthread, jvmtiEnv};
+use jvmti_sys::{jthread, jvmtiEnv};
 use std::ffi::CString;
 
-/// Too early to tell anything of the class.
-pub unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
+pub unsafe extern "system" fn class_load(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _: jthread,
+    class: jclass,
+) {
+    // SAFETY: JVMTI passes the environment of the thread that loads the class and runs this.
+    unsafe { callback(env, |jni| jni.frame(16, |jni| load(jni, class))) };
+}
+
+/// Agents hear of a class on the thread that has loaded it, if that can be: it takes linking it. For
+/// a class of the boot loader that runs no Java code and takes no lock of the program's. Others are
+/// linked by the program, or when the thread ends and holds no lock any more.
+fn load(jni: Jni, class: jclass) {
+    if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
+        return;
+    }
+    let thread = threads::current(jni);
+    let record = match classes::of(jni, class) {
+        Ok(record) if !record.is_own() => record,
+        _ => return,
+    };
+    if !jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null()) {
+        return thread.loaded.add(record, is_known_to_all);
+    }
+    thread.loaded.add_to_link(record);
+    // The class is announced when it has been prepared.
+    thread.loaded.link_all(|class| {
+        jni.frame(8, |jni| class.object(jni).map(|object| link(jni, object)));
+    });
+}
+
+fn is_known_to_all(class: &Class) -> bool {
+    agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(|agent| class.announced.to(agent))
+}
+
+/// Announces what the thread that runs has loaded; it holds no lock of the program's.
+pub fn announce_loaded(jni: Jni, thread: &Thread) {
+    for class in thread.loaded.take() {
+        for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
+            announce(jni, agent, thread, &class);
+        }
+    }
+}
 
 pub unsafe extern "system" fn class_prepare(
     _: *mut jvmtiEnv,
@@ -67,7 +109,10 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     };
     for class in loaded {
         jni.frame(8, |jni| {
-            if let Some(object) = class.object(jni).filter(|object| classes::is_ready(*object)) {
+            let Some(object) = class.object(jni) else { return };
+            let is_boot = || jvm::get().jvmti.class_loader(object).is_ok_and(|l| l.is_null());
+            let can_be_linked = |object| !classes::is_primitive(object) && is_boot();
+            if classes::is_ready(object) || can_be_linked(object) {
                 announce_object(jni, agent, thread, &class, object);
             }
         });
@@ -107,8 +152,11 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
             announce_object(jni, agent, thread, &record, superclass);
         }
     });
+    if !class.is_linked(object, || link(jni, object)) {
+        return;
+    }
     class.announced.once(agent, || {
-        let definition = jni.frame(32, |jni| Definition::of(jni, class, object));
+        let definition = jni.frame(32, |_| Definition::of(class, object));
         match definition {
             Ok(mut definition) => {
                 let u = definition.event(agent, class);
@@ -125,12 +173,14 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
 /// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     jni.frame(32, |jni| {
-        let Some(object) = ids::object(jni, id).filter(|object| is_class(jni, *object)) else {
-            return false;
-        };
-        let definition = classes::of(jni, object)
-            .and_then(|class| Ok((Definition::of(jni, &class, object)?, class)));
-        let Ok((mut definition, class)) = definition else { return false };
+        let is_one = |object: &jclass| is_class(jni, *object) && !classes::is_primitive(*object);
+        let Some(object) = ids::object(jni, id).filter(is_one) else { return false };
+        let Ok(class) = classes::of(jni, object) else { return false };
+        // Such as one from a CDS archive.
+        if !classes::is_ready(object) {
+            link(jni, object);
+        }
+        let Ok(mut definition) = Definition::of(&class, object) else { return false };
         class.announced.mark(agent);
         let u = definition.event(agent, &class);
         notify::request(agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
@@ -142,7 +192,7 @@ fn is_class(jni: Jni, object: jni_sys::jobject) -> bool {
     jni.find_class(c"java/lang/Class").is_some_and(|class| jni.instance_of(object, class))
 }
 
-/// What CLASS_LOAD tells.
+/// What CLASS_LOAD tells of a linked class.
 struct Definition {
     source: CString,
     interfaces: usize,
@@ -154,16 +204,9 @@ struct Definition {
 }
 
 impl Definition {
-    fn of(jni: Jni, class: &Class, object: jclass) -> Result<Self> {
+    fn of(class: &Class, object: jclass) -> Result<Self> {
         let jvmti = jvm::get().jvmti;
-        let method_ids = match jvmti.class_methods(object) {
-            // A class that is loaded but not linked, such as one from a CDS archive.
-            Err(Error(JVMTI_ERROR_CLASS_NOT_PREPARED)) => {
-                link(jni, object);
-                jvmti.class_methods(object)?
-            }
-            other => other?,
-        };
+        let method_ids = jvmti.class_methods(object)?;
         class.set_methods(&method_ids);
         let mut methods = Vec::with_capacity(method_ids.len());
         for method in method_ids.iter() {
@@ -227,17 +270,17 @@ impl Definition {
     }
 }
 
-/// Links a class without initializing it: reflection on its constructors needs that. The native
-/// below `Class.getDeclaredConstructors`, unlike that, keeps nothing of what it finds.
+/// Links a class without initializing it: reflection on its public fields needs that, of which there
+/// are few. The native below `Class.getDeclaredFields`, unlike that, keeps nothing of what it finds.
 pub fn link(jni: Jni, class: jclass) {
-    let constructors = |jni: Jni| {
+    let fields = |jni: Jni| {
         let reflection = jni.find_class(c"java/lang/Class")?;
-        let signature = c"(Z)[Ljava/lang/reflect/Constructor;";
-        let list = jni.method(reflection, c"getDeclaredConstructors0", signature)?;
+        let signature = c"(Z)[Ljava/lang/reflect/Field;";
+        let list = jni.method(reflection, c"getDeclaredFields0", signature)?;
         let public_only = jvalue { z: true };
         jni.call_object(class, list, &[public_only]).map(drop)
     };
-    if threads::quietly(jni, || jni.frame(8, constructors)).is_none() {
+    if threads::quietly(jni, || jni.frame(8, fields)).is_none() && !classes::is_ready(class) {
         log::debug!("a class that was asked for cannot be linked");
     }
 }

@@ -85,11 +85,12 @@ pub unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 }
 
 fn shut_down(jni: Jni) {
+    let thread = threads::current(jni);
+    classes::announce_loaded(jni, &thread);
     // Agents hold their locks from GC_START to GC_FINISH.
     if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
         return;
     }
-    let thread = threads::current(jni);
     notify::post(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
     collections::end();

@@ -1,6 +1,6 @@
 //! THREAD_START and THREAD_END.
 
-use super::{callback, objects};
+use super::{callback, classes, objects};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
@@ -26,6 +26,7 @@ pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _
 pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     let end = |jni| {
         let thread = threads::current(jni);
+        classes::announce_loaded(jni, &thread);
         notify::post(jni, &thread, JVMPI_EVENT_THREAD_END, ());
         threads::ended(&thread);
     };

@@ -10,9 +10,12 @@ use crate::lock::Map;
 use crate::options::Names;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
-use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
+use jvmti_sys::{
+    JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_CLASS_STATUS_PRIMITIVE,
+};
 use std::ffi::{CStr, CString};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What the shim knows of one class.
@@ -23,6 +26,8 @@ pub struct Class {
     with_dots: CString,
     with_slashes: CString,
     methods: OnceLock<Box<[usize]>>,
+    /// Whether it was tried in vain to link the class.
+    cannot_be_linked: AtomicBool,
     /// By what numbers rewritten code reports the methods.
     numbers: OnceLock<(u64, usize)>,
     /// Where dumps have its fields, once that was asked for.
@@ -77,6 +82,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         with_dots: c_string(with_dots(name)),
         with_slashes: c_string(name.to_vec()),
         methods: OnceLock::new(),
+        cannot_be_linked: AtomicBool::new(false),
         numbers: OnceLock::new(),
         layout: OnceLock::new(),
         announced: Announced::default(),
@@ -139,6 +145,12 @@ pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
 pub fn is_ready(class: jclass) -> bool {
     let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
     jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
+}
+
+/// Whether it is `int.class` or another one that stands for a primitive type.
+pub fn is_primitive(class: jclass) -> bool {
+    let primitive = JVMTI_CLASS_STATUS_PRIMITIVE;
+    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & primitive as jint != 0)
 }
 
 /// The class with this ID, if it has been seen and is not unloaded.
@@ -207,6 +219,21 @@ impl Class {
     /// The class object in the current frame, None if the class was unloaded.
     pub fn object(&self, jni: Jni) -> Option<jobject> {
         self.object.get(jni)
+    }
+
+    /// Whether the class is linked now, or ready in another way. `link` is tried if it is not, once: a
+    /// class that cannot be linked may still be named often, by arrays of it.
+    pub fn is_linked(&self, object: jclass, link: impl FnOnce()) -> bool {
+        if is_ready(object) {
+            return true;
+        }
+        if self.cannot_be_linked.load(Ordering::Relaxed) {
+            return false;
+        }
+        link();
+        let is_linked = is_ready(object);
+        self.cannot_be_linked.store(!is_linked, Ordering::Relaxed);
+        is_linked
     }
 
     /// The name as class files spell it.

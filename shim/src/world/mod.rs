@@ -18,6 +18,7 @@ pub mod heap;
 pub mod ids;
 pub mod in_flight;
 pub mod introductions;
+pub mod loaded;
 pub mod methods;
 pub mod monitors;
 pub mod phase;

@@ -7,6 +7,7 @@ use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
 use super::calls::Calls;
 use super::in_flight::InFlight;
+use super::loaded::Loaded;
 use super::monitors::Waits;
 use super::suspension::Stop;
 use super::{epoch, ids};
@@ -47,6 +48,8 @@ pub struct Thread {
     pub unconstructed: Unconstructed,
     /// The IDs for what the thread allocates.
     pub new_ids: ids::Supply,
+    /// The classes that the thread has loaded and agents have perhaps not heard of.
+    pub loaded: Loaded,
     /// The calls that agents have heard of and that are not over.
     pub calls: Calls,
     /// The epoch in which it was found that agents may get the thread's events.
@@ -469,6 +472,7 @@ impl Thread {
             subject: Subject::default(),
             unconstructed: Unconstructed::default(),
             new_ids: ids::Supply::default(),
+            loaded: Loaded::default(),
             calls: Calls::default(),
             examined_in: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),

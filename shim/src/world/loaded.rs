@@ -1,0 +1,84 @@
+//! The classes that a thread has loaded and agents have perhaps not heard of.
+//!
+//! A class is loaded first and linked later, by whichever thread needs it, or never. What CLASS_LOAD
+//! tells is known only when it is linked.
+
+use super::classes::Class;
+use crate::lock::Lock;
+use std::sync::Arc;
+
+/// The classes of one thread. Only the thread itself uses this.
+#[derive(Default)]
+pub struct Loaded(Lock<State>);
+
+#[derive(Default)]
+struct State {
+    /// Those that can be linked at once.
+    to_link: Vec<Arc<Class>>,
+    is_linking: bool,
+    /// Those that the program has to link, or the thread's end.
+    waiting: Vec<Arc<Class>>,
+    /// How many are to wait until it is looked which of them need not any more.
+    limit: usize,
+}
+
+/// Fewer are not worth a look.
+const FEW: usize = 64;
+
+impl Loaded {
+    /// The thread has loaded a class, which can be linked at once.
+    pub fn add_to_link(&self, class: Arc<Class>) {
+        self.0.lock().to_link.push(class);
+    }
+
+    /// Has all classes linked that can be, also those that are loaded thereby: one after the other, not
+    /// one inside the other.
+    pub fn link_all(&self, link: impl Fn(&Class)) {
+        if std::mem::replace(&mut self.0.lock().is_linking, true) {
+            return;
+        }
+        let linking = Linking(self);
+        while let Some(class) = linking.next() {
+            link(&class);
+        }
+    }
+
+    /// The thread has loaded a class. `is_over` says of which it is known all that there is.
+    pub fn add(&self, class: Arc<Class>, is_over: impl Fn(&Class) -> bool) {
+        let over: Vec<_> = {
+            let mut state = self.0.lock();
+            let over = if state.waiting.len() >= state.limit {
+                let (over, waiting) = state.waiting.drain(..).partition(|class| is_over(class));
+                state.waiting = waiting;
+                state.limit = FEW.max(2 * state.waiting.len());
+                over
+            } else {
+                Vec::new()
+            };
+            state.waiting.push(class);
+            over
+        };
+        // Outside the lock: the last one to let go of a class calls the VM.
+        drop(over);
+    }
+
+    /// Takes all that wait.
+    pub fn take(&self) -> Vec<Arc<Class>> {
+        std::mem::take(&mut self.0.lock().waiting)
+    }
+}
+
+/// The thread links what it has loaded, until this is dropped.
+struct Linking<'a>(&'a Loaded);
+
+impl Linking<'_> {
+    fn next(&self) -> Option<Arc<Class>> {
+        self.0.0.lock().to_link.pop()
+    }
+}
+
+impl Drop for Linking<'_> {
+    fn drop(&mut self) {
+        self.0.0.lock().is_linking = false;
+    }
+}
