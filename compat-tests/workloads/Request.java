@@ -24,7 +24,7 @@ final class Request {
         Agent.call("nested", String.class);
         System.out.println("expect refused=" + (refused("thread", over) + refused("thread", new Thread())
                 + refused("thread", "a string") + refused("class", "a string") + refused("class", over)
-                + refused("class", null) + refused("thread", Request.class)));
+                + refused("class", null) + refused("class", int.class) + refused("thread", Request.class)));
         waiting.interrupt();
         waiting.join();
     }

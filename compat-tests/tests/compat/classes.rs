@@ -178,7 +178,7 @@ fn requests(vm: &Vm<'_>) -> Result<(), String> {
     equal("requester", waiting.id("env")?, main_env)?;
     ensure!(waiting.id("thread_env")? != main_env, "{waiting}");
     ensure!(report.find("thread_start", "name", "over").is_err(), "an ended thread started");
-    equal("refused", outcome.expects.one("expect")?.int("refused")?, 7)
+    equal("refused", outcome.expects.one("expect")?.int("refused")?, 8)
 }
 
 fn nested_requests(vm: &Vm<'_>) -> Result<(), String> {

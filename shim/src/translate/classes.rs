@@ -38,7 +38,7 @@ fn load(jni: Jni, class: jclass) {
         _ => return,
     };
     if !jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null()) {
-        return thread.loaded.add(record, is_known_to_all);
+        return thread.loaded.add(record, is_over);
     }
     thread.loaded.add_to_link(record);
     // The class is announced when it has been prepared.
@@ -47,15 +47,24 @@ fn load(jni: Jni, class: jclass) {
     });
 }
 
-fn is_known_to_all(class: &Class) -> bool {
+/// Whether there is nothing to be told of the class any more.
+fn is_over(class: &Class) -> bool {
     agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(|agent| class.announced.to(agent))
+        || classes::by_id(class.id()).is_none()
 }
 
-/// Announces what the thread that runs has loaded; it holds no lock of the program's.
+/// Announces what the thread that runs has loaded, and what linking that loads; it holds no lock of the
+/// program's.
 pub fn announce_loaded(jni: Jni, thread: &Thread) {
-    for class in thread.loaded.take() {
-        for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
-            announce(jni, agent, thread, &class);
+    loop {
+        let loaded = thread.loaded.take();
+        for class in &loaded {
+            for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
+                announce(jni, agent, thread, class);
+            }
+        }
+        if loaded.is_empty() {
+            return;
         }
     }
 }

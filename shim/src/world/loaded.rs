@@ -43,7 +43,7 @@ impl Loaded {
         }
     }
 
-    /// The thread has loaded a class. `is_over` says of which it is known all that there is.
+    /// The thread has loaded a class. `is_over` says of which nothing is to be told any more.
     pub fn add(&self, class: Arc<Class>, is_over: impl Fn(&Class) -> bool) {
         let over: Vec<_> = {
             let mut state = self.0.lock();
