@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use compat_tests::jdk::Gc;
 use compat_tests::report::{Line, Report};
 use compat_tests::run::{Outcome, Vm};
+use compat_tests::{build, text};
 use dump::{
     Class, Classes, Id, Kind, Level, List, Monitor, Monitors, Record, Records, Root, Shape, Type,
     Value,
@@ -25,6 +26,8 @@ cases![
     inside_events,
     in_data_dump_request,
     without_memory,
+    without_a_standstill,
+    what_a_standstill_takes_is_given_back,
 ];
 
 /// What CLASS_LOAD has told of a class.
@@ -662,6 +665,34 @@ fn in_data_dump_request(vm: &Vm<'_>) -> Result<(), String> {
     running.wait_for_report("data_dumped")?;
     let outcome = running.finish(0)?;
     whole(&Files::of(vm)?, &outcome, "request")
+}
+
+/// Where another agent has `can_suspend`, dumps that need the program at a standstill are refused in one
+/// line each, and the program goes on.
+fn without_a_standstill(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.jvmti_agent("holder", "suspend")?;
+    let outcome = java.agent("dumps", "")?.argument("all refused").run()?;
+    let result = |kind: &str| outcome.report().find("asked", "type", kind)?.int("result");
+    for (kind, name) in [("37", "heap"), ("59", "monitor")] {
+        equal(name, result(kind)?, -1)?;
+        let line = format!(
+            "[jvmpi] warning: no {name} dump: the program cannot be brought to a standstill"
+        );
+        equal(name, outcome.stderr.lines().filter(|found| found.starts_with(&line)).count(), 1)?;
+    }
+    equal("object", result("50")?, 0)
+}
+
+/// Another agent can have `can_suspend` after a dump.
+fn what_a_standstill_takes_is_given_back(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "")?;
+    let mut running = java.argument("all first").argument("read").start()?;
+    running.wait_for("ready")?;
+    let holder = build::agent("holder")?;
+    running.jcmd(vm.jdk, &["JVMTI.agent_load", text(&holder)?, "suspend"])?;
+    running.wait_for("holder: error=0")?;
+    let outcome = running.finish(0)?;
+    whole(&Files::of(vm)?, &outcome, "first")
 }
 
 /// A dump for which there is no memory is refused in one line, and the program goes on.

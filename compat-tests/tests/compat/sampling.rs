@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use compat_tests::run::Vm;
-use compat_tests::{build, text};
+use compat_tests::run::{Launch, Outcome, Vm};
+use compat_tests::{build, jdk, text};
 
 use crate::assert::equal;
 use crate::cases;
@@ -13,15 +13,26 @@ cases![
     finds_the_hot_methods.under_load(),
     finds_them_stopping_by_jvmti,
     several_samplers,
+    beside_an_agent_that_suspends,
+    beside_a_debugger,
 ];
 
 /// A program with two threads that compute and others that wait: those two are the hottest in the
 /// report, every frame has a name and theirs have lines.
-fn profile(vm: &Vm<'_>, settings: &str) -> Result<(), String> {
-    let report = vm.file("samples.txt");
-    let options = format!("interval=1,depth=8,top=4,out={}", text(&report)?);
-    let outcome = vm.java("Sampled")?.agent("sampler", &options)?.settings(settings).run()?;
+fn profile(vm: &Vm<'_>, settings: &str) -> Result<Outcome, String> {
+    let outcome = sampler(vm, vm.java("Sampled")?.settings(settings))?.run()?;
     equal("output", outcome.stdout.as_str(), "sampled\n")?;
+    finds_them(vm)?;
+    Ok(outcome)
+}
+
+fn sampler(vm: &Vm<'_>, java: Launch) -> Result<Launch, String> {
+    let report = vm.file("samples.txt");
+    java.agent("sampler", &format!("interval=1,depth=8,top=4,out={}", text(&report)?))
+}
+
+fn finds_them(vm: &Vm<'_>) -> Result<(), String> {
+    let report = vm.file("samples.txt");
     let profile = fs::read_to_string(&report).map_err(|e| e.to_string())?;
     ensure!(value(&profile, "samples ")? > 0, "{profile}");
     equal("unresolved frames", value(&profile, "unresolved frames ")?, 0)?;
@@ -38,8 +49,12 @@ fn value(profile: &str, key: &str) -> Result<u64, String> {
     line.and_then(|rest| rest.trim().parse().ok()).ok_or_else(|| format!("no {key}:\n{profile}"))
 }
 
+/// JDK 11 can do it only at a price, of which one line tells.
 fn finds_the_hot_methods(vm: &Vm<'_>) -> Result<(), String> {
-    profile(vm, "")
+    let outcome = profile(vm, "log=info")?;
+    let price = |line: &&str| line.starts_with("[jvmpi] info: on this JDK");
+    let lines = outcome.stderr.lines().filter(price).count();
+    equal("lines", lines, usize::from(vm.jdk.feature < 17))
 }
 
 /// Samplers suspend each other, too, in whatever they are doing.
@@ -63,5 +78,47 @@ fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn finds_them_stopping_by_jvmti(vm: &Vm<'_>) -> Result<(), String> {
-    profile(vm, "suspend=jvmti")
+    profile(vm, "suspend=jvmti").map(|_| ())
+}
+
+/// As [`profile`], with another agent that has `can_suspend`, loaded before the shim or after it. One
+/// line says what does not work then.
+fn beside(
+    vm: &Vm<'_>,
+    settings: &str,
+    other: impl Fn(Launch) -> Result<Launch, String>,
+) -> Result<(), String> {
+    for other_first in [true, false] {
+        let java = vm.java("Sampled")?.settings(settings);
+        let java =
+            if other_first { sampler(vm, other(java)?)? } else { other(sampler(vm, java)?)? };
+        let outcome = java.run()?;
+        let lines = lines_about_suspension(&outcome);
+        finds_them(vm).and_then(|()| equal("lines", lines.len(), 1)).map_err(|e| {
+            format!("{settings} other first: {other_first}: {e}\n{}", outcome.stderr)
+        })?;
+    }
+    Ok(())
+}
+
+fn lines_about_suspension(outcome: &Outcome) -> Vec<&str> {
+    let is_ours = |line: &&str| line.starts_with("[jvmpi] ") && line.contains("can_suspend");
+    outcome.stderr.lines().filter(is_ours).collect()
+}
+
+fn beside_an_agent_that_suspends(vm: &Vm<'_>) -> Result<(), String> {
+    beside(vm, "", |java| java.jvmti_agent("holder", "suspend"))?;
+    beside(vm, "suspend=jvmti", |java| java.jvmti_agent("holder", "suspend"))
+}
+
+fn beside_a_debugger(vm: &Vm<'_>) -> Result<(), String> {
+    let installed = jdk::with_javac_of(vm.jdk.feature);
+    let has_debugger = |jdk: &&jdk::Jdk| jdk.home.join("lib/libjdwp.so").is_file();
+    let Some(jdk) = [Some(vm.jdk), installed].into_iter().flatten().find(has_debugger) else {
+        println!("skipped: no JDK {} with libjdwp.so", vm.jdk.feature);
+        return Ok(());
+    };
+    let vm = vm.on(jdk);
+    let debugger = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0";
+    beside(&vm, "", |java| Ok(java.flag(debugger)))
 }

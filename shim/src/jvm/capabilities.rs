@@ -1,15 +1,15 @@
 //! The capabilities that the shim takes.
 //!
 //! Most must be taken when it is loaded, before anyone can know what agents will ask for, so the shim
-//! takes those that cost nothing until used; `docs/architecture.md` has the measurements.
+//! takes those that cost nothing until used; `docs/architecture.md` has the measurements. Those that
+//! only one agent of the process can have it takes when it needs them.
 
 use super::{Jvmti, Result};
 use jvmti_sys::jvmtiCapabilities;
 
 /// Adds those of the shim's capabilities that the VM can still give.
 ///
-/// Another agent may hold `can_suspend`, and a VM that runs already gives fewer: what is missing then is
-/// refused where it is asked for.
+/// A VM that runs already gives fewer: what is missing then is refused where it is asked for.
 pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
     let mut for_classes = jvmtiCapabilities::default();
@@ -37,7 +37,6 @@ pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
         can_get_source_file_name set_can_get_source_file_name;
         can_get_monitor_info set_can_get_monitor_info;
         can_get_current_contended_monitor set_can_get_current_contended_monitor;
-        can_suspend set_can_suspend;
         can_get_thread_cpu_time set_can_get_thread_cpu_time;
         can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
     }
@@ -53,4 +52,20 @@ pub fn take_sampled_allocations(jvmti: Jvmti) -> Result<()> {
     let mut sampled = jvmtiCapabilities::default();
     sampled.set_can_generate_sampled_object_alloc_events(1);
     jvmti.add_capabilities(&sampled)
+}
+
+fn suspension() -> jvmtiCapabilities {
+    let mut suspension = jvmtiCapabilities::default();
+    suspension.set_can_suspend(1);
+    suspension
+}
+
+/// `can_suspend`, which only one agent can have. It may be taken at any time, and again.
+pub fn take_suspension(jvmti: Jvmti) -> Result<()> {
+    jvmti.add_capabilities(&suspension())
+}
+
+/// Lets others have `can_suspend`.
+pub fn give_back_suspension(jvmti: Jvmti) -> Result<()> {
+    jvmti.relinquish_capabilities(&suspension())
 }

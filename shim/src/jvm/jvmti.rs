@@ -172,6 +172,10 @@ impl Jvmti {
         jvmti!(self, AddCapabilities, capabilities)
     }
 
+    pub fn relinquish_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
+        jvmti!(self, RelinquishCapabilities, capabilities)
+    }
+
     pub fn set_callbacks(self, callbacks: &jvmtiEventCallbacks) -> Result<()> {
         let size = size_of::<jvmtiEventCallbacks>() as jint;
         jvmti!(self, SetEventCallbacks, callbacks, size)

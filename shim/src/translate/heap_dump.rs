@@ -103,7 +103,7 @@ fn walk<'a>(
     // Most are looked at before the program has to stand still.
     known_classes(jni, link_archived).map_err(failed)?;
     for _ in 0..ATTEMPTS {
-        let standstill = Standstill::begin(jni, thread, hidden_frames).map_err(failed)?;
+        let standstill = Standstill::begin(jni, thread, hidden_frames)?;
         // No agent may be called now: others may hold its locks.
         let known = threads::quietly(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());

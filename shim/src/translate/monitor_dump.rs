@@ -55,7 +55,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let _ = thread_snapshot::get(jni);
     // Classes are candidates, and are known by their tags.
     classes::all_loaded(jni).map_err(failed)?;
-    let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread)).map_err(failed)?;
+    let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread))?;
     let java = jni
         .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads()))
         .map_err(failed)?;

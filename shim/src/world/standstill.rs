@@ -5,9 +5,10 @@
 //! No agent and no Java code runs meanwhile on the thread that asked for it, so it waits for nobody.
 
 use super::claims::{self, ToSuspend};
+use super::suspension::can_suspend::{self, Borrowed};
 use super::threads::{self, Thread};
 use super::{ids, suspension};
-use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, Result};
+use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
@@ -28,6 +29,8 @@ pub struct Standstill {
     /// The live threads, without the shim's own.
     threads: Vec<Resting>,
     suspended: Vec<Arc<GlobalRef>>,
+    /// Given back when the threads have gone on.
+    _can_suspend: Borrowed,
     /// Objects that a dump names keep the IDs that it gives them. Put down after the threads have
     /// gone on.
     _claim: ToSuspend,
@@ -39,20 +42,25 @@ const ATTEMPTS: usize = 5;
 impl Standstill {
     /// Suspends all threads but the one that runs, of whose frames the `hidden_frames` innermost are
     /// not told.
-    pub fn begin(jni: Jni, current: &Thread, hidden_frames: usize) -> Result<Self> {
+    ///
+    /// # Errors
+    /// The reason why that is not possible.
+    pub fn begin(jni: Jni, current: &Thread, hidden_frames: usize) -> Result<Self, String> {
+        let failed = |error: jvm::Error| error.to_string();
         let mut attempt = 1;
         loop {
-            let threads = live(jni, current)?;
-            let standstill = Self::of(&threads, current);
-            if attempt == ATTEMPTS || knows_all(jni, &threads, current)? {
+            let threads = live(jni, current).map_err(failed)?;
+            let standstill = Self::of(&threads, current)?;
+            if attempt == ATTEMPTS || knows_all(jni, &threads, current).map_err(failed)? {
                 return Ok(standstill.look(&threads, current, hidden_frames));
             }
             attempt += 1;
         }
     }
 
-    fn of(threads: &[Arc<Thread>], current: &Thread) -> Self {
+    fn of(threads: &[Arc<Thread>], current: &Thread) -> Result<Self, String> {
         let claim = claims::to_suspend();
+        let can_suspend = can_suspend::borrow()?;
         // What an agent has suspended stays so when the others go on.
         threads.iter().for_each(|thread| suspension::hand_over(thread));
         let others = threads.iter().filter(|thread| thread.env() != current.env());
@@ -63,14 +71,12 @@ impl Standstill {
         } else {
             jvm::get().jvmti.suspend_list(&references)
         };
-        let results = results.unwrap_or_else(|error| {
-            log::debug!("the program goes on during a dump: {error}");
-            Vec::new()
-        });
+        let results = results.map_err(|error| error.to_string())?;
         // A thread that somebody else has suspended is not ours to resume.
         let suspended = objects.into_iter().zip(results);
         let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
-        Self { threads: Vec::new(), suspended: suspended.collect(), _claim: claim }
+        let suspended = suspended.collect();
+        Ok(Self { threads: Vec::new(), suspended, _can_suspend: can_suspend, _claim: claim })
     }
 
     fn look(mut self, threads: &[Arc<Thread>], current: &Thread, hidden_frames: usize) -> Self {
@@ -116,7 +122,7 @@ impl Drop for Standstill {
 
 /// The live threads, without the shim's own. The thread that runs is among them unless it has ended
 /// for agents.
-fn live(jni: Jni, current: &Thread) -> Result<Vec<Arc<Thread>>> {
+fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
     jni.frame(LARGE_FRAME, |jni| {
         let jvmti = jvm::get().jvmti;
         let running = current.object();
@@ -132,7 +138,7 @@ fn live(jni: Jni, current: &Thread) -> Result<Vec<Arc<Thread>>> {
 }
 
 /// Whether no other thread lives.
-fn knows_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> Result<bool> {
+fn knows_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
     jni.frame(LARGE_FRAME, |_| {
         for object in jvm::get().jvmti.all_threads()?.iter() {
             let id = ids::tag(*object)?.id();

@@ -19,6 +19,7 @@
 //! Whatever the agent does between suspension and resumption, nobody waits for ever: a thread that
 //! is stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
 
+pub mod can_suspend;
 pub(super) mod futex;
 mod interruption;
 mod sampling;
@@ -73,7 +74,11 @@ pub fn prepare(jni: Jni) -> bool {
     // Before JDK 17, HotSpot stopped all threads to suspend one by JVMTI. That is the only way
     // for some, and would have to wait until those that a signal has stopped give up.
     if jvm::get().feature_version() < 17 || !async_call_trace::is_available() {
-        log::debug!("this VM is not made for signals: threads are suspended by JVMTI");
+        log::info!(
+            "on this JDK each suspension of a thread stops the whole program for a moment: a sampler \
+             gets about 200 ticks a second, and a program with many running threads may take half as \
+             long again; JDK 17 and later do it without"
+        );
         return false;
     }
     if let Err(error) = takeover::start(jni) {
@@ -119,7 +124,7 @@ pub fn suspend_all(
 /// Begins to suspend a thread on the agent's behalf; true if that is under way or done.
 fn request(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let suspended = begin(thread);
-    if suspended {
+    if suspended || thread.stop.state() == LOOSE {
         thread.stop.hold(agent);
     }
     suspended
@@ -144,6 +149,10 @@ fn begin(thread: &Arc<Thread>) -> bool {
                     return true;
                 }
             }
+            // There may be a way by now.
+            LOOSE => {
+                stop.change(LOOSE, RUNNING);
+            }
             // Who suspends it by JVMTI resumes it right afterwards, which cannot be called off.
             UNWANTED => {
                 stop.wait_while(UNWANTED, i64::MAX);
@@ -156,8 +165,9 @@ fn begin(thread: &Arc<Thread>) -> bool {
 /// Sends the signal to a thread that executes Java code; false for all others.
 fn by_signal(thread: &Arc<Thread>) -> bool {
     let stop = &thread.stop;
-    let may_be_signalled = stop.history.is_sampled() && !stop.is_deaf.load(Ordering::Relaxed);
-    if !signal::is_installed() || !may_be_signalled {
+    // Where JVMTI cannot, a signal may stop it at least for a moment.
+    let is_for_signals = stop.history.is_sampled() || can_suspend::is_refused();
+    if !signal::is_installed() || !is_for_signals || stop.is_deaf.load(Ordering::Relaxed) {
         return false;
     }
     let Some(cpu) = cpu_clock::of(thread.os_thread()) else { return false };
@@ -205,12 +215,13 @@ pub fn jvmti_state(thread: &Thread, age: Duration) -> Option<jint> {
 
 fn by_jvmti(thread: &Thread) -> bool {
     let stop = &thread.stop;
-    if !takeover::suspend(thread) {
+    let state = takeover::suspend(thread);
+    if state == RUNNING {
         return false;
     }
     let ran = consumed(thread).is_none_or(|cpu| cpu > stop::NOISE);
     stop.ran.store(ran, Ordering::SeqCst);
-    stop.change(RUNNING, SUSPENDED)
+    stop.change(RUNNING, state) && state == SUSPENDED
 }
 
 /// Waits until a thread that was sent a signal has stopped or is on no processor.
@@ -254,14 +265,16 @@ pub fn resume(agent: &Agent, thread: &Arc<Thread>) -> bool {
             REQUESTED | ADRIFT => RUNNING,
             STOPPED | ASLEEP | OVERDUE => LEAVING,
             TAKEOVER => UNWANTED,
-            SUSPENDED => {
+            SUSPENDED | LOOSE => {
                 if stop.ran.load(Ordering::SeqCst)
                     && let Some(cpu) = cpu_time(thread)
                 {
                     stop.accounted.store(cpu, Ordering::SeqCst);
                 }
                 stop.is_traced.store(false, Ordering::SeqCst);
-                takeover::resume(thread);
+                if state == SUSPENDED {
+                    takeover::resume(thread);
+                }
                 RUNNING
             }
             _ => return false,
@@ -283,7 +296,7 @@ pub fn wait_until_resumed(current: &Thread, before: impl FnOnce()) -> bool {
     let stop = &current.stop;
     // As good as suspended: by JVMTI, which stops it at the next call of the VM, or by a signal that
     // it does not hear.
-    let is_suspended = |state| !matches!(state, RUNNING | LEAVING);
+    let is_suspended = |state| !matches!(state, RUNNING | LEAVING | LOOSE);
     if !is_suspended(stop.state()) {
         return false;
     }
@@ -299,7 +312,7 @@ pub fn wait_until_resumed(current: &Thread, before: impl FnOnce()) -> bool {
 
 /// Whether an agent has suspended the thread.
 pub fn is_suspended(thread: &Thread) -> bool {
-    !matches!(thread.stop.state(), RUNNING | LEAVING | UNWANTED)
+    !matches!(thread.stop.state(), RUNNING | LEAVING | UNWANTED | LOOSE)
 }
 
 /// Whether JVMTI shows the thread as suspended because an agent has suspended it.
@@ -358,7 +371,7 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
     {
         let _claim = claims::to_resume();
         match stop.state() {
-            RUNNING | LEAVING | UNWANTED | SUSPENDED => return None,
+            RUNNING | LEAVING | UNWANTED | SUSPENDED | LOOSE => return None,
             TAKEOVER | ADRIFT => {}
             _ if !is_known() => {}
             _ => {

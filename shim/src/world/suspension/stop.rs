@@ -41,6 +41,8 @@ pub mod state {
     pub const UNWANTED: u32 = 8;
     /// It is suspended as JVMTI does it, by the shim or by somebody else ([`super::Stop::by_others`]).
     pub const SUSPENDED: u32 = 9;
+    /// The agent wants it stopped, but only another agent of the process could do that: it runs.
+    pub const LOOSE: u32 = 10;
 }
 use state::*;
 

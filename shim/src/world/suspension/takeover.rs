@@ -1,7 +1,7 @@
 //! How a thread that was stopped by a signal comes to be suspended by JVMTI instead.
 
-use super::futex;
 use super::stop::state::*;
+use super::{can_suspend, futex};
 use crate::jvm::{self, Error, Jni, os_priority};
 use crate::world::threads::{self, Thread};
 use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
@@ -82,24 +82,27 @@ fn serve() -> ! {
 pub fn take_over(thread: &Thread) {
     let stop = &thread.stop;
     stop.wake();
-    if !suspend(thread) {
-        // The thread has ended, or the VM.
-        let _ = stop.change(TAKEOVER, RUNNING) || stop.change(UNWANTED, RUNNING);
-    } else if !stop.change(TAKEOVER, SUSPENDED) {
+    let state = suspend(thread);
+    if !stop.change(TAKEOVER, state) {
         // It was resumed meanwhile.
-        resume(thread);
+        if state == SUSPENDED {
+            resume(thread);
+        }
         stop.change(UNWANTED, RUNNING);
     }
     stop.wake();
 }
 
-/// SuspendThread of JVMTI; true also for a thread that somebody else has suspended already.
-pub fn suspend(thread: &Thread) -> bool {
-    let Some(object) = thread.object() else { return false };
-    let result = jvm::get().jvmti.suspend(object.get());
+/// SuspendThread of JVMTI; the state that the thread is to have then: `SUSPENDED`, also if somebody else
+/// has suspended it already, `LOOSE` if that is left to another agent, and `RUNNING` if the thread has
+/// ended, or the VM.
+pub fn suspend(thread: &Thread) -> u32 {
+    let Some(object) = thread.object() else { return RUNNING };
+    let result = can_suspend::with(|| jvm::get().jvmti.suspend(object.get()));
+    let Some(result) = result else { return LOOSE };
     let by_others = matches!(result, Err(Error(JVMTI_ERROR_THREAD_SUSPENDED)));
     thread.stop.by_others.store(by_others, Ordering::SeqCst);
-    by_others || result.is_ok()
+    if by_others || result.is_ok() { SUSPENDED } else { RUNNING }
 }
 
 /// ResumeThread of JVMTI, unless somebody else had suspended the thread.
