@@ -3,8 +3,11 @@
  * Commands: "self DEPTH" of the caller; "other DEPTH NAME"; "suspended DEPTH NAME". Each returns
  * the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
  * computes, and returns how many traces there were; it reports how many of them are not whole.
+ * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array.
  * Option events=1: also takes a trace in the handler of every event.
  */
+#include <jvmti.h>
+
 #include "call.h"
 #include "methods.h"
 #include "threads.h"
@@ -92,12 +95,35 @@ static jlong sample(JVMPI_CallTrace *trace, int count, const char *name)
     return count;
 }
 
+/* Gives a class another class file, as any tool may: an array of the two. */
+static void redefine(JNIEnv *env, jobjectArray what)
+{
+    jvmtiCapabilities capabilities = { .can_redefine_classes = 1 };
+    jbyteArray file = (*env)->GetObjectArrayElement(env, what, 1);
+    jvmtiClassDefinition definition = { (*env)->GetObjectArrayElement(env, what, 0), 0, NULL };
+    jbyte *bytes = (*env)->GetByteArrayElements(env, file, NULL);
+    jvmtiEnv *jvmti = NULL;
+
+    definition.class_byte_count = (*env)->GetArrayLength(env, file);
+    definition.class_bytes = (unsigned char *)bytes;
+    CHECK("redefined", (*agent_vm)->GetEnv(agent_vm, (void **)&jvmti, JVMTI_VERSION_1_2) == JNI_OK
+          && (*jvmti)->AddCapabilities(jvmti, &capabilities) == JVMTI_ERROR_NONE
+          && (*jvmti)->RedefineClasses(jvmti, 1, &definition) == JVMTI_ERROR_NONE);
+    (*env)->ReleaseByteArrayElements(env, file, bytes, JNI_ABORT);
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     JVMPI_CallTrace trace = { env, 0, malloc((MAX_DEPTH + 1) * sizeof(JVMPI_CallFrame)) };
     char kind[32] = "", name[64] = "";
     int depth = 0;
 
+    if (strncmp(what, "enable ", 7) == 0)
+        return switch_events(jvmpi->EnableEvent, what + 7), 0;
+    if (strncmp(what, "disable ", 8) == 0)
+        return switch_events(jvmpi->DisableEvent, what + 8), 0;
+    if (strcmp(what, "redefine") == 0)
+        return redefine(env, object), 0;
     sscanf(what, "%31s %d %63s", kind, &depth, name);
     if (strcmp(kind, "self") != 0)
         trace.env_id = thread_named(name).env;

@@ -1,5 +1,8 @@
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import java.io.InputStream;
 import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
@@ -29,6 +32,8 @@ final class Traces {
                 break;
             case "other": other(); break;
             case "announced": announced(); break;
+            case "rewritten": rewritten(); break;
+            case "redefined": redefined(); break;
             default: withoutLines();
         }
     }
@@ -152,6 +157,55 @@ final class Traces {
         }
     }
 
+    private static final class Shifted {
+        static void run() {
+            Agent.call("self 100"); print(new Throwable());
+        }
+    }
+
+    /** Traces before and after the class is rewritten, while it runs. */
+    private static void rewritten() {
+        outer(1);
+        Agent.call("enable 1+3");
+        outer(1);
+        Agent.call("enable 56");
+        outer(1);
+        Agent.call("disable 1+3+56");
+        outer(1);
+    }
+
+    /** Traces before and after somebody has given a class other lines. */
+    private static void redefined() throws Exception {
+        Shifted.run();
+        byte[] file = fileOf(Shifted.class);
+        shiftLines(file, 100);
+        Agent.call("redefine", new Object[] {Shifted.class, file});
+        Shifted.run();
+    }
+
+    /** Moves all lines of a class file. */
+    private static void shiftLines(byte[] file, int by) {
+        ByteBuffer data = ByteBuffer.wrap(file);
+        int at = 10, table = 0;
+        for (int i = 1; i < data.getShort(8); i++) {
+            int tag = data.get(at);
+            int length = tag == 1 ? 3 + data.getShort(at + 1) : tag == 7 || tag == 8 ? 3 : 5;
+            if (new String(file, at, length, ISO_8859_1).endsWith("LineNumberTable")) {
+                table = i;
+            }
+            at += length;
+        }
+        for (; at < file.length - 8; at++) {
+            int count = data.getShort(at + 6);
+            if (data.getShort(at) == table && data.getInt(at + 2) == 2 + 4 * count) {
+                for (int i = 0; i < count; i++) {
+                    int line = at + 10 + 4 * i;
+                    data.putShort(line, (short) (data.getShort(line) + by));
+                }
+            }
+        }
+    }
+
     private static final class Loader extends ClassLoader {
         Loader() {
             super(Traces.class.getClassLoader());
@@ -164,20 +218,25 @@ final class Traces {
 
     /** The class's line table under a name that no JVM knows. */
     private static void withoutLines() throws Exception {
-        byte[] file = new byte[65536];
-        int length = 0;
-        try (InputStream in = Traces.class.getResourceAsStream("Traces$Lineless.class")) {
-            for (int n; (n = in.read(file, length, file.length - length)) > 0; ) {
-                length += n;
-            }
-        }
+        byte[] file = fileOf(Lineless.class);
         byte[] name = "LineNumberTable".getBytes("US-ASCII");
-        for (int i = 0; i < length - name.length; i++) {
+        for (int i = 0; i < file.length - name.length; i++) {
             if (Arrays.equals(Arrays.copyOfRange(file, i, i + name.length), name)) {
                 file[i] = 'X';
             }
         }
-        Class<?> type = new Loader().define(Arrays.copyOf(file, length));
+        Class<?> type = new Loader().define(file);
         ((Runnable) type.getDeclaredConstructor().newInstance()).run();
+    }
+
+    private static byte[] fileOf(Class<?> type) throws Exception {
+        byte[] file = new byte[65536];
+        int length = 0;
+        try (InputStream in = Traces.class.getResourceAsStream(type.getName() + ".class")) {
+            for (int n; (n = in.read(file, length, file.length - length)) > 0; ) {
+                length += n;
+            }
+        }
+        return Arrays.copyOf(file, length);
     }
 }

@@ -46,6 +46,11 @@ impl WeakRef {
         Self(jni.new_weak(object))
     }
 
+    /// The object, if nothing can collect it as long as what is returned is used.
+    pub fn get_alive(&self) -> jobject {
+        self.0
+    }
+
     /// The object in the current frame, None if it was collected.
     pub fn get(&self, jni: Jni) -> Option<jobject> {
         let object = jni.new_local(self.0);

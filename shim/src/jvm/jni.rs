@@ -240,6 +240,11 @@ impl Jni {
         jni!(self, GetLongField, object, field.0)
     }
 
+    /// The value of an `int` field.
+    pub fn int_field(self, object: jobject, field: FieldId) -> jint {
+        jni!(self, GetIntField, object, field.0)
+    }
+
     /// The value of a reference field.
     pub fn object_field(self, object: jobject, field: FieldId) -> jobject {
         jni!(self, GetObjectField, object, field.0)

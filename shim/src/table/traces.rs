@@ -35,13 +35,22 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         )
     };
     let Some((jni, current)) = threads::current_attached() else { return };
-    let walked = if trace.env_id == current.env() {
-        let start = hidden_frames(jni, &current);
-        jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room).unwrap_or(0)
-    } else {
-        threads::by_env(trace.env_id).map_or(0, |thread| walk(&thread, room))
-    };
-    trace.num_frames = resolve(jni, agent, &current, &mut room[..walked]) as jint;
+    loop {
+        let is_current = trace.env_id == current.env();
+        let walked = if is_current {
+            let start = hidden_frames(jni, &current);
+            jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room).unwrap_or(0)
+        } else {
+            threads::by_env(trace.env_id).map_or(0, |thread| walk(&thread, room))
+        };
+        let mut resolver = if is_current { Resolver::of_current() } else { Resolver::default() };
+        let kept = resolve(jni, agent, &current, &mut resolver, &mut room[..walked]);
+        trace.num_frames = kept as jint;
+        // The places in a method's code that were found may be those in its old code.
+        if !resolver.met_new_code {
+            return;
+        }
+    }
 }
 
 /// The frames of another thread: those it was stopped at, or those it executes now.
@@ -62,14 +71,15 @@ fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
 
 /// Turns frames as JVMTI gives them into those of JVMPI, in place; every method is announced
 /// before the agent learns of it, and one that the VM does not know any more is left out.
+/// How many are left.
 fn resolve(
     jni: Jni,
     agent: &Agent,
     current: &Thread,
+    resolver: &mut Resolver,
     frames: &mut [MaybeUninit<jvmtiFrameInfo>],
 ) -> usize {
     let mut kept = 0;
-    let mut resolver = Resolver::default();
     for i in 0..frames.len() {
         // SAFETY: the walk wrote this frame, and a frame is only overwritten after it was read,
         // as at most one is kept for each.

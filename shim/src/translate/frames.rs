@@ -66,9 +66,18 @@ pub fn below_tracker(mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
 pub struct Resolver {
     /// The method of the frame before.
     callee: Option<Arc<Method>>,
+    /// Whether the stack is that of the thread that runs.
+    is_current: bool,
+    /// Whether a method has got new code, perhaps since the stack was walked.
+    pub met_new_code: bool,
 }
 
 impl Resolver {
+    /// For the stack of the thread that runs.
+    pub fn of_current() -> Self {
+        Self { is_current: true, ..Self::default() }
+    }
+
     /// What an agent is told of the next frame, whose method is announced first; None if it is the
     /// shim's or the VM does not know its method any more.
     pub fn next(
@@ -78,7 +87,7 @@ impl Resolver {
         current: &Thread,
         frame: jvmtiFrameInfo,
     ) -> Option<JVMPI_CallFrame> {
-        let method = known(jni, frame.method);
+        let method = self.known(jni, frame.method);
         let callee = std::mem::replace(&mut self.callee, method.clone());
         // A native method and the one in front of it are one frame to agents.
         let is_shown_already = callee.is_some_and(|callee| callee.is_wrapped);
@@ -88,10 +97,13 @@ impl Resolver {
         let lineno = if is_native { NATIVE } else { method.line(frame.location) };
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }
-}
-
-/// The method, unless it is of the shim's own or the VM does not know it any more.
-fn known(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
-    let known = if method.is_null() { None } else { methods::of(jni, method) };
-    known.filter(|method| !method.class.is_own())
+    /// The method, unless it is of the shim's own or the VM does not know it any more.
+    fn known(&mut self, jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
+        if method.is_null() {
+            return None;
+        }
+        let (method, is_new) = methods::as_it_is(jni, method, self.is_current)?;
+        self.met_new_code |= is_new;
+        (!method.class.is_own()).then_some(method)
+    }
 }

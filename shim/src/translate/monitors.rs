@@ -158,7 +158,7 @@ fn is_entered_once(object: jobject) -> bool {
 fn has_locked_once(jni: Jni) -> bool {
     let mut locks = 0;
     frames::below_tracker(|frame| {
-        locks += methods::of(jni, frame.method).map_or(0, |method| method.locks());
+        locks += methods::as_it_is(jni, frame.method, true).map_or(0, |(method, _)| method.locks());
         locks <= 1
     });
     locks <= 1

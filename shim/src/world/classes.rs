@@ -5,8 +5,8 @@ use super::announced::Announced;
 use super::heap::layout::Layout;
 use super::{ids, methods, threads};
 use crate::instrument::tracker;
-use crate::jvm::{self, Jni, Result, WeakRef};
-use crate::lock::Map;
+use crate::jvm::{self, FieldId, Jni, Result, WeakRef};
+use crate::lock::{Map, Memo};
 use crate::options::Names;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
@@ -153,6 +153,16 @@ pub fn is_primitive(class: jclass) -> bool {
     jvm::get().jvmti.class_status(class).is_ok_and(|status| status & primitive as jint != 0)
 }
 
+/// How often the class or one that it inherits from was redefined or retransformed, by whomever. The
+/// VM counts that in a field of its own, at the moment when it puts the new methods in their places.
+pub fn redefinitions(jni: Jni, class: jclass) -> jint {
+    static COUNT: Memo<Option<FieldId>> = Memo::new();
+    let find =
+        |jni: Jni| jni.field(jni.find_class(c"java/lang/Class")?, c"classRedefinedCount", c"I");
+    let count = COUNT.get_or_find(|| jni.frame(4, find));
+    count.map_or(0, |count| jni.int_field(class, count))
+}
+
 /// The class with this ID, if it has been seen and is not unloaded.
 pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(id.addr())
@@ -234,6 +244,11 @@ impl Class {
         let is_linked = is_ready(object);
         self.cannot_be_linked.store(!is_linked, Ordering::Relaxed);
         is_linked
+    }
+
+    /// As [`Self::object`], of a class that lives as long as what is returned is used.
+    pub fn object_alive(&self) -> jobject {
+        self.object.get_alive()
     }
 
     /// The name as class files spell it.

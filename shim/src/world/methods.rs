@@ -20,6 +20,8 @@ pub struct Method {
     pub is_wrapped: bool,
     /// Whether it is what agents take for a native method.
     pub is_wrapper: bool,
+    /// How often its class had been redefined when the following was found out.
+    redefinitions: jint,
     /// How many places there are where it locks a monitor, once that is known.
     locks: OnceLock<usize>,
     lines: Lines,
@@ -28,17 +30,30 @@ pub struct Method {
 static BY_ID: LazyLock<Map<usize, Arc<Method>>> = LazyLock::new(Map::new);
 
 /// The record of a method, a new one if it is seen for the first time; None if the VM does not
-/// know the method any more.
+/// know the method any more. It may be that of code which was replaced.
 pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
-    if let Some(known) = known(method) {
-        return Some(known);
-    }
+    known(method).or_else(|| find_out(jni, method))
+}
+
+/// As [`of`], of the code that the method has now; and whether that is new: the shim and others give
+/// methods other code while they run. `runs` says that it is one of the thread that runs, so that its
+/// class lives.
+pub fn as_it_is(jni: Jni, method: jmethodID, runs: bool) -> Option<(Arc<Method>, bool)> {
+    let known = known(method);
+    let is_new = known.as_ref().is_some_and(|known| known.is_replaced(jni, runs));
+    let record = known.filter(|_| !is_new).or_else(|| find_out(jni, method));
+    record.map(|record| (record, is_new))
+}
+
+fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     let jvmti = jvm::get().jvmti;
     let (name, signature) = jvmti.method_name(method).ok()?;
     let hidden_name = name.to_bytes().strip_prefix(NATIVE_PREFIX.to_bytes());
-    let lines = Lines::of(jvmti, method);
     let new = jni.frame(8, |jni| {
         let object = jvmti.declaring_class(method).ok()?;
+        // If the class is redefined before the lines are read, they are read again.
+        let redefinitions = classes::redefinitions(jni, object);
+        let lines = Lines::of(jvmti, method);
         let find = |name: &[u8]| find(jvmti, object, name, &signature);
         // Agents know a method by its place in its class, not one that was replaced by it.
         let stands_for = match hidden_name {
@@ -54,11 +69,13 @@ pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
             is_native: modifiers(method) & access::NATIVE != 0,
             is_wrapped: hidden_name.is_some(),
             is_wrapper: lines.0.is_empty() && hidden_name.is_none() && prefixed().is_some(),
+            redefinitions,
             locks: OnceLock::new(),
             lines,
         }))
     })?;
-    Some(BY_ID.get_or_insert(method.addr(), new))
+    BY_ID.insert(method.addr(), Arc::clone(&new));
+    Some(new)
 }
 
 /// The `access_flags` of a method.
@@ -90,6 +107,21 @@ impl Method {
     /// in front of a native one.
     pub fn id(&self) -> jmethodID {
         std::ptr::with_exposed_provenance_mut(self.id)
+    }
+
+    /// Whether its class has been redefined since the record was made.
+    fn is_replaced(&self, jni: Jni, runs: bool) -> bool {
+        let redefinitions = |class| classes::redefinitions(jni, class);
+        let now = match runs {
+            // A reference less for each frame of a trace.
+            true => Some(redefinitions(self.class.object_alive())),
+            false => self.class.object(jni).map(|class| {
+                let now = redefinitions(class);
+                jni.delete_local(class);
+                now
+            }),
+        };
+        now.is_some_and(|now| now != self.redefinitions)
     }
 
     /// How many places there are where the method locks a monitor: its entry, if it is

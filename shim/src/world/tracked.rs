@@ -78,8 +78,10 @@ fn resolve(jni: Jni, place: &Place) -> Option<jmethodID> {
         return None;
     }
     // SAFETY: the walk wrote one frame.
-    let id = unsafe { frame[0].assume_init() }.method;
-    let class = std::sync::Arc::as_ptr(&methods::of(jni, id)?.class);
+    let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
+    // The code may be older than what the method has now, which has the number too.
+    let id = method.id();
+    let class = std::sync::Arc::as_ptr(&method.class);
     place.class.store(class.cast_mut(), Ordering::Relaxed);
     place.method.store(id, Ordering::Release);
     Some(id)
