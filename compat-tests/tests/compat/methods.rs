@@ -1,9 +1,8 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use compat_tests::programs::{Found, Program};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
+use compat_tests::programs::{Found, Program};
 use compat_tests::report::Line;
 use compat_tests::run::{Outcome, Vm};
 
