@@ -1,5 +1,8 @@
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Stages contention: one thread owns a monitor until all others wait for it, then they get it one
@@ -97,7 +100,34 @@ public class Contended {
                     return;
                 }
             }
+        },
+        /** A class of the JDK enters and leaves it, which was loaded before the events came on. */
+        LIBRARY {
+            private final Map<String, Object> map = Collections.synchronizedMap(new HashMap<>());
+
+            @Override
+            Object monitor(Contended monitor) {
+                return map;
+            }
+
+            @Override
+            void own(Contended monitor, Body body) {
+                boolean returns = ++owned % 2 == 0;
+                try {
+                    map.computeIfAbsent("key", key -> {
+                        body.run();
+                        if (returns) {
+                            return null;
+                        }
+                        throw new Left();
+                    });
+                } catch (Left left) {
+                    return;
+                }
+            }
         };
+
+        private static volatile int owned;
 
         Object monitor(Contended monitor) {
             return monitor;
@@ -154,6 +184,9 @@ public class Contended {
     private static void handOn(Way way, Contended object, int waiters) throws InterruptedException {
         if (way.monitor(object) != object) {
             Agent.call("watch contended", way.monitor(object));
+        }
+        if (way == Way.LIBRARY) {
+            all("enable");
         }
         for (int round = 0; round < ROUNDS; round++) {
             stage(way, object, waiters, waiters, () -> {});

@@ -1,9 +1,10 @@
 //! Following a method's code to learn the frame at every instruction.
 //!
 //! Where the method has stack map frames this is the single pass of JVMS §4.10.1, trusting the
-//! table. Older code is followed along its branches (§4.10.2) without merging what different ways
-//! bring: the first way to an instruction counts. That is enough to see which `new` an
-//! initializer call belongs to, as the verifier accepts no call on which two ways disagree.
+//! table. Code without frames, as all older code, is followed along its branches (§4.10.2) without
+//! merging what different ways bring: the first way to an instruction counts. That is enough to see
+//! which `new` an initializer call belongs to, as the verifier accepts no call on which two ways
+//! disagree.
 
 use crate::bytes::Reader;
 use crate::constant_pool::tag;
@@ -22,14 +23,12 @@ pub(crate) enum Moment<'c> {
     After(Instruction<'c>),
 }
 
-/// Whether a method is verified by its stack map frames.
+/// Whether a method is verified by its stack map frames. From version 50 on it is, unless it lacks
+/// frames that it needs: then it is verified like older code (§4.10), or, from 51 on, not at all. So
+/// the JVM hands out classes that it trusts and whose frames it has not kept.
 pub(crate) fn has_frames(code: &Code<'_>) -> bool {
-    match code.method.class().major_version() {
-        ..50 => false,
-        // §4.10: such a class may be verified like an older one. It is if frames are missing.
-        50 => code.attributes().find(b"StackMapTable").is_some() || is_straight(code),
-        51.. => true,
-    }
+    code.method.class().major_version() >= 50
+        && (code.attributes().find(b"StackMapTable").is_some() || is_straight(code))
 }
 
 /// Whether a method needs no frames, as each instruction is reached from the one before only.

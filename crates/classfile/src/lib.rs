@@ -66,7 +66,8 @@
 //! Branches (those that no longer reach their target become `goto_w`, `jsr_w` or an inverted
 //! condition around a `goto_w`), the padding of switches, exception tables, `LineNumberTable`,
 //! `LocalVariableTable`, `LocalVariableTypeTable`, `StackMapTable`, type annotations,
-//! `max_stack`. `StackMap`, which only CLDC reads, is dropped from edited methods. Attributes that
+//! `max_stack`. `StackMap`, which only CLDC reads, is dropped from edited methods. Methods that lack
+//! frames which they need get none: a JVM that trusts a class need not keep them. Attributes that
 //! the specification does not know are copied; if they hold bytecode indices, those go stale.
 //!
 //! A method that would exceed 65,535 bytes, or whose class has no room for the constants, is left

@@ -2,6 +2,7 @@
 
 use crate::bytes::Write;
 use crate::cover::{Range, This, cover, keeps_this};
+use crate::flow::has_frames;
 use crate::join::{Join, Origin, write_frames};
 use crate::layout::{self, Layout, Point};
 use crate::opcode::{self, Shape};
@@ -376,14 +377,14 @@ impl<'c> Rewriter<'_, 'c> {
     }
 
     fn write_attributes(&mut self) -> Result<(), Skip> {
-        // §4.10: older classes are verified without frames.
-        let frames = self.code.method.class().major_version() >= 50;
+        let frames = has_frames(self.code);
         let mut lacks_frames = frames && !self.scratch.joins.is_empty();
         let count_at = self.out.len();
         let mut count = 0_u16;
         self.out.u2(0);
         for attribute in self.code.attributes() {
-            // CLDC's table (JSR 139) and one in a class that is too old: no verifier reads them.
+            // CLDC's table (JSR 139) and one in a class that is too old (§4.10): no verifier reads
+            // them.
             if attribute.name == b"StackMap" || (attribute.name == b"StackMapTable" && !frames) {
                 continue;
             }

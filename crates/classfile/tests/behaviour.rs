@@ -4,10 +4,10 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use classfile::{ClassFile, Editor, Handler, Kind, Place, Uninitialized, opcode};
-use support::{Jdk, class_files, scratch, succeed};
+use support::{Jdk, class_files, hide_frames, scratch, succeed};
 
 /// What a run of the program showed.
 struct Run {
@@ -20,21 +20,38 @@ struct Run {
 
 type Edit = fn(&ClassFile<'_>, &mut Editor<'_>, i32);
 
-/// Compiles the program, rewrites all its classes and runs both.
+/// Compiles the program, rewrites all its classes and runs both; rewrites the classes once more as they
+/// are without their frames, which makes no difference to a JVM that trusts them.
 fn run(jdk: &Jdk, name: &str, edit: Edit) -> (String, Run) {
     let directory = scratch().join(format!("behaviour-{name}-{}", jdk.feature));
-    let (original, rewritten) = (directory.join("original"), directory.join("rewritten"));
+    let original = directory.join("original");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
     let mut javac = jdk.tool("javac");
     javac.args(["-g", "-d"]).arg(&original);
     succeed(
         javac.args(["Workload", "Tracker"].map(|name| sources.join(name).with_extension("java"))),
     );
+    let (expected, _) = execute(jdk, "-Xverify:all", &original);
+    let rewritten = |name: &str, prepare: fn(&mut [u8]), verify: &str| {
+        let classes = directory.join(name);
+        let names = rewrite(&original, &classes, edit, prepare);
+        let (output, errors) = execute(jdk, verify, &classes);
+        let (counts, report) = read(&errors, &names);
+        Run { output, counts, report }
+    };
+    let run = rewritten("rewritten", |_| (), "-Xverify:all");
+    let trusted = rewritten("trusted", hide_frames, "-Xverify:none");
+    assert_eq!((&trusted.output, &trusted.counts), (&run.output, &run.counts));
+    (expected, run)
+}
 
+/// Rewrites all classes of the program; the names of their methods.
+fn rewrite(from: &Path, to: &Path, edit: Edit, prepare: fn(&mut [u8])) -> Vec<String> {
     let mut names = Vec::new();
-    fs::create_dir_all(&rewritten).unwrap();
-    for path in class_files(&original) {
-        let bytes = fs::read(&path).unwrap();
+    fs::create_dir_all(to).unwrap();
+    for path in class_files(from) {
+        let mut bytes = fs::read(&path).unwrap();
+        prepare(&mut bytes);
         let class = ClassFile::parse(&bytes).unwrap();
         let mut editor = Editor::new(&class);
         if class.name() != b"Tracker" {
@@ -46,20 +63,23 @@ fn run(jdk: &Jdk, name: &str, edit: Edit) -> (String, Run) {
         }
         let result = editor.finish();
         assert_eq!(result.skipped, []);
-        fs::write(rewritten.join(path.file_name().unwrap()), result.bytes).unwrap();
+        fs::write(to.join(path.file_name().unwrap()), result.bytes).unwrap();
     }
+    names
+}
 
-    let execute = |classes: &PathBuf| {
-        let mut java = jdk.tool("java");
-        let output =
-            java.args(["-Xverify:all", "-cp"]).arg(classes).arg("Workload").output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let (out, error) = (text(output.stdout), text(output.stderr));
-        assert!(output.status.success(), "{error}");
-        (out, error)
-    };
-    let (expected, _) = execute(&original);
-    let (output, errors) = execute(&rewritten);
+/// What the program prints, and what the tracker does.
+fn execute(jdk: &Jdk, verify: &str, classes: &Path) -> (String, String) {
+    let mut java = jdk.tool("java");
+    let output = java.args([verify, "-cp"]).arg(classes).arg("Workload").output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let (out, error) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{error}");
+    (out, error)
+}
+
+/// The tracker's counts and its other lines.
+fn read(errors: &str, names: &[String]) -> (BTreeMap<String, (u32, u32)>, Vec<String>) {
     let mut counts = BTreeMap::new();
     let mut report = Vec::new();
     for line in errors.lines().filter(|line| !line.contains("warning:")) {
@@ -71,7 +91,7 @@ fn run(jdk: &Jdk, name: &str, edit: Edit) -> (String, Run) {
             _ => report.push(line.to_owned()),
         }
     }
-    (expected, Run { output, counts, report })
+    (counts, report)
 }
 
 fn for_each_jdk(test: impl Fn(&Jdk)) {

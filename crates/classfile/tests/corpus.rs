@@ -13,7 +13,7 @@ use classfile::{
     ClassFile, Editor, FieldRef, Kind, Method, MethodRef, Place, Skip, Snippet, Uninitialized,
     opcode,
 };
-use support::{Jdk, class_files, scratch, write_classes};
+use support::{Jdk, class_files, hide_frames, scratch, write_classes};
 
 /// One test at a time: each of them keeps the machine busy.
 static SERIAL: Mutex<()> = Mutex::new(());
@@ -139,24 +139,26 @@ fn receivers_and_allocations() {
 
 #[test]
 fn guards_wherever_a_probe_can_stand() {
-    judge("guards", |class, editor| {
-        let constants = editor.constants();
-        let enabled = constants.field_ref("jvmpi/Tracker", "enabled", "Z").unwrap();
-        let probe = constants.method_ref("jvmpi/Tracker", "probe", "(I)V").unwrap();
-        let guarded = guarded_call(enabled, probe);
-        for method in class.methods() {
-            let Some(mut edits) = editor.method(method.index()) else { continue };
-            edits.at_entry(guarded).when_this_initialized(guarded);
-            edits.before_returns(guarded).on_throw(guarded);
-            let code = method.code().unwrap().unwrap();
-            for entry in code.handlers().filter(|entry| entry.catch_type == 0) {
-                edits.on_catch(entry.handler, guarded);
-            }
-            for instruction in code.instructions().map(Result::unwrap).step_by(5) {
-                edits.before(instruction.bci, guarded).after(instruction.bci, guarded);
-            }
+    judge("guards", guards_everywhere);
+}
+
+fn guards_everywhere(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
+    let constants = editor.constants();
+    let enabled = constants.field_ref("jvmpi/Tracker", "enabled", "Z").unwrap();
+    let probe = constants.method_ref("jvmpi/Tracker", "probe", "(I)V").unwrap();
+    let guarded = guarded_call(enabled, probe);
+    for method in class.methods() {
+        let Some(mut edits) = editor.method(method.index()) else { continue };
+        edits.at_entry(guarded).when_this_initialized(guarded);
+        edits.before_returns(guarded).on_throw(guarded);
+        let code = method.code().unwrap().unwrap();
+        for entry in code.handlers().filter(|entry| entry.catch_type == 0) {
+            edits.on_catch(entry.handler, guarded);
         }
-    });
+        for instruction in code.instructions().map(Result::unwrap).step_by(5) {
+            edits.before(instruction.bci, guarded).after(instruction.bci, guarded);
+        }
+    }
 }
 
 fn guarded_call(flag: FieldRef, callee: MethodRef) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy {
@@ -214,6 +216,16 @@ fn entry_and_exit_probes_in_classes_without_frames() {
         println!("JDK {}: {} classes made old", jdk.feature, classes.len());
         let rewritten = rewrite_all(&classes, entry_and_exit);
         link(jdk, "old", &classes, &rewritten);
+    });
+}
+
+#[test]
+fn classes_that_have_lost_their_frames() {
+    for_each_jdk(|jdk, classes| {
+        let mut classes = load(classes, &jdk.corpus());
+        classes.iter_mut().for_each(|(_, bytes)| hide_frames(bytes));
+        rewrite_all(&classes, entry_and_exit);
+        rewrite_all(&classes, guards_everywhere);
     });
 }
 

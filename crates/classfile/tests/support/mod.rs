@@ -127,3 +127,12 @@ pub fn class_files(directory: &Path) -> Vec<PathBuf> {
     files.sort();
     files
 }
+
+/// Takes its stack map frames from a class, as the JVM does with classes that it trusts: they get a
+/// name that nobody knows.
+pub fn hide_frames(class: &mut [u8]) {
+    let name = b"\x01\0\x0dStackMapTable";
+    if let Some(at) = class.windows(name.len()).position(|bytes| bytes == name) {
+        class[at + 3] = b'_';
+    }
+}
