@@ -117,7 +117,8 @@ impl Round<'_> {
                 command.trim_end()
             )
         };
-        let _spinning = Spinning::start()?;
+        // One in four has the processors for itself: it gets further in the same time.
+        let _spinning = (self.seed >> 4 & 3 != 0).then(Spinning::start).transpose()?;
         let began = Instant::now();
         let (outcome, usage) = self.watch(launch.start()?).map_err(failed)?;
         judge(&outcome, &expected).map_err(failed)?;

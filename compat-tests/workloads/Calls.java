@@ -17,6 +17,7 @@ final class Calls {
     }
 
     static final Counter FIB = new Counter("Calls.fib");
+    static final Counter REWRITTEN = new Counter("Calls.rewritten");
     static final Counter DEEP = new Counter("Calls.deep");
     static final Counter CATCHING = new Counter("Calls.catching");
     static final Counter FINALLY = new Counter("Calls.lastly");
@@ -357,11 +358,23 @@ final class Calls {
                 fib(3);
                 Agent.call("disable");
                 break;
+            case "rewritten":
+                rewritten();
+                break;
             default:
                 throw new IllegalArgumentException(arguments[0]);
         }
         expect();
         System.out.println("done");
+    }
+
+    /** Is rewritten while it runs, before it has reported anything. */
+    private static void rewritten() {
+        REWRITTEN.calls++;
+        Agent.call("enable");
+        synchronized (REWRITTEN) {
+            REWRITTEN.notify();
+        }
     }
 
     /** Switches off while methods are entered that are left later. */

@@ -20,6 +20,7 @@ cases![
     classes_after_their_instances.on_every_gc().except(11, Gc::Z),
     churn.on_every_gc(),
     churn_with_all_events.on_every_gc(),
+    churn_with_all_events.under_load(),
 ];
 
 fn collect(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {

@@ -15,6 +15,7 @@ cases![
     several_threads,
     several_threads.under_load(),
     switched_on_and_off,
+    rewritten_while_it_runs,
     native_methods,
     chosen_classes,
     too_large_a_method,
@@ -90,6 +91,14 @@ fn switched_on_and_off(vm: &Vm<'_>) -> Result<(), String> {
     let expected = outcome.expects.find("expect", "method", "Calls.fib")?.int("calls")?;
     equal("entries", fib.int("entries")?, expected)?;
     equal("exits", fib.int("exits")?, expected)
+}
+
+/// Its exit, which is the first that is heard of the method, comes from code that is no longer that of
+/// its class, and still names the method that CLASS_LOAD has named.
+fn rewritten_while_it_runs(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = calls(vm, "events=3,late=56,prefix=Calls", "rewritten")?;
+    well_nested(&outcome)?;
+    counted(&outcome, &["exits"])
 }
 
 fn native_methods(vm: &Vm<'_>) -> Result<(), String> {
