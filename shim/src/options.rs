@@ -226,9 +226,36 @@ struct Agents {
     environment: Vec<Setting>,
 }
 
-/// The sections of a file by what they name their library with: the name of its file, or its
-/// checksum behind [`CHECKSUM`].
-type Sections = BTreeMap<String, Vec<Setting>>;
+/// The sections of a file by whose they are.
+type Sections = BTreeMap<Section, Vec<Setting>>;
+
+/// Whose the settings of a section are: `[agent."libfoo.so"]`, or `[agent."libfoo.so"."a=b"]`.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Section {
+    /// The name of the library's file, or its checksum behind [`CHECKSUM`].
+    library: String,
+    /// What stands among the agent's own options; empty if they do not matter.
+    option: String,
+}
+
+impl Section {
+    fn new(library: &str, option: &str) -> Self {
+        Self { library: library.into(), option: option.into() }
+    }
+
+    /// Whether it is for a library of this name, whose agent has these options.
+    fn is_for(&self, library: &str, options: &str) -> bool {
+        let has_option = || options.split(',').any(|option| option.trim() == self.option);
+        self.library == library && (self.option.is_empty() || has_option())
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&one_line(&self.library))?;
+        if self.option.is_empty() { Ok(()) } else { write!(f, " with {}", one_line(&self.option)) }
+    }
+}
 
 /// What the shim itself knows of agents.
 static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
@@ -267,20 +294,23 @@ impl Options {
         Ok(options)
     }
 
-    /// The settings for the agent in this library. The file is read only if a section names one by
-    /// its checksum.
-    pub fn agent(&self, library: impl AsRef<Path>) -> AgentOptions {
-        self.agent_with(&QUIRKS, library.as_ref())
+    /// The settings for the agent in this library, which has these options of its own. The file is read
+    /// only if a section names one by its checksum.
+    pub fn agent(&self, library: impl AsRef<Path>, options: &str) -> AgentOptions {
+        self.agent_with(&QUIRKS, library.as_ref(), options)
     }
 
-    fn agent_with(&self, quirks: &Sections, library: &Path) -> AgentOptions {
+    fn agent_with(&self, quirks: &Sections, library: &Path, options: &str) -> AgentOptions {
         let Agents { top, sections, environment } = &self.agents;
         let name = library.file_name().unwrap_or_default().to_string_lossy();
-        let by_checksum = |library: &String| library.starts_with(CHECKSUM);
+        let by_checksum = |section: &Section| section.library.starts_with(CHECKSUM);
         let checksum = quirks.keys().chain(sections.keys()).any(by_checksum);
         let checksum = checksum.then(|| checksum_of(library)).flatten().unwrap_or_default();
         let named = |sections: &Sections| {
-            let of = |key: &str| sections.get(key).cloned().unwrap_or_default();
+            let of = |library: &str| {
+                let its = sections.iter().filter(|(section, _)| section.is_for(library, options));
+                its.flat_map(|(_, settings)| settings.clone()).collect::<Vec<_>>()
+            };
             [of(&name), of(&checksum)].concat()
         };
         let (quirks, sections) = (named(quirks), named(sections));
@@ -291,9 +321,9 @@ impl Options {
 
     /// What the shim itself knows of the agent in this library and nothing overrides, as in
     /// `cputime=wall`. Empty if that is nothing.
-    pub fn describe_quirks(&self, library: impl AsRef<Path>) -> String {
-        let without = self.agent_with(&Sections::new(), library.as_ref());
-        self.agent(library).differences(&without).join(" ")
+    pub fn describe_quirks(&self, library: impl AsRef<Path>, options: &str) -> String {
+        let without = self.agent_with(&Sections::new(), library.as_ref(), options);
+        self.agent(library, options).differences(&without).join(" ")
     }
 
     /// The settings that are not the built-in ones, on one line as in `log=info cputime=wall;
@@ -307,10 +337,9 @@ impl Options {
         let mut general = self.differences(&Self::default());
         general.extend(others.differences(&AgentOptions::default()));
 
-        let special = sections.iter().filter_map(|(library, section)| {
-            let differences = agent_options([top, section, environment]).differences(&others);
-            (!differences.is_empty())
-                .then(|| format!("{}: {}", one_line(library), differences.join(" ")))
+        let special = sections.iter().filter_map(|(section, settings)| {
+            let differences = agent_options([top, settings, environment]).differences(&others);
+            (!differences.is_empty()).then(|| format!("{section}: {}", differences.join(" ")))
         });
         let general = Some(general.join(" ")).filter(|general| !general.is_empty());
         general.into_iter().chain(special).collect::<Vec<_>>().join("; ")
@@ -368,7 +397,6 @@ fn environment_settings(text: &str) -> Result<Vec<Setting>, OptionsError> {
 #[derive(Default)]
 struct Config {
     top: Vec<Setting>,
-    /// `[agent."libfoo.so"]` by `libfoo.so`.
     sections: Sections,
 }
 
@@ -400,17 +428,21 @@ impl Config {
                 let mut settings = Vec::new();
                 for (name, value) in section {
                     let place = source(name.span().start);
+                    let Some(further) = value.get_ref().as_table() else {
+                        settings.push(agent_setting(place, name.get_ref(), value.get_ref())?);
+                        continue;
+                    };
                     // [agent.libfoo.so] without quotes is a table `so` in a section `libfoo`.
-                    if value.get_ref().is_table() {
+                    if !name.get_ref().contains('=') {
                         return Err(not_a_section(&place));
                     }
-                    let setting = file_setting(place, name.get_ref(), value.get_ref())?;
-                    if !AgentOptions::KEYS.iter().any(|key| key.name == setting.key.name) {
-                        return Err(not_per_agent(&setting));
-                    }
-                    settings.push(setting);
+                    let further = further.iter().map(|(name, value)| {
+                        agent_setting(source(name.span().start), name.get_ref(), value.get_ref())
+                    });
+                    let section = Section::new(library.get_ref(), name.get_ref());
+                    config.sections.insert(section, further.collect::<Result<_, _>>()?);
                 }
-                config.sections.insert(library.get_ref().to_string(), settings);
+                config.sections.insert(Section::new(library.get_ref(), ""), settings);
             }
         }
         Ok(config)
@@ -421,6 +453,13 @@ fn file_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setti
     let key = find_key(&source, name)?;
     let value = value.as_str().ok_or_else(|| missing_value(&source, key))?.into();
     Ok(Setting { source, key, value })
+}
+
+/// A setting in the section of an agent.
+fn agent_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setting, OptionsError> {
+    let setting = file_setting(source, name, value)?;
+    let is_per_agent = AgentOptions::KEYS.iter().any(|key| key.name == setting.key.name);
+    if is_per_agent { Ok(setting) } else { Err(not_per_agent(&setting)) }
 }
 
 fn find_key(source: &str, name: &str) -> Result<&'static Key, OptionsError> {
@@ -553,7 +592,7 @@ mod tests {
         let options = Options::parse("", None).unwrap();
         assert_eq!(options, Options::default());
         assert_eq!((options.log, options.suspend), (Log::Warn, Suspend::Auto));
-        let agent = options.agent("libfoo.so");
+        let agent = options.agent("libfoo.so", "");
         assert_eq!((agent.names, agent.cputime), (Names::Dot, CpuTime::Cpu));
         assert_eq!(options.describe(), "");
     }
@@ -563,7 +602,7 @@ mod tests {
         let options =
             Options::parse("log=debug,names=slash  cputime=wall,\tsuspend=jvmti ", None).unwrap();
         assert_eq!((options.log, options.suspend), (Log::Debug, Suspend::Jvmti));
-        let agent = options.agent("libfoo.so");
+        let agent = options.agent("libfoo.so", "");
         assert_eq!((agent.names, agent.cputime), (Names::Slash, CpuTime::Wall));
         assert_eq!(options.describe(), "log=debug suspend=jvmti names=slash cputime=wall");
     }
@@ -585,20 +624,20 @@ mod tests {
         let file = "names = 'slash'\nlog = \"info\"\n[agent.\"libfoo.so\"]\nnames = \"dot\"\n";
         let from_file = options("", file);
         assert_eq!(from_file.log, Log::Info);
-        assert_eq!(from_file.agent("libbar.so").names, Names::Slash);
-        assert_eq!(from_file.agent("libfoo.so").names, Names::Dot);
+        assert_eq!(from_file.agent("libbar.so", "").names, Names::Slash);
+        assert_eq!(from_file.agent("libfoo.so", "").names, Names::Dot);
         assert_eq!(from_file.describe(), "log=info names=slash; libfoo.so: names=dot");
 
         let overridden = options("names=slash log=error", file);
         assert_eq!(overridden.log, Log::Error);
-        assert_eq!(overridden.agent("libfoo.so").names, Names::Slash);
+        assert_eq!(overridden.agent("libfoo.so", "").names, Names::Slash);
         assert_eq!(overridden.describe(), "log=error names=slash");
     }
 
     #[test]
     fn a_section_inherits_the_top_of_the_file() {
         let file = "cputime = \"wall\"\n[agent.\"libfoo.so\"]\nnames = \"slash\"\n";
-        let agent = options("", file).agent("libfoo.so");
+        let agent = options("", file).agent("libfoo.so", "");
         assert_eq!((agent.names, agent.cputime), (Names::Slash, CpuTime::Wall));
     }
 
@@ -606,7 +645,7 @@ mod tests {
     fn a_section_holds_for_exactly_its_library() {
         let options = options("", "[agent.\"libfoo.so\"]\nnames = \"slash\"\n");
         for other in ["libfoo.so.1", "foo", "libFoo.so", ""] {
-            assert_eq!(options.agent(other), AgentOptions::default(), "{other}");
+            assert_eq!(options.agent(other, ""), AgentOptions::default(), "{other}");
         }
         assert_eq!(options.describe(), "libfoo.so: names=slash");
     }
@@ -619,12 +658,27 @@ mod tests {
         assert_eq!(checksum.len(), CHECKSUM.len() + 64);
         let file = format!("[agent.\"{checksum}\"]\nnames = \"slash\"\n");
         let options = options("", &file);
-        assert_eq!(options.agent(library).names, Names::Slash);
-        assert_eq!(options.agent("/no/such/file").names, Names::Dot);
+        assert_eq!(options.agent(library, "").names, Names::Slash);
+        assert_eq!(options.agent("/no/such/file", "").names, Names::Dot);
         assert_eq!(
             file_error("[agent.\"sha256:abc\"]\nnames = \"slash\"\n"),
             "/etc/jvmpi.toml:1: not a checksum; write [agent.\"sha256:…\"] with the 64 digits that \
              sha256sum prints"
+        );
+    }
+
+    #[test]
+    fn a_section_can_depend_on_the_agent_s_options() {
+        let file = "[agent.\"libfoo.so\".\"a=b\"]\nnames = \"slash\"\n[agent.\"libfoo.so\"]\n\
+                    cputime = \"wall\"\nnames = \"dot\"\n";
+        let options = options("", file);
+        let names = |agent_options| options.agent("libfoo.so", agent_options).names;
+        assert_eq!(names("c,a=b"), Names::Slash);
+        assert_eq!([names("a=bc"), names("")], [Names::Dot; 2]);
+        assert_eq!(options.agent("libfoo.so", "a=b").cputime, CpuTime::Wall);
+        assert_eq!(options.describe(), "libfoo.so: cputime=wall; libfoo.so with a=b: names=slash");
+        assert!(
+            file_error("[agent.\"libfoo.so\".\"a=b\"]\nlog = \"info\"\n").contains("'log' holds")
         );
     }
 
@@ -643,7 +697,8 @@ mod tests {
         let quirks = "[agent.\"libfoo.so\"]\ncputime = \"wall\"\nnames = \"slash\"\n";
         let quirks = Config::parse(Path::new("quirks.toml"), quirks).unwrap().sections;
         let agent = |environment: &str, file: &str| {
-            let agent = options(environment, file).agent_with(&quirks, Path::new("/x/libfoo.so"));
+            let agent =
+                options(environment, file).agent_with(&quirks, Path::new("/x/libfoo.so"), "");
             (agent.cputime, agent.names)
         };
         assert_eq!(agent("", ""), (CpuTime::Wall, Names::Slash));
@@ -658,11 +713,20 @@ mod tests {
         let text = include_str!("../quirks.toml");
         Options::parse("", Some((Path::new("quirks.toml"), text))).unwrap();
         let options = Options::parse("", None).unwrap();
-        assert_eq!(options.agent("/opt/agents/libhprof.so").cputime, CpuTime::Wall);
-        assert_eq!(options.describe_quirks("libhprof.so"), "cputime=wall");
+        let hprof = "/opt/agents/libhprof.so";
+        for (agent_options, cputime, quirks) in [
+            ("cpu=samples,monitor=y,depth=8", CpuTime::Wall, "cputime=wall"),
+            ("monitor=y", CpuTime::Wall, "cputime=wall"),
+            ("cpu=times,monitor=n", CpuTime::Cpu, ""),
+            ("file=monitor=yes", CpuTime::Cpu, ""),
+            ("", CpuTime::Cpu, ""),
+        ] {
+            assert_eq!(options.agent(hprof, agent_options).cputime, cputime, "{agent_options}");
+            assert_eq!(options.describe_quirks(hprof, agent_options), quirks, "{agent_options}");
+        }
         let options = Options::parse("cputime=cpu", None).unwrap();
-        assert_eq!(options.agent("libhprof.so").cputime, CpuTime::Cpu);
-        assert_eq!(options.describe_quirks("libhprof.so"), "");
+        assert_eq!(options.agent(hprof, "monitor=y").cputime, CpuTime::Cpu);
+        assert_eq!(options.describe_quirks(hprof, "monitor=y"), "");
     }
 
     #[test]

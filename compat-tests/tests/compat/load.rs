@@ -18,6 +18,9 @@ cases![
     shim_alone_changes_nothing,
     interface_in_all_versions,
     native_library_without_agent,
+    library_beside_the_agent,
+    library_without_agent_that_returns_to_the_vm,
+    get_env_as_the_last_call,
     two_agents_have_tables_of_their_own,
     eight_agents,
     nine_agents_are_refused,
@@ -149,6 +152,50 @@ fn native_library_without_agent(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.property("agent.path", text(&library)?).run()?;
     equal("used", outcome.expects.one("expect")?.text("used")?, "true")?;
     outcome.checks(&["version 1", "version 1.2", "same table", "time"])
+}
+
+/// What another library of the program asks for comes to the agent.
+fn library_beside_the_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let control = build::agent("control")?;
+    let java = vm.java("Control")?.agent("events", "events=46")?;
+    let outcome = java.property("control.path", text(&control)?).run()?;
+    for line in outcome.expects.all() {
+        equal("result", line.int("result")?, 0)?;
+    }
+    equal("results", outcome.expects.all().len(), 2)?;
+    outcome.report().find("class_load", "name", "Control$Loaded").map(|_| ())
+}
+
+/// It may be anybody's, but nobody else is there; beside several agents it cannot be told.
+fn library_without_agent_that_returns_to_the_vm(vm: &Vm<'_>) -> Result<(), String> {
+    let control = build::agent("control")?;
+    let alone = vm.java("Control")?.shim_alone()?.property("control.path", text(&control)?);
+    let outcome = alone.run()?;
+    for line in outcome.expects.all() {
+        equal("result", line.int("result")?, 0)?;
+    }
+    equal("results", outcome.expects.all().len(), 2)?;
+    equal("errors", outcome.errors().len(), 0)?;
+
+    let java = vm.java("Control")?.another_agent("events", "events=46")?;
+    let java = java.another_agent("events", "events=46")?;
+    let outcome = java.property("control.path", text(&control)?).run()?;
+    equal("result", outcome.expects.all()[0].int("result")?, -1)?;
+    let [error] = outcome.errors()[..] else { return Err(outcome.stderr) };
+    ensure!(error.contains("which of 2 agents"), "{error}");
+    Ok(())
+}
+
+fn get_env_as_the_last_call(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("tail_call")?;
+    let xrun = vm.java("Control")?.shim_alone()?.xrun("tail_call", "")?;
+    let xrun = xrun.property("agent.path", text(&agent)?);
+    for java in [vm.java("Control")?.agent("tail_call", "")?, xrun] {
+        let outcome = java.argument("agent").run()?;
+        outcome.checks(&["asked again", "the same table", "it works"])?;
+        equal("errors", outcome.errors().len(), 0)?;
+    }
+    Ok(())
 }
 
 fn two_agents_have_tables_of_their_own(vm: &Vm<'_>) -> Result<(), String> {

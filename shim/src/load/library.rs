@@ -217,6 +217,13 @@ pub fn library_of(address: usize) -> Option<LoadedLibrary> {
     })
 }
 
+/// Whether the library is the VM's or the shim's: what calls agents and is none.
+pub fn is_of_the_vm(library: &LoadedLibrary) -> bool {
+    let here = is_of_the_vm as *const () as usize;
+    library_of(here).is_some_and(|own| own.base == library.base)
+        || symbol_in(&library.path, c"JNI_CreateJavaVM").is_some()
+}
+
 /// The address of a symbol that the library at `path` itself defines. `None` if it does not, or is
 /// not loaded.
 pub fn symbol_in(path: &Path, symbol: &CStr) -> Option<NonNull<c_void>> {

@@ -13,7 +13,8 @@ use crate::world::phase::{self, Phase};
 use crate::{logging, table};
 use jni_sys::{JNI_ERR, JNI_EVERSION, JNI_OK, JavaVM, jint};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
-use library::{AgentLibrary, Instead, LibraryError};
+use library::{AgentLibrary, Instead, LibraryError, LoadedLibrary};
+use std::cell::Cell;
 use std::ffi::{CStr, CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -29,6 +30,25 @@ struct Pending {
 }
 
 static PENDING: Lock<Vec<Pending>> = Lock::new(Vec::new());
+
+/// An agent of which is known, before it asks for the interface, that it will.
+struct Expected {
+    /// The address at which its library lies.
+    base: usize,
+    path: PathBuf,
+    /// Its own options.
+    options: String,
+}
+
+/// The agents that the shim itself loads and those of `-Xrun`, in the order in which they begin.
+static EXPECTED: Lock<Vec<Expected>> = Lock::new(Vec::new());
+
+fn expect(library: &AgentLibrary, options: &[u8]) {
+    if let Some(LoadedLibrary { base, path }) = library::library_of(library.on_load as usize) {
+        let options = String::from_utf8_lossy(options).into_owned();
+        EXPECTED.lock().push(Expected { base, path, options });
+    }
+}
 
 /// The VM loads the shim at its start, once for every `-agentpath` that names it. What goes wrong
 /// ends the process with one line.
@@ -181,8 +201,9 @@ fn check_xrun_libraries() -> Result<(), String> {
     }
     for argument in command_line::xrun_arguments_of_this_process() {
         match open(&argument.name) {
+            Ok(library) => expect(&library, argument.options.unwrap_or_default().as_bytes()),
             // The VM loads that as a JVMTI agent, which is no business of ours.
-            Ok(_) | Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
+            Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
             Err(error) => return Err(error.to_string()),
         }
     }
@@ -201,9 +222,11 @@ pub fn begin_agents() {
 
 fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String> {
     let path = library.path.display();
-    let agent = agent_at(library.on_load as usize).ok_or_else(|| {
+    expect(&library, options.as_deref().unwrap_or_default().to_bytes());
+    let agent = library::library_of(library.on_load as usize).and_then(claim).ok_or_else(|| {
         format!("{path} is one agent too many: there may be {}", agents::MAX_AGENTS)
     })?;
+    let _beginning = Beginning::new(agent);
     // The agent may keep and change the string.
     let options = options.map_or(ptr::null_mut(), CString::into_raw);
     // SAFETY: this is how the specification has the VM call an agent.
@@ -217,17 +240,87 @@ fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String
     }
 }
 
-/// The agent in the library that the address lies in.
-fn agent_at(address: usize) -> Option<&'static Agent> {
-    let library = library::library_of(address)?;
-    let settings = || {
-        let quirks = options().describe_quirks(&library.path);
-        if !quirks.is_empty() {
-            log::info!("{} is known to need {quirks}", library.path.display());
-        }
-        options().agent(&library.path)
+thread_local! {
+    /// The agent whose JVM_OnLoad the shim has called on the thread that runs.
+    static BEGINNING: Cell<Option<&'static Agent>> = const { Cell::new(None) };
+}
+
+/// An agent's JVM_OnLoad runs until this is dropped.
+struct Beginning;
+
+impl Beginning {
+    fn new(agent: &'static Agent) -> Self {
+        BEGINNING.set(Some(agent));
+        Self
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        BEGINNING.set(None);
+    }
+}
+
+/// The agent that this library is, a new one if it has none yet; None when all places are taken.
+fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
+    let LoadedLibrary { base, path } = library;
+    if let Some(known) = agents::in_library(base) {
+        return Some(known);
+    }
+    let of_its_own = {
+        let expected = EXPECTED.lock();
+        let it = expected.iter().find(|expected| expected.base == base);
+        it.map(|expected| expected.options.clone()).unwrap_or_default()
     };
-    agents::claim(library.base, &library.path, settings, table::of)
+    let quirks = options().describe_quirks(&path, &of_its_own);
+    if !quirks.is_empty() {
+        log::info!("{} is known to need {quirks}", path.display());
+    }
+    agents::claim(base, &path, options().agent(&path, &of_its_own), table::of)
+}
+
+/// The agent whose code a call of `GetEnv` returns to.
+fn agent_that_asks(caller: usize) -> Result<&'static Agent, String> {
+    let library = library::library_of(caller);
+    if let Some(known) = library.as_ref().and_then(|library| agents::in_library(library.base)) {
+        return Ok(known);
+    }
+    let too_many =
+        || format!("there are {} agents already: no other gets JVMPI", agents::MAX_AGENTS);
+    let is_agent =
+        |library: &LoadedLibrary| library::symbol_in(&library.path, c"JVM_OnLoad").is_some();
+    let new = |library| claim(library).ok_or_else(too_many);
+    match library {
+        Some(library) if is_agent(&library) => new(library),
+        // Part of an agent that consists of several libraries; or the call was the last thing that a
+        // function did, and returns to whoever called that.
+        library => match (BEGINNING.get().or_else(agents::the_only_one), library) {
+            (Some(agent), _) => Ok(agent),
+            (None, Some(library)) if !library::is_of_the_vm(&library) => new(library),
+            // A function that the VM has called.
+            (None, library) => match next_expected() {
+                Some(expected) => new(expected),
+                None if agents::all().is_empty() => {
+                    new(library.unwrap_or(LoadedLibrary { base: 0, path: PathBuf::new() }))
+                }
+                None => Err(format!(
+                    "it cannot be told which of {} agents has asked for JVMPI, as the call of GetEnv was \
+                     the last in its function: let the agent look at the result",
+                    agents::all().len()
+                )),
+            },
+        },
+    }
+}
+
+/// The library of the `-Xrun` option whose turn it is while the VM begins.
+fn next_expected() -> Option<LoadedLibrary> {
+    if phase::now() != Phase::Loading {
+        return None;
+    }
+    let expected = EXPECTED.lock();
+    let next = expected.iter().find(|expected| agents::in_library(expected.base).is_none())?;
+    Some(LoadedLibrary { base: next.base, path: next.path.clone() })
 }
 
 /// Answers `GetEnv` for a JVMPI version: the table of the agent that asks.
@@ -235,13 +328,12 @@ fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void, ji
     if ![JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].contains(&version) {
         return Err(JNI_EVERSION);
     }
-    match agent_at(caller.addr()) {
-        Some(agent) => Ok(agent.interface().cast()),
-        None => {
-            log::error!("there are {} agents already: no other gets JVMPI", agents::MAX_AGENTS);
-            Err(JNI_ERR)
-        }
-    }
+    let agent = agent_that_asks(caller.addr()).map_err(|message| {
+        log::error!("{message}");
+        JNI_ERR
+    })?;
+    agent.note_that_it_asked();
+    Ok(agent.interface().cast())
 }
 
 /// Gives a C program that embeds the VM the interface, whether or not the shim was loaded before.
@@ -258,6 +350,8 @@ pub unsafe fn embed(
         log::error!("{message}");
         return Err(JNI_ERR);
     }
+    // A program that calls this is an agent of its own.
+    library::library_of(caller.addr()).filter(|l| !library::is_of_the_vm(l)).and_then(claim);
     let interface = interface_for(version, caller)?;
     let started_late = phase::now() == Phase::Loading
         && jvm::get().jvmti.phase() == Ok(jvmti_sys::JVMTI_PHASE_LIVE);

@@ -11,7 +11,7 @@ use jvmpi_sys::{
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// How many agents may be loaded at once.
 pub const MAX_AGENTS: usize = 8;
@@ -22,6 +22,8 @@ pub struct Agent {
     pub index: usize,
     interface: AtomicPtr<JVMPI_Interface>,
     enabled: AtomicU64,
+    /// Whether it has asked for the interface.
+    asked: AtomicBool,
     library: OnceLock<Library>,
 }
 
@@ -57,6 +59,7 @@ impl Agent {
             index,
             interface: AtomicPtr::new(ptr::null_mut()),
             enabled: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
             library: OnceLock::new(),
         }
     }
@@ -107,6 +110,11 @@ impl Agent {
         // SAFETY: the table is static memory once set; the agent may write this slot at any time,
         // a whole pointer at once.
         unsafe { ptr::addr_of!((*interface).NotifyEvent).read_volatile() }
+    }
+
+    /// Takes note that the agent has got the interface.
+    pub fn note_that_it_asked(&self) {
+        self.asked.store(true, Ordering::Relaxed);
     }
 
     /// The library that the agent lies in.
@@ -188,22 +196,38 @@ pub fn anyone_wants(event_type: jint) -> bool {
     ENABLED_BY_ANYONE.load(Ordering::Relaxed) & bit(event_type) != 0
 }
 
+/// The agent in the library that was loaded at `base`.
+pub fn in_library(base: usize) -> Option<&'static Agent> {
+    all().iter().find(|agent| agent.library.get().is_some_and(|library| library.base == base))
+}
+
+/// The only agent there is. A library that has been loaded as an agent and leaves it to another one to
+/// ask for the interface does not count beside that.
+pub fn the_only_one() -> Option<&'static Agent> {
+    let only = |is_one: &dyn Fn(&Agent) -> bool| {
+        let mut those = all().iter().filter(|agent| is_one(agent));
+        those.next().filter(|_| those.next().is_none())
+    };
+    let anyone_asked = all().iter().any(|agent| agent.asked.load(Ordering::Relaxed));
+    only(&|agent| agent.asked.load(Ordering::Relaxed) || !anyone_asked)
+}
+
 /// The agent in the library that was loaded at `base`, a new one if it is seen for the first
 /// time; `table` gives the function table of a number. None when all places are taken.
 pub fn claim(
     base: usize,
     path: &Path,
-    options: impl FnOnce() -> AgentOptions,
+    options: AgentOptions,
     table: impl FnOnce(usize) -> *mut JVMPI_Interface,
 ) -> Option<&'static Agent> {
     let _change = CHANGE.lock();
-    let known = all().iter().find(|agent| agent.library.get().is_some_and(|l| l.base == base));
+    let known = in_library(base);
     if known.is_some() {
         return known;
     }
     let index = COUNT.load(Ordering::Relaxed);
     let agent = AGENTS.get(index)?;
-    agent.library.get_or_init(|| Library { base, path: path.to_owned(), options: options() });
+    agent.library.get_or_init(|| Library { base, path: path.to_owned(), options });
     agent.interface.store(table(index), Ordering::Release);
     COUNT.store(index + 1, Ordering::Release);
     epoch::change();

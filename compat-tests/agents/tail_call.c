@@ -1,0 +1,23 @@
+/*
+ * tail_call.c - an agent whose JVM_OnLoad ends with its call of GetEnv, which so returns to whoever has
+ * called JVM_OnLoad.
+ */
+#include "call.h"
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    JVMPI_Interface *again = NULL;
+
+    CHECK("asked again", (*agent_vm)->GetEnv(agent_vm, (void **)&again, JVMPI_VERSION_1) == JNI_OK);
+    CHECK("the same table", again != NULL && again == jvmpi);
+    CHECK("it works", jvmpi->EnableEvent(JVMPI_EVENT_THREAD_START, NULL) == JVMPI_SUCCESS);
+    return 0;
+}
+
+__attribute__((optimize("O2")))
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    open_report(options);
+    agent_vm = vm;
+    return (*vm)->GetEnv(vm, (void **)&jvmpi, JVMPI_VERSION_1);
+}

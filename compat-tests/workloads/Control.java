@@ -1,0 +1,21 @@
+/** Has an event enabled by a library that is not the agent's. */
+final class Control {
+    static final class Loaded {}
+
+    static native int enable(int event);
+
+    /** Asks for the interface with a call that returns to the VM. */
+    static native int get();
+
+    /** With the argument "agent" it is the agent that is called. */
+    public static void main(String[] arguments) {
+        if (arguments.length > 0) {
+            Agent.call("check");
+            return;
+        }
+        System.load(System.getProperty("control.path"));
+        System.out.println("expect result=" + get());
+        System.out.println("expect result=" + enable(42));
+        new Loaded();
+    }
+}
