@@ -1,6 +1,7 @@
 //! Memory that grows without being moved or copied: address space is reserved once and turned into
-//! memory as it is needed.
+//! memory as it is needed. Where it is known how much that will be, it is simply allocated.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
@@ -34,7 +35,24 @@ pub struct Buffer {
     length: usize,
     /// The bytes that are memory; those beyond `length` are zero.
     committed: usize,
-    reserved: usize,
+    space: Space,
+}
+
+/// What belongs to a buffer.
+enum Space {
+    /// So many bytes of address space.
+    Reserved(usize),
+    /// An allocated block.
+    Allocated(Layout),
+}
+
+impl Space {
+    fn size(&self) -> usize {
+        match self {
+            Self::Reserved(size) => *size,
+            Self::Allocated(layout) => layout.size(),
+        }
+    }
 }
 
 // SAFETY: the buffer owns its memory.
@@ -60,7 +78,18 @@ impl Buffer {
             }
         }
         let start = start.ok_or(Full)?;
-        Ok(Self { start, length: 0, committed: 0, reserved })
+        Ok(Self { start, length: 0, committed: 0, space: Space::Reserved(reserved) })
+    }
+
+    /// An empty buffer for no more than so many bytes.
+    pub fn with_capacity(bytes: usize) -> Result<Self, Full> {
+        let layout = Layout::array::<u8>(bytes.max(1)).map_err(|_| Full)?;
+        if bytes > LARGE && available().is_some_and(|memory| bytes > memory) {
+            return Err(Full);
+        }
+        // SAFETY: the size is not zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(Full)?;
+        Ok(Self { start, length: 0, committed: layout.size(), space: Space::Allocated(layout) })
     }
 
     /// Appends `count` bytes that are zero; the position of the first.
@@ -86,7 +115,7 @@ impl Buffer {
     #[cold]
     fn commit(&mut self, length: usize) -> Result<(), Full> {
         let wanted = length - self.committed;
-        let room = self.reserved - self.committed;
+        let room = self.space.size() - self.committed;
         let is_large = length > LARGE;
         let ahead = if is_large { self.committed / 8 } else { self.committed };
         let step = wanted.max(ahead).max(STEP).min(room).next_multiple_of(STEP);
@@ -157,7 +186,11 @@ impl fmt::Debug for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        release(self.start, self.reserved);
+        match self.space {
+            Space::Reserved(size) => release(self.start, size),
+            // SAFETY: the block was allocated with this layout and is not used any more.
+            Space::Allocated(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
+        }
     }
 }
 
@@ -175,6 +208,18 @@ mod tests {
         assert_eq!((buffer.as_ptr(), buffer.len()), (start, 3 * STEP + 9));
         assert!(buffer.starts_with(b"first") && buffer.ends_with(b"last"));
         assert!(buffer[5..5 + 3 * STEP].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn one_of_known_size_ends_there() {
+        let mut buffer = Buffer::with_capacity(8).unwrap();
+        assert_eq!(buffer.extend(3).unwrap(), 0);
+        buffer.append(b"again").unwrap();
+        assert_eq!(&*buffer, b"\0\0\0again");
+        assert_eq!(buffer.append(b"!"), Err(Full));
+        assert_eq!(buffer.len(), 8);
+        assert_eq!(Buffer::with_capacity(0).unwrap().len(), 0);
+        assert!(Buffer::with_capacity(usize::MAX).is_err());
     }
 
     #[test]

@@ -61,6 +61,21 @@ impl Type {
         })
     }
 
+    /// The first character of the descriptors of fields of this type.
+    pub fn descriptor(self) -> u8 {
+        match self {
+            Self::Reference => b'L',
+            Self::Boolean => b'Z',
+            Self::Char => b'C',
+            Self::Float => b'F',
+            Self::Double => b'D',
+            Self::Byte => b'B',
+            Self::Short => b'S',
+            Self::Int => b'I',
+            Self::Long => b'J',
+        }
+    }
+
     /// How many bytes a value has in a dump.
     pub const fn width(self) -> usize {
         match self {

@@ -319,6 +319,7 @@ fn the_layout_is_the_specified_one() {
         statics: &[11],
     };
     writer.class(&class).unwrap();
+    assert_eq!(HeapWriter::class_length(&class), 1 + 8 * ID + 4 + 2 + 3 + ID + 1);
     let place = writer.instance(1, 2, 12).unwrap();
     writer.set(place, 0, Value::Double(1.0));
     writer.set(place, 8, Value::Int(-2));

@@ -21,6 +21,8 @@ pub enum Edge {
     Element(jint),
     /// From a static field with this index.
     Static(jint),
+    /// From a class to its loader.
+    Loader,
     /// From a class to its signers.
     Signers,
     /// From a class to its protection domain.
@@ -150,6 +152,7 @@ unsafe fn edge(kind: jvmtiHeapReferenceKind, info: *const jvmtiHeapReferenceInfo
             JVMTI_HEAP_REFERENCE_FIELD => Edge::Field((*info).field.index),
             JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT => Edge::Element((*info).array.index),
             JVMTI_HEAP_REFERENCE_STATIC_FIELD => Edge::Static((*info).field.index),
+            JVMTI_HEAP_REFERENCE_CLASS_LOADER => Edge::Loader,
             JVMTI_HEAP_REFERENCE_SIGNERS => Edge::Signers,
             JVMTI_HEAP_REFERENCE_PROTECTION_DOMAIN => Edge::ProtectionDomain,
             JVMTI_HEAP_REFERENCE_JNI_GLOBAL => Edge::Root(Root::JniGlobal),

@@ -250,6 +250,11 @@ impl Jni {
         jni!(self, GetObjectField, object, field.0)
     }
 
+    /// The value of a static reference field.
+    pub fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
+        jni!(self, GetStaticObjectField, class, field.0)
+    }
+
     /// Calls a static method that returns a reference; None if it threw or returned NULL.
     pub fn call_static_object(
         self,

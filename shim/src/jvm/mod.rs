@@ -15,6 +15,7 @@ pub mod os_priority;
 pub mod symbols;
 mod system_thread;
 pub mod thread_snapshot;
+mod values;
 
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};

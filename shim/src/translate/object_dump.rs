@@ -2,36 +2,33 @@
 
 use super::classes as class_events;
 use super::objects;
+use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::Agent;
 use crate::world::claims;
 use crate::world::classes::{self, Class};
 use crate::world::gate::NoGc;
-use crate::world::heap::Untold;
 use crate::world::heap::layout::{self, Layout};
-use crate::world::heap::walk::{One, Surroundings, Walk};
-use crate::world::ids;
-use crate::world::introductions::Replay;
-use crate::world::threads::Thread;
-use dump::{Buffer, Level};
-use jni_sys::{jclass, jint, jobject};
+use crate::world::heap::record::{self, Reader};
+use crate::world::ids::{self, Tag};
+use crate::world::threads::{self, Thread};
+use dump::Buffer;
+use jni_sys::{jclass, jint, jlong, jobject};
 use jvmpi_sys::{JVMPI_EVENT_OBJECT_DUMP, JVMPI_Event_object_dump, jobjectID};
-use jvmti_sys::JVMTI_CLASS_STATUS_PRIMITIVE;
-use std::collections::HashMap;
+use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PRIMITIVE};
+use std::ffi::CStr;
+use std::ptr;
 use std::sync::Arc;
 
 /// RequestEvent(OBJECT_DUMP): false if the ID is not that of a live object, or its dump could not be
 /// made. The dump is the record that a heap dump of level 2 would have of the object.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let _no_gc = NoGc::begin();
-    let _replay = Replay::begin(agent);
-    let mut untold = Vec::new();
     let made = jni.frame(32, |jni| {
         let object = ids::object(jni, id)?;
-        Some(make(jni, agent, thread, object, id, &mut untold))
+        Some(make(jni, agent, thread, object, id))
     });
-    objects::tell(jni, agent, thread, &untold);
     let mut bytes = match made {
         None => return false,
         Some(Ok(bytes)) => bytes,
@@ -54,55 +51,114 @@ fn make(
     thread: &Thread,
     object: jobject,
     id: jobjectID,
-    untold: &mut Vec<Untold>,
 ) -> Result<Buffer, String> {
     let failed = |error: jvm::Error| error.to_string();
     let class_object = jni.class_of(object);
-    let class = classes::of(jni, class_object).map_err(failed)?;
-    let mut known = vec![readable(jni, class, class_object)?];
-    let meta = jni.class_of(class_object);
-    let is_class = jni.same_object(class_object, meta);
-    let mut one = One::Instance;
-    if is_class {
-        one = One::Class;
-        let is_primitive = |object| {
-            let status = jvm::get().jvmti.class_status(object);
-            status.is_ok_and(|status| status & JVMTI_CLASS_STATUS_PRIMITIVE as jint != 0)
-        };
-        if !is_primitive(object) && !jni.same_object(object, meta) {
-            let class = classes::of(jni, object).map_err(failed)?;
-            known.push(readable(jni, class, object)?);
+    let (class, layout) =
+        readable(jni, classes::of(jni, class_object).map_err(failed)?, class_object)?;
+    let listener = objects::listener(agent, thread);
+    let name = |object| {
+        let id = ids::of(object)?;
+        if is_hidden(id) {
+            return Ok(0);
         }
-    } else {
-        let meta_class = classes::of(jni, meta).map_err(failed)?;
-        known.push((meta_class, None));
-        if !matches!(known[0].1.as_ref().map(|l| &l.objects), Some(layout::Objects::Instances(_))) {
-            one = One::Array(jni.array_length(object) as u32);
+        if listener.is_some() {
+            objects::introduce(jni, agent, thread, object)?;
         }
-    }
-    let needs_walk = !is_class || known.last().is_some_and(|(_, layout)| has_more(layout));
-    let surroundings = Surroundings {
-        level: Level::Values,
-        classes: known,
-        threads: HashMap::new(),
-        hidden: crate::world::threads::hidden_objects(),
-        own_references: HashMap::new(),
-        global_references: HashMap::new(),
-        held: None,
-        listener: objects::listener(agent, thread),
+        Ok(id.addr())
     };
-    let buffer = Buffer::new().map_err(|full| full.to_string())?;
-    let mut walk = Walk::new(buffer, surroundings).of_one(id.addr(), one);
-    if needs_walk {
-        let _claim = claims::to_tag();
-        let followed = jvm::get().jvmti.follow_references(Some(object), &mut walk);
-        untold.append(&mut walk.untold);
-        if let Some(failure) = walk.failure() {
-            return Err(failure.to_string());
-        }
-        followed.map_err(failed)?;
+    let mut reader = Reader { jni, name };
+    let meta = jni.class_of(class_object);
+    if !jni.same_object(class_object, meta) {
+        return reader.object(object, id.addr(), class.id().addr(), &layout).map_err(failed);
     }
-    walk.finish(|_| true).map_err(|failure| failure.to_string())
+    let status = jvm::get().jvmti.class_status(object).map_err(failed)?;
+    if status & JVMTI_CLASS_STATUS_PRIMITIVE as jint != 0 {
+        return record::mirror(id.addr(), class.id().addr(), &layout).map_err(failed);
+    }
+    let (_, layout) = readable(jni, classes::of(jni, object).map_err(failed)?, object)?;
+    let loader = jvm::get().jvmti.class_loader(object).map_err(failed)?;
+    let is_array = status & JVMTI_CLASS_STATUS_ARRAY as jint != 0;
+    // Those of the boot loader have neither signers nor a protection domain.
+    let [signers, domain] = if loader.is_null() || is_array {
+        [ptr::null_mut(); 2]
+    } else {
+        guards(jni, object, id).map_err(failed)?
+    };
+    let mut others = [0; 3];
+    for (other, object) in others.iter_mut().zip([loader, signers, domain]) {
+        *other = reader.name_once(object).map_err(failed)?;
+    }
+    reader.class(object, id.addr(), &layout, others).map_err(failed)
+}
+
+/// Whether the object is one of which agents never hear.
+fn is_hidden(id: jobjectID) -> bool {
+    threads::is_hidden_object(id) || classes::by_id(id).is_some_and(|class| class.is_own())
+}
+
+/// The signers of a class and its protection domain, references in the current frame.
+fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
+    let quickly = || {
+        let meta = jni.class_of(class);
+        let signers = jni.method(meta, c"getSigners", c"()[Ljava/lang/Object;")?;
+        if jni.call_object(class, signers, &[]).is_some() {
+            // A copy.
+            return None;
+        }
+        const DOMAIN_IS_A_FIELD_SINCE: u32 = 25;
+        const DOMAIN: &CStr = c"Ljava/security/ProtectionDomain;";
+        const GET_DOMAIN: &CStr = c"()Ljava/security/ProtectionDomain;";
+        let domain = if jvm::get().feature_version() < DOMAIN_IS_A_FIELD_SINCE {
+            let get = jni.method(meta, c"getProtectionDomain0", GET_DOMAIN)?;
+            jni.call_object(class, get, &[]).unwrap_or(ptr::null_mut())
+        } else {
+            jni.object_field(class, jni.field(meta, c"protectionDomain", DOMAIN)?)
+        };
+        Some([ptr::null_mut(), domain])
+    };
+    if let Some(guards) = threads::quietly(jni, quickly) {
+        return Ok(guards);
+    }
+    let claim = claims::to_tag();
+    let mut walk = Guards { class: id, guards: [Tag::NONE; 2] };
+    jvm::get().jvmti.follow_references(Some(class), &mut walk)?;
+    drop(claim);
+    let mut found = [ptr::null_mut(); 2];
+    for (object, guard) in found.iter_mut().zip(walk.guards) {
+        *object = ids::object(jni, guard.id()).unwrap_or(ptr::null_mut());
+    }
+    Ok(found)
+}
+
+/// Sees what guards a class.
+struct Guards {
+    class: jobjectID,
+    guards: [Tag; 2],
+}
+
+impl Visitor for Guards {
+    fn reference(
+        &mut self,
+        edge: Edge,
+        _: Object,
+        raw: &mut jlong,
+        referrer: Option<Referrer>,
+    ) -> Next {
+        let is_ours = |referrer: Referrer| Tag::from_raw(referrer.tag).id() == self.class;
+        let number = match edge {
+            Edge::Signers => 0,
+            Edge::ProtectionDomain => 1,
+            _ => return Next::Skip,
+        };
+        if referrer.is_some_and(is_ours) {
+            if Tag::from_raw(*raw).id().is_null() {
+                *raw = ids::reserve(1);
+            }
+            self.guards[number] = Tag::from_raw(*raw);
+        }
+        Next::Skip
+    }
 }
 
 /// The class with its layout; it is linked if it was not.
@@ -110,7 +166,7 @@ pub fn readable(
     jni: Jni,
     class: Arc<Class>,
     object: jclass,
-) -> Result<(Arc<Class>, Option<Arc<Layout>>), String> {
+) -> Result<(Arc<Class>, Arc<Layout>), String> {
     if class.layout.get().is_none() && !classes::is_ready(object) {
         class_events::link(jni, object);
     }
@@ -118,13 +174,5 @@ pub fn readable(
         let name = class.name(crate::options::Names::Dot);
         format!("class {name:?} cannot be read: {error}")
     })?;
-    Ok((class, Some(layout)))
-}
-
-/// Whether a walk may tell more of a class than its layout does. Those of the boot loader have neither
-/// signers nor a protection domain.
-fn has_more(layout: &Option<Arc<Layout>>) -> bool {
-    layout
-        .as_ref()
-        .is_some_and(|layout| layout.loader != 0 || layout.statics.length(Level::Values) > 0)
+    Ok((class, layout))
 }

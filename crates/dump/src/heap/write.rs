@@ -1,6 +1,6 @@
 //! Writing heap and object dumps.
 
-use super::{Class, Frame, Listed, NO_FRAME, Record, Root, tag};
+use super::{Class, Constant, Frame, Listed, NO_FRAME, Record, Root, tag};
 use crate::buffer::{Buffer, Full};
 use crate::{ID, Id, Type, Value};
 
@@ -69,11 +69,6 @@ impl<'a> Filler<'a> {
     #[inline]
     fn id(self, id: Id) -> Self {
         self.bytes(id.to_ne_bytes())
-    }
-
-    /// The bytes that are still to be filled.
-    fn rest(self) -> &'a mut [u8] {
-        self.0
     }
 }
 
@@ -144,6 +139,16 @@ impl HeapWriter {
         Filler(&mut self.buffer[place.0..place.0 + 4]).u4(number.unwrap_or(NO_FRAME));
     }
 
+    /// The most bytes that the record of an object has besides its values.
+    pub const HEAD: usize = 1 + 2 * ID + 4 + 1;
+
+    /// How many bytes the record of a class has.
+    pub fn class_length(class: &Class<'_>) -> usize {
+        let constant = |constant: &Constant| 2 + 1 + constant.value.of_type().width();
+        let constants: usize = class.constants.iter().map(constant).sum();
+        1 + 7 * ID + 4 + class.interfaces.len() * ID + 2 + constants + class.statics.len()
+    }
+
     /// Appends a class.
     pub fn class(&mut self, class: &Class<'_>) -> Result<(), Full> {
         let part = self.part(1 + 7 * ID + 4 + class.interfaces.len() * ID)?;
@@ -193,14 +198,36 @@ impl HeapWriter {
     /// Appends an array of a primitive type, whose elements are in the host's byte order.
     pub fn primitives(&mut self, id: Id, of_type: Type, elements: &[u8]) -> Result<(), Full> {
         let count = elements.len() / of_type.width();
-        let length = if self.level.has_primitives() { count * of_type.width() } else { 0 };
         let count = u32::try_from(count).map_err(|_| Full)?;
-        let part = self.part(1 + ID + 4 + 1 + length)?;
-        let to = part.u1(tag::PRIM_ARRAY_DUMP).id(id).u4(count).u1(of_type as u8).rest();
-        if length > 0 {
-            big_endian(of_type, elements, to);
+        let place = self.primitives_to_be_set(id, of_type, count)?;
+        if self.level.has_primitives() {
+            self.set_primitives(place, 0, of_type, elements);
         }
         Ok(())
+    }
+
+    /// Appends an array of a primitive type, whose elements are zero until they are set.
+    pub fn primitives_to_be_set(
+        &mut self,
+        id: Id,
+        of_type: Type,
+        count: u32,
+    ) -> Result<Place, Full> {
+        let length = if self.level.has_primitives() { count as usize * of_type.width() } else { 0 };
+        let part = self.part(1 + ID + 4 + 1 + length)?;
+        part.u1(tag::PRIM_ARRAY_DUMP).id(id).u4(count).u1(of_type as u8);
+        Ok(Place(self.buffer.len() - length))
+    }
+
+    /// Sets elements of the array that begins at `place`, given in the host's byte order, from the
+    /// one with the number `first` on.
+    ///
+    /// # Panics
+    /// If there are more than the buffer has room for.
+    pub fn set_primitives(&mut self, place: Place, first: usize, of_type: Type, elements: &[u8]) {
+        let begin = place.0 + first * of_type.width();
+        let length = elements.len() / of_type.width() * of_type.width();
+        big_endian(of_type, elements, &mut self.buffer[begin..begin + length]);
     }
 
     /// Appends a record as a reader has it.

@@ -1,10 +1,9 @@
 //! Where dumps have the fields of a class: in the order of CLASS_LOAD, whereas JVMTI's walk through
 //! the heap names them by indices of its own.
 
-use crate::jvm::{self, Error, Jni, Result};
+use crate::jvm::{self, Error, FieldId, Jni, Result};
 use crate::world::classes::{self, Class, Instances};
-use crate::world::ids;
-use dump::{Id, Level, Type};
+use dump::{Class as ClassRecord, Id, Level, Type};
 use jni_sys::{jclass, jint};
 use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use std::collections::BTreeMap;
@@ -13,7 +12,6 @@ use std::sync::Arc;
 /// What dumps tell of a class and of its objects.
 pub struct Layout {
     pub superclass: Id,
-    pub loader: Id,
     /// The interfaces that it names, in the order of CLASS_LOAD.
     pub interfaces: Vec<Id>,
     pub objects: Objects,
@@ -38,6 +36,7 @@ pub enum Objects {
 type Own = Option<Declared>;
 
 struct Declared {
+    field: FieldId,
     of_type: Type,
     is_static: bool,
 }
@@ -64,10 +63,10 @@ pub struct Fields {
 struct Slot {
     at_level_1: u32,
     at_level_2: u32,
-    of_type: Option<Type>,
+    field: Option<(FieldId, Type)>,
 }
 
-const NOWHERE: Slot = Slot { at_level_1: 0, at_level_2: 0, of_type: None };
+const NOWHERE: Slot = Slot { at_level_1: 0, at_level_2: 0, field: None };
 
 impl Fields {
     /// How many bytes the values have.
@@ -81,22 +80,30 @@ impl Fields {
     pub fn offset(&self, index: jint, of_type: Type, level: Level) -> Option<usize> {
         let slot = self.slots.get((index as usize).checked_sub(self.first)?)?;
         let offset = if level.has_primitives() { slot.at_level_2 } else { slot.at_level_1 };
-        (slot.of_type == Some(of_type)).then_some(offset as usize)
+        slot.field.is_some_and(|(_, t)| t == of_type).then_some(offset as usize)
     }
 
     /// Whether there is a field with this index.
     pub fn has(&self, index: jint) -> bool {
         let slot = (index as usize).checked_sub(self.first).and_then(|i| self.slots.get(i));
-        slot.is_some_and(|slot| slot.of_type.is_some())
+        slot.is_some_and(|slot| slot.field.is_some())
+    }
+
+    /// All fields, each with the offset of its value at level 2.
+    pub fn iter(&self) -> impl Iterator<Item = (FieldId, Type, usize)> {
+        let field = |slot: &Slot| {
+            slot.field.map(|(field, of_type)| (field, of_type, slot.at_level_2 as usize))
+        };
+        self.slots.iter().filter_map(field)
     }
 
     /// Gives a place to each of the fields, whose slots are given.
-    fn place(&mut self, fields: impl Iterator<Item = (usize, Type)>) {
-        for (slot, of_type) in fields {
+    fn place(&mut self, fields: impl Iterator<Item = (usize, FieldId, Type)>) {
+        for (slot, field, of_type) in fields {
             self.slots[slot] = Slot {
                 at_level_1: self.references as u32,
                 at_level_2: self.values as u32,
-                of_type: Some(of_type),
+                field: Some((field, of_type)),
             };
             self.values += of_type.width();
             if of_type == Type::Reference {
@@ -142,7 +149,6 @@ fn make(jni: Jni, class: &Class, object: jclass) -> Result<Layout> {
     }
     let mut layout = Layout {
         superclass,
-        loader: ids::of(jvmti.class_loader(object)?)?.addr(),
         interfaces,
         objects: Objects::References(0),
         statics: Fields::default(),
@@ -173,6 +179,7 @@ fn own(class: jclass) -> Result<Vec<Own>> {
         let signature = jvmti.field(class, *field)?.signature;
         let first = signature.to_bytes().first().copied().unwrap_or(0);
         Ok(Some(Declared {
+            field: FieldId(*field),
             of_type: Type::of_descriptor(first).ok_or(Error(JVMTI_ERROR_INTERNAL))?,
             is_static: jvmti.is_static(class, *field)?,
         }))
@@ -180,6 +187,24 @@ fn own(class: jclass) -> Result<Vec<Own>> {
     let name = jvmti.class_signature(class)?;
     let is_first_hidden = FIRST_FIELD_HIDDEN.contains(&name.to_bytes());
     is_first_hidden.then_some(Ok(None)).into_iter().chain(declared).collect()
+}
+
+impl Layout {
+    /// The record of a class that has this ID and these static values, as far as the layout tells it.
+    pub fn class_record<'a>(&self, id: Id, statics: &'a [u8]) -> ClassRecord<'a> {
+        let instance_size = match &self.objects {
+            Objects::Instances(fields) => fields.length(Level::Values) as u32,
+            _ => 0,
+        };
+        ClassRecord {
+            id,
+            superclass: self.superclass,
+            instance_size,
+            interfaces: self.interfaces.clone(),
+            statics,
+            ..ClassRecord::default()
+        }
+    }
 }
 
 // JVMTI counts first the fields of all interfaces that the class has, then those of its topmost
@@ -223,10 +248,14 @@ impl Layout {
 }
 
 /// The static or the other fields that a class declares, each with its slot.
-fn declared(own: &[Own], statics: bool, from: usize) -> impl Iterator<Item = (usize, Type)> {
+fn declared(
+    own: &[Own],
+    statics: bool,
+    from: usize,
+) -> impl Iterator<Item = (usize, FieldId, Type)> {
     own.iter().enumerate().filter_map(move |(i, field)| {
         let field = field.as_ref().filter(|field| field.is_static == statics)?;
-        Some((from + i, field.of_type))
+        Some((from + i, field.field, field.of_type))
     })
 }
 
@@ -235,7 +264,9 @@ mod tests {
     use super::*;
 
     fn own(fields: &[(Type, bool)]) -> Vec<Own> {
-        fields.iter().map(|&(of_type, is_static)| Some(Declared { of_type, is_static })).collect()
+        let field = FieldId(std::ptr::null_mut());
+        let declared = |&(of_type, is_static)| Some(Declared { field, of_type, is_static });
+        fields.iter().map(declared).collect()
     }
 
     fn layout(
@@ -245,7 +276,6 @@ mod tests {
     ) -> Layout {
         Layout {
             superclass: 0,
-            loader: 0,
             interfaces: Vec::new(),
             objects: Objects::References(0),
             statics: Fields::default(),

@@ -2,6 +2,7 @@
 
 pub mod held;
 pub mod layout;
+pub mod record;
 pub mod walk;
 
 use super::ids::Tag;

@@ -1,4 +1,4 @@
-//! The walk through the heap that writes a heap dump, or the dump of one object.
+//! The walk through the heap that writes a heap dump.
 //!
 //! JVMTI visits each object once, and shows one after the other the edge to its class, its references
 //! and its values. So the first of them begins the object's record, and the others fill it. Nothing
@@ -82,6 +82,7 @@ struct Entry {
     layout: Option<Arc<Layout>>,
     /// Whether the walk has met it.
     is_met: bool,
+    loader: Id,
     signers: Id,
     protection_domain: Id,
     /// Where the values of its static fields begin among those of all classes.
@@ -125,16 +126,6 @@ pub struct InFrame {
     pub place: Place,
     pub stack: usize,
     pub depth: usize,
-}
-
-/// The object of an object dump.
-#[derive(Clone, Copy)]
-pub enum One {
-    Instance,
-    /// An array of this length.
-    Array(u32),
-    /// A Class object.
-    Class,
 }
 
 /// The record that is being filled.
@@ -182,7 +173,7 @@ pub struct Walk<'a> {
     pub in_frames: Vec<InFrame>,
     /// Objects of which the listener has not heard.
     pub untold: Vec<Untold>,
-    /// Whether it is one object that is dumped.
+    /// Whether single objects are dumped.
     is_single: bool,
     failure: Option<Failure>,
 }
@@ -204,6 +195,7 @@ impl<'a> Walk<'a> {
                 class,
                 layout,
                 is_met: false,
+                loader: 0,
                 signers: 0,
                 protection_domain: 0,
                 statics,
@@ -230,17 +222,6 @@ impl<'a> Walk<'a> {
             failure: None,
             around,
         }
-    }
-
-    /// Makes it the dump of one object.
-    pub fn of_one(mut self, id: Id, one: One) -> Self {
-        match one {
-            One::Instance => {}
-            One::Array(length) => drop(self.lengths.insert(id, length)),
-            One::Class => self.meet_class(id),
-        }
-        self.is_single = true;
-        self
     }
 
     /// Ends the walk through the whole heap and has single objects dumped from now on: those whose
@@ -385,6 +366,7 @@ impl<'a> Walk<'a> {
                 self.writer.set(current.place, index as usize * ID, Value::Reference(id));
             }
             Edge::Static(index) => self.set_static(from, index, Value::Reference(id)),
+            Edge::Loader => self.of_class(from, |entry| entry.loader = id),
             Edge::Signers => self.of_class(from, |entry| entry.signers = id),
             Edge::ProtectionDomain => self.of_class(from, |entry| entry.protection_domain = id),
             Edge::OfClass | Edge::Root(_) => {}
@@ -562,21 +544,12 @@ impl<'a> Walk<'a> {
 }
 
 fn record<'b>(entry: &Entry, layout: &Layout, level: Level, statics: &'b [u8]) -> ClassRecord<'b> {
-    let instance_size = match &layout.objects {
-        Objects::Instances(fields) => fields.length(Level::Values) as u32,
-        _ => 0,
-    };
+    let statics = &statics[entry.statics..entry.statics + layout.statics.length(level)];
     ClassRecord {
-        id: entry.class.id().addr(),
-        superclass: layout.superclass,
-        loader: layout.loader,
+        loader: entry.loader,
         signers: entry.signers,
         protection_domain: entry.protection_domain,
-        name: 0,
-        instance_size,
-        interfaces: layout.interfaces.clone(),
-        constants: Vec::new(),
-        statics: &statics[entry.statics..entry.statics + layout.statics.length(level)],
+        ..layout.class_record(entry.class.id().addr(), statics)
     }
 }
 
