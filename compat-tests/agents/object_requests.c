@@ -1,6 +1,7 @@
 /*
  * object_requests.c - asks for OBJECT_ALLOC of objects that the program names, from the handler of
- * one for the next, and turns IDs into objects and back.
+ * one for the next, and turns IDs into objects and back. Asks for many of the program's objects one
+ * after the other, also for dumps of them.
  */
 #include "call.h"
 
@@ -12,6 +13,14 @@ static volatile int was_freed;
 /* What the handler is to ask for next, and how many times it still does. */
 static __thread jobjectID chain[LEVELS];
 static __thread int level;
+
+/* What is asked for in a run, and what the last event told of it. */
+static jobjectID *many;
+static int many_count;
+static __thread jobjectID told;
+static __thread long told_number;
+/* How many of them the handler of the next heap dump asks for. */
+static int in_heap_dump;
 
 static jint request(jobjectID id)
 {
@@ -35,10 +44,51 @@ static void check_own_object(JNIEnv *env, jobjectID id)
     CHECK("own object again", request(id) == JVMPI_SUCCESS);
 }
 
+/* The ID in an instance's record, and the int that is all of its values. */
+static void read_number(const char *record, size_t length)
+{
+    const unsigned char *value = (const unsigned char *)record + length - 4;
+
+    memcpy(&told, record + 1, sizeof told);
+    told_number = (long)value[0] << 24 | (long)value[1] << 16 | (long)value[2] << 8 | (long)value[3];
+}
+
+/* Whether the request for this one of the many objects succeeds and tells of it. */
+static int is_told(int i)
+{
+    told = NULL;
+    return request(many[i]) == JVMPI_SUCCESS && told == many[i];
+}
+
+static int is_dumped(int i, long number)
+{
+    told = NULL;
+    return jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, many[i]) == JVMPI_SUCCESS && told == many[i]
+           && told_number == number;
+}
+
+static void ask_in_heap_dump(void)
+{
+    int i, failures = 0;
+
+    for (i = 0; i < in_heap_dump; i++)
+        failures += !is_told(i);
+    CHECK("many in a heap dump", failures == 0);
+}
+
 static void notify(JVMPI_Event *e)
 {
     switch (e->event_type) {
+    case JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT:
+        ask_in_heap_dump();
+        break;
+    case JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT:
+        read_number(e->u.object_dump.data, (size_t)e->u.object_dump.data_len);
+        break;
     case JVMPI_EVENT_OBJECT_ALLOC | JVMPI_REQUESTED_EVENT:
+        told = e->u.obj_alloc.obj_id;
+        if (many != NULL)
+            break;
         report_object(e);
         if (level > 0 && level < LEVELS) {
             int inner = level + 1;
@@ -102,6 +152,82 @@ static void check_gone(void)
     CHECK("object of a freed ID", jvmpi->jobjectID2jobject(gone) == NULL);
 }
 
+/* The CPU time of the whole process. */
+static double cpu_seconds(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
+
+static double dump_heap(void)
+{
+    double before = cpu_seconds();
+
+    CHECK("heap dump", jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, NULL) == JVMPI_SUCCESS);
+    return cpu_seconds() - before;
+}
+
+/* An object that goes when there are tables of those that were there before, and one that comes. */
+static void check_changes(JNIEnv *env, jobjectArray objects, jmethodID collect)
+{
+    jclass system = (*env)->FindClass(env, "java/lang/System");
+    jobject first = (*env)->GetObjectArrayElement(env, objects, 0), another;
+    jclass numbered = (*env)->GetObjectClass(env, first);
+    jfieldID number = (*env)->GetFieldID(env, numbered, "number", "I");
+
+    CHECK("value", is_dumped(0, 0));
+    (*env)->SetIntField(env, first, number, 77);
+    CHECK("value after a change", is_dumped(0, 77));
+    CHECK("the object of one of many", (*env)->IsSameObject(env, jvmpi->jobjectID2jobject(many[0]), first));
+
+    another = (*env)->AllocObject(env, numbered);
+    many[0] = jvmpi->jobject2jobjectID(another);
+    CHECK("one that is new", is_told(0) && is_dumped(0, 0));
+
+    (*env)->SetObjectArrayElement(env, objects, 1, NULL);
+    (*env)->CallStaticVoidMethod(env, system, collect);
+    CHECK("one that is gone", request(many[1]) == JVMPI_FAIL && jvmpi->jobjectID2jobject(many[1]) == NULL);
+    CHECK("one that is left", is_told(2) && is_dumped(2, 2));
+}
+
+/*
+ * What requests for all objects of an array cost, which are among many others, compared with a dump of
+ * the heap.
+ */
+static void ask_for_many(JNIEnv *env, jobjectArray objects)
+{
+    jclass system = (*env)->FindClass(env, "java/lang/System");
+    jmethodID collect = (*env)->GetStaticMethodID(env, system, "gc", "()V");
+    double dump, requests, dumps;
+    int i, untold = 0, undumped = 0;
+
+    many_count = (*env)->GetArrayLength(env, objects);
+    many = calloc((size_t)many_count, sizeof *many);
+    for (i = 0; i < many_count; i++) {
+        jobject object = (*env)->GetObjectArrayElement(env, objects, i);
+        many[i] = jvmpi->jobject2jobjectID(object);
+        (*env)->DeleteLocalRef(env, object);
+    }
+    dump_heap();
+    dump = dump_heap();
+    in_heap_dump = many_count;
+    report("cost of=heap_dump_and_requests dumps=%ld", (long)(dump_heap() / dump));
+
+    jvmpi->DisableGC();
+    requests = cpu_seconds();
+    for (i = 0; i < many_count; i++)
+        untold += !is_told(i);
+    dumps = cpu_seconds();
+    for (i = 0; i < many_count; i++)
+        undumped += !is_dumped(i, i);
+    report("cost of=requests dumps=%ld", (long)((dumps - requests) / dump));
+    report("cost of=object_dumps dumps=%ld", (long)((cpu_seconds() - dumps) / dump));
+    CHECK("many told", untold == 0);
+    CHECK("many dumped", undumped == 0);
+    check_changes(env, objects, collect);
+    jvmpi->EnableGC();
+    CHECK("one that is left", is_told(2) && is_dumped(2, 2));
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     jobjectID id = jvmpi->jobject2jobjectID(object);
@@ -118,6 +244,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         nested(env, id, object);
     else if (strcmp(what, "made_up") == 0)
         check_made_up(id);
+    else if (strcmp(what, "many") == 0)
+        ask_for_many(env, object);
     else {
         report("request what=%s id=%#lx env=%#lx type=%#lx", what, ID(id), ID(env),
                ID(jvmpi->jobject2jobjectID((*env)->GetObjectClass(env, object))));

@@ -1,11 +1,19 @@
-/** Names objects of all kinds, of which the agent asks for OBJECT_ALLOC. */
+/** Names objects of all kinds, of which the agent asks for OBJECT_ALLOC; or many of one kind. */
 final class ObjectRequests {
     private static final class Watched {}
+
+    private static final class Numbered {
+        int number;
+    }
 
     private static Object goes = new Object();
     private static volatile Object kept;
 
     public static void main(String[] arguments) {
+        if (arguments.length > 0) {
+            many(Integer.parseInt(arguments[0]), Integer.parseInt(arguments[1]), arguments.length > 2);
+            return;
+        }
         Agent.call("object", new Watched());
         Agent.call("string", "a string");
         Agent.call("thread", Thread.currentThread());
@@ -31,5 +39,18 @@ final class ObjectRequests {
 
         Agent.call("watch", Watched.class);
         kept = new Watched();
+    }
+
+    /** If they are not kept nothing but the agent's call refers to them, where no walk looks if this is compiled. */
+    private static void many(int named, int others, boolean areKept) {
+        Numbered[] numbered = new Numbered[named];
+        for (int i = 0; i < named; i++) {
+            numbered[i] = new Numbered();
+            numbered[i].number = i;
+        }
+        Object[] list = null;
+        for (int i = 0; i < others; i++) list = new Object[] {list};
+        kept = areKept ? new Object[] {list, numbered} : list;
+        Agent.call("many", numbered);
     }
 }

@@ -27,6 +27,7 @@ cases![
     requests,
     requests_without_the_event,
     nested_requests,
+    many_requests,
     object_of_the_event_at_hand,
 ];
 
@@ -228,6 +229,24 @@ fn nested_requests(vm: &Vm<'_>) -> Result<(), String> {
         equal("results", results.collect::<Vec<_>>(), [Ok(0), Ok(0), Ok(0), Ok(0)])?;
         for level in ["1", "2", "3", "4"] {
             outcome.report().find("object_alloc", "level", level)?;
+        }
+    }
+    Ok(())
+}
+
+/// One after the other they cost no more than a few looks at the whole heap, in a dump's handler and
+/// while IDs do not die.
+fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
+    let java = || vm.java("ObjectRequests");
+    for java in [
+        java()?.agent("object_requests", "")?.argument("10000").argument("60000").argument("kept"),
+        java()?.agent("object_requests", "mode=all")?.argument("10000").argument("60000").flag("-Xcomp"),
+    ] {
+        let outcome = java.run()?;
+        outcome.checks(&["many in a heap dump", "many told", "many dumped"])?;
+        outcome.checks(&["value after a change", "one that is new", "one that is gone"])?;
+        for cost in outcome.report().lines("cost") {
+            ensure!(cost.int("dumps")? < 100, "{cost}");
         }
     }
     Ok(())

@@ -10,11 +10,13 @@ use jvmti_sys::jvmtiCapabilities;
 /// Adds those of the shim's capabilities that the VM can still give.
 ///
 /// A VM that runs already gives fewer: what is missing then is refused where it is asked for.
-pub fn take(jvmti: Jvmti, class_env: Jvmti) -> Result<()> {
+pub fn take(jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
-    let mut for_classes = jvmtiCapabilities::default();
-    for_classes.set_can_tag_objects(1);
-    for_classes.set_can_generate_object_free_events(1);
+    let mut for_tags = jvmtiCapabilities::default();
+    for_tags.set_can_tag_objects(1);
+    for_tags.set_can_generate_object_free_events(1);
+    lookup_env.add_capabilities(&for_tags)?;
+    let mut for_classes = for_tags;
     let hook = possible.can_generate_all_class_hook_events();
     for_classes.set_can_generate_all_class_hook_events(hook);
     class_env.add_capabilities(&for_classes)?;

@@ -39,6 +39,8 @@ pub struct Jvm {
     vm: *mut JavaVM,
     /// The shim's JVMTI environment. Its tags are the objects' IDs.
     pub jvmti: Jvmti,
+    /// An environment whose tags last no longer than a search for objects.
+    pub lookup_env: Jvmti,
     /// An environment for classes. Its tags lead from a class to what the shim knows of it; they
     /// are few, so that looking one up is fast however many objects there are. Its class file hook
     /// is the agents', who so see class files before the shim rewrites them.
@@ -75,12 +77,15 @@ pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
+    // The one for classes is the last: `world::collections` counts on it.
     // SAFETY: the caller promises the VM.
-    let (jvmti, class_env) = unsafe { (environment(vm)?, environment(vm)?) };
-    capabilities::take(jvmti, class_env)
+    let new_environment = || unsafe { environment(vm) };
+    let (jvmti, lookup_env, class_env) =
+        (new_environment()?, new_environment()?, new_environment()?);
+    capabilities::take(jvmti, lookup_env, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
     let finds_prefixed_natives = jvmti.set_native_method_prefix(NATIVE_PREFIX).is_ok();
-    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, class_env, finds_prefixed_natives }))
+    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, lookup_env, class_env, finds_prefixed_natives }))
 }
 
 /// # Safety

@@ -113,6 +113,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     let jvm = unsafe { jvm::start(vm) }?;
     jvm.jvmti
         .set_callbacks(&translate::callbacks())
+        .and_then(|()| jvm.lookup_env.set_callbacks(&translate::lookup_callbacks()))
         .and_then(|()| jvm.class_env.set_callbacks(&translate::class_callbacks()))
         .and_then(|()| subscriptions::start())
         .map_err(|error| format!("the JVM refused the shim's callbacks: {error}"))?;

@@ -2,7 +2,7 @@
 
 use crate::translate::collection;
 use crate::world::agents::Agent;
-use crate::world::{collections, gate, phase, threads};
+use crate::world::{collections, gate, lookup, phase, threads};
 
 pub fn disable(_: &Agent) {
     gate::disable_gc();
@@ -10,6 +10,7 @@ pub fn disable(_: &Agent) {
 
 pub fn enable(_: &Agent) {
     gate::enable_gc();
+    lookup::end_run();
 }
 
 /// Collects garbage; nothing happens while an agent has disabled that.

@@ -7,7 +7,7 @@ use crate::world::arenas::{self, Changes, Move};
 use crate::world::classes::{self, Class};
 use crate::world::ids::Tag;
 use crate::world::threads::{self, Thread};
-use crate::world::{collections, gate, ids};
+use crate::world::{collections, gate, ids, lookup};
 use jni_sys::{JNIEnv, jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
@@ -25,6 +25,15 @@ pub unsafe extern "system" fn object_free(_: *mut jvmtiEnv, tag: jlong) {
 
 pub unsafe extern "system" fn class_tag_free(_: *mut jvmtiEnv, tag: jlong) {
     collections::class_tag_died(tag);
+}
+
+/// The environment for looking objects up walks through the heap, and so is told of the dead of all.
+pub unsafe extern "system" fn any_tag_free(_: *mut jvmtiEnv, tag: jlong) {
+    if ids::is_id(tag) {
+        collections::object_died(tag);
+    } else {
+        collections::class_tag_died(tag);
+    }
 }
 
 /// An agent to which a collection is played, and the thread in whose name that is done.
@@ -59,8 +68,9 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
             tell(listener, thread, &dead, &changes);
         }
     });
-    if told.is_none() {
-        collections::keep_for_later(dead);
+    match told {
+        Some(()) => lookup::end_run(),
+        None => collections::keep_for_later(dead),
     }
     let gc_info = heap_figures(jni);
     for listener in &listeners {

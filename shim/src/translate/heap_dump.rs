@@ -15,6 +15,7 @@ use crate::world::heap::held;
 use crate::world::heap::layout::{self, Layout};
 use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
 use crate::world::introductions::Replay;
+use crate::world::lookup;
 use crate::world::references;
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
@@ -31,6 +32,7 @@ const ATTEMPTS: usize = 10;
 /// RequestEvent(HEAP_DUMP): false if the level is none, or the dump could not be made.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
     let Some(level) = Level::from_number(level) else { return false };
+    let _run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
     let mut dump = match make(jni, agent, thread, level) {
         Ok(dump) => dump,

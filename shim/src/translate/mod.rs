@@ -35,6 +35,14 @@ pub fn class_callbacks() -> jvmtiEventCallbacks {
     }
 }
 
+/// The callbacks of the environment for looking objects up.
+pub fn lookup_callbacks() -> jvmtiEventCallbacks {
+    jvmtiEventCallbacks {
+        ObjectFree: Some(collection::any_tag_free),
+        ..jvmtiEventCallbacks::default()
+    }
+}
+
 /// The callbacks of all other JVMTI events that the shim ever asks for.
 pub fn callbacks() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {

@@ -11,7 +11,7 @@ use crate::world::gate::NoGc;
 use crate::world::ids::{self, Supply, Tag};
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, raw_monitors, thread_status};
+use crate::world::{classes, lookup, raw_monitors, thread_status};
 use dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
@@ -20,6 +20,7 @@ use std::collections::HashSet;
 
 /// RequestEvent(MONITOR_DUMP): false if the dump could not be made.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
+    let _run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
     let mut dump = match make(jni, agent, thread) {
         Ok(dump) => dump,

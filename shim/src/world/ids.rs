@@ -5,7 +5,11 @@
 //! the object's JVMTI tag, together with which agents have been told of the object.
 
 use super::agents::{self, Agent};
+<<<<<<< HEAD
 use super::{claims, threads};
+=======
+use super::{lookup, suspension, threads};
+>>>>>>> c1095ad (wip)
 use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
@@ -170,6 +174,11 @@ pub fn of(object: jobject) -> Result<jobjectID> {
     identify(object).map(Tag::id)
 }
 
+/// Whether the tag is one with an ID.
+pub fn is_id(tag: i64) -> bool {
+    was_given(Tag(tag).id())
+}
+
 /// Whether the ID was ever given to an object.
 fn was_given(id: jobjectID) -> bool {
     let id = id.addr() as i64;
@@ -178,8 +187,8 @@ fn was_given(id: jobjectID) -> bool {
 
 /// The object with this ID, in the current frame; None if there is none such or it is gone.
 ///
-/// Fast for classes, threads and the object of the event that the thread is in; takes time in
-/// proportion to the number of tags for others.
+/// Fast for classes, threads and the object of the event that the thread is in; others are [looked
+/// up](lookup).
 pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
     if !was_given(id) {
         return None;
@@ -193,7 +202,7 @@ pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
     if let Some(thread) = threads::by_id(id) {
         return thread.object().map(|object| jni.new_local(object.get()));
     }
-    jvm::get().jvmti.tagged(&possible_tags(id))
+    lookup::object(jni, id, &possible_tags(id))
 }
 
 /// All tags that an object with this ID may have.

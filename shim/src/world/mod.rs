@@ -19,6 +19,7 @@ pub mod ids;
 pub mod in_flight;
 pub mod introductions;
 pub mod loaded;
+pub mod lookup;
 pub mod methods;
 pub mod monitors;
 pub mod phase;

@@ -509,6 +509,16 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The loader of a class; an array class has that of its elements' class, of which alone JVMTI
+    /// shows it.
+    fn loader<'b>(&self, classes: &'b [Entry], mut entry: &'b Entry) -> Id {
+        while let Instances::References(Some(element)) = entry.class.instances() {
+            let Some(number) = self.by_id.get(&element.id().addr()) else { return 0 };
+            entry = &classes[*number];
+        }
+        entry.loader
+    }
+
     /// Writes the classes that the walk has met and returns the dump. A Class object that stands for
     /// no class, or for one that is not told, is an instance of Class; JVMTI tells no values of
     /// its fields.
@@ -520,7 +530,15 @@ impl<'a> Walk<'a> {
             let id = entry.class.id().addr();
             match &entry.layout {
                 Some(layout) if is_told(&entry.class) && self.level() != Level::Objects => {
-                    self.writer.class(&record(entry, layout, self.around.level, &self.statics))?;
+                    let values = entry.statics..;
+                    let statics = layout.statics.length(self.around.level);
+                    let record = ClassRecord {
+                        loader: self.loader(&met, entry),
+                        signers: entry.signers,
+                        protection_domain: entry.protection_domain,
+                        ..layout.class_record(id, &self.statics[values][..statics])
+                    };
+                    self.writer.class(&record)?;
                 }
                 _ => instances.push(id),
             }
@@ -540,16 +558,6 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(self.writer.finish())
-    }
-}
-
-fn record<'b>(entry: &Entry, layout: &Layout, level: Level, statics: &'b [u8]) -> ClassRecord<'b> {
-    let statics = &statics[entry.statics..entry.statics + layout.statics.length(level)];
-    ClassRecord {
-        loader: entry.loader,
-        signers: entry.signers,
-        protection_domain: entry.protection_domain,
-        ..layout.class_record(entry.class.id().addr(), statics)
     }
 }
 
