@@ -3,7 +3,8 @@
  * the bytes as they came, with what CLASS_LOAD told of classes in "classes" and "fields".
  *
  * Options: in=TYPE+TYPE... enables these events and asks for dumps in the first of each; shutdown=1
- * asks in JVM_SHUT_DOWN, after it has switched every event off.
+ * asks in JVM_SHUT_DOWN, after it has switched every event off; gc=1 asks in GC_FINISH, with a raw monitor
+ * that it has entered in GC_START.
  */
 #include <pthread.h>
 #include <sys/resource.h>
@@ -14,7 +15,8 @@
 static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
 static JVMPI_RawMonitor agent_lock, staged;
 static jobjectID some_object;
-static volatile int armed, owned, entering, waiting;
+static volatile int armed, owned, entering, waiting, collected;
+static JNIEnv *wanting, *being_notified;
 static int asked[JVMPI_MAX_EVENT_TYPE_VAL + 1];
 /* Where the dump goes that this thread has asked for. */
 static __thread const char *file_name;
@@ -184,6 +186,25 @@ static void notify(JVMPI_Event *e)
         report("thread name=%s env=%#lx id=%#lx", q(e->u.thread_start.thread_name),
                ID(e->u.thread_start.thread_env_id), ID(e->u.thread_start.thread_id));
         break;
+    case JVMPI_EVENT_THREAD_START | JVMPI_REQUESTED_EVENT:
+        report("unasked name=%s env=%#lx", q(e->u.thread_start.thread_name),
+               ID(e->u.thread_start.thread_env_id));
+        break;
+    case JVMPI_EVENT_OBJECT_ALLOC | JVMPI_REQUESTED_EVENT:
+        report("object_alloc env=%#lx", ID(e->env_id));
+        break;
+    case JVMPI_EVENT_GC_START:
+        jvmpi->RawMonitorEnter(agent_lock);
+        break;
+    case JVMPI_EVENT_GC_FINISH:
+        if (armed && !collected) {
+            report("gc_finish env=%#lx", ID(e->env_id));
+            CHECK("in GC_FINISH", ask(JVMPI_EVENT_OBJECT_ALLOC, some_object, "") == JVMPI_SUCCESS
+                  && ask(JVMPI_EVENT_MONITOR_DUMP, NULL, "monitors-gc") == JVMPI_SUCCESS);
+            collected = 1;
+        }
+        jvmpi->RawMonitorExit(agent_lock);
+        break;
     case JVMPI_EVENT_DATA_DUMP_REQUEST:
         ask_for_all("request");
         report("data_dumped");
@@ -232,6 +253,7 @@ static void want(void *argument)
 {
     WAIT_UNTIL(owned);
     report("wants env=%#lx", ID(current_env()));
+    wanting = current_env();
     entering = (int)gettid();
     jvmpi->RawMonitorEnter(staged);
 }
@@ -242,6 +264,7 @@ static void be_notified(void *argument)
 
     jvmpi->RawMonitorEnter(m);
     report("waits env=%#lx", ID(current_env()));
+    being_notified = current_env();
     waiting = (int)gettid();
     jvmpi->RawMonitorWait(m, 0);
 }
@@ -250,6 +273,24 @@ static void from_system_thread(void *argument)
 {
     ask_for_all("system");
     owned = 1;
+}
+
+/* Begins when the agent hears of no thread any more. */
+static void be_late(void *argument)
+{
+    report("late env=%#lx", ID(current_env()));
+    owned = 1;
+    for (;;)
+        pause();
+}
+
+static void collect(JNIEnv *env)
+{
+    jclass system = (*env)->FindClass(env, "java/lang/System");
+
+    armed = 1;
+    (*env)->CallStaticVoidMethod(env, system, (*env)->GetStaticMethodID(env, system, "gc", "()V"));
+    CHECK("collected", WAIT_UNTIL(collected));
 }
 
 /* So little address space is left that the dump cannot be made, and everything else can. */
@@ -288,10 +329,15 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         some_object = (*env)->NewGlobalRef(env, object) != NULL ? id : NULL;
     else if (strcmp(what, "arm") == 0)
         armed = 1;
+    else if (strcmp(what, "collect") == 0)
+        collect(env);
     else if (strncmp(what, "all", 3) == 0)
         ask_for_all(file);
     else if (strcmp(what, "disabled") == 0) {
         disable_everything();
+        owned = 0;
+        jvmpi->CreateSystemThread("late", JVMPI_NORMAL_PRIORITY, be_late);
+        CHECK("late", WAIT_UNTIL(owned));
         ask_for_all("disabled");
     } else if (strcmp(what, "system") == 0) {
         owned = 0;
@@ -303,6 +349,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->CreateSystemThread("raw wants", JVMPI_NORMAL_PRIORITY, want);
         jvmpi->CreateSystemThread("raw waits", JVMPI_NORMAL_PRIORITY, be_notified);
         CHECK("staged", WAIT_UNTIL(entering != 0 && sleeps(entering) && waiting != 0 && sleeps(waiting)));
+        report("statuses wants=%d waits=%d", (int)jvmpi->GetThreadStatus(wanting),
+               (int)jvmpi->GetThreadStatus(being_notified));
     } else if (strcmp(what, "no_memory") == 0)
         ask_without_memory();
     return (jlong)(uintptr_t)id;
@@ -318,6 +366,10 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     enable(JVMPI_EVENT_DATA_DUMP_REQUEST);
+    if (strcmp(option("gc", ""), "1") == 0) {
+        enable(JVMPI_EVENT_GC_START);
+        enable(JVMPI_EVENT_GC_FINISH);
+    }
     for (type = option("in", NULL); type != NULL && *type != '\0'; type += *type == '+') {
         long n = strtol(type, (char **)&type, 10);
 

@@ -85,13 +85,14 @@ pub fn deliver_for_collector<A: Arm>(
     arm: A,
 ) {
     if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
-        call(agent, current, env_id, event_type, arm);
+        current.standing_for(env_id, || call(agent, current, env_id, event_type, arm));
     }
 }
 
-/// Sends the event that an agent has asked for with RequestEvent.
+/// Sends the event that an agent has asked for with RequestEvent. In what a collection does it is
+/// that of the same thread.
 pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) {
-    call(agent, thread, thread.env(), event_type | JVMPI_REQUESTED_EVENT, arm);
+    call(agent, thread, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
 }
 
 /// Whether an event of this type would come to an agent that has enabled it.

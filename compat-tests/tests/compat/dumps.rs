@@ -23,6 +23,7 @@ cases![
     monitors_of_compiled_code,
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
+    in_gc_finish,
     inside_events,
     in_data_dump_request,
     without_memory,
@@ -607,16 +608,27 @@ fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
     equal("its owner", (notified.owner, notified.entry_count), (0, 0))?;
     equal("owner of an idle one", raw("_agent")?.owner, 0)?;
 
-    let status = |name: &str| {
-        let env = thread(name)? as u64;
-        let is_it = |line: &&Line| line.text("file") == Ok("monitors") && line.id("env") == Ok(env);
-        report.lines("trace").find(is_it).ok_or(format!("no trace of {name}"))?.int("status")
-    };
+    let status = |name: &str| traced(report, "monitors", thread(name)?)?.int("status");
     equal("status of main", status("main")?, 1)?;
     equal("status in a deadlock", status("deadlock 0")?, 2)?;
     equal("status of one that wants to enter", status("wants")?, 2)?;
     equal("status in wait", status("waits 0")?, 3)?;
+
+    // In the dump, and as GetThreadStatus tells it.
+    let statuses = report.one("statuses")?;
+    for (word, expected) in [("owner", 1), ("wants", 2), ("waits", 3)] {
+        equal(word, traced(report, "monitors", env(word)?)?.int("status")?, expected)?;
+        if word != "owner" {
+            equal(word, statuses.int(word)?, expected)?;
+        }
+    }
     Ok(())
+}
+
+/// The trace of a thread in a dump.
+fn traced<'a>(report: &'a Report, file: &str, env: Id) -> Result<&'a Line, String> {
+    let is_it = |line: &&Line| line.text("file") == Ok(file) && line.id("env") == Ok(env as u64);
+    report.lines("trace").find(is_it).ok_or_else(|| format!("no trace of {env:#x} in {file}"))
 }
 
 /// The three dumps that were asked for at this point can be read and are whole.
@@ -641,11 +653,46 @@ fn contexts(vm: &Vm<'_>) -> Result<(), String> {
     ["lock", "system", "shutdown"].iter().try_for_each(|point| whole(&files, &outcome, point))
 }
 
-/// Right after every event was disabled.
+/// Right after every event was disabled. A thread that has begun since is in the dumps, and told before
+/// them.
 fn disabled(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?;
     let outcome = java.argument("disabled").run()?;
-    whole(&Files::of(vm)?, &outcome, "disabled")
+    whole(&Files::of(vm)?, &outcome, "disabled")?;
+    let report = outcome.report();
+    let env = report.one("late")?.id("env")?;
+    let told = report.find("unasked", "name", "late")?;
+    equal("told", told.id("env")?, env)?;
+    for file in ["heap-disabled", "monitors-disabled"] {
+        let trace = traced(report, file, env as Id)?;
+        let at = |wanted: &Line| report.position(|line| line == wanted);
+        ensure!(at(told) < at(trace), "{file} came before THREAD_START");
+    }
+    Ok(())
+}
+
+/// On the thread that plays collections, of which agents do not know.
+fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "gc=1")?;
+    let outcome = java.argument("collect").run()?;
+    outcome.checks(&["in GC_FINISH", "collected"])?;
+    let report = outcome.report();
+    let env = report.one("gc_finish")?.id("env")?;
+    let known = report.lines("thread").any(|line| line.id("env") == Ok(env));
+    ensure!(known, "GC_FINISH is of a thread that was not told");
+    equal("whose OBJECT_ALLOC", report.one("object_alloc")?.id("env")?, env)?;
+    let dump = report.find("monitor_dump", "file", "monitors-gc")?;
+    equal("whose MONITOR_DUMP", dump.id("env")?, env)?;
+    let handle = report.find("raw", "name", "_agent")?.id("monitor")? as Id;
+    let dump = Files::of(vm)?.bytes("monitors-gc")?;
+    for monitor in Monitors::new(&dump) {
+        let monitor = monitor.map_err(|e| e.to_string())?;
+        if matches!(monitor.kind, Kind::Raw { monitor, .. } if monitor == handle) {
+            equal("the agent's monitor", (monitor.owner, monitor.entry_count), (0, 1))?;
+            return Ok(());
+        }
+    }
+    Err("no monitor of the agent's".to_owned())
 }
 
 /// In handlers of METHOD_ENTRY, METHOD_EXIT, OBJECT_ALLOC, THREAD_END and METHOD_ENTRY2.

@@ -240,7 +240,11 @@ fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
     let java = || vm.java("ObjectRequests");
     for java in [
         java()?.agent("object_requests", "")?.argument("10000").argument("60000").argument("kept"),
-        java()?.agent("object_requests", "mode=all")?.argument("10000").argument("60000").flag("-Xcomp"),
+        java()?
+            .agent("object_requests", "mode=all")?
+            .argument("10000")
+            .argument("60000")
+            .flag("-Xcomp"),
     ] {
         let outcome = java.run()?;
         outcome.checks(&["many in a heap dump", "many told", "many dumped"])?;

@@ -106,13 +106,15 @@ unsafe fn lists<'a>(
 /// The status of JVMPI 1.1: one of three states, and bits. A suspension by the agent itself does
 /// not show. 0 for a thread that is not known.
 pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
-    let state = || {
+    let status = || {
         if !phase::vm_answers() {
             return None;
         }
-        threads::with_env(env, thread_status::state)?
+        let status =
+            |thread: &Thread| Some(thread_status::of(thread, thread_status::state(thread)?));
+        threads::with_env(env, status)?
     };
-    state().map_or(0, thread_status::of_state)
+    status().unwrap_or(0)
 }
 
 pub fn has_run(_: &Agent, env: *mut JNIEnv) -> bool {

@@ -11,7 +11,7 @@ use crate::world::gate::NoGc;
 use crate::world::ids::{self, Supply, Tag};
 use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, lookup, raw_monitors, thread_status};
+use crate::world::{classes, lookup, raw_monitors};
 use dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
@@ -73,8 +73,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         }
     });
     let stacks = Stacks::of(jni, agent, thread, &resting);
-    let statuses = stacks.told.iter();
-    let statuses = statuses.map(|i| thread_status::of_state(resting[*i].state)).collect();
+    let statuses = stacks.told.iter().map(|i| resting[*i].status).collect();
     let mut bytes = Buffer::new().map_err(|full| full.to_string())?;
     let java = java.into_iter().map(|java| java.monitor);
     for monitor in java.chain(raw.iter().map(|raw| raw.monitor.clone())) {

@@ -22,13 +22,19 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// The traces of the threads that the agent may hear of: a thread that it was not told of when
-    /// it is told of threads is left out.
+    /// The traces of all threads. An agent that was told of some, and has switched that off since, is
+    /// told of the others as if it had asked: it looks up what it knows of each.
     pub fn of(jni: Jni, agent: &Agent, current: &Thread, resting: &[Resting]) -> Self {
         for Resting { thread, .. } in resting {
             thread_events::announce(jni, agent, current, thread);
         }
         let hears_of_threads = threads::all().iter().any(|thread| thread.announced.to(agent));
+        for Resting { thread, .. } in resting {
+            if hears_of_threads && !thread.announced.to(agent) {
+                thread_events::define(jni, agent, current, thread);
+            }
+        }
+        // One that has ended meanwhile cannot be told.
         let is_told = |thread: &Thread| thread.announced.to(agent) || !hears_of_threads;
         let mut stacks =
             Self { _frames: Vec::new(), traces: Vec::new(), numbers: Vec::new(), told: Vec::new() };

@@ -60,14 +60,22 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
 
 /// RequestEvent(THREAD_START): false if the ID is not that of a live platform thread.
 pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool {
-    let definition = jni.frame(16, |jni| {
-        let subject = threads::by_id(id)
-            .or_else(|| threads::discover(jni, crate::world::ids::object(jni, id)?))?;
+    let subject = jni.frame(16, |jni| {
+        threads::by_id(id).or_else(|| threads::discover(jni, crate::world::ids::object(jni, id)?))
+    });
+    subject.is_some_and(|subject| define(jni, agent, current, &subject))
+}
+
+/// Tells an agent of a thread as if it had asked for it; false if agents do not hear of the thread, or
+/// it has ended.
+pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bool {
+    let definition = jni.frame(16, |_| {
         if subject.is_hidden() {
             return None;
         }
+        let definition = Definition::of(subject)?;
         subject.announced.mark(agent);
-        Definition::of(&subject)
+        Some(definition)
     });
     let Some(definition) = definition else { return false };
     notify::request(agent, current, JVMPI_EVENT_THREAD_START, definition.event());

@@ -5,11 +5,7 @@
 //! the object's JVMTI tag, together with which agents have been told of the object.
 
 use super::agents::{self, Agent};
-<<<<<<< HEAD
-use super::{claims, threads};
-=======
-use super::{lookup, suspension, threads};
->>>>>>> c1095ad (wip)
+use super::{claims, lookup, threads};
 use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;

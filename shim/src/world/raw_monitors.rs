@@ -7,8 +7,8 @@ use super::growing::Growing;
 use super::threads;
 use crate::lock::{Condition, Lock, Locked};
 use dump::{Kind, Monitor};
-use jni_sys::JNIEnv;
-use jvmpi_sys::JVMPI_RawMonitor;
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITOR_WAIT};
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::Arc;
@@ -65,8 +65,10 @@ impl Default for Env {
 }
 
 impl Env {
+    /// That of the thread that runs; NULL for one of the shim's own, of which agents do not know.
     fn current() -> Self {
-        Self(threads::known_current_env())
+        let thread = threads::known_current().filter(|thread| !thread.is_hidden());
+        Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
     }
 }
 
@@ -183,9 +185,12 @@ impl RawMonitor {
         let Some(mut state) = self.lock() else { return false };
         let env = Env::current();
         state.entering.push(env);
-        while state.owner != 0 && self.is_alive(&state) {
-            state = self.place.free.wait(state);
-        }
+        state = has_status(JVMPI_THREAD_MONITOR_WAIT, || {
+            while state.owner != 0 && self.is_alive(&state) {
+                state = self.place.free.wait(state);
+            }
+            state
+        });
         remove(&mut state.entering, env);
         let alive = self.is_alive(&state);
         if alive {
@@ -241,14 +246,17 @@ impl RawMonitor {
         // The place outlives the monitor, so a monitor that is destroyed meanwhile only ends the
         // wait: its destroyer notifies.
         let mut state = self.place.state.lock();
-        while state.notifications == notifications {
-            let Some(end) = end else {
-                state = self.place.notified.wait(state);
-                continue;
-            };
-            let Some(left) = end.checked_duration_since(Instant::now()) else { break };
-            state = self.place.notified.wait_for(state, left).0;
-        }
+        state = has_status(JVMPI_THREAD_CONDVAR_WAIT, || {
+            while state.notifications == notifications {
+                let Some(end) = end else {
+                    state = self.place.notified.wait(state);
+                    continue;
+                };
+                let Some(left) = end.checked_duration_since(Instant::now()) else { break };
+                state = self.place.notified.wait_for(state, left).0;
+            }
+            state
+        });
         remove(&mut state.waiting, env);
         drop(state);
         self.block(me, entry_count);
@@ -276,6 +284,14 @@ impl RawMonitor {
         self.place.notified.notify_all();
         self.place.free.notify_all();
         VACANT.lock().push((self.handle.addr() as u32 as usize >> 4) - 1);
+    }
+}
+
+/// Waits; meanwhile the thread that runs has this status.
+fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
+    match threads::known_current() {
+        Some(thread) => thread.at_raw_monitor(status, wait),
+        None => wait(),
     }
 }
 

@@ -7,7 +7,7 @@
 use super::claims::{self, ToSuspend};
 use super::suspension::can_suspend::{self, Borrowed};
 use super::threads::{self, Thread};
-use super::{ids, suspension};
+use super::{ids, suspension, thread_status};
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
@@ -22,6 +22,8 @@ pub struct Resting {
     pub frames: Vec<jvmtiFrameInfo>,
     /// Its state as JVMTI gives it, but for the suspension.
     pub state: jint,
+    /// Its `JVMPI_THREAD_…`.
+    pub status: jint,
 }
 
 /// The standstill, which ends when this is dropped.
@@ -92,6 +94,7 @@ impl Standstill {
                 thread: Arc::clone(thread),
                 frames: stack(if is_current { ptr::null_mut() } else { object.get() }, start),
                 state: state & !hidden,
+                status: thread_status::of(thread, state & !hidden),
             });
         }
         self

@@ -18,8 +18,21 @@ pub fn state(thread: &Thread) -> Option<jint> {
     Some(state & !hidden)
 }
 
+/// The `JVMPI_THREAD_…` of a thread that has this state. Where it waits at a raw monitor, which is not
+/// one of the VM's, it runs native code for the VM.
+pub fn of(thread: &Thread, state: jint) -> jint {
+    let status = of_state(state);
+    match thread.status_at_raw_monitor() {
+        Some(waits) if status & STATES == JVMPI_THREAD_RUNNABLE => status & !STATES | waits,
+        _ => status,
+    }
+}
+
+/// The bits of the state among those of a status.
+const STATES: jint = JVMPI_THREAD_RUNNABLE | JVMPI_THREAD_MONITOR_WAIT | JVMPI_THREAD_CONDVAR_WAIT;
+
 /// The `JVMPI_THREAD_…` of a state.
-pub fn of_state(state: jint) -> jint {
+fn of_state(state: jint) -> jint {
     let has = |bit| state & bit != 0;
     if !has(JVMTI_THREAD_STATE_ALIVE) {
         return 0;

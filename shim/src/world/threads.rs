@@ -56,6 +56,10 @@ pub struct Thread {
     pub examined_in: AtomicU64,
     /// What the thread waits for at Java monitors.
     pub waits: Waits,
+    /// What the thread does at a raw monitor: a `JVMPI_THREAD_…`, 0 if it waits at none.
+    at_raw_monitor: AtomicI32,
+    /// The environment in whose name agents are called on a thread of the shim's own.
+    stands_for: AtomicPtr<JNIEnv>,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
     in_transition: AtomicBool,
@@ -476,6 +480,8 @@ impl Thread {
             calls: Calls::default(),
             examined_in: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
+            at_raw_monitor: AtomicI32::new(0),
+            stands_for: AtomicPtr::new(ptr::null_mut()),
             quiet: AtomicU32::new(0),
             in_transition: AtomicBool::new(false),
             resumes: AtomicBool::new(false),
@@ -539,6 +545,33 @@ impl Thread {
     /// Whether the thread is one of the shim's own.
     pub fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)
+    }
+
+    /// The thread's ID as agents are to see it: on a thread of the shim's own that of the one for
+    /// which it stands, NULL if it stands for none.
+    pub fn env_for_agents(&self) -> *mut JNIEnv {
+        if self.is_hidden() { self.stands_for.load(Ordering::Relaxed) } else { self.env }
+    }
+
+    /// Runs `work`, in which a thread of the shim's own stands for another.
+    pub fn standing_for<R>(&self, env: *mut JNIEnv, work: impl FnOnce() -> R) -> R {
+        let outer = self.stands_for.swap(env, Ordering::Relaxed);
+        let result = work();
+        self.stands_for.store(outer, Ordering::Relaxed);
+        result
+    }
+
+    /// Runs `wait`, during which the thread has this status because it waits at a raw monitor.
+    pub fn at_raw_monitor<R>(&self, status: jint, wait: impl FnOnce() -> R) -> R {
+        self.at_raw_monitor.store(status, Ordering::Release);
+        let result = wait();
+        self.at_raw_monitor.store(0, Ordering::Release);
+        result
+    }
+
+    /// The `JVMPI_THREAD_…` of a thread that waits at a raw monitor.
+    pub fn status_at_raw_monitor(&self) -> Option<jint> {
+        Some(self.at_raw_monitor.load(Ordering::Acquire)).filter(|status| *status != 0)
     }
 
     /// Whether what the thread does now is the shim's doing, of which agents hear nothing.

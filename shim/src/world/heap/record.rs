@@ -1,5 +1,5 @@
-//! The record of one object, read value by value. A walk of JVMTI's stops the world, and some VMs then
-//! look at the whole heap even if it is a walk of one object.
+//! The record of one object, read value by value: agents ask for many, and a walk of JVMTI's stops the
+//! world for each.
 
 use super::layout::{Fields, Layout, Objects};
 use crate::jvm::heap::Primitive;
