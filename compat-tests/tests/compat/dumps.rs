@@ -21,6 +21,7 @@ cases![
     graph_of_records.since(17),
     monitors,
     monitors_of_compiled_code,
+    monitors_make_no_objects,
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
     in_gc_finish,
@@ -538,6 +539,13 @@ fn monitors(vm: &Vm<'_>) -> Result<(), String> {
 /// Of which the VM keeps neither dead variables nor the objects of native methods' frames.
 fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
     monitors_with(vm, "-Xcomp")
+}
+
+/// What is made for the dump while all threads stand still is not told: they may hold the locks that
+/// the agent's handler needs.
+fn monitors_make_no_objects(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Deadlock")?.agent("dumps", "in=4")?.run()?;
+    equal("objects told of", outcome.report().count("snapshot"), 0)
 }
 
 fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {

@@ -53,15 +53,17 @@ struct Dump {
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
     // What needs classes to be loaded is found before all threads stand still.
-    let _ = thread_snapshot::get(jni);
+    let _ = threads::quietly(jni, || thread_snapshot::get(jni));
     // Classes are candidates, and are known by their tags.
     classes::all_loaded(jni).map_err(failed)?;
-    let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread))?;
-    let java = jni
-        .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads()))
-        .map_err(failed)?;
-    let raw = raw_monitors::all();
-    let resting = standstill.end();
+    // What is made meanwhile is told to nobody: who stands still may hold an agent's lock.
+    let (java, raw, resting) = threads::quietly(jni, || {
+        let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread))?;
+        let java = jni
+            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads()))
+            .map_err(failed)?;
+        Ok::<_, String>((java, raw_monitors::all(), standstill.end()))
+    })?;
 
     jni.frame(16, |jni| {
         for Java { object, .. } in &java {

@@ -84,8 +84,7 @@ impl Claim {
             return Claimed(None);
         }
         while self.wait_for(me) {
-            // Known or not, it may be suspended.
-            let current = threads::try_current();
+            let current = threads::known_current();
             let put_down = || self.put_down();
             if !current.is_some_and(|me| suspension::wait_until_resumed(&me, put_down)) {
                 return Claimed(Some(self));
