@@ -26,6 +26,8 @@ cases![
     suspend_self,
     resume_undoes_no_one_elses_suspension.until(19),
     several_agents_suspend_one_thread,
+    suspended_while_it_ends,
+    looked_at_while_it_ends,
     collect_while_suspended.on_every_gc(),
     has_run,
     cpu_time,
@@ -48,9 +50,11 @@ fn starts_and_ends_pair(vm: &Vm<'_>) -> Result<(), String> {
                 let started = line.id("thread_env")?;
                 ensure!(alive.insert(started), "started twice: {line}");
                 ensure!(line.id("thread")? != 0, "no thread object: {line}");
-                // Those that were there before are announced by the main thread.
-                let by = if i < initialized { main } else { started };
-                ensure!(env == by && line.id("self")? == env, "not on its own thread: {line}");
+                // Those that were there before are announced by the main thread, unless they get to
+                // run only now.
+                let by_main = i < initialized && env == main;
+                let is_right = (by_main || env == started) && line.id("self")? == env;
+                ensure!(is_right, "not on its own thread: {line}");
             }
             "thread_end" => {
                 ensure!(line.id("self")? == env, "not on its own thread: {line}");
@@ -265,6 +269,25 @@ fn several_agents_suspend_one_thread(vm: &Vm<'_>) -> Result<(), String> {
         ensure!((0..=40).contains(&moved), "{way}: progress while suspended: {moved}");
     }
     Ok(())
+}
+
+/// What the program that has threads end prints of this test.
+fn ending(vm: &Vm<'_>, test: &str) -> Result<Line, String> {
+    let outcome = vm.java("Ending")?.argument(test).agent("ending", "")?.run()?;
+    Ok(outcome.expects.one("expect")?.clone())
+}
+
+fn suspended_while_it_ends(vm: &Vm<'_>) -> Result<(), String> {
+    let line = ending(vm, "suspended")?;
+    equal("ended when resumed", line.int("ended")?, line.int("rounds")?)
+}
+
+/// Nobody takes it for a live thread, and a thread that gets its environment is announced.
+fn looked_at_while_it_ends(vm: &Vm<'_>) -> Result<(), String> {
+    let line = ending(vm, "looked_at")?;
+    equal("THREAD_START refused", line.int("refused")?, line.int("rounds")?)?;
+    ensure!(line.int("reused")? > 0, "no environment was used again: {line}");
+    equal("announced", line.int("announced")?, line.int("reused")?)
 }
 
 fn collect_while_suspended(vm: &Vm<'_>) -> Result<(), String> {

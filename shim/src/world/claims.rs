@@ -84,7 +84,8 @@ impl Claim {
             return Claimed(None);
         }
         while self.wait_for(me) {
-            let current = threads::known_current();
+            // Known or not, it may be suspended.
+            let current = threads::try_current();
             let put_down = || self.put_down();
             if !current.is_some_and(|me| suspension::wait_until_resumed(&me, put_down)) {
                 return Claimed(Some(self));

@@ -10,7 +10,7 @@ use super::in_flight::InFlight;
 use super::loaded::Loaded;
 use super::monitors::Waits;
 use super::suspension::Stop;
-use super::{epoch, ids};
+use super::{claims, epoch, ids};
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
 use crate::lock::{Lock, Map, Memo};
 use jni_sys::{JNIEnv, jint, jobject};
@@ -76,6 +76,9 @@ unsafe impl Sync for Thread {}
 
 /// Live threads by the address of their environment.
 static BY_ENV: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
+/// The ID of the `java.lang.Thread` object by the environment of the thread that ended there last. For
+/// a while the object still leads to the environment.
+static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 /// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
 static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 
@@ -163,21 +166,38 @@ pub fn current(jni: Jni) -> Current {
 /// Makes the record for this environment the one of the thread that runs.
 #[cold]
 fn adopt(jni: Jni) -> Current {
-    let thread = record(jni.env());
+    let mut thread = record(jni.env());
+    if is_anothers(jni, &thread) {
+        forget(&thread);
+        thread = record(jni.env());
+    }
     thread.os_thread.store(os_thread(), Ordering::Relaxed);
-    if thread.object().is_none() {
+    let current = Current(Arc::as_ptr(&thread));
+    own(Some(thread));
+    if current.object().is_none() {
         jni.frame(8, |jni| {
             let object = carrier(jni);
             // Not while the thread is being attached: the object is then just being constructed,
             // which is reported like that of any other.
             if is_alive(object) {
-                thread.learn_object(jni, object);
+                current.learn_object(jni, object);
             }
         });
     }
-    let current = Current(Arc::as_ptr(&thread));
-    own(Some(thread));
     current
+}
+
+/// Whether the record is that of a thread which had the same environment before the one that runs, and
+/// which somebody has looked at while it ended.
+fn is_anothers(jni: Jni, thread: &Thread) -> bool {
+    let Some(known) = thread.object().filter(|_| native_threads().is_some()) else { return false };
+    jni.frame(4, |jni| {
+        let object = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
+        // A virtual thread says nothing of its carrier.
+        !object.is_null()
+            && native_thread(jni, object) != 0
+            && !jni.same_object(known.get(), object)
+    })
 }
 
 /// Makes this the record of the thread that runs. A thread that runs agents' code so late that
@@ -218,7 +238,10 @@ fn is_alive(thread: jobject) -> bool {
 
 /// Called when the VM says that the thread that runs has started.
 pub fn started(jni: Jni) -> Current {
-    if known_current().is_some_and(|thread| thread.has_ended()) {
+    if let Some(thread) = known_current()
+        && (thread.has_ended() || is_anothers(jni, &thread))
+    {
+        forget(&thread);
         own(None);
     }
     let thread = current(jni);
@@ -230,10 +253,20 @@ pub fn started(jni: Jni) -> Current {
 
 /// Called when the VM says that the thread that runs has ended, after agents were told.
 ///
-/// The record stays with the thread, as ended, so that nothing more is reported of it.
+/// The record stays with the thread, as ended, so that nothing more is reported of it. A thread that
+/// is suspended does not end before it has been resumed, which takes that it can be found.
 pub fn ended(thread: &Thread) {
-    thread.ended.store(true, Ordering::Release);
+    {
+        let _claim = claims::to_resume();
+        thread.ended.store(true, Ordering::Release);
+    }
     thread.must_be_examined();
+    ENDED.insert(thread.env.addr(), thread.id().addr());
+    forget(thread);
+}
+
+/// Nobody finds the record any more.
+fn forget(thread: &Thread) {
     BY_ENV.remove_if(thread.env.addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
     BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env.addr());
     // The reference is given back outside the lock.
@@ -310,9 +343,22 @@ pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
     if native == 0 {
         return None;
     }
-    let thread = record(ptr::without_provenance_mut(native.wrapping_add(distance)));
+    let env = native.wrapping_add(distance);
+    let has_ended = || ENDED.get(env) == Some(id.addr());
+    if has_ended() {
+        return None;
+    }
+    let thread = record(ptr::without_provenance_mut(env));
     thread.learn_object(jni, object);
-    (native_thread(jni, object) == native).then_some(thread)
+    if thread.id() != id {
+        return None;
+    }
+    if native_thread(jni, object) != native || has_ended() {
+        // It has ended meanwhile, and nobody else will say so.
+        forget(&thread);
+        return None;
+    }
+    Some(thread)
 }
 
 /// Starts a daemon thread of the shim's own, of which agents never hear.
@@ -530,7 +576,11 @@ impl Thread {
         let Ok(id) = ids::of(object) else { return };
         let reference = Arc::new(reference);
         // A reference that is not needed is given back outside the lock.
-        self.object.lock().get_or_insert_with(|| Arc::clone(&reference));
+        let known = Arc::clone(self.object.lock().get_or_insert_with(|| Arc::clone(&reference)));
+        if !jni.same_object(known.get(), object) {
+            // The environment is another thread's by now.
+            return;
+        }
         self.hidden.store(HIDDEN.contains(id.addr()), Ordering::Release);
         self.must_be_examined();
         self.id.store(id, Ordering::Release);
