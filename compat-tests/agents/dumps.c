@@ -348,6 +348,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         armed = 1;
     else if (strcmp(what, "collect") == 0)
         collect(env);
+    else if (strcmp(what, "run_gc") == 0)
+        jvmpi->RunGC();
     else if (strncmp(what, "all", 3) == 0)
         ask_for_all(file);
     else if (strcmp(what, "disabled") == 0) {

@@ -25,6 +25,7 @@ cases![
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
     in_gc_finish,
+    after_moves,
     inside_events,
     in_data_dump_request,
     without_memory,
@@ -701,6 +702,26 @@ fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
         }
     }
     Err("no monitor of the agent's".to_owned())
+}
+
+/// Where objects get new IDs, a dump has none that is out of date.
+fn after_moves(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "")?.settings("arenas=copying");
+    java.argument("heap2 first").argument("run_gc").argument("heap2 moved").run()?;
+    let files = Files::of(vm)?;
+    let loader = |name: &str| {
+        let dump = files.bytes(name)?;
+        let heap = Heap::read(&files, &dump, Level::Values)?;
+        heap.resolves().map_err(|why| format!("{name}: {why}"))?;
+        let (class, _) = files
+            .classes
+            .iter()
+            .find(|(_, known)| known.name == "DumpContexts")
+            .ok_or("no CLASS_LOAD of DumpContexts")?;
+        Ok::<_, String>(heap.class(*class)?.loader)
+    };
+    ensure!(loader("first")? != loader("moved")?, "the loader has not moved");
+    Ok(())
 }
 
 /// In handlers of METHOD_ENTRY, METHOD_EXIT, OBJECT_ALLOC, THREAD_END and METHOD_ENTRY2.

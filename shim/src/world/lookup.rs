@@ -4,8 +4,8 @@
 //! one object after the other, for all that a dump names, say. So when some have been searched for in
 //! that way, a table of all objects is made, which is kept until the agents let IDs die again.
 
-use super::gate;
 use super::ids::{self, Tag};
+use super::{cpu_clock, gate};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
@@ -14,14 +14,14 @@ use jvmpi_sys::jobjectID;
 use jvmti_sys::{JVMTI_EVENT_OBJECT_FREE, JVMTI_HEAP_FILTER_UNTAGGED};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many searches take about as long as making the table (measured: 25 to 60). So what is looked
 /// for never takes more than twice as long as it would with whatever of the two is quicker.
 const SEARCHES: u32 = 32;
 
-/// How much time may pass with searching before somebody is told: as long as people wait for a
-/// program before they wonder what it does.
+/// How much processor time searching may take before somebody is told: a program that stops for that
+/// long makes people wonder what it does.
 const LONG: Duration = Duration::from_secs(3);
 
 struct State {
@@ -30,7 +30,7 @@ struct State {
     searches: u32,
     /// At how many a new one is made.
     patience: u32,
-    /// How long the searches, and making tables, have taken since the VM began.
+    /// The processor time that searches, and making tables, have taken since the VM began.
     taken: Duration,
 }
 
@@ -45,12 +45,12 @@ pub fn object(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
     if let Some(object) = table.and_then(in_table) {
         return Some(object);
     }
-    let began = Instant::now();
+    let began = cpu_clock::current();
     let object = match is_table_due().then(|| make_table(jni)).flatten().and_then(in_table) {
         Some(object) => Some(object),
         None => jvm::get().jvmti.tagged(tags),
     };
-    count(began.elapsed());
+    count(cpu_clock::current() - began);
     object
 }
 
@@ -95,16 +95,17 @@ pub fn end_run() {
     drop(table);
 }
 
-fn count(time: Duration) {
+fn count(nanos: i64) {
     let mut state = STATE.lock();
     let before = state.taken;
-    state.taken += time;
+    state.taken += Duration::from_nanos(nanos.max(0) as u64);
     let is_long = before < LONG && state.taken >= LONG;
     drop(state);
     if is_long {
         log::warn!(
-            "finding objects by their IDs has taken {} s: this takes time in proportion to all \
-             objects, and less if an agent asks for many between DisableGC and EnableGC",
+            "finding objects by their IDs has taken {} s of processor time: it takes time in \
+             proportion to all objects, and less if an agent asks for many between DisableGC and \
+             EnableGC",
             LONG.as_secs()
         );
     }
