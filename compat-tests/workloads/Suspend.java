@@ -3,6 +3,8 @@ import java.util.concurrent.locks.LockSupport;
 /** Has the agent suspend threads, and looks whether they still make progress. The argument is the test. */
 final class Suspend {
     private static final int ROUNDS = 20, PROGRESS = 200_000;
+    /** A thread that a signal has stopped stays in its handler for 2 ms before JVMTI may take it over. */
+    private static final long BRIEF_NANOS = 1_500_000;
     private static volatile long spinner, witness, waiter;
     private static volatile boolean over;
 
@@ -34,6 +36,7 @@ final class Suspend {
 
         switch (arguments[0]) {
             case "one": one(); break;
+            case "at_once": atOnce(); break;
             case "twice": twice(); break;
             case "list": list(); break;
             case "waiting": waiting(waiting); break;
@@ -79,6 +82,28 @@ final class Suspend {
             spinnerRuns();
         }
         System.out.println("expect test=one at_first=" + atFirst + " moved=" + moved + " status=" + status);
+    }
+
+    /** Whether it moves right after it was suspended, as long as it is not handed over to JVMTI. */
+    private static void atOnce() {
+        long rounds = 0, moved = 0, most = 0;
+        for (int i = 0; i < 10 * ROUNDS; i++) {
+            long start = System.nanoTime();
+            Agent.call("suspend spinner");
+            long before = spinner;
+            for (int j = 0; j < 1_000; j++) {
+                waiter = j;
+            }
+            long step = spinner - before;
+            if (System.nanoTime() - start < BRIEF_NANOS) {
+                rounds++;
+                moved += step > 0 ? 1 : 0;
+                most = Math.max(most, step);
+            }
+            Agent.call("resume spinner");
+            spinnerRuns();
+        }
+        System.out.println("expect test=at_once rounds=" + rounds + " moved=" + moved + " most=" + most);
     }
 
     /** Suspensions do not add up. */

@@ -20,6 +20,8 @@ cases![
     native_thread_that_is_not_attached,
     status,
     suspend_stops_progress,
+    suspend_stops_progress.under_load(),
+    suspend_stops_at_once,
     suspensions_do_not_add_up,
     suspend_and_resume_lists,
     suspend_a_waiting_thread,
@@ -215,7 +217,6 @@ fn suspend_test(
     Ok(())
 }
 
-/// A signal is quick, but takes the moment to get to the thread's processor.
 /// A thread that is suspended may end the step of its loop that it is in.
 fn stands_still(line: &Line) -> Result<(), String> {
     let moved = line.int("moved")?;
@@ -228,6 +229,14 @@ fn suspend_stops_progress(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(!by_jvmti || line.int("at_first")? == 0, "progress at first: {line}");
         // The agent's own suspension does not show.
         equal("status", line.int("status")?, 1)
+    })
+}
+
+/// A thread that a sampler has stopped does nothing more from the moment `SuspendThread` returns.
+fn suspend_stops_at_once(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "at_once", |_, line| {
+        ensure!(line.int("rounds")? > 0, "no round was brief: {line}");
+        equal("rounds in which it moved", line.int("moved")?, 0)
     })
 }
 

@@ -220,8 +220,9 @@ fn fence_for_barrier() {
     }
 }
 
-/// The other side: after it every event either sees the closed gate or is seen in flight.
-fn barrier() {
+/// The other side: after it every event either sees the closed gate or is seen in flight. Each thread that
+/// is on a processor is interrupted for it.
+pub fn barrier() {
     if has_membarrier() {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     } else {

@@ -32,7 +32,7 @@ pub use stop::Stop;
 
 use super::agents::Agent;
 use super::threads::Thread;
-use super::{claims, cpu_clock, threads};
+use super::{claims, cpu_clock, gate, threads};
 use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::{self, Jni};
 use crate::load;
@@ -100,7 +100,7 @@ pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let _claim = claims::to_suspend();
     stop::note_agent_processor();
     let suspended = request(agent, thread);
-    settle(thread);
+    settle([thread].into_iter());
     suspended
 }
 
@@ -116,9 +116,7 @@ pub fn suspend_all(
     for (i, thread) in threads.iter().enumerate() {
         result(i, thread.as_ref().is_some_and(|thread| request(agent, thread)));
     }
-    for thread in threads.iter().flatten() {
-        settle(thread);
-    }
+    settle(threads.iter().flatten());
 }
 
 /// Begins to suspend a thread on the agent's behalf; true if that is under way or done.
@@ -224,8 +222,19 @@ fn by_jvmti(thread: &Thread) -> bool {
     stop.change(RUNNING, state) && state == SUSPENDED
 }
 
-/// Waits until a thread that was sent a signal has stopped or is on no processor.
-fn settle(thread: &Thread) {
+/// Makes sure that threads that were sent signals do nothing more of their own.
+fn settle<'a>(threads: impl Iterator<Item = &'a Arc<Thread>> + Clone) {
+    if threads.clone().any(|thread| thread.stop.state() == REQUESTED) {
+        // Who is on a processor now takes the signal as the interrupt ends, and who is not as soon as
+        // it comes to one.
+        gate::barrier();
+    }
+    threads.for_each(|thread| wait_for(thread));
+}
+
+/// Waits until a thread that was sent a signal has stopped or is on no processor. One that blocks
+/// signals is left to JVMTI.
+fn wait_for(thread: &Thread) {
     let stop = &thread.stop;
     let mut cpu = stop.cpu_at_request();
     let deaf = cpu + DEAF;

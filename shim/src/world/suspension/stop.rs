@@ -54,7 +54,9 @@ const WATCH: i64 = 50_000;
 const NAP: i64 = 100_000;
 /// How long a thread stays in the handler, in nanoseconds, before it asks to be taken over.
 const PATIENCE: i64 = 2_000_000;
-/// How long it then waits for the service thread, in nanoseconds.
+/// How long it then waits for a service thread that is in a call of the VM, in nanoseconds. That is a
+/// guess: nobody can tell whether the call waits for this thread. If it does, all that the VM stops for
+/// waits for so long; if not, the thread runs for a moment although it is suspended.
 const LAST_PATIENCE: i64 = 20_000_000;
 /// How long it stays, in nanoseconds, after JVMTI was called to suspend it. Then the VM has been
 /// told, and the thread stops a few instructions later.
@@ -302,11 +304,13 @@ fn wait(thread: &Thread, account: &Account<'_>) {
                 let time = if naps { NAP.min(until - now) } else { until - now };
                 futex::wait(&stop.state, ASLEEP, Some(time));
             }
-            OVERDUE if now >= until + LAST_PATIENCE => {
+            OVERDUE if now >= until + LAST_PATIENCE && takeover::may_be_held_up() => {
                 stop.change(OVERDUE, ADRIFT);
             }
             OVERDUE => {
-                futex::wait(&stop.state, OVERDUE, Some(until + LAST_PATIENCE - now));
+                let left = until + LAST_PATIENCE - now;
+                let time = if left > 0 { left } else { PATIENCE };
+                futex::wait(&stop.state, OVERDUE, Some(time));
             }
             LEAVING => {
                 account.close(true);

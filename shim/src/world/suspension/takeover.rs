@@ -27,6 +27,16 @@ static WAITING: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
 /// Counts those that came; the service thread waits for it to change.
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
+/// Whether the service thread is in a call of the VM, where it may be waiting for what a thread in a
+/// handler keeps it from.
+static IS_CALLING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the service thread may not come before a thread that waits for it goes on. Otherwise it needs
+/// nothing but a processor.
+pub fn may_be_held_up() -> bool {
+    IS_CALLING.load(Ordering::SeqCst)
+}
+
 /// Starts the service thread.
 pub fn start(jni: Jni) -> jvm::Result<()> {
     threads::start_hidden(jni, c"jvmpi suspension", |_| {
@@ -72,7 +82,9 @@ fn serve() -> ! {
             // No claim is needed, and none might be had while threads are in handlers: one that is
             // to be taken over has been kept from claims since the signal was sent.
             if thread.stop.change(OVERDUE, TAKEOVER) || thread.stop.change(ADRIFT, TAKEOVER) {
+                IS_CALLING.store(true, Ordering::SeqCst);
                 take_over(thread);
+                IS_CALLING.store(false, Ordering::SeqCst);
             }
         }
     }
