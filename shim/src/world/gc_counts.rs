@@ -7,15 +7,15 @@
 //! is gone.
 
 use crate::lock::Lock;
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
 enum Source {
     /// Each pause is a collection.
     Pauses,
     /// The counters of young and full collections, and their sum when it was last read.
-    Counters { path: PathBuf, last: u64 },
+    Counters { memory: Memory, last: u64 },
     /// A collection takes away an object that nobody holds.
     Effect,
 }
@@ -36,11 +36,11 @@ pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
 
 impl Source {
     fn choose() -> Self {
-        let counters = counter_file().and_then(|path| Some((fs::read(&path).ok()?, path)));
-        let Some((data, path)) = counters else { return Self::Effect };
+        let counters = Memory::of_counters().and_then(|memory| Some((memory.read()?, memory)));
+        let Some((data, memory)) = counters else { return Self::Effect };
         let name = perf_data::text(&data, "sun.gc.collector.0.name").unwrap_or_default();
         if name.starts_with("G1") {
-            Self::Counters { last: collections(&data), path }
+            Self::Counters { last: collections(&data), memory }
         } else if ["Copy", "Serial", "PSScavenge", "Parallel"].iter().any(|n| name.starts_with(n)) {
             Self::Pauses
         } else {
@@ -51,10 +51,10 @@ impl Source {
     fn count(&mut self, pauses: u64, has_effect: bool) -> u64 {
         match self {
             Self::Pauses => pauses,
-            Self::Counters { path, last } => {
-                let Ok(data) = fs::read(path) else { return pauses };
+            Self::Counters { memory, last } => {
+                let Some(data) = memory.read() else { return pauses };
                 let now = collections(&data);
-                now - std::mem::replace(last, now)
+                now.saturating_sub(std::mem::replace(last, now))
             }
             Self::Effect => has_effect.into(),
         }
@@ -68,20 +68,43 @@ fn collections(data: &[u8]) -> u64 {
         .sum()
 }
 
-/// The file in which the VM publishes its counters: `hsperfdata_<user>/<process>`.
-fn counter_file() -> Option<PathBuf> {
-    let process = std::process::id().to_string();
-    let directories = fs::read_dir("/tmp").ok()?.flatten().map(|entry| entry.path());
-    directories
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with("hsperfdata_")
-        })
-        .map(|path| path.join(&process))
-        .find(|path| path.is_file())
+/// The memory in which the VM publishes its counters. It is mapped from a file in `/tmp`; others of
+/// that name may lie there, of processes with the same number in another container, or which are gone.
+struct Memory {
+    /// The memory of this process, as a file.
+    of_process: File,
+    start: u64,
+    length: usize,
 }
 
-/// The format of that file: a header, and entries each with a name and a value.
+impl Memory {
+    fn of_counters() -> Option<Self> {
+        let maps = fs::read("/proc/self/maps").ok()?;
+        let (start, length) = counters_in(&String::from_utf8_lossy(&maps))?;
+        Some(Self { of_process: File::open("/proc/self/mem").ok()?, start, length })
+    }
+
+    fn read(&self) -> Option<Vec<u8>> {
+        let mut data = vec![0; self.length];
+        self.of_process.read_exact_at(&mut data, self.start).ok()?;
+        Some(data)
+    }
+}
+
+/// Where the VM's counters are among what a process has mapped: the file is `hsperfdata_<user>/<number>`.
+/// What it cannot write are the counters of another VM, which it looks at.
+fn counters_in(maps: &str) -> Option<(u64, usize)> {
+    let is_counters = |line: &&str| {
+        line.contains("/hsperfdata_") && line.split(' ').nth(1).is_some_and(|p| p.starts_with("rw"))
+    };
+    let range = maps.lines().find(is_counters)?.split(' ').next()?;
+    let (start, end) = range.split_once('-')?;
+    let address = |text| u64::from_str_radix(text, 16).ok();
+    let (start, end) = (address(start)?, address(end)?);
+    Some((start, usize::try_from(end.checked_sub(start)?).ok()?))
+}
+
+/// The format of these counters: a header, and entries each with a name and a value.
 mod perf_data {
     const MAGIC: [u8; 4] = 0xcafe_c0c0_u32.to_be_bytes();
     const LITTLE_ENDIAN: u8 = 1;
@@ -107,6 +130,9 @@ mod perf_data {
             let (mut entry, count) = (self.int(24)?, self.int(28)?);
             for _ in 0..count {
                 let length = self.int(entry)?;
+                if length == 0 {
+                    return None;
+                }
                 let start = entry + self.int(entry + 4)?;
                 let end = start + self.0.get(start..)?.iter().position(|byte| *byte == 0)?;
                 if self.0.get(start..end)? == name.as_bytes() {
@@ -175,5 +201,29 @@ mod perf_data {
                 assert_eq!(number(part, "gc.count"), None, "{end}");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counters_are_those_that_the_process_writes() {
+        let maps = "\
+7f1000000000-7f1000001000 r--s 00000000 fe:00 12  /tmp/hsperfdata_root/1
+7f2000000000-7f2000001000 rw-p 00000000 fe:00 13  /tmp/other
+7f3000000000-7f3000008000 rw-s 00000000 fe:00 14  /tmp/hsperfdata_root/1 (deleted)
+";
+        assert_eq!(counters_in(maps), Some((0x7f30_0000_0000, 0x8000)));
+        assert_eq!(counters_in(maps.split('\n').next().unwrap()), None);
+    }
+
+    #[test]
+    fn memory_is_read_as_it_is() {
+        let here = *b"counters";
+        let of_process = File::open("/proc/self/mem").unwrap();
+        let memory = Memory { of_process, start: here.as_ptr().addr() as u64, length: here.len() };
+        assert_eq!(memory.read().as_deref(), Some(&here[..]));
     }
 }
