@@ -32,12 +32,13 @@ pub fn with<R>(
     number: jint,
     send: impl FnOnce(ShortCut<'_>) -> R,
 ) -> Option<R> {
+    // Before the epoch: it may be another one's.
+    let agent = event.agent()?;
     // If the record is that of an environment that is gone, it has ended, and was examined in no
     // epoch since.
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
     let method = tracked::examined(number as usize, epoch)?;
-    let agent = event.agent()?;
     Some(send(ShortCut { jni, agent, thread: &thread, method, _passage: passage }))
 }
 

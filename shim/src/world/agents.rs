@@ -100,8 +100,9 @@ impl Agent {
         }
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
         ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
-        OnlyListener::find_all();
+        // Who finds the new listener finds that the old epoch is over, too.
         epoch::change();
+        OnlyListener::find_all();
     }
 
     /// The function that the agent wants its events from: whatever its table holds just now.
@@ -170,7 +171,7 @@ impl OnlyListener {
     #[inline]
     pub fn agent(self) -> Option<&'static Agent> {
         // SAFETY: what is stored is NULL or one of `AGENTS`.
-        unsafe { ONLY_LISTENERS[self as usize].load(Ordering::Relaxed).as_ref() }
+        unsafe { ONLY_LISTENERS[self as usize].load(Ordering::Acquire).as_ref() }
     }
 
     fn find_all() {
@@ -186,7 +187,7 @@ impl OnlyListener {
         let instruction = only(&|agent| agent.wants(JVMPI_EVENT_INSTRUCTION_START));
         for (place, agent) in ONLY_LISTENERS.iter().zip([entry, entry2, exit, instruction]) {
             let agent = agent.map_or(ptr::null(), ptr::from_ref);
-            place.store(agent.cast_mut(), Ordering::Relaxed);
+            place.store(agent.cast_mut(), Ordering::Release);
         }
     }
 }
