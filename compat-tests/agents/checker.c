@@ -14,7 +14,7 @@
 static JVMPI_RawMonitor lock;
 static int holds;
 static __thread long own_brackets;
-static volatile long unloaded;
+static volatile long unloaded, dumps;
 static volatile jlong used_objects, used_space, total_space;
 
 static int is_named(jobjectID class_id, const char *name)
@@ -124,6 +124,15 @@ static jlong run_gc(void)
     return own_brackets - before;
 }
 
+/* Level 1 is the one that shows every object and reference, and not what is in it. */
+static jlong dump(void)
+{
+    JVMPI_HeapDumpArg level = { JVMPI_DUMP_LEVEL_1 };
+
+    dumps += jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, &level) == JVMPI_SUCCESS;
+    return dumps;
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     if (strncmp(what, "count ", 6) == 0)
@@ -140,12 +149,15 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return instances(object);
     if (strcmp(what, "run_gc") == 0)
         return run_gc();
+    if (strcmp(what, "dump") == 0)
+        return dump();
     if (strcmp(what, "disable") == 0)
         jvmpi->DisableGC();
     if (strcmp(what, "enable") == 0)
         jvmpi->EnableGC();
     return strcmp(what, "brackets") == 0 ? brackets
         : strcmp(what, "unloaded") == 0 ? unloaded
+        : strcmp(what, "dumps") == 0 ? dumps
         : strcmp(what, "alive") == 0 ? (jlong)objects.used
         : strcmp(what, "used_objects") == 0 ? used_objects
         : strcmp(what, "used_space") == 0 ? used_space

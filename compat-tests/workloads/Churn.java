@@ -3,11 +3,12 @@ import java.io.InputStream;
 import java.util.Arrays;
 
 /**
- * Keeps collectors busy for so many milliseconds: four threads allocate, others come and go, classes
- * are loaded and forgotten, and garbage is collected on request.
+ * Keeps collectors busy for so many milliseconds: four or more threads allocate, others come and go, classes
+ * are loaded and forgotten, and garbage is collected on request. With the argument "dumps" the heap is
+ * dumped all the while. At the end everything is dropped.
  */
 final class Churn {
-    private static final int THREADS = 4, KEPT = 4_096;
+    private static final int THREADS = Integer.getInteger("churn.threads", 4), KEPT = 4_096;
     private static volatile boolean over;
     private static volatile Object published;
 
@@ -44,12 +45,21 @@ final class Churn {
             }, "allocator-" + t);
             threads[t].start();
         }
+        Thread dumper = new Thread(() -> {
+            while (!over) {
+                Agent.call("dump");
+            }
+        }, "dumper");
+        boolean dumps = arguments.length > 1 && arguments[1].equals("dumps");
+        if (dumps) {
+            dumper.start();
+        }
         int rounds = 0;
-        while (System.nanoTime() < end && failure[0] == null) {
+        while ((System.nanoTime() < end || rounds < 4) && failure[0] == null) {
             Thread visitor = new Thread(() -> published = new int[100], "visitor");
             visitor.start();
             ((Runnable) new Loader().define(victim).getDeclaredConstructor().newInstance()).run();
-            if (rounds % 4 == 1) {
+            if (rounds % 4 == 1 && !dumps) {
                 Agent.call("run_gc");
             } else if (rounds % 4 == 3) {
                 System.gc();
@@ -65,7 +75,22 @@ final class Churn {
         if (failure[0] != null) {
             throw new IllegalStateException(failure[0]);
         }
-        System.out.println("expect rounds=" + rounds);
+        dumper.join();
+        published = null;
+        int collections = 0;
+        while (dumps && collections < 10 && (left() > 0 || Agent.call("unloaded") < rounds)) {
+            long brackets = Agent.call("brackets");
+            System.gc();
+            Await.until("the collection to be told", () -> Agent.call("brackets") > brackets);
+            collections++;
+        }
+        System.out.println("expect rounds=" + rounds + " unloaded=" + Agent.call("unloaded")
+                + " left=" + left() + " collections=" + collections + " dumps=" + Agent.call("dumps"));
+    }
+
+    /** How many of the threads' objects the agent takes for alive. */
+    private static long left() {
+        return Agent.call("instances", Node.class);
     }
 
     /** Most objects die young; some are kept until others take their places. */

@@ -21,6 +21,9 @@ cases![
     churn.on_every_gc(),
     churn_with_all_events.on_every_gc(),
     churn_with_all_events.under_load(),
+    nobody_else_in_a_collection.under_load(),
+    not_while_disabled,
+    dumps_take_no_deaths_away.on(&[Gc::Serial, Gc::G1, Gc::Z]).since(17),
 ];
 
 fn collect(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
@@ -153,4 +156,38 @@ fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Churn")?.argument(&time.as_millis().to_string());
     let outcome = checked(java.patience(time + Duration::from_secs(60)), "mode=all")?;
     churned(&outcome)
+}
+
+/// Walks through the heap and collections race for who finds the dead: all are told, and classes are
+/// unloaded. (JDK 11 reports the dead in the pause.)
+fn dumps_take_no_deaths_away(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Churn")?.argument("3000").argument("dumps");
+    let outcome = checked(java, "")?;
+    let end = outcome.expects.one("expect")?;
+    ensure!(end.int("dumps")? > 0, "{end}");
+    equal("unloaded", end.int("unloaded")?, end.int("rounds")?)?;
+    equal("left", end.int("left")?, 0)
+}
+
+/// Sixteen threads at work under an agent without locks: what it says of its collections.
+fn without_locks(vm: &Vm<'_>, options: &str) -> Result<Line, String> {
+    let java = vm.java("Churn")?.property("churn.threads", "16").argument("1500");
+    let outcome = java.agent("brackets", options)?.run()?;
+    let seen = outcome.report().one("brackets")?;
+    ensure!(seen.int("count")? > 0, "{seen}");
+    equal("object events under way", seen.int("objects_under_way")?, 0)?;
+    equal("events of others", seen.int("events_inside")?, 0)?;
+    Ok(seen.clone())
+}
+
+/// Between `GC_START` and `GC_FINISH` no other thread is told anything.
+fn nobody_else_in_a_collection(vm: &Vm<'_>) -> Result<(), String> {
+    without_locks(vm, "mode=all").map(drop)
+}
+
+/// Nor is there a collection between `DisableGC` and `EnableGC`.
+fn not_while_disabled(vm: &Vm<'_>) -> Result<(), String> {
+    let seen = without_locks(vm, "disable=1")?;
+    ensure!(seen.int("disabled")? > 0, "{seen}");
+    equal("collections while disabled", seen.int("disabled_inside")?, 0)
 }

@@ -62,6 +62,26 @@ macro_rules! original {
     }};
 }
 
+/// A frame of local references, until it is dropped.
+struct Frame {
+    jni: Jni,
+    pushed: bool,
+    /// The exception that was put aside.
+    pending: jthrowable,
+}
+
+impl Drop for Frame {
+    fn drop(&mut self) {
+        self.jni.clear_exception();
+        if !self.pending.is_null() {
+            jni!(self.jni, Throw, self.pending);
+        }
+        if self.pushed {
+            jni!(self.jni, PopLocalFrame, ptr::null_mut());
+        }
+    }
+}
+
 impl Jni {
     /// # Safety
     /// `env` is the JNI environment of the thread that runs, which stays attached while the value
@@ -84,15 +104,14 @@ impl Jni {
         if !pending.is_null() {
             jni!(self, ExceptionClear);
         }
-        let result = body(self);
-        self.clear_exception();
-        if !pending.is_null() {
-            jni!(self, Throw, pending);
-        }
-        if pushed {
-            jni!(self, PopLocalFrame, ptr::null_mut());
-        }
-        result
+        let _frame = Frame { jni: self, pushed, pending };
+        body(self)
+    }
+
+    /// Returns when the VM does not stand still, or has gone on since the call.
+    pub fn pass_safepoint(self) {
+        // Every function that enters the VM does that.
+        let _ = jni!(self, ExceptionCheck);
     }
 
     fn exception(self) -> jthrowable {

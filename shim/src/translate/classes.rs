@@ -5,6 +5,7 @@ use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
+use crate::world::gate;
 use crate::world::ids;
 use crate::world::methods::Lines;
 use crate::world::threads::{self, Thread};
@@ -164,6 +165,7 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
     if !class.is_linked(object, || link(jni, object)) {
         return;
     }
+    let _passage = gate::enter(thread);
     class.announced.once(agent, || {
         let definition = jni.frame(32, |_| Definition::of(class, object));
         match definition {

@@ -7,7 +7,7 @@ use crate::world::arenas::{self, Changes, Move};
 use crate::world::classes::{self, Class};
 use crate::world::ids::Tag;
 use crate::world::threads::{self, Thread};
-use crate::world::{collections, gate, ids, lookup};
+use crate::world::{collections, gate, ids, lookup, patience};
 use jni_sys::{JNIEnv, jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
@@ -27,15 +27,6 @@ pub unsafe extern "system" fn class_tag_free(_: *mut jvmtiEnv, tag: jlong) {
     collections::class_tag_died(tag);
 }
 
-/// The environment for looking objects up walks through the heap, and so is told of the dead of all.
-pub unsafe extern "system" fn any_tag_free(_: *mut jvmtiEnv, tag: jlong) {
-    if ids::is_id(tag) {
-        collections::object_died(tag);
-    } else {
-        collections::class_tag_died(tag);
-    }
-}
-
 /// An agent to which a collection is played, and the thread in whose name that is done.
 struct Listener {
     agent: &'static Agent,
@@ -44,14 +35,19 @@ struct Listener {
 
 impl Listener {
     fn tell<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
-        notify::deliver_for_collector(self.agent, thread, self.env, event_type, arm);
-        gate::count_step();
+        gate::call_agent(|| {
+            notify::deliver_for_collector(self.agent, thread, self.env, event_type, arm);
+        });
+        patience::count_step();
     }
 }
 
-/// Plays a collection to the agents, on the thread that runs. The dead are told between GC_START
-/// and GC_FINISH, or left for the next collection while an agent has disabled that.
-pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
+/// Plays a collection to the agents, on the thread that runs, while no other thread sends events.
+/// Does nothing and returns false while an agent has disabled collections.
+pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
+    // What needs the VM comes before all others have to wait.
+    let bytes = threads::quietly(jni, || runtime_memory(jni)).unwrap_or((0, 0));
+    let Some(closed) = gate::close() else { return false };
     let listeners: Vec<_> = agents::all()
         .iter()
         .filter_map(|agent| Some(Listener { agent, env: threads::known_to(agent)?.env() }))
@@ -59,23 +55,19 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) {
     for listener in &listeners {
         listener.tell(thread, JVMPI_EVENT_GC_START, ());
     }
-    let told = gate::report_deaths(|quiet| {
-        // While an event is in flight IDs must not change, and all agents have to hear of it.
-        let move_survivors = quiet && listeners.len() == agents::all().len();
-        let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
-        let dead = Dead::of(dead);
-        for listener in &listeners {
-            tell(listener, thread, &dead, &changes);
-        }
-    });
-    match told {
-        Some(()) => lookup::end_run(),
-        None => collections::keep_for_later(dead),
+    // While an event is in flight IDs must not change, and all agents have to hear of it.
+    let move_survivors = closed.is_quiet() && listeners.len() == agents::all().len();
+    let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
+    let dead = Dead::of(dead);
+    for listener in &listeners {
+        tell(listener, thread, &dead, &changes);
     }
-    let gc_info = heap_figures(jni);
+    lookup::end_run();
+    let gc_info = heap_figures(bytes);
     for listener in &listeners {
         listener.tell(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
+    true
 }
 
 /// What is allocated while the survivors move is in the new arena already, so that is told first.
@@ -160,8 +152,7 @@ pub fn announce_arenas(agent: &'static Agent, thread: &Thread) {
 
 /// What GC_FINISH tells: bytes as `java.lang.Runtime` does, and the objects that have an ID if
 /// all have one, else 0.
-fn heap_figures(jni: Jni) -> JVMPI_Event_gc_info {
-    let (total, free) = threads::quietly(jni, || runtime_memory(jni)).unwrap_or((0, 0));
+fn heap_figures((total, free): (jlong, jlong)) -> JVMPI_Event_gc_info {
     let every_object_has_an_id = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
     JVMPI_Event_gc_info {
         used_objects: if every_object_has_an_id { ids::live() } else { 0 },

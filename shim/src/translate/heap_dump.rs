@@ -9,6 +9,7 @@ use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::claims;
 use crate::world::classes::{self, Class};
+use crate::world::collections;
 use crate::world::gate::NoGc;
 use crate::world::heap::Untold;
 use crate::world::heap::held;
@@ -125,7 +126,8 @@ fn walk<'a>(
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);
-        let followed = jvm::get().jvmti.follow_references(None, &mut walk);
+        let followed =
+            collections::during_walk(|| jvm::get().jvmti.follow_references(None, &mut walk));
         untold.append(&mut walk.untold);
         let resting = standstill.end();
         match walk.failure() {
@@ -190,7 +192,8 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
         let _claim = claims::to_tag();
         let jvmti = jvm::get().jvmti;
         for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
-            jvmti.follow_references(Some(object), walk).map_err(failed)?;
+            collections::during_walk(|| jvmti.follow_references(Some(object), walk))
+                .map_err(failed)?;
         }
         Ok(())
     })

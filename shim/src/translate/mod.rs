@@ -38,7 +38,7 @@ pub fn class_callbacks() -> jvmtiEventCallbacks {
 /// The callbacks of the environment for looking objects up.
 pub fn lookup_callbacks() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
-        ObjectFree: Some(collection::any_tag_free),
+        ObjectFree: Some(collection::object_free),
         ..jvmtiEventCallbacks::default()
     }
 }

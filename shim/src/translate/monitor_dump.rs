@@ -7,6 +7,7 @@ use crate::jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, thread_snapshot};
 use crate::notify;
 use crate::world::agents::Agent;
+use crate::world::collections;
 use crate::world::gate::NoGc;
 use crate::world::ids::{self, Supply, Tag};
 use crate::world::standstill::{Resting, Standstill};
@@ -162,7 +163,7 @@ fn candidates(
         objects.extend(contended);
     }
     let mut roots = Roots { new_ids: &current.new_ids, locals: !tells_all, tags: Vec::new() };
-    jvmti.follow_references(None, &mut roots)?;
+    collections::during_walk(|| jvmti.follow_references(None, &mut roots))?;
     roots.tags.sort_unstable();
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;

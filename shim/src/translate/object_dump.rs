@@ -8,6 +8,7 @@ use crate::notify;
 use crate::world::agents::Agent;
 use crate::world::claims;
 use crate::world::classes::{self, Class};
+use crate::world::collections;
 use crate::world::gate::NoGc;
 use crate::world::heap::layout::{self, Layout};
 use crate::world::heap::record::{self, Reader};
@@ -122,7 +123,8 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     }
     let claim = claims::to_tag();
     let mut walk = Guards { class: id, guards: [Tag::NONE; 2] };
-    jvm::get().jvmti.follow_references(Some(class), &mut walk)?;
+    let follow = || jvm::get().jvmti.follow_references(Some(class), &mut walk);
+    collections::during_walk(follow)?;
     drop(claim);
     let mut found = [ptr::null_mut(); 2];
     for (object, guard) in found.iter_mut().zip(walk.guards) {
@@ -153,7 +155,7 @@ impl Visitor for Guards {
         };
         if referrer.is_some_and(is_ours) {
             if Tag::from_raw(*raw).id().is_null() {
-                *raw = ids::reserve(1);
+                *raw = ids::fresh().raw();
             }
             self.guards[number] = Tag::from_raw(*raw);
         }

@@ -6,11 +6,12 @@ use crate::jvm::{self, Jni, Result};
 use crate::notify::{self, Arm};
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
+use crate::world::collections;
 use crate::world::heap::Untold;
 use crate::world::ids::{self, Tag};
 use crate::world::introductions::{self, Replay};
 use crate::world::threads::{self, Thread};
-use crate::world::{arenas, gate};
+use crate::world::{arenas, gate, patience};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmpi_sys::*;
 use jvmti_sys::{jthread, jvmtiEnv};
@@ -206,6 +207,7 @@ pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> R
         class_events::announce(jni, agent, thread, &class);
     } else if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
         let mut told = Ok(());
+        let _passage = gate::enter(thread);
         introductions::one_at_a_time(agent, tag.id(), || {
             told = jni.frame(8, |jni| tell_of(jni, agent, thread, object));
         });
@@ -307,7 +309,7 @@ pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
         let Some(class) = classes::by_id(object.class) else { continue };
         let u = event(jni, agent, thread, &class, object.tag, object.size);
         notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
-        gate::count_step();
+        patience::count_step();
     }
 }
 
@@ -336,7 +338,7 @@ impl Visitor for Unknown<'_> {
         // CLASS_LOAD is what defines a Class object.
         if !is_own && !tag.is_told(self.agent) && class != self.class_of_classes {
             if tag == Tag::NONE {
-                tag = Tag::from_raw(ids::reserve(1));
+                tag = ids::fresh();
             }
             tag = tag.tell(self.agent);
             *raw = tag.raw();
@@ -348,7 +350,9 @@ impl Visitor for Unknown<'_> {
 
 fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Untold> {
     let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
-    if let Err(error) = jvm::get().jvmti.follow_references(None, &mut unknown) {
+    if let Err(error) =
+        collections::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown))
+    {
         log::warn!("objects that exist already stay unknown: {error}");
     }
     unknown.found

@@ -7,7 +7,7 @@
 //! classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
-use super::{classes, gate, monitors, threads};
+use super::{classes, collections, monitors, patience, threads};
 use crate::jvm;
 use crate::load;
 use crate::options::Arenas;
@@ -105,7 +105,7 @@ pub fn collect() -> Changes {
                     return Some((tag.moved(true), old, FIRST));
                 }
                 ids::count_death();
-                let renamed = tag.renamed(Tag::from_raw(ids::reserve(1)));
+                let renamed = tag.renamed(ids::fresh());
                 monitors::rename(tag.id(), renamed.id());
                 Some((renamed, old, new))
             });
@@ -118,20 +118,20 @@ pub fn collect() -> Changes {
 /// from where, None if it stays.
 fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Move> {
     let mut moves = Vec::new();
-    let walked = jvm::get().jvmti.iterate_through_heap(
-        JVMTI_HEAP_FILTER_UNTAGGED as jint,
-        |_class, raw, _size| {
-            gate::count_step();
-            let from = Tag::from_raw(*raw);
-            if from == Tag::OWN {
-                return;
-            }
-            if let Some((to, arena, new_arena)) = place(from) {
-                *raw = to.raw();
-                moves.push(Move { from, arena, new_arena, new_id: to.id() });
-            }
-        },
-    );
+    let visit = |_class, raw: &mut i64, _size| {
+        patience::count_step();
+        let from = Tag::from_raw(*raw);
+        if from == Tag::OWN {
+            return;
+        }
+        if let Some((to, arena, new_arena)) = place(from) {
+            *raw = to.raw();
+            moves.push(Move { from, arena, new_arena, new_id: to.id() });
+        }
+    };
+    let walked = collections::during_walk(|| {
+        jvm::get().jvmti.iterate_through_heap(JVMTI_HEAP_FILTER_UNTAGGED as jint, visit)
+    });
     if let Err(error) = walked {
         // At the end of the VM nothing moves any more.
         log::debug!("objects stay in their arenas: {error}");

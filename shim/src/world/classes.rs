@@ -3,6 +3,7 @@
 use super::agents::Agent;
 use super::announced::Announced;
 use super::heap::layout::Layout;
+use super::tags::{self, Kind};
 use super::{ids, methods, threads};
 use crate::instrument::tracker;
 use crate::jvm::{self, FieldId, Jni, Result, WeakRef};
@@ -62,9 +63,10 @@ pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R
     if tag == 0 {
         return of(jni, class).map(|record| f(&record));
     }
-    // SAFETY: the tag is a pointer to the record, which lives as long as its class, and that
+    let record = ptr::with_exposed_provenance::<Class>(tags::value(tag) as usize);
+    // SAFETY: the tag is made of a pointer to the record, which lives as long as its class, and that
     // lives because the caller has a reference to it.
-    Ok(f(unsafe { &*ptr::with_exposed_provenance::<Class>(tag as usize) }))
+    Ok(f(unsafe { &*record }))
 }
 
 /// The record of a class, a new one if it is seen for the first time.
@@ -88,7 +90,8 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         announced: Announced::default(),
     });
     let record = BY_ID.get_or_insert(id.addr(), new);
-    jvm::get().class_env.set_tag(class, Arc::as_ptr(&record).expose_provenance() as i64)?;
+    let address = Arc::as_ptr(&record).expose_provenance();
+    jvm::get().class_env.set_tag(class, Kind::Class.tag(address as i64))?;
     Ok(record)
 }
 

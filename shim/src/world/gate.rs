@@ -1,84 +1,57 @@
-//! When IDs may die: not while an agent has disabled garbage collection (`DisableGC`), and, as
-//! far as agents let it be, not while an event is being delivered.
+//! When collections may be told and IDs may die: not while an agent has disabled garbage collection
+//! (`DisableGC`), and not while an event is being delivered.
 //!
 //! Delivering an event must cost only a few plain stores, so each thread counts its own events in
-//! flight; whoever wants to report deaths closes the gate to new ones, makes every thread's
+//! flight; whoever wants to tell a collection closes the gate to new ones, makes every thread's
 //! stores visible with one process-wide barrier, and waits until all counters are zero.
 //!
-//! Every wait has a bound. An agent holds its own locks from GC_START to GC_FINISH, so events may
-//! be in flight that cannot end before GC_FINISH. The object that such an event is about is alive,
-//! as the event's thread has a reference to it, so its ID is not among those that die.
+//! Whoever waits does so with [`Patience`]. An agent may hold a lock in its handler that somebody needs
+//! to go on, so events may be in flight that cannot end before GC_FINISH. The object that such an event
+//! is about is alive, as the event's thread has a reference to it, so its ID is not among those that
+//! die.
 
+use super::collections;
 use super::epoch;
 use super::in_flight::{Passage, TrackedPassage};
+use super::patience::Patience;
 use super::threads::{self, Thread};
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering, compiler_fence};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
-use std::time::{Duration, Instant};
+use crate::lock::{Condition, Lock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
+/// Whether that thread is in an agent's handler: only there it may need what others keep.
+static CALLS_AGENT: AtomicBool = AtomicBool::new(false);
 /// How often DisableGC was called and not taken back.
 static GC_DISABLED: AtomicU32 = AtomicU32::new(0);
-/// True while deaths are being reported.
-static REPORTING: Mutex<bool> = Mutex::new(false);
+/// True while a collection is being told.
+static TELLING: Lock<bool> = Lock::new(false);
 /// Signalled when the gate opens.
-static OPENED: Condvar = Condvar::new();
-
-/// How long events in flight are waited for before the gate closes to new ones.
-const POLITE: Duration = Duration::from_millis(2);
-/// How long the gate stays closed for events in flight.
-const CLOSED_AT_MOST: Duration = Duration::from_millis(5);
-/// How long an event waits at the closed gate while nothing gets any further behind it.
-const HELD_BACK_AT_MOST: Duration = Duration::from_millis(50);
-
-/// Counts what is done of that for which others wait: a collection that is played, a replay.
-static STEPS: AtomicU64 = AtomicU64::new(0);
-
-/// Takes note that what others wait for has got a step further.
-pub fn count_step() {
-    STEPS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Since when nothing that is waited for has got any further, as far as somebody who waits has seen.
-pub struct Progress {
-    steps: u64,
-    since: Instant,
-}
-
-impl Progress {
-    pub fn new() -> Self {
-        Self { steps: STEPS.load(Ordering::Relaxed), since: Instant::now() }
-    }
-
-    /// Whether there was not a step for so long.
-    pub fn is_missing_for(&mut self, at_least: Duration) -> bool {
-        let steps = STEPS.load(Ordering::Relaxed);
-        if steps != self.steps {
-            *self = Self { steps, since: Instant::now() };
-        }
-        self.since.elapsed() >= at_least
-    }
-}
-
-fn lock() -> MutexGuard<'static, bool> {
-    REPORTING.lock().unwrap_or_else(|e| e.into_inner())
-}
+static OPENED: Condition = Condition::new();
 
 fn is_closed_to_me() -> bool {
     let closed_by = CLOSED_BY.load(Ordering::Relaxed);
     closed_by != 0 && closed_by != threads::os_thread()
 }
 
-/// Lets an event of the thread that runs pass; waits while deaths are being reported, unless it
+/// Lets an event of the thread that runs pass; waits while a collection is being told, unless it
 /// comes from inside another event.
+#[inline]
 pub fn enter(thread: &Thread) -> Passage<'_> {
     let passage = thread.in_flight.enter();
     fence_for_barrier();
-    if passage.is_outermost() && is_closed_to_me() {
+    if passage.is_outermost() && is_closed_to_me() { enter_later(passage, thread) } else { passage }
+}
+
+#[cold]
+fn enter_later<'a>(mut passage: Passage<'a>, thread: &'a Thread) -> Passage<'a> {
+    let mut may_wait = true;
+    while may_wait && is_closed_to_me() {
         drop(passage);
-        wait_until_open(lock());
-        return thread.in_flight.enter();
+        may_wait = wait_until_open();
+        passage = thread.in_flight.enter();
+        fence_for_barrier();
     }
     passage
 }
@@ -100,26 +73,47 @@ pub fn has_epochs() -> bool {
     has_membarrier()
 }
 
-fn wait_until_open(mut reporting: MutexGuard<'static, bool>) {
-    let mut progress = Progress::new();
-    while is_closed_to_me() && !progress.is_missing_for(HELD_BACK_AT_MOST) {
-        let waited = OPENED.wait_timeout(reporting, HELD_BACK_AT_MOST);
-        reporting = waited.unwrap_or_else(|e| e.into_inner()).0;
+/// Waits while the gate is closed to the thread that runs; false if who has closed it waits for that
+/// thread.
+fn wait_until_open() -> bool {
+    let mut patience = Patience::new();
+    loop {
+        let telling = TELLING.lock();
+        if !is_closed_to_me() {
+            return true;
+        }
+        drop(OPENED.wait_for(telling, patience.pause()));
+        let closed_by = CLOSED_BY.load(Ordering::SeqCst);
+        patience.aim_at(closed_by);
+        // Outside agents' handlers whoever has closed the gate finds out itself what cannot end.
+        let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
+        if may_be_stuck && !patience.is_left_for(closed_by) {
+            return false;
+        }
     }
 }
 
-/// `DisableGC`: counts; returns when deaths that are just being reported have been.
+/// `DisableGC`: counts; returns when a collection that is just being told has been. One that is about
+/// to be told goes first, unless that would wait for an event of the thread that runs.
 pub fn disable_gc() {
-    let reporting = lock();
+    if !threads::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
+        collections::let_owed_go_first();
+        wait_until_open();
+    }
+    let telling = TELLING.lock();
     GC_DISABLED.fetch_add(1, Ordering::SeqCst);
-    if *reporting {
-        wait_until_open(reporting);
+    if *telling {
+        drop(telling);
+        wait_until_open();
     }
 }
 
 /// `EnableGC`: takes back one [`disable_gc`] of any thread; a surplus one does nothing.
 pub fn enable_gc() {
-    let _ = GC_DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+    let less = |n: u32| n.checked_sub(1);
+    if GC_DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) == Ok(1) {
+        collections::may_go_on();
+    }
 }
 
 /// While it lives, no ID dies or changes.
@@ -144,58 +138,87 @@ pub fn gc_is_disabled() -> bool {
     GC_DISABLED.load(Ordering::SeqCst) > 0
 }
 
-/// Runs `report` while no new event begins on another thread; with true if none is in flight
-/// there either. Does nothing and returns None while garbage collection is disabled. One thread
-/// at a time may call this.
-pub fn report_deaths<R>(report: impl FnOnce(bool) -> R) -> Option<R> {
-    wait_until_quiet(POLITE);
-    let closed = Closed::new();
-    let quiet = wait_until_quiet(CLOSED_AT_MOST);
-    closed.begin_reporting().then(|| report(quiet))
+/// The gate is closed to all threads but this one, to tell a collection, until it is dropped.
+pub struct Closed {
+    is_quiet: bool,
 }
 
-/// The gate is closed to all threads but this one until it is dropped.
-struct Closed;
+/// Closes the gate when no event of another thread is in flight, but for those that cannot end. None
+/// if garbage collection is disabled, and if another thread has closed the gate.
+pub fn close() -> Option<Closed> {
+    let me = threads::os_thread();
+    let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
+    if gc_is_disabled() || close().is_err() {
+        return None;
+    }
+    let mut closed = Closed { is_quiet: false };
+    epoch::close();
+    barrier();
+    closed.is_quiet = wait_until_quiet();
+    let may_tell = {
+        let mut telling = TELLING.lock();
+        *telling = !gc_is_disabled();
+        *telling
+    };
+    may_tell.then_some(closed)
+}
 
 impl Closed {
-    fn new() -> Self {
-        CLOSED_BY.store(threads::os_thread(), Ordering::SeqCst);
-        epoch::close();
-        barrier();
-        Self
+    /// Whether no event of another thread is in flight.
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet
     }
+}
 
-    /// From here on DisableGC waits; false if it came before.
-    fn begin_reporting(&self) -> bool {
-        let mut reporting = lock();
-        *reporting = !gc_is_disabled();
-        *reporting
-    }
+/// Runs what calls an agent's handler while the thread that runs keeps the gate closed, if it does.
+pub fn call_agent(call: impl FnOnce()) {
+    let _calling = (CLOSED_BY.load(Ordering::Relaxed) == threads::os_thread()).then(Calling::begin);
+    call();
 }
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        let mut reporting = lock();
-        *reporting = false;
+        let mut telling = TELLING.lock();
+        *telling = false;
         CLOSED_BY.store(0, Ordering::SeqCst);
         epoch::open();
         OPENED.notify_all();
     }
 }
 
-/// Waits until no other thread delivers an event; false if that takes longer than `at_most`.
-fn wait_until_quiet(at_most: Duration) -> bool {
+/// The thread that has closed the gate is in an agent's handler.
+struct Calling(());
+
+impl Calling {
+    fn begin() -> Self {
+        CALLS_AGENT.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        CALLS_AGENT.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Waits until no other thread delivers an event; false if some cannot end before the gate is open
+/// again, or garbage collection is disabled.
+fn wait_until_quiet() -> bool {
     let me = threads::os_thread();
-    let begun = Instant::now();
+    let mut patience = Patience::new();
     loop {
-        let busy = threads::all().iter().any(|t| t.os_thread() != me && t.in_flight.is_any());
-        if !busy {
+        let all = threads::all();
+        let is_busy = |os_thread: &i32| *os_thread != me;
+        let in_flight = all.iter().filter(|thread| thread.in_flight.is_any());
+        let busy: Vec<i32> = in_flight.map(|t| t.os_thread()).filter(is_busy).collect();
+        if busy.is_empty() {
             return true;
         }
-        if begun.elapsed() > at_most {
+        if gc_is_disabled() || !patience.is_left_for_any(&busy) {
             return false;
         }
-        std::thread::sleep(Duration::from_micros(100));
+        patience.sleep();
     }
 }
 

@@ -5,6 +5,7 @@
 //! the object's JVMTI tag, together with which agents have been told of the object.
 
 use super::agents::{self, Agent};
+use super::tags::{self, Kind};
 use super::{claims, lookup, threads};
 use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
@@ -13,11 +14,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
-/// has survived into another arena, and in the topmost 8 bits the agents that know of it.
+/// has survived into another arena, then the [kind](tags) of the tag, and in the topmost 8 bits the
+/// agents that know of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tag(i64);
 
-const ID_BITS: i64 = (1 << 48) - 1;
 const MOVED: i64 = 1 << 48;
 const FIRST_AGENT: u32 = 56;
 
@@ -26,7 +27,12 @@ impl Tag {
     pub const NONE: Self = Self(0);
     /// An object that the shim's own work has made, of which agents do not hear unless an event
     /// names it: the JDK keeps some such objects for others.
-    pub const OWN: Self = Self(1 << 49);
+    pub const OWN: Self = Self(Kind::Object.bits() | 1 << 49);
+
+    /// The tag of an object that gets this ID, of which no agent was told.
+    fn of(id: i64) -> Self {
+        Self(Kind::Object.tag(id))
+    }
 
     /// A tag as JVMTI gives it.
     pub fn from_raw(tag: i64) -> Self {
@@ -40,7 +46,7 @@ impl Tag {
 
     /// The object's ID, NULL if it has none.
     pub fn id(self) -> jobjectID {
-        ptr::without_provenance_mut((self.0 & ID_BITS) as usize)
+        ptr::without_provenance_mut(tags::value(self.0) as usize)
     }
 
     /// Whether the agent was told of the object.
@@ -65,7 +71,7 @@ impl Tag {
 
     /// The tag with another ID.
     pub fn renamed(self, id: Self) -> Self {
-        Self(self.0 & !ID_BITS | id.0 & ID_BITS)
+        Self(self.0 - tags::value(self.0) + tags::value(id.0))
     }
 }
 
@@ -78,8 +84,13 @@ const STEP: i64 = 16;
 static LAST: AtomicI64 = AtomicI64::new(0);
 
 /// Takes `count` new IDs at once; the first of them. The others follow in steps of 16.
-pub fn reserve(count: i64) -> i64 {
+fn reserve(count: i64) -> i64 {
     LAST.fetch_add(count * STEP, Ordering::Relaxed) + STEP
+}
+
+/// A tag with an ID that was never given before.
+pub fn fresh() -> Tag {
+    Tag::of(reserve(1))
 }
 
 /// New IDs of one thread, taken from all in batches so that threads do not meet.
@@ -102,7 +113,7 @@ impl Supply {
             self.end.store(next + BATCH * STEP, Ordering::Relaxed);
         }
         self.next.store(next + STEP, Ordering::Relaxed);
-        Tag(next)
+        Tag::of(next)
     }
 
     /// Gives up the IDs that are left; they do not count as live any more.
@@ -157,7 +168,7 @@ pub fn identify(object: jobject) -> Result<Tag> {
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     let _claim = claims::to_tag();
     let before = tag(object)?;
-    let identified = if before.id().is_null() { Tag(reserve(1)) } else { before };
+    let identified = if before.id().is_null() { fresh() } else { before };
     let after = change(identified);
     if after != before {
         jvm::get().jvmti.set_tag(object, after.0)?;
@@ -168,11 +179,6 @@ pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
 /// The object's ID, which it is given now if it has none; NULL for NULL.
 pub fn of(object: jobject) -> Result<jobjectID> {
     identify(object).map(Tag::id)
-}
-
-/// Whether the tag is one with an ID.
-pub fn is_id(tag: i64) -> bool {
-    was_given(Tag(tag).id())
 }
 
 /// Whether the ID was ever given to an object.
@@ -204,8 +210,9 @@ pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
 /// All tags that an object with this ID may have.
 fn possible_tags(id: jobjectID) -> Vec<i64> {
     let agents = agents::all().len();
+    let tag = Tag::of(id.addr() as i64).raw();
     let told = (0..1_i64 << agents).map(|mask| mask << FIRST_AGENT);
-    told.flat_map(|told| [0, MOVED].map(|moved| id.addr() as i64 | told | moved)).collect()
+    told.flat_map(|told| [0, MOVED].map(|moved| tag | told | moved)).collect()
 }
 
 #[cfg(test)]
@@ -227,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_a_tag_says_besides_leaves_the_id_alone() {
-        let tag = Tag::from_raw(0x1230);
+        let tag = Tag::of(0x1230);
         let agent = agents::get(7);
         let changed = tag.tell(agent).moved(true);
         assert_eq!(
@@ -235,7 +242,7 @@ mod tests {
             (tag.id(), true, true)
         );
         assert!(!changed.is_told(agents::get(0)));
-        let renamed = changed.renamed(Tag::from_raw(0x4560));
+        let renamed = changed.renamed(Tag::of(0x4560));
         assert_eq!((renamed.id().addr(), renamed.is_told(agent)), (0x4560, true));
     }
 }

@@ -78,9 +78,8 @@ impl InFlight {
     fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
         let outer = self.0.load(Ordering::Relaxed);
         self.0.store(outer & COUNT | report.bits(), Ordering::Relaxed);
-        let result = event();
-        self.0.store(outer, Ordering::Relaxed);
-        result
+        let _reported = Reported { in_flight: self, outer };
+        event()
     }
 
     /// What rewritten code the innermost event comes from.
@@ -90,6 +89,19 @@ impl InFlight {
             bits if bits == Report::Constructors.bits() => Report::Constructors,
             _ => Report::None,
         }
+    }
+}
+
+/// Something that rewritten code reports.
+struct Reported<'a> {
+    in_flight: &'a InFlight,
+    /// What was there before.
+    outer: u32,
+}
+
+impl Drop for Reported<'_> {
+    fn drop(&mut self) {
+        self.in_flight.0.store(self.outer, Ordering::Relaxed);
     }
 }
 

@@ -1,20 +1,15 @@
 //! Objects that agents are just being told of: who names one meanwhile waits until the agent has
 //! been told.
 //!
-//! Every wait has a bound, as an agent may hold the lock in its handler that the one who waits needs.
+//! Nobody waits for a thread that cannot go on ([`Patience`]): the agent may hold a lock in its handler
+//! that the one who waits needs.
 
 use super::agents::{Agent, MAX_AGENTS};
-use super::gate::Progress;
+use super::patience::Patience;
 use super::threads;
-use crate::lock::{Condition, Lock, Locked};
+use crate::lock::{Lock, Locked};
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::thread::sleep;
-use std::time::Duration;
-
-/// How long anybody waits for a thread that gets no further.
-const PATIENCE: Duration = Duration::from_millis(50);
-const POLL: Duration = Duration::from_micros(50);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Introduction {
@@ -25,8 +20,6 @@ struct Introduction {
 }
 
 static UNDER_WAY: Lock<Vec<Introduction>> = Lock::new(Vec::new());
-/// Signalled when one is done.
-static DONE: Condition = Condition::new();
 
 fn under_way() -> Locked<'static, Vec<Introduction>> {
     UNDER_WAY.lock()
@@ -34,25 +27,42 @@ fn under_way() -> Locked<'static, Vec<Introduction>> {
 
 /// Runs `tell`, which tells the agent of the object unless it knows it by now, when no other thread
 /// does so. Does nothing if the thread that runs is just doing it: the agent asks from within.
+///
+/// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
+/// closed that.
 pub fn one_at_a_time(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
     let this = Introduction { agent: agent.index, object: object.addr(), by: threads::os_thread() };
-    let is_same = |other: &&Introduction| other.agent == this.agent && other.object == this.object;
-    let mut all = under_way();
-    while let Some(same) = all.iter().find(is_same) {
-        if same.by == this.by {
+    let mut patience = Patience::new();
+    while let Some(teller) = this.begin() {
+        if teller == this.by || !patience.is_left_for(teller) {
             return;
         }
-        let (after, in_time) = DONE.wait_for(all, PATIENCE);
-        if !in_time {
-            return;
-        }
-        all = after;
+        patience.sleep();
     }
-    all.push(this);
-    drop(all);
+    let _under_way = UnderWay(this);
     tell();
-    under_way().retain(|other| *other != this);
-    DONE.notify_all();
+}
+
+impl Introduction {
+    /// Begins unless a thread tells the agent already; that thread.
+    fn begin(&self) -> Option<i32> {
+        let is_same = |other: &&Self| other.agent == self.agent && other.object == self.object;
+        let mut all = under_way();
+        let same = all.iter().find(is_same).map(|same| same.by);
+        if same.is_none() {
+            all.push(*self);
+        }
+        same
+    }
+}
+
+/// An introduction that has begun.
+struct UnderWay(Introduction);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        under_way().retain(|other| *other != self.0);
+    }
 }
 
 /// By agent, the OS thread that tells it of what a walk through the heap has found, which is marked
@@ -88,17 +98,20 @@ pub fn is_replaying(agent: &Agent) -> bool {
 
 /// Waits until the agent has been told of what is marked.
 pub fn wait_for_replay(agent: &Agent) {
-    let by = &REPLAYS[agent.index];
-    let is_by_another = || ![0, threads::os_thread()].contains(&by.load(Ordering::Acquire));
-    let mut progress = Progress::new();
-    while is_by_another() && !progress.is_missing_for(PATIENCE) {
-        sleep(POLL);
+    let mut patience = Patience::new();
+    loop {
+        let by = REPLAYS[agent.index].load(Ordering::Acquire);
+        if [0, threads::os_thread()].contains(&by) || !patience.is_left_for(by) {
+            return;
+        }
+        patience.sleep();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boundary::guard;
     use crate::world::agents;
     use std::ptr::without_provenance_mut;
     use std::sync::Barrier;
@@ -118,7 +131,7 @@ mod tests {
                 one(agent, object, || {
                     begun.wait();
                     one(agent, object, || unreachable!("it is being told"));
-                    sleep(PATIENCE / 5);
+                    (0..1000).for_each(|_| std::thread::yield_now());
                     told.store(1, Ordering::Relaxed);
                 });
             });
@@ -127,6 +140,15 @@ mod tests {
             one(agent, object, || assert_eq!(told.load(Ordering::Relaxed), 1));
         });
         assert!(under_way().iter().all(|one| one.agent != agent.index));
+    }
+
+    #[test]
+    fn what_fails_is_not_under_way() {
+        let (agent, object) = (agents::get(3), 16);
+        guard((), || one(agent, object, || panic!("in the event")));
+        let mut told = false;
+        one(agent, object, || told = true);
+        assert!(told);
     }
 
     #[test]

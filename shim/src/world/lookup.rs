@@ -5,7 +5,7 @@
 //! that way, a table of all objects is made, which is kept until the agents let IDs die again.
 
 use super::ids::{self, Tag};
-use super::{cpu_clock, gate};
+use super::{collections, cpu_clock, gate};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
@@ -211,15 +211,15 @@ impl Table {
     fn new(jni: Jni) -> Result<Self> {
         let met = Entries::new(meet(jni)?);
         let mut others = Vec::new();
-        jvm::get().jvmti.iterate_through_heap(
-            JVMTI_HEAP_FILTER_UNTAGGED as jint,
-            |_class, raw, _size| {
-                let id = Tag::from_raw(*raw).id();
-                if !id.is_null() && !met.has(id) {
-                    others.push(*raw);
-                }
-            },
-        )?;
+        let visit = |_class, raw: &mut jlong, _size| {
+            let id = Tag::from_raw(*raw).id();
+            if !id.is_null() && !met.has(id) {
+                others.push(*raw);
+            }
+        };
+        collections::during_walk(|| {
+            jvm::get().jvmti.iterate_through_heap(JVMTI_HEAP_FILTER_UNTAGGED as jint, visit)
+        })?;
         others.sort_unstable_by_key(|tag| Tag::from_raw(*tag).id());
         let others = others.chunks(AT_A_TIME);
         let others = others.map(|tags| Others { tags: tags.to_vec(), found: Memo::new() });
@@ -244,7 +244,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     // The walk finds the dead of all environments, and reports them to this one.
     env.set_notification(JVMTI_EVENT_OBJECT_FREE, true)?;
     let mut groups = Groups::default();
-    env.follow_references(None, &mut groups)?;
+    collections::during_walk(|| env.follow_references(None, &mut groups))?;
     let tags: Vec<_> = (0..groups.count.div_ceil(GROUP)).map(group_tag).collect();
     let mut objects = Vec::with_capacity(groups.count);
     for part in tags.chunks(tags.len().div_ceil(PARTS).max(1)) {
@@ -262,9 +262,9 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     Ok(objects)
 }
 
-/// Neither odd nor a multiple of 16: no tag of another environment.
+/// A tag of no kind: nobody hears of it when the object is dead.
 fn group_tag(number: usize) -> jlong {
-    number as i64 * 16 + 2
+    number as i64 + 1
 }
 
 /// Puts all objects into groups.

@@ -80,6 +80,16 @@ fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
     ptr::without_provenance_mut((generation as usize) << 32 | (number + 1) << 4)
 }
 
+/// The number of the place of a handle that is one.
+fn number(handle: JVMPI_RawMonitor) -> usize {
+    ((handle.addr() & 0xffff_ffff) >> 4) - 1
+}
+
+/// The OS thread that owns the monitor in the place with this number, 0 if none does.
+pub fn owner(number: usize) -> Option<i32> {
+    Some(PLACES.known(number)?.state.lock().owner)
+}
+
 /// A raw monitor, live or destroyed.
 #[derive(Clone, Copy)]
 pub struct RawMonitor {
@@ -136,7 +146,7 @@ pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
     if bits == 0 || !bits.is_multiple_of(16) {
         return None;
     }
-    Some(RawMonitor { place: PLACES.known((bits >> 4) - 1)?, handle })
+    Some(RawMonitor { place: PLACES.known(number(handle))?, handle })
 }
 
 impl RawMonitor {
@@ -185,11 +195,16 @@ impl RawMonitor {
         let Some(mut state) = self.lock() else { return false };
         let env = Env::current();
         state.entering.push(env);
-        state = has_status(JVMPI_THREAD_MONITOR_WAIT, || {
+        let wait = |mut state: Locked<'static, State>| {
             while state.owner != 0 && self.is_alive(&state) {
                 state = self.place.free.wait(state);
             }
             state
+        };
+        // Who waits for this thread is to know for whom it waits.
+        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match threads::known_current() {
+            Some(current) => current.waits_for.while_blocked(number(self.handle), || wait(state)),
+            None => wait(state),
         });
         remove(&mut state.entering, env);
         let alive = self.is_alive(&state);

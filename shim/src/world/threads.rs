@@ -9,6 +9,7 @@ use super::calls::Calls;
 use super::in_flight::InFlight;
 use super::loaded::Loaded;
 use super::monitors::Waits;
+use super::patience::Aim;
 use super::suspension::Stop;
 use super::{claims, epoch, ids};
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
@@ -56,6 +57,8 @@ pub struct Thread {
     pub examined_in: AtomicU64,
     /// What the thread waits for at Java monitors.
     pub waits: Waits,
+    /// For whom or what the thread waits just now.
+    pub waits_for: Aim,
     /// What the thread does at a raw monitor: a `JVMPI_THREAD_…`, 0 if it waits at none.
     at_raw_monitor: AtomicI32,
     /// The environment in whose name agents are called on a thread of the shim's own.
@@ -385,11 +388,25 @@ const NORMAL_PRIORITY: jint = 5;
 /// Runs Java code on the shim's behalf: agents hear of nothing that it does.
 pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
     let thread = current(jni);
-    thread.quiet.fetch_add(1, Ordering::Relaxed);
-    thread.must_be_examined();
-    let result = work();
-    thread.quiet.fetch_sub(1, Ordering::Relaxed);
-    result
+    let _quiet = Quiet::begin(&thread);
+    work()
+}
+
+/// The thread works for the shim until this is dropped.
+struct Quiet<'a>(&'a Thread);
+
+impl<'a> Quiet<'a> {
+    fn begin(thread: &'a Thread) -> Self {
+        thread.quiet.fetch_add(1, Ordering::Relaxed);
+        thread.must_be_examined();
+        Self(thread)
+    }
+}
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        self.0.quiet.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The IDs of the `java.lang.Thread`s of the shim's own threads.
@@ -485,10 +502,9 @@ impl Subject {
     pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
         let (outer_id, outer_object) =
             (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+        let _outer = Outer { subject: self, id: outer_id, object: outer_object };
         self.set(id, object);
-        let result = event();
-        self.set(outer_id, outer_object);
-        result
+        event()
     }
 
     fn set(&self, id: jobjectID, object: jobject) {
@@ -504,6 +520,19 @@ impl Subject {
     /// The object, if the ID is that of the subject.
     pub fn object(&self, id: jobjectID) -> Option<jobject> {
         (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
+    }
+}
+
+/// What the subject was before the event, and is again when this is dropped.
+struct Outer<'a> {
+    subject: &'a Subject,
+    id: jobjectID,
+    object: jobject,
+}
+
+impl Drop for Outer<'_> {
+    fn drop(&mut self) {
+        self.subject.set(self.id, self.object);
     }
 }
 
@@ -526,6 +555,7 @@ impl Thread {
             calls: Calls::default(),
             examined_in: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
+            waits_for: Aim::default(),
             at_raw_monitor: AtomicI32::new(0),
             stands_for: AtomicPtr::new(ptr::null_mut()),
             quiet: AtomicU32::new(0),
@@ -665,5 +695,33 @@ impl Thread {
 
     pub fn set_local_storage(&self, agent: &Agent, value: *mut c_void) {
         self.local_storage[agent.index].store(value, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boundary::guard;
+
+    #[test]
+    fn a_panic_leaves_the_subject_and_the_events_as_they_were() {
+        let thread = Thread::new(ptr::null_mut());
+        let numbered =
+            |number| (ptr::without_provenance_mut(number), ptr::without_provenance_mut(number));
+        let (id, object) = numbered(16);
+        thread.subject.with(id, object, || {
+            let _event = thread.in_flight.enter();
+            guard((), || {
+                let _quiet = Quiet::begin(&thread);
+                let (id, object) = numbered(32);
+                let _inner = thread.in_flight.enter();
+                thread.subject.with(id, object, || {
+                    thread.in_flight.while_tracking(|| panic!("in the event"));
+                });
+            });
+            assert!(!thread.is_quiet() && thread.subject.object(id) == Some(object));
+            assert!(thread.in_flight.report() == super::super::in_flight::Report::None);
+        });
+        assert!(thread.subject.any().is_null() && !thread.in_flight.is_any());
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::jvm::{self, FieldId, Jni, Result};
 use crate::world::classes::Class;
-use crate::world::ids::{self, Tag};
+use crate::world::ids;
 use crate::world::threads;
 use dump::Id;
 use jni_sys::{jclass, jint};
@@ -36,7 +36,7 @@ pub fn collect(jni: Jni, classes: &[&Arc<Class>]) -> Result<Option<Id>> {
             }
         });
     }
-    let tag = Tag::from_raw(ids::reserve(1));
+    let tag = ids::fresh();
     jvm::get().jvmti.set_tag(array, tag.raw())?;
     Ok(Some(tag.id().addr()))
 }

@@ -1,0 +1,292 @@
+//! Waiting for other threads, as long as they can go on.
+//!
+//! Who is waited for may be in an agent's handler, and the agent may hold a lock that the one who
+//! waits would have to release: such a wait never ends. Time does not tell that from a thread that
+//! merely waits for a processor, which may take as long as the machine is busy. So a wait is given up
+//! only for a thread that cannot go on. What that is:
+//!
+//! - It waits for the one that waits for it: at raw monitors and in waits of this kind, whose owners
+//!   and aims are known, directly or through others.
+//! - It sleeps, at some lock or in some call that nobody here knows of, and goes on sleeping without
+//!   having used its processor in between: not because the VM has stopped it, as the one who waits
+//!   looks only when the VM lets it run itself.
+//! - It has computed for longer than any handler takes, and done no step of what is waited for. Then it
+//!   is no event that is about to end.
+
+use super::threads::{self, Thread};
+use super::{cpu_clock, raw_monitors};
+use crate::jvm;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Counts what is done of that for which others wait: a collection that is played, a replay.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Takes note that what others wait for has got a step further.
+pub fn count_step() {
+    STEPS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often a thread is found asleep in a row until it counts as one that does not wake by itself.
+/// They are counted by the one who waits, which gets its turns as slowly as all others do where there
+/// are too few processors.
+const TURNS: u32 = 24;
+
+/// How many nanoseconds of its processor's time a thread may use without a step.
+const COMPUTING: i64 = 250_000_000;
+
+/// The pauses between two looks: most waits are over after the first.
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+const LAST_PAUSE: Duration = Duration::from_millis(1);
+
+/// What a thread waits for, as long as it does: by this those that wait for each other are found.
+/// Only the thread itself writes this.
+#[derive(Default)]
+pub struct Aim(AtomicU64);
+
+/// Above the number of a thread, the number of a raw monitor, counted from 1.
+const MONITOR: u32 = 32;
+
+impl Aim {
+    /// Runs `wait`, in which the thread waits for the raw monitor with this number.
+    pub fn while_blocked<R>(&self, monitor: usize, wait: impl FnOnce() -> R) -> R {
+        self.0.store((monitor as u64 + 1) << MONITOR, Ordering::SeqCst);
+        let result = wait();
+        self.0.store(0, Ordering::SeqCst);
+        result
+    }
+
+    /// The thread that must go on before this one can, None if that is not known.
+    fn thread(&self) -> Option<i32> {
+        let aim = self.0.load(Ordering::SeqCst);
+        match aim >> MONITOR {
+            0 => Some(aim as i32),
+            monitor => raw_monitors::owner(monitor as usize - 1),
+        }
+        .filter(|thread| *thread != 0)
+    }
+}
+
+/// One wait for others.
+pub struct Patience {
+    pause: Duration,
+    steps: u64,
+    seen: Vec<Seen>,
+    /// The record in which the aim of the wait is to be seen.
+    me: Option<Arc<Thread>>,
+}
+
+/// A thread that is waited for.
+struct Seen {
+    os_thread: i32,
+    /// Its CPU time when it was looked at first, or when there was a step.
+    begun: i64,
+    /// Its CPU time when it was looked at last.
+    cpu: i64,
+    /// How often it has been found asleep in a row.
+    asleep: u32,
+}
+
+impl Patience {
+    pub fn new() -> Self {
+        Self { pause: FIRST_PAUSE, steps: steps(), seen: Vec::new(), me: None }
+    }
+
+    /// How long to pause before the next look.
+    pub fn pause(&mut self) -> Duration {
+        let next = LAST_PAUSE.min(self.pause * 2);
+        std::mem::replace(&mut self.pause, next)
+    }
+
+    /// Pauses before the next look.
+    pub fn sleep(&mut self) {
+        sleep(self.pause());
+    }
+
+    /// Whether the wait for this thread makes sense still. No lock may be held, as the VM may stop the
+    /// thread that runs here.
+    pub fn is_left_for(&mut self, other: i32) -> bool {
+        self.aim_at(other);
+        self.look(&threads::all(), &[other])
+    }
+
+    /// Shows for whom the thread that runs waits, so that those who wait for it know.
+    pub fn aim_at(&mut self, other: i32) {
+        if self.me.is_none() {
+            self.me = threads::by_env(threads::known_current_env());
+        }
+        if let Some(me) = &self.me {
+            // Of two that wait for each other, one at least is to see it.
+            me.waits_for.0.store(other as u64, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// Whether one of these threads can go on, so that the wait for all of them makes sense still. No
+    /// lock may be held, as above.
+    pub fn is_left_for_any(&mut self, others: &[i32]) -> bool {
+        self.look(&threads::all(), others)
+    }
+
+    fn look(&mut self, threads: &[Arc<Thread>], others: &[i32]) -> bool {
+        // Who is still asleep behind this does not sleep because the VM stands still.
+        if let Some(jni) = jvm::try_get().and_then(jvm::Jvm::jni) {
+            jni.pass_safepoint();
+        }
+        let steps = steps();
+        if steps != self.steps {
+            self.steps = steps;
+            self.seen.clear();
+        }
+        let mut ends: Vec<i32> =
+            others.iter().filter_map(|other| end_of_line(threads, *other)).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        self.seen.retain(|seen| ends.contains(&seen.os_thread));
+        // Each is looked at, as its sleep is counted.
+        ends.into_iter().filter(|end| self.goes_on(*end)).count() > 0
+    }
+
+    /// Whether a thread that waits for none that is known may do something.
+    fn goes_on(&mut self, os_thread: i32) -> bool {
+        // The state comes first: who has run since shows it by the clock.
+        let is_asleep = is_asleep(os_thread);
+        let Some(cpu) = cpu_clock::of(os_thread) else { return false };
+        let Some(seen) = self.seen.iter_mut().find(|seen| seen.os_thread == os_thread) else {
+            self.seen.push(Seen { os_thread, begun: cpu, cpu, asleep: 0 });
+            return true;
+        };
+        seen.asleep = if is_asleep && cpu == seen.cpu { seen.asleep + 1 } else { 0 };
+        seen.cpu = cpu;
+        seen.asleep < TURNS && cpu - seen.begun < COMPUTING
+    }
+}
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        if let Some(me) = &self.me {
+            me.waits_for.0.store(0, Ordering::SeqCst);
+        }
+    }
+}
+
+fn steps() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
+
+fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
+    threads.iter().find(|thread| thread.os_thread() == os_thread)
+}
+
+/// The last of those that wait one for the other, beginning with this thread; None if that is the
+/// thread that runs.
+fn end_of_line(threads: &[Arc<Thread>], first: i32) -> Option<i32> {
+    let me = threads::os_thread();
+    let mut last = first;
+    // In a circle of others anyone is as good as the last: if it is not for ever, they wake.
+    for _ in 0..threads.len() {
+        if last == me {
+            return None;
+        }
+        match find(threads, last).and_then(|thread| thread.waits_for.thread()) {
+            Some(next) => last = next,
+            None => break,
+        }
+    }
+    (last != me).then_some(last)
+}
+
+/// Whether the thread sleeps until something happens, and neither runs nor waits for a processor or a
+/// disk.
+fn is_asleep(os_thread: i32) -> bool {
+    let Ok(stat) = fs::read(format!("/proc/self/task/{os_thread}/stat")) else {
+        // Then only its clock tells.
+        return true;
+    };
+    // The name comes before, in parentheses, and may be anything.
+    let name_end = stat.iter().rposition(|byte| *byte == b')');
+    name_end.and_then(|end| stat.get(end + 2)) == Some(&b'S')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicI32;
+    use std::sync::{Barrier, Mutex};
+
+    /// Runs `wait` for a thread that does `work` until it gets the lock.
+    fn wait_for(work: fn(&Mutex<()>), wait: impl FnOnce(i32)) {
+        let (number, lock, begun) = (AtomicI32::new(0), Mutex::new(()), Barrier::new(2));
+        let held = lock.lock().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                number.store(threads::os_thread(), Ordering::Relaxed);
+                begun.wait();
+                work(&lock);
+            });
+            begun.wait();
+            wait(number.load(Ordering::Relaxed));
+            drop(held);
+        });
+    }
+
+    fn sleep_until(lock: &Mutex<()>) {
+        drop(lock.lock());
+    }
+
+    fn compute_until(lock: &Mutex<()>) {
+        while lock.try_lock().is_err() {}
+    }
+
+    fn wait_in_vain(other: i32) {
+        let mut patience = Patience::new();
+        while patience.is_left_for(other) {
+            patience.sleep();
+        }
+    }
+
+    #[test]
+    fn a_sleeper_is_given_up() {
+        wait_for(sleep_until, wait_in_vain);
+    }
+
+    #[test]
+    fn who_is_gone_is_not_waited_for() {
+        wait_in_vain(std::thread::spawn(threads::os_thread).join().unwrap());
+    }
+
+    #[test]
+    fn who_computes_is_waited_for() {
+        wait_for(compute_until, |other| {
+            let clock = || cpu_clock::of(other).unwrap();
+            let (mut patience, begun) = (Patience::new(), clock());
+            while clock() - begun < COMPUTING / 2 {
+                assert!(patience.is_left_for(other));
+                patience.sleep();
+            }
+            // A step shows that what is waited for is being done.
+            let begun = clock();
+            count_step();
+            while patience.is_left_for(other) {
+                patience.sleep();
+            }
+            assert!(clock() - begun >= COMPUTING);
+        });
+    }
+
+    #[test]
+    fn several_are_waited_for_as_long_as_one_can_go_on() {
+        wait_for(sleep_until, |sleeper| {
+            wait_for(compute_until, |other| {
+                let mut patience = Patience::new();
+                for _ in 0..2 * TURNS {
+                    assert!(patience.is_left_for_any(&[sleeper, other]));
+                    sleep(FIRST_PAUSE);
+                }
+            });
+        });
+    }
+}

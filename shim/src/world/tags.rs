@@ -1,0 +1,69 @@
+//! The kinds of JVMTI tags that the shim sets, told apart by their bits.
+//!
+//! Where a dead object's tag arrives says nothing: a walk through the heap finds the dead of all
+//! environments, other tools' among them, and has all of them reported to the one that walks.
+
+/// What a tag of the shim's stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// An object with an ID, or one of the shim's own (`ids::Tag`).
+    Object,
+    /// A class, whose record is at an address (`classes`).
+    Class,
+    /// An object by whose death a collection is known (`collections`).
+    Sentinel,
+}
+
+/// The bits that tell the kind: none of an address or of a small number, which other tools' tags are.
+const KIND: i64 = 0b11_1111 << 50;
+/// The bits of what the tag says besides: an ID, an address, a number.
+const VALUE: i64 = (1 << 48) - 1;
+
+impl Kind {
+    pub const fn bits(self) -> i64 {
+        let bits = match self {
+            Self::Object => 0b10_0101,
+            Self::Class => 0b10_0110,
+            Self::Sentinel => 0b10_1001,
+        };
+        bits << 50
+    }
+
+    /// The tag of this kind with a value of up to 48 bits.
+    pub const fn tag(self, value: i64) -> i64 {
+        assert!(value & !VALUE == 0, "no ID and no address is as large");
+        value | self.bits()
+    }
+
+    /// The kind of a tag; None if it is not one of the shim's.
+    pub fn of(tag: i64) -> Option<Self> {
+        [Self::Object, Self::Class, Self::Sentinel]
+            .into_iter()
+            .find(|kind| tag & KIND == kind.bits())
+    }
+}
+
+/// What a tag was made with.
+pub const fn value(tag: i64) -> i64 {
+    tag & VALUE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart_and_from_other_tools_tags() {
+        for kind in [Kind::Object, Kind::Class, Kind::Sentinel] {
+            for at in [16, 0x7fff_ffff_fff0, VALUE] {
+                let tag = kind.tag(at);
+                assert_eq!((Kind::of(tag), value(tag)), (Some(kind), at));
+                // What else an object's tag says.
+                assert_eq!(Kind::of(tag | 0xff << 56 | 0b11 << 48), Some(kind));
+            }
+        }
+        for tag in [0, 1, 16, -1, 0x7fff_ffff_fff0, i64::MAX, i64::MIN] {
+            assert_eq!(Kind::of(tag), None, "{tag:#x}");
+        }
+    }
+}
