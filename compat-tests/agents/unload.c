@@ -1,6 +1,7 @@
 /*
  * unload.c - counts the classes named Victim that are loaded and unloaded, and methods of theirs
- * whose compiled code is.
+ * whose compiled code is. With mode=traced it hears of no classes and knows the methods from call
+ * traces only.
  */
 #include "call.h"
 #include "methods.h"
@@ -64,6 +65,14 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->DisableGC();
     if (strcmp(what, "enable") == 0)
         jvmpi->EnableGC();
+    if (strcmp(what, "collect") == 0)
+        jvmpi->RunGC();
+    if (strcmp(what, "trace") == 0) {
+        JVMPI_CallFrame frames[8];
+        JVMPI_CallTrace trace = { env, 0, frames };
+        jvmpi->GetCallTrace(&trace, 8);
+        return trace.num_frames;
+    }
     return strcmp(what, "unloaded") == 0 ? unloaded : strcmp(what, "compiled") == 0 ? compiled : discarded;
 }
 
@@ -72,6 +81,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     agent_start(vm, options, notify);
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_THREAD_END);
+    if (mode_is("traced"))
+        return JNI_OK;
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_CLASS_UNLOAD);
     if (mode_is("compiled")) {

@@ -7,7 +7,7 @@ import java.util.List;
 
 /** Loads a class many times, each in a loader of its own, and drops them all. */
 final class Unload {
-    private static final int LOADERS = 10;
+    private static final int LOADERS = 10, TRACED = 150;
 
     public static final class Victim implements Runnable {
         static int runs;
@@ -15,6 +15,9 @@ final class Unload {
         public void run() {
             for (int i = 0; i < 100; i++) {
                 step(i);
+            }
+            if (Boolean.getBoolean("victim.trace")) {
+                Agent.call("trace");
             }
         }
 
@@ -29,16 +32,24 @@ final class Unload {
         }
     }
 
-    /** The argument says what else to look at: nothing, "compiled" code, or GC "held" off. */
+    /** The argument says what else to look at: nothing, "compiled" code, "traced" methods, or GC "held" off. */
     public static void main(String[] arguments) throws Exception {
         String test = arguments.length > 0 ? arguments[0] : "";
         Agent.call("load the library first");
         byte[] file = read();
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
-        for (int i = 0; i < LOADERS; i++) {
+        for (int i = 0; i < (test.equals("traced") ? TRACED : LOADERS); i++) {
             Loader loader = new Loader();
             loaders.add(new WeakReference<>(loader));
             ((Runnable) loader.define(file).getDeclaredConstructor().newInstance()).run();
+        }
+        if (test.equals("traced")) {
+            Await.until("the loaders to die", () -> {
+                Agent.call("collect");
+                return loaders.stream().allMatch(loader -> loader.get() == null);
+            });
+            Agent.call("collect");
+            return;
         }
         if (test.equals("held")) {
             Agent.call("disable");

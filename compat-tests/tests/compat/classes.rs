@@ -21,6 +21,7 @@ cases![
     // ZGC has no class unloading there.
     unload.on_every_gc().except(11, Gc::Z),
     unload_waits_until_gc_is_enabled,
+    what_was_not_announced_is_forgotten,
     names_live_as_long_as_classes,
     hook_same,
     hook_untouched,
@@ -209,6 +210,17 @@ fn unload_waits_until_gc_is_enabled(vm: &Vm<'_>) -> Result<(), String> {
     equal("unloaded while disabled", line.int("unloaded")?, 0)?;
     let last = outcome.expects.all().last().ok_or("no line")?;
     equal("unloaded in the end", last.int("unloaded")?, 10)
+}
+
+/// What the shim knows of a class that nobody was told of goes with the class.
+fn what_was_not_announced_is_forgotten(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Unload")?.agent("unload", "mode=traced")?.argument("traced");
+    let outcome = java.property("victim.trace", "true").settings("log=debug").run()?;
+    let line = outcome.stderr.lines().find(|line| line.contains(" methods are known"));
+    let numbers = line.ok_or("nothing is said of what is known")?.split(' ');
+    let numbers: Vec<usize> = numbers.filter_map(|word| word.parse().ok()).collect();
+    ensure!(numbers.len() == 2 && numbers[1] < 100, "known of 150 classes: {numbers:?}");
+    Ok(())
 }
 
 fn names_live_as_long_as_classes(vm: &Vm<'_>) -> Result<(), String> {

@@ -167,7 +167,7 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
     }
     let _passage = gate::enter(thread);
     class.announced.once(agent, || {
-        let definition = jni.frame(32, |_| Definition::of(class, object));
+        let definition = jni.frame(32, |_| Definition::of(object));
         match definition {
             Ok(mut definition) => {
                 let u = definition.event(agent, class);
@@ -191,7 +191,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         if !classes::is_ready(object) {
             link(jni, object);
         }
-        let Ok(mut definition) = Definition::of(&class, object) else { return false };
+        let Ok(mut definition) = Definition::of(object) else { return false };
         class.announced.mark(agent);
         let u = definition.event(agent, &class);
         notify::request(agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
@@ -215,10 +215,9 @@ struct Definition {
 }
 
 impl Definition {
-    fn of(class: &Class, object: jclass) -> Result<Self> {
+    fn of(object: jclass) -> Result<Self> {
         let jvmti = jvm::get().jvmti;
         let method_ids = jvmti.class_methods(object)?;
-        class.set_methods(&method_ids);
         let mut methods = Vec::with_capacity(method_ids.len());
         for method in method_ids.iter() {
             let (name, signature) = jvmti.method_name(*method)?;

@@ -6,7 +6,9 @@ use super::{
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::world::agents::{self, Agent};
+use crate::world::classes as world_classes;
 use crate::world::collections;
+use crate::world::methods;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use crate::{load, notify};
@@ -91,6 +93,8 @@ fn shut_down(jni: Jni) {
     if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
         return;
     }
+    let known = (world_classes::count(), methods::count());
+    log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
     notify::post(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
     collections::end();

@@ -7,7 +7,7 @@ use super::tags::{self, Kind};
 use super::{ids, methods, threads};
 use crate::instrument::tracker;
 use crate::jvm::{self, FieldId, Jni, Result, WeakRef};
-use crate::lock::{Map, Memo};
+use crate::lock::{Lock, Map, Memo};
 use crate::options::Names;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
@@ -26,7 +26,8 @@ pub struct Class {
     object: WeakRef,
     with_dots: CString,
     with_slashes: CString,
-    methods: OnceLock<Box<[usize]>>,
+    /// The methods of which something is known, which dies with the class.
+    methods: Lock<Vec<usize>>,
     /// Whether it was tried in vain to link the class.
     cannot_be_linked: AtomicBool,
     /// By what numbers rewritten code reports the methods.
@@ -83,7 +84,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         object: WeakRef::new(jni, class),
         with_dots: c_string(with_dots(name)),
         with_slashes: c_string(name.to_vec()),
-        methods: OnceLock::new(),
+        methods: Lock::default(),
         cannot_be_linked: AtomicBool::new(false),
         numbers: OnceLock::new(),
         layout: OnceLock::new(),
@@ -176,10 +177,16 @@ pub fn any_announced(agent: &Agent) -> bool {
     BY_ID.any(|class| class.announced.to(agent))
 }
 
+/// How many classes are known.
+pub fn count() -> usize {
+    BY_ID.keys().len()
+}
+
 /// Drops what is known of a class that was unloaded, if the ID is one's.
 pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
     let class = BY_ID.remove(id.addr())?;
-    class.methods.get().into_iter().flatten().for_each(|method| methods::forget(*method));
+    let methods = std::mem::take(&mut *class.methods.lock());
+    methods.into_iter().for_each(methods::forget);
     Some(class)
 }
 
@@ -274,9 +281,9 @@ impl Class {
         if known == shape { first } else { reserve() }
     }
 
-    /// Remembers the IDs of the methods, which die with the class.
-    pub fn set_methods(&self, methods: &[jmethodID]) {
-        self.methods.get_or_init(|| methods.iter().map(|method| method.addr()).collect());
+    /// Takes note that something is known of a method of the class.
+    pub fn add_method(&self, method: jmethodID) {
+        self.methods.lock().push(method.addr());
     }
 }
 

@@ -74,6 +74,9 @@ fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
             lines,
         }))
     })?;
+    if !BY_ID.contains(method.addr()) {
+        new.class.add_method(method);
+    }
     BY_ID.insert(method.addr(), Arc::clone(&new));
     Some(new)
 }
@@ -95,6 +98,11 @@ fn find(jvmti: Jvmti, class: jclass, name: &[u8], signature: &CStr) -> Option<jm
 /// The record of a method, if there is one; asks nothing of the VM.
 pub fn known(method: jmethodID) -> Option<Arc<Method>> {
     BY_ID.get(method.addr())
+}
+
+/// How many methods are known.
+pub fn count() -> usize {
+    BY_ID.keys().len()
 }
 
 /// Drops what is known of a method whose class was unloaded.
