@@ -19,8 +19,14 @@
  *         return JNI_OK;
  *     }
  *
+ * This describes the interface as its specification does, the last one that of J2SE 5. What is
+ * marked "libjvmpi:" is not in there: it is what the library of this name does, where the
+ * specification leaves it open or it differs.
+ *
  * Modes. What an agent may do depends on the mode a handler or a thread is in; each event
- * and each function below names its modes.
+ * and each function below names its modes. (libjvmpi: the JVM goes on collecting garbage in
+ * GC-off mode, but no ID dies or changes; in stopped mode, the other threads may go on, but send
+ * no events. An agent that keeps the rules sees no difference.)
  *
  *     MT       multithreaded, GC enabled: everything is allowed.
  *     GC-off   multithreaded, GC disabled: in events that carry a jobjectID, and between
@@ -31,7 +37,8 @@
  *              hold.
  *
  * Memory. An event, and all it points to, belongs to the VM and is valid until NotifyEvent
- * returns; copy what must live longer. Strings are NUL-terminated modified UTF-8.
+ * returns; copy what must live longer. Strings are NUL-terminated modified UTF-8. (libjvmpi: none
+ * is NULL; what is not known is "".)
  *
  * Identity. A thread is known by its JNIEnv *, a class, thread or other object by its
  * jobjectID, a method by its jmethodID, a reference by its jobject, an arena by its number.
@@ -71,7 +78,8 @@ extern "C" {
 /* ---- Event types ------------------------------------------------------------------------
  *
  * To the right: the arm of JVMPI_Event.u that is filled ("-" for none), and the mode the
- * event is sent in.
+ * event is sent in. libjvmpi: where two are given, the latter is that in which this library
+ * sends it, and allows less.
  */
 
 #define JVMPI_EVENT_METHOD_ENTRY                  1  /* method; MT */
@@ -92,12 +100,12 @@ extern "C" {
 #define JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC      40 /* jni_globalref_alloc; GC-off */
 #define JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE       41 /* jni_globalref_free; MT */
 #define JVMPI_EVENT_CLASS_LOAD                    42 /* class_load; GC-off */
-#define JVMPI_EVENT_CLASS_UNLOAD                  43 /* class_unload; GC-off */
+#define JVMPI_EVENT_CLASS_UNLOAD                  43 /* class_unload; GC-off, stopped */
 #define JVMPI_EVENT_DATA_DUMP_REQUEST             44 /* -; MT; the user asks for a dump */
-#define JVMPI_EVENT_DATA_RESET_REQUEST            45 /* -; MT; the user asks for a reset */
+#define JVMPI_EVENT_DATA_RESET_REQUEST            45 /* -; MT; libjvmpi: never sent */
 #define JVMPI_EVENT_JVM_INIT_DONE                 46 /* -; MT; threads may now be created */
 #define JVMPI_EVENT_JVM_SHUT_DOWN                 47 /* -; MT; the last event */
-#define JVMPI_EVENT_ARENA_NEW                     48 /* new_arena; MT */
+#define JVMPI_EVENT_ARENA_NEW                     48 /* new_arena; MT, stopped */
 #define JVMPI_EVENT_ARENA_DELETE                  49 /* delete_arena; stopped */
 #define JVMPI_EVENT_OBJECT_DUMP                   50 /* object_dump; GC-off; only requested */
 #define JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER   51 /* raw_monitor; MT */
@@ -117,7 +125,7 @@ extern "C" {
 /* Set in event_type, beside the type, when the event answers RequestEvent. */
 #define JVMPI_REQUESTED_EVENT 0x10000000
 
-/* Older names of some of them, which agents still use. */
+/* libjvmpi: older names of some of them, which agents still use. */
 #define JVMPI_EVENT_OBJ_ALLOC              JVMPI_EVENT_OBJECT_ALLOC
 #define JVMPI_EVENT_OBJ_FREE               JVMPI_EVENT_OBJECT_FREE
 #define JVMPI_EVENT_OBJ_MOVE               JVMPI_EVENT_OBJECT_MOVE
@@ -158,8 +166,8 @@ extern "C" {
 /* ---- Dumps ------------------------------------------------------------------------------
  *
  * A dump is a sequence of records without padding. u1, u2, u4 and u8 are unsigned integers
- * of that many bytes, most significant byte first; "id" is a pointer in the machine's own
- * size and byte order; "value" is as wide as its type: boolean and byte u1, char and short
+ * of that many bytes (libjvmpi: most significant byte first, as JVMs wrote them); "id" is a pointer
+ * in the machine's own size and byte order; "value" is as wide as its type: boolean and byte u1, char and short
  * u2, int and float u4, long and double u8, a reference id.
  */
 
@@ -180,12 +188,13 @@ extern "C" {
 #define JVMPI_GC_ROOT_STICKY_CLASS 0x05 /* id class */
 #define JVMPI_GC_ROOT_THREAD_BLOCK 0x06 /* id thread object, id env */
 #define JVMPI_GC_ROOT_MONITOR_USED 0x07 /* id object */
-#define JVMPI_GC_ROOT_THREAD_OBJ   0x08 /* of profile files; not in a JVMPI dump */
+#define JVMPI_GC_ROOT_THREAD_OBJ   0x08 /* libjvmpi: of profile files; not in a dump */
 
 /*
  * Object records: u1 tag, then as shown. Static fields are in the order of
  * class_load.statics, instance fields in that of class_load.instances, those of the class
- * first, then those of its superclass, and so on.
+ * first, then those of its superclass, and so on. libjvmpi: constant pools are empty; the class
+ * name is NULL.
  */
 
 /*
@@ -253,9 +262,9 @@ typedef struct JVMPI_Event {
     JNIEnv *env_id;  /* the thread it happened on; in GC events, some live thread */
 
     union {
-        /* CLASS_LOAD: the class is linked, none of its code has run */
+        /* CLASS_LOAD: none of the class's code has run (libjvmpi: it is linked) */
         struct {
-            char *class_name;
+            char *class_name;  /* libjvmpi: "java.lang.String", "[I"; see its setting names */
             char *source_name; /* file name without directories */
             jint num_interfaces;
             jint num_methods;
@@ -275,7 +284,8 @@ typedef struct JVMPI_Event {
         /*
          * CLASS_LOAD_HOOK: a class file about to be parsed. The handler always sets both
          * new_ fields: to class_data and class_data_len to leave it as it is, or to a class
-         * file of its own in memory from malloc_f, which the VM then owns and frees.
+         * file of its own in memory from malloc_f, which the VM then owns and frees. (libjvmpi:
+         * they are set to the former already.)
          */
         struct {
             unsigned char *class_data;
@@ -288,7 +298,7 @@ typedef struct JVMPI_Event {
         /* OBJECT_ALLOC */
         struct {
             jint arena_id;
-            jobjectID class_id; /* of an array of references, its element class or NULL */
+            jobjectID class_id; /* of an array, its element class; libjvmpi: or NULL */
             jint is_array;      /* JVMPI_NORMAL_OBJECT, JVMPI_CLASS or JVMPI_BOOLEAN ... */
             jint size;          /* bytes on the heap, header included */
             jobjectID obj_id;
@@ -318,7 +328,7 @@ typedef struct JVMPI_Event {
             jint arena_id;
         } delete_arena;
 
-        /* THREAD_START: thread_env_id is the thread; if requested, env_id is who asked */
+        /* THREAD_START: thread_env_id is the thread (libjvmpi: env_id is who asked or tells) */
         struct {
             char *thread_name;
             char *group_name;
@@ -363,16 +373,17 @@ typedef struct JVMPI_Event {
             jmethodID method_id;
             void *code_addr;
             jint code_size;             /* bytes */
-            jint lineno_table_size;     /* entries, sorted by offset */
-            JVMPI_Lineno *lineno_table; /* NULL if there are none */
+            jint lineno_table_size;     /* entries; libjvmpi: sorted by offset */
+            JVMPI_Lineno *lineno_table; /* libjvmpi: NULL if there are none */
         } compiled_method_load;
 
         /* COMPILED_METHOD_UNLOAD */
         struct {
             jmethodID method_id;
+            void *code_addr; /* libjvmpi: as in COMPILED_METHOD_LOAD, which has it here too */
         } compiled_method_unload;
 
-        /* INSTRUCTION_START: u is filled for the instructions it names, and only for them */
+        /* INSTRUCTION_START: u is filled for the instructions it names (libjvmpi: else zero) */
         struct {
             jmethodID method_id;
             jint offset; /* bytes from the start of the method's bytecode */
@@ -385,9 +396,18 @@ typedef struct JVMPI_Event {
                     jint low;
                     jint hi;
                 } tableswitch_info;
+                /*
+                 * The specification of J2SE 5 has is_default. Headers that agents were built
+                 * with have pairs_total; so has libjvmpi, unless its setting lookupswitch is
+                 * "is_default" for the agent. The macro goes with the setting.
+                 */
                 struct {
-                    jint chosen_pair_index; /* 0 for the first pair, pairs_total for the default */
-                    jint pairs_total;       /* pairs of the instruction, the default not counted */
+                    jint chosen_pair_index; /* 0 for the first pair */
+#ifdef JVMPI_LOOKUPSWITCH_IS_DEFAULT
+                    jboolean is_default; /* whether no pair is chosen */
+#else
+                    jint pairs_total; /* chosen_pair_index of the default: how many pairs there are */
+#endif
                 } lookupswitch_info;
             } u;
         } instruction;
@@ -440,12 +460,12 @@ typedef struct JVMPI_Event {
  *
  * The table GetEnv returns. It belongs to the VM and lives as long as it does. Unless a
  * comment says otherwise, a function may be called in JVM_OnLoad and in MT and GC-off mode,
- * from any thread the VM knows. Where a function returns no result, bad arguments (an unknown
- * or dead thread, NULL) do nothing. RequestEvent, RunGC and CreateSystemThread can run the
- * caller's own event handler before they return.
+ * from any thread the VM knows. RequestEvent, RunGC and CreateSystemThread can run the caller's
+ * own event handler before they return. libjvmpi: where a function returns no result, bad
+ * arguments (an unknown or dead thread, NULL) do nothing; the modes are not enforced.
  */
 typedef struct JVMPI_Interface {
-    jint version; /* JVMPI_VERSION_... that the table has; not lower than what was asked */
+    jint version; /* JVMPI_VERSION_... (libjvmpi: the highest there is, whatever was asked for) */
 
     /*
      * The agent's handler, to be set before JVM_OnLoad returns. Several threads may be in it
@@ -455,7 +475,8 @@ typedef struct JVMPI_Interface {
 
     /*
      * Switch an event on or off for all threads; all are off at first. Also when stopped.
-     * arg is not used. The events that are only requested are JVMPI_NOT_AVAILABLE.
+     * arg is not used. The events that are only requested are JVMPI_NOT_AVAILABLE. libjvmpi: most
+     * can be enabled only from threads the VM knows, once it runs.
      */
     jint (*EnableEvent)(jint event_type, void *arg);
     jint (*DisableEvent)(jint event_type, void *arg);
@@ -475,7 +496,7 @@ typedef struct JVMPI_Interface {
     /*
      * The innermost frames, at most depth, of the thread trace->env_id, written to the
      * caller's array trace->frames; trace->num_frames tells how many. The thread is the
-     * caller or should be suspended. Also when stopped.
+     * caller or should be suspended. Also when stopped. libjvmpi: not in JVM_OnLoad, 0 frames.
      */
     void (*GetCallTrace)(JVMPI_CallTrace *trace, jint depth);
 
@@ -483,12 +504,13 @@ typedef struct JVMPI_Interface {
     void (*ProfilerExit)(jint exit_code);
 
     /*
-     * Recursive mutexes with a condition. Of these only Exit may be called when stopped.
-     * Create copies the name; no RAW_MONITOR_ event tells of a monitor whose name begins with
-     * '_'. Wait takes milliseconds, 0 for ever, and may wake early. Exit, Wait and NotifyAll
-     * of a thread that is not the owner do nothing.
+     * Recursive mutexes with a condition. Of these only Exit may be called when stopped. No
+     * RAW_MONITOR_ event tells of a monitor whose name begins with '_'. Wait takes milliseconds,
+     * 0 for ever. libjvmpi: Create copies the name and does not change it, so a literal may be
+     * passed. Exit, Wait and NotifyAll of a thread that is not the owner do nothing. Any thread may
+     * call them.
      */
-    JVMPI_RawMonitor (*RawMonitorCreate)(const char *lock_name);
+    JVMPI_RawMonitor (*RawMonitorCreate)(char *lock_name);
     void (*RawMonitorEnter)(JVMPI_RawMonitor lock_id);
     void (*RawMonitorExit)(JVMPI_RawMonitor lock_id);
     void (*RawMonitorWait)(JVMPI_RawMonitor lock_id, jlong ms);
@@ -515,21 +537,23 @@ typedef struct JVMPI_Interface {
     jboolean (*ThreadHasRun)(JNIEnv *env);
 
     /*
-     * Run f(NULL) in a new daemon Java thread. Only in MT mode, from JVM_INIT_DONE on. name is
-     * copied. Returns JNI_OK or JNI_ERR.
+     * Run f in a new daemon Java thread. Only in MT mode, from JVM_INIT_DONE on. Returns JNI_OK or
+     * JNI_ERR. libjvmpi: f gets NULL; name is copied, and not changed.
      */
-    jint (*CreateSystemThread)(const char *name, jint priority, void (*f)(void *arg));
+    jint (*CreateSystemThread)(char *name, jint priority, void (*f)(void *arg));
 
     /*
      * One pointer per thread, NULL at first; any thread may ask for any thread's. Gone after
-     * THREAD_END. The pointer is the agent's own. Also when stopped.
+     * THREAD_END. The pointer is the agent's own (libjvmpi: each agent has its own). Also when
+     * stopped.
      */
     void (*SetThreadLocalStorage)(JNIEnv *env, void *ptr);
     void *(*GetThreadLocalStorage)(JNIEnv *env);
 
     /*
-     * Calls nest and are counted for the whole VM, not per thread. DisableGC waits for a
-     * collection under way.
+     * Calls nest and are counted for the whole VM, not per thread. No object dies or moves while
+     * GC is disabled. libjvmpi: no ID does. The JVM may collect all the same; that is told after the
+     * last EnableGC.
      */
     void (*DisableGC)(void);
     void (*EnableGC)(void);
@@ -542,15 +566,15 @@ typedef struct JVMPI_Interface {
     jobjectID (*GetMethodClass)(jmethodID mid);
 
     /*
-     * Since version 1.1. Only in GC-off mode. The jobject is a new local reference in the
-     * calling thread. NULL gives NULL.
+     * Since version 1.1. Only in GC-off mode. libjvmpi: the jobject is a new local reference in the
+     * calling thread; NULL gives NULL.
      */
     jobject (*jobjectID2jobject)(jobjectID jid);
     jobjectID (*jobject2jobjectID)(jobject jobj);
 
     /*
      * Since version 1.2. As SuspendThread and ResumeThread, for reqCount threads at a time.
-     * results[i] becomes 0 if env_list[i] was suspended or resumed, else nonzero.
+     * results[i] becomes 0 if env_list[i] was suspended or resumed, else nonzero (libjvmpi: 1).
      */
     void (*SuspendThreadList)(jint reqCount, JNIEnv **env_list, jint *results);
     void (*ResumeThreadList)(jint reqCount, JNIEnv **env_list, jint *results);
@@ -559,20 +583,21 @@ typedef struct JVMPI_Interface {
 /* ---- Exported by an agent --------------------------------------------------------------- */
 
 /*
- * options is what follows the first ':' of the agent's option on the command line, or NULL;
- * reserved is NULL. Any result but JNI_OK ends the VM's start.
+ * options is what follows the first ':' of the agent's option on the command line, or NULL
+ * (libjvmpi: if there is no ':'); reserved is NULL. Any result but JNI_OK ends the VM's start.
  */
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved);
 
-/* Called when the VM unloads the agent. An agent need not have it. */
+/* libjvmpi: not in the specification. Called when the VM ends. An agent need not have it. */
 JNIEXPORT void JNICALL JVM_OnUnload(JavaVM *vm);
 
 /* ---- Exported by libjvmpi --------------------------------------------------------------- */
 
 /*
- * The interface for a program that is not an agent but embeds the VM, or for a native library.
+ * The interface for a program that embeds the VM, whether or not the VM was started with libjvmpi.
  * Returns JNI_OK and sets *interface_ptr, or returns JNI_EVERSION or another JNI error and sets
- * it to NULL. The result of GetEnv with the same version in an agent is the same.
+ * it to NULL. The program counts as an agent of its own. (A native library of the program that asks
+ * GetEnv for the interface gets that of the agent, if there is exactly one.)
  */
 JNIEXPORT jint JNICALL jvmpi_get_interface(JavaVM *vm, jint version,
                                            JVMPI_Interface **interface_ptr);

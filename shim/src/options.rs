@@ -204,6 +204,14 @@ settings! {
             /// The time of day, as VMs without a thread clock did.
             Wall = "wall",
         } = CpuTime::Cpu;
+
+        /// What `INSTRUCTION_START` tells of a `lookupswitch` beside the pair that it chooses.
+        lookupswitch: Lookupswitch {
+            /// How many pairs there are, as headers of version 1.2 have it.
+            PairsTotal = "pairs_total",
+            /// Whether it chooses the default, as the specification of J2SE 5 has it.
+            IsDefault = "is_default",
+        } = Lookupswitch::PairsTotal;
     }
 }
 
@@ -739,7 +747,7 @@ mod tests {
         assert_eq!(
             environment_error("lgo=info"),
             "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, include, exclude, \
-             instructions, natives, names, cputime"
+             instructions, natives, names, cputime, lookupswitch"
         );
         assert_eq!(
             environment_error("log=info,names=dots"),
@@ -760,7 +768,7 @@ mod tests {
         assert_eq!(
             file_error("log = \"info\"\n\nname = \"dot\"\n"),
             "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, include, \
-             exclude, instructions, natives, names, cputime"
+             exclude, instructions, natives, names, cputime, lookupswitch"
         );
         assert_eq!(
             file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),
@@ -775,7 +783,7 @@ mod tests {
         assert_eq!(
             file_error("\n[agent.\"libfoo.so\"]\nlog = \"info\"\n"),
             "/etc/jvmpi.toml:3: 'log' holds for all agents, so it goes to the top of the file; \
-             valid in a section: names, cputime"
+             valid in a section: names, cputime, lookupswitch"
         );
     }
 
@@ -790,7 +798,7 @@ mod tests {
                 file_error(file),
                 format!(
                     "/etc/jvmpi.toml:{line}: not the section of an agent; write \
-                     [agent.\"libfoo.so\"], with the quotes, and below it: names, cputime"
+                     [agent.\"libfoo.so\"], with the quotes, and below it: names, cputime, lookupswitch"
                 )
             );
         }

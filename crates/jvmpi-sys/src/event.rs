@@ -271,6 +271,8 @@ pub struct JVMPI_Event_compiled_method_load {
 pub struct JVMPI_Event_compiled_method_unload {
     /// The method.
     pub method_id: jmethodID,
+    /// Where the code was. Not in the specification.
+    pub code_addr: *mut c_void,
 }
 
 /// `INSTRUCTION_START`.
@@ -323,7 +325,8 @@ pub struct JVMPI_Event_instruction_tableswitch_info {
 pub struct JVMPI_Event_instruction_lookupswitch_info {
     /// The pair that matched, 0 for the first; `pairs_total` for the default.
     pub chosen_pair_index: jint,
-    /// Pairs of the instruction, the default not counted.
+    /// Pairs of the instruction, the default not counted. The specification of J2SE 5 has
+    /// `jboolean is_default` here.
     pub pairs_total: jint,
 }
 

@@ -35,8 +35,7 @@ pub struct JVMPI_Interface {
     pub ProfilerExit: Option<unsafe extern "C" fn(exit_code: jint)>,
 
     /// Creates a recursive mutex with a condition; copies the name.
-    pub RawMonitorCreate:
-        Option<unsafe extern "C" fn(lock_name: *const c_char) -> JVMPI_RawMonitor>,
+    pub RawMonitorCreate: Option<unsafe extern "C" fn(lock_name: *mut c_char) -> JVMPI_RawMonitor>,
     /// Enters the monitor.
     pub RawMonitorEnter: Option<unsafe extern "C" fn(lock_id: JVMPI_RawMonitor)>,
     /// Leaves the monitor.
@@ -63,7 +62,7 @@ pub struct JVMPI_Interface {
     /// Returns `JNI_OK` or `JNI_ERR`.
     pub CreateSystemThread: Option<
         unsafe extern "C" fn(
-            name: *const c_char,
+            name: *mut c_char,
             priority: jint,
             f: Option<unsafe extern "C" fn(arg: *mut c_void)>,
         ) -> jint,

@@ -6,10 +6,22 @@ use std::fs;
 
 /// A source file of either language that leaves no use of the header to chance.
 const SOURCE: &str = r#"
+#include <stddef.h>
+
 #include "jvmpi.h"
 #include "jvmpi.h"
 
 static JVMPI_Interface *jvmpi;
+
+#ifdef JVMPI_LOOKUPSWITCH_IS_DEFAULT
+extern char is_where_pairs_total_is[
+    offsetof(JVMPI_Event, u.instruction.u.lookupswitch_info.is_default)
+    == offsetof(JVMPI_Event, u.instruction.u.tableswitch_info.low) ? 1 : -1];
+#endif
+
+/* Functions in variables of the types that the specification gives them. */
+static JVMPI_RawMonitor (*create)(char *);
+static jint (*start)(char *, jint, void (*)(void *));
 
 static void notify(JVMPI_Event *event)
 {
@@ -25,7 +37,11 @@ static void notify(JVMPI_Event *event)
             (unsigned char *)event->u.class_load_hook.malloc_f(1);
         break;
     case JVMPI_EVENT_INSTRUCTION_START:
+#ifdef JVMPI_LOOKUPSWITCH_IS_DEFAULT
+        if (event->u.instruction.u.lookupswitch_info.is_default == JNI_TRUE)
+#else
         if (event->u.instruction.u.lookupswitch_info.pairs_total)
+#endif
             jvmpi->ProfilerExit(1);
         break;
     }
@@ -38,19 +54,27 @@ extern "C" JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *re
     if (jvmpi_get_interface(vm, JVMPI_VERSION_1, &jvmpi) != JNI_OK)
         return JNI_ERR;
     jvmpi->NotifyEvent = notify;
-    jvmpi->RawMonitorCreate("_a literal");
+    create = jvmpi->RawMonitorCreate;
+    start = jvmpi->CreateSystemThread;
+    create((char *)"_a literal");
+    start((char *)"a literal", JVMPI_NORMAL_PRIORITY, 0);
     return jvmpi->EnableEvent(JVMPI_EVENT_CLASS_LOAD, 0) == JVMPI_SUCCESS ? JNI_OK : JNI_ERR;
 }
 "#;
 
 fn compile(test: &str, language: &str, standard: &str) {
-    let Some(mut cc) = common::cc(test) else { return };
+    if common::cc(test).is_none() {
+        return;
+    }
     let source = common::scratch(test).join("agent");
     let text = if language == "c" { &SOURCE.replace(r#"extern "C" "#, "") } else { SOURCE };
     fs::write(&source, text).unwrap();
-    cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
-    cc.args([format!("-std={standard}"), format!("-x{language}")]).arg(source);
-    common::run(&mut cc).unwrap_or_else(|error| panic!("{error}"));
+    for flags in [&[][..], &["-DJVMPI_LOOKUPSWITCH_IS_DEFAULT"]] {
+        let Some(mut cc) = common::cc(test) else { return };
+        cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]).args(flags);
+        cc.args([format!("-std={standard}"), format!("-x{language}")]).arg(&source);
+        common::run(&mut cc).unwrap_or_else(|error| panic!("{error}"));
+    }
 }
 
 #[test]

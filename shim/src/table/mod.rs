@@ -67,7 +67,7 @@ functions! {
 
     fn profiler_exit(exit_code: jint) = process::profiler_exit, else ();
 
-    fn raw_monitor_create(name: *const c_char) -> JVMPI_RawMonitor
+    fn raw_monitor_create(name: *mut c_char) -> JVMPI_RawMonitor
         = raw_monitors::create, else ptr::null_mut();
     fn raw_monitor_enter(monitor: JVMPI_RawMonitor) = raw_monitors::enter, else ();
     fn raw_monitor_exit(monitor: JVMPI_RawMonitor) = raw_monitors::exit, else ();
@@ -81,7 +81,7 @@ functions! {
     fn get_thread_status(env: *mut JNIEnv) -> jint = threads::status, else 0;
     fn thread_has_run(env: *mut JNIEnv) -> bool = threads::has_run, else false;
     fn create_system_thread(
-        name: *const c_char,
+        name: *mut c_char,
         priority: jint,
         f: Option<unsafe extern "C" fn(*mut c_void)>
     ) -> jint = threads::create_system_thread, else jni_sys::JNI_ERR;

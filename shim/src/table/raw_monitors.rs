@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// # Safety
 /// `name` is NULL or a NUL-terminated string.
-pub unsafe fn create(_: &Agent, name: *const c_char) -> JVMPI_RawMonitor {
+pub unsafe fn create(_: &Agent, name: *mut c_char) -> JVMPI_RawMonitor {
     // SAFETY: as the caller promises.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
     raw_monitors::create(name)

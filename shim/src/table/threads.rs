@@ -125,7 +125,7 @@ pub fn has_run(_: &Agent, env: *mut JNIEnv) -> bool {
 /// `name` is NULL or a NUL-terminated string, and `f` may be called on another thread.
 pub unsafe fn create_system_thread(
     _: &Agent,
-    name: *const c_char,
+    name: *mut c_char,
     priority: jint,
     f: Option<unsafe extern "C" fn(*mut c_void)>,
 ) -> jint {

@@ -50,7 +50,7 @@ pub unsafe extern "system" fn compiled_method_load(
 pub unsafe extern "system" fn compiled_method_unload(
     _: *mut jvmtiEnv,
     method: jmethodID,
-    _code_addr: *const c_void,
+    code_addr: *const c_void,
 ) {
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
@@ -60,7 +60,7 @@ pub unsafe extern "system" fn compiled_method_unload(
             return;
         }
         let method_id = record.map_or(method, |record| record.id());
-        let u = JVMPI_Event_compiled_method_unload { method_id };
+        let u = JVMPI_Event_compiled_method_unload { method_id, code_addr: code_addr.cast_mut() };
         notify::post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
     });
 }

@@ -4,7 +4,8 @@ use super::classes as class_events;
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
 use crate::notify::{self, short_cut};
-use crate::world::agents::{self, OnlyListener};
+use crate::options::Lookupswitch;
+use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::{switches, threads};
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
@@ -51,18 +52,31 @@ pub fn tableswitch(jni: Jni, key: jint, low: jint, hi: jint, offset: jint, metho
 /// A `lookupswitch` begins, whose keys have a number.
 pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint) {
     let Some((pair, pairs)) = switches::choose(keys as usize, key) else { return };
-    let lookupswitch_info = JVMPI_Event_instruction_lookupswitch_info {
+    let info = |agent: &Agent| JVMPI_Event_instruction_lookupswitch_info {
         chosen_pair_index: pair as jint,
-        pairs_total: pairs as jint,
+        pairs_total: match agent.options().lookupswitch {
+            Lookupswitch::PairsTotal => pairs as jint,
+            // The byte that agents look at is the first one of the four.
+            Lookupswitch::IsDefault => jint::from(pair == pairs).to_le(),
+        },
     };
-    post(jni, offset, method, JVMPI_Event_instruction_u { lookupswitch_info });
+    post_for(jni, offset, method, |agent| JVMPI_Event_instruction_u {
+        lookupswitch_info: info(agent),
+    });
 }
 
 #[inline]
 fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
-    let event = |method_id| JVMPI_Event_instruction { method_id, offset, u };
+    post_for(jni, offset, method, |_| u);
+}
+
+#[inline]
+fn post_for(jni: Jni, offset: jint, method: jint, u: impl Fn(&Agent) -> JVMPI_Event_instruction_u) {
+    let event =
+        |agent: &Agent, method_id| JVMPI_Event_instruction { method_id, offset, u: u(agent) };
     let sent = short_cut::with(jni, OnlyListener::Instruction, method, |way| {
-        way.send(JVMPI_EVENT_INSTRUCTION_START, event);
+        let agent = way.agent();
+        way.send(JVMPI_EVENT_INSTRUCTION_START, |method_id| event(agent, method_id));
     });
     if sent.is_none() {
         post_to_all(jni, method, event);
@@ -71,16 +85,20 @@ fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
 
 #[cold]
 #[inline(never)]
-fn post_to_all(jni: Jni, method: jint, event: impl FnOnce(jmethodID) -> JVMPI_Event_instruction) {
+fn post_to_all(
+    jni: Jni,
+    method: jint,
+    event: impl Fn(&Agent, jmethodID) -> JVMPI_Event_instruction,
+) {
     let thread = threads::current(jni);
     if !short_cut::is_reportable(&thread) {
         return;
     }
     short_cut::prepare(jni, &thread, method as usize, |method| {
-        let u = event(method.id);
         thread.in_flight.while_tracking(|| {
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
                 class_events::announce(jni, agent, &thread, method.class);
+                let u = event(agent, method.id);
                 notify::deliver(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);
             }
         });
