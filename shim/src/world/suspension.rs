@@ -73,12 +73,16 @@ pub fn prepare(jni: Jni) -> bool {
     }
     // Before JDK 17, HotSpot stopped all threads to suspend one by JVMTI. That is the only way
     // for some, and would have to wait until those that a signal has stopped give up.
-    if jvm::get().feature_version() < 17 || !async_call_trace::is_available() {
+    if jvm::get().feature_version() < 17 {
         log::info!(
             "on this JDK each suspension of a thread stops the whole program for a moment: a sampler \
              gets about 200 ticks a second, and a program with many running threads may take half as \
              long again; JDK 17 and later do it without"
         );
+        return false;
+    }
+    if !async_call_trace::is_available() {
+        log::debug!("this VM is not made for signals: threads are suspended by JVMTI");
         return false;
     }
     if let Err(error) = takeover::start(jni) {

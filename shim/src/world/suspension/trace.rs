@@ -80,6 +80,10 @@ impl Trace {
         let memory = self.memory.load(Ordering::Acquire);
         let count = usize::try_from(self.halves[current].count.load(Ordering::Relaxed)).ok()?;
         let taken = self.halves[current].depth.load(Ordering::Relaxed);
+        if count == 0 {
+            // So it is with threads of the VM's own; of others JVMTI knows better.
+            return None;
+        }
         if memory.is_null() || count == taken && taken < depth {
             DEPTH.fetch_max(depth.min(MAX_DEPTH), Ordering::Relaxed);
             return None;
