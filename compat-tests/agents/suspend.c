@@ -2,7 +2,8 @@
  * suspend.c - suspends and resumes the threads whose names the program gives, and tells whether
  * they have run. Commands: "suspend NAME", "resume NAME", "status NAME", "ran NAME",
  * "suspend_all", "resume_all" (of the threads spinner and witness, with a NULL between them),
- * "self". "other COMMAND" is passed on to the copy of this agent that the option other= names.
+ * "self". "references": hears of JNI's global references; "reference": makes and deletes one to the
+ * object. "other COMMAND" is passed on to the copy of this agent that the option other= names.
  */
 #include "call.h"
 #include "threads.h"
@@ -42,6 +43,12 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 
     if (strncmp(what, "other ", 6) == 0)
         return call_other(env, what + 6);
+    if (strcmp(what, "references") == 0)
+        enable(JVMPI_EVENT_JNI_GLOBALREF_ALLOC);
+    if (strcmp(what, "reference") == 0)
+        (*env)->DeleteGlobalRef(env, (*env)->NewGlobalRef(env, object));
+    if (strncmp(what, "reference", 9) == 0)
+        return 0;
     if (thread == NULL)
         return -1;
     if (strncmp(what, "resume", 6) != 0)

@@ -43,6 +43,7 @@ final class Suspend {
             case "has_run": hasRun(); break;
             case "java": java(spinning); break;
             case "agents": agents(); break;
+            case "anywhere": anywhere(); break;
             case "collection": collection(); break;
             default:
                 Agent.call("self");
@@ -136,6 +137,26 @@ final class Suspend {
             spinnerRuns();
         }
         System.out.println("expect test=java moved=" + moved);
+    }
+
+    /** Nobody waits for a thread that Java code has suspended while its object got an ID. */
+    @SuppressWarnings("deprecation")
+    private static void anywhere() {
+        Agent.call("references");
+        Thread thread = new Thread(() -> {
+            while (!over) {
+                Agent.call("reference", new Object());
+            }
+        });
+        thread.start();
+        for (int i = 0; i < 10 * ROUNDS; i++) {
+            thread.suspend();
+            Agent.call("reference", new Object());
+            Agent.call("suspend spinner");
+            Agent.call("resume spinner");
+            thread.resume();
+        }
+        System.out.println("expect test=anywhere rounds=" + ROUNDS);
     }
 
     /** What two agents have suspended goes on when both have resumed it. */

@@ -27,6 +27,7 @@ cases![
     suspend_a_waiting_thread,
     suspend_self,
     resume_undoes_no_one_elses_suspension.until(19),
+    suspended_by_java_anywhere.until(19),
     several_agents_suspend_one_thread,
     suspended_while_it_ends,
     looked_at_while_it_ends,
@@ -264,6 +265,11 @@ fn suspend_self(vm: &Vm<'_>) -> Result<(), String> {
 /// `Thread.suspend` is there up to JDK 19.
 fn resume_undoes_no_one_elses_suspension(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "java", |_, line| equal("moved", line.int("moved")?, 0))
+}
+
+/// The program suspends a thread wherever it may be in the shim, and goes on itself.
+fn suspended_by_java_anywhere(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "anywhere", |_, _| Ok(()))
 }
 
 /// It goes on when the last of them has resumed it.

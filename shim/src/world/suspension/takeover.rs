@@ -73,7 +73,7 @@ fn serve() -> ! {
             futex::wait(&CALLS, calls, None);
         }
         while !next.is_null() {
-            // SAFETY: a record that waits is kept (`suspension::Kept`).
+            // SAFETY: a record that waits is kept (`suspension::KEPT`).
             let thread = unsafe { &*next };
             let link = &thread.stop.queue;
             next = link.next.load(Ordering::SeqCst);
