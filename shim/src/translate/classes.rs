@@ -42,10 +42,17 @@ fn load(jni: Jni, class: jclass) {
         return thread.loaded.add(record, is_over);
     }
     thread.loaded.add_to_link(record);
-    // The class is announced when it has been prepared.
-    thread.loaded.link_all(|class| {
-        jni.frame(8, |jni| class.object(jni).map(|object| link(jni, object)));
-    });
+    // The class is announced when it has been prepared. That is not yet possible if it is loaded for
+    // the sake of a subclass which its verification takes, as it is not there before.
+    let can_be_linked = |class: &Class| {
+        let link = |jni: Jni| {
+            let object = class.object(jni)?;
+            link(jni, object);
+            classes::is_ready(object).then_some(())
+        };
+        jni.frame(8, link).is_some()
+    };
+    thread.loaded.link_all(can_be_linked, is_over);
 }
 
 /// Whether there is nothing to be told of the class any more.
@@ -291,6 +298,7 @@ pub fn link(jni: Jni, class: jclass) {
         jni.call_object(class, list, &[public_only]).map(drop)
     };
     if threads::quietly(jni, || jni.frame(8, fields)).is_none() && !classes::is_ready(class) {
-        log::debug!("a class that was asked for cannot be linked");
+        let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
+        log::debug!("{} cannot be linked now", signature.to_string_lossy());
     }
 }

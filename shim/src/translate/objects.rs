@@ -259,14 +259,13 @@ pub fn post_about<A: Arm>(
 /// types, which no CLASS_LOAD defines.
 fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
     if let Some(known) = classes::by_id(tag.id()) {
-        return Some(known);
+        return (!known.is_primitive).then_some(known);
     }
     jni.frame(8, |jni| {
         let is_class = |class: &Class| matches!(class.instances(), Instances::Classes);
         let is_class = classes::with(jni, jni.class_of(object), is_class).ok()?;
-        let is_primitive =
-            || jvm::get().jvmti.class_signature(object).map(|s| s.count_bytes() == 1);
-        if is_class && !is_primitive().ok()? { classes::of(jni, object).ok() } else { None }
+        let stands_for_class = is_class && !classes::is_primitive(object);
+        if stands_for_class { classes::of(jni, object).ok() } else { None }
     })
 }
 

@@ -32,14 +32,16 @@ impl Loaded {
     }
 
     /// Has all classes linked that can be, also those that are loaded thereby: one after the other, not
-    /// one inside the other.
-    pub fn link_all(&self, link: impl Fn(&Class)) {
+    /// one inside the other. Those that `link` cannot link now wait, as in [`Self::add`].
+    pub fn link_all(&self, link: impl Fn(&Class) -> bool, is_over: impl Fn(&Class) -> bool) {
         if std::mem::replace(&mut self.0.lock().is_linking, true) {
             return;
         }
         let linking = Linking(self);
         while let Some(class) = linking.next() {
-            link(&class);
+            if !link(&class) {
+                self.add(class, &is_over);
+            }
         }
     }
 
