@@ -98,6 +98,8 @@ pub unsafe fn at_attach(vm: *mut JavaVM, options: *const std::ffi::c_char) -> ji
 /// # Safety
 /// `vm` is the JVM of this process.
 unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
+    // Held over calls of the VM, as nothing of the shim works before it is through: who comes meanwhile
+    // has to wait, and nobody else can.
     static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(|e| e.into_inner());
     if *started {
