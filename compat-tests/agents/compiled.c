@@ -5,9 +5,13 @@
 #include <pthread.h>
 
 #include "call.h"
+#include "map.h"
 #include "methods.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Map codes; /* the method of the code at each address */
+static volatile long unloads;
+static long never_loaded, again;
 static long loads, unknown, disordered, beyond, mismatched, with_lines;
 static volatile int hot_is_compiled;
 
@@ -50,9 +54,17 @@ static void notify(JVMPI_Event *e)
         m = method_of(e->u.compiled_method_load.method_id);
         loads++;
         unknown += m == NULL;
+        again += map_get(&codes, e->u.compiled_method_load.code_addr) == e->u.compiled_method_load.method_id;
+        map_put(&codes, e->u.compiled_method_load.code_addr, e->u.compiled_method_load.method_id);
         check_table(e, m);
         break;
+    case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
+        unloads++;
+        never_loaded += map_remove(&codes, e->u.compiled_method_unload.code_addr)
+            != e->u.compiled_method_unload.method_id;
+        break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report("unloaded unloads=%ld never_loaded=%ld again=%ld", unloads, never_loaded, again);
         report("compiled loads=%ld unknown=%ld disordered=%ld beyond=%ld mismatched=%ld with_lines=%ld",
                loads, unknown, disordered, beyond, mismatched, with_lines);
     }
@@ -61,7 +73,7 @@ static void notify(JVMPI_Event *e)
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
-    return hot_is_compiled;
+    return strcmp(what, "unloaded") == 0 ? unloads : hot_is_compiled;
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
@@ -69,6 +81,7 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     agent_start(vm, options, notify);
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_COMPILED_METHOD_LOAD);
+    enable(JVMPI_EVENT_COMPILED_METHOD_UNLOAD);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     return JNI_OK;
 }

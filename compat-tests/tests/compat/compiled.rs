@@ -5,7 +5,14 @@ use compat_tests::run::Vm;
 use crate::assert::equal;
 use crate::cases;
 
-cases![line_tables, every_method_compiled, enabled_late, unload];
+cases![
+    line_tables,
+    every_method_compiled,
+    enabled_late,
+    unload,
+    unloaded_is_what_was_loaded,
+    enabled_late_by_another_agent,
+];
 
 fn line_tables(vm: &Vm<'_>) -> Result<(), String> {
     for flags in [["-Xbatch", "-XX:+TieredCompilation"], ["-Xbatch", "-XX:-TieredCompilation"]] {
@@ -46,6 +53,28 @@ fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
     let before = &report.all()[..start.ok_or("no CLASS_LOAD of Hello")?];
     let compiled = before.iter().filter(|line| line.word == "compiled_method_load").count();
     ensure!(compiled > 100, "{compiled} compiled methods before the program");
+    Ok(())
+}
+
+/// An agent can pair the ends of code with its beginnings, by the address too.
+fn unloaded_is_what_was_loaded(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Unload")?.agent("compiled", "")?;
+    let outcome = java.flag("-Xcomp").run()?;
+    let line = outcome.report().one("unloaded")?;
+    ensure!(line.int("unloads")? > 0, "{line}");
+    equal("never loaded", line.int("never_loaded")?, 0)?;
+    equal("loaded again", line.int("again")?, 0)
+}
+
+/// What one agent asks for late, the other has had.
+fn enabled_late_by_another_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Hello")?.another_agent("compiled", "")?;
+    let java = java.another_agent("events", "events=42+46,late=7")?;
+    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
+    let [early, late] = outcome.other_reports() else { return Err("not two reports".into()) };
+    let line = early.one("unloaded")?;
+    equal("had again", line.int("again")?, 0)?;
+    ensure!(late.count("compiled_method_load") > 100, "{}", late.count("compiled_method_load"));
     Ok(())
 }
 

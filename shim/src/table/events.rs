@@ -61,7 +61,7 @@ pub fn enable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     let result = switch_on(agent, event_type);
     let compiled_already = event_type == JVMPI_EVENT_COMPILED_METHOD_LOAD;
     if compiled_already && result == JVMPI_SUCCESS && phase::now() == Phase::Live {
-        compiled::replay();
+        compiled::replay(agent);
     }
     result
 }

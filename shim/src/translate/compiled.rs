@@ -2,17 +2,19 @@
 
 use super::classes;
 use crate::boundary::guard;
-use crate::jvm::{self, Jni};
-use crate::notify::{self, Arm};
-use crate::world::agents;
+use crate::jvm;
+use crate::notify;
+use crate::world::agents::{self, Agent};
+use crate::world::compiled;
 use crate::world::methods::{self, Lines, Method};
-use crate::world::threads::{self, Thread};
+use crate::world::threads;
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
     JVMPI_Event_compiled_method_load, JVMPI_Event_compiled_method_unload, JVMPI_Lineno,
 };
 use jvmti_sys::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::{ptr, slice};
 
@@ -43,7 +45,17 @@ pub unsafe extern "system" fn compiled_method_load(
             lineno_table_size: table.len() as jint,
             lineno_table: if table.is_empty() { ptr::null_mut() } else { table.as_mut_ptr() },
         };
-        post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, &record, u);
+        // What exists already is told to the one that asks for it.
+        let asks = REPLAYED_TO.get();
+        for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
+            if asks.is_some_and(|asks| asks != agent.index) {
+                continue;
+            }
+            classes::announce(jni, agent, &thread, &record.class);
+            if compiled::tell(code_addr.addr(), method, agent) || asks.is_none() {
+                notify::deliver(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
+            }
+        }
     });
 }
 
@@ -54,6 +66,7 @@ pub unsafe extern "system" fn compiled_method_unload(
 ) {
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
+        let told = compiled::forget(code_addr.addr(), method);
         // The method's class may be unloaded already, so only what is known is looked at.
         let record = methods::known(method);
         if record.as_deref().is_some_and(|record| !is_seen(record)) {
@@ -61,13 +74,26 @@ pub unsafe extern "system" fn compiled_method_unload(
         }
         let method_id = record.map_or(method, |record| record.id());
         let u = JVMPI_Event_compiled_method_unload { method_id, code_addr: code_addr.cast_mut() };
-        notify::post(jni, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
+        for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_UNLOAD) {
+            // An agent that hears of code when it is made hears of the end of that.
+            if told.includes(agent) || !agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
+                notify::deliver(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
+            }
+        }
     });
 }
 
-/// Sends the events for what is compiled already, on the thread that runs.
-pub fn replay() {
+thread_local! {
+    /// The number of the agent for which the VM just tells on this thread what is compiled already.
+    static REPLAYED_TO: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Sends an agent the events for what is compiled already, on the thread that runs, as far as it has not
+/// had them.
+pub fn replay(agent: &Agent) {
+    let outer = REPLAYED_TO.replace(Some(agent.index));
     let sent = jvm::get().jvmti.generate_events(JVMTI_EVENT_COMPILED_METHOD_LOAD);
+    REPLAYED_TO.set(outer);
     if let Err(error) = sent {
         log::warn!("methods that are compiled already stay unreported: {error}");
     }
@@ -76,14 +102,6 @@ pub fn replay() {
 /// Whether agents know of the method.
 fn is_seen(method: &Method) -> bool {
     !method.class.is_own() && !method.is_wrapped
-}
-
-/// Sends the event to agents that know the method's class.
-fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, record: &Method, arm: A) {
-    for agent in agents::wanting(event_type) {
-        classes::announce(jni, agent, thread, &record.class);
-        notify::deliver(jni, agent, thread, event_type, arm);
-    }
 }
 
 /// # Safety

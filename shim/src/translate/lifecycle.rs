@@ -65,7 +65,7 @@ fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
         objects::replay(jni, agent, thread);
     }
     if agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
-        compiled::replay();
+        compiled::replay(agent);
     }
     if agent.wants(JVMPI_EVENT_THREAD_START) {
         replay_threads(jni, agent, thread);

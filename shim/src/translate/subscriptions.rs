@@ -34,6 +34,8 @@ const SOURCES: &[(jint, jvmtiEvent)] = &[
     (JVMPI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE),
     (JVMPI_EVENT_CLASS_LOAD_HOOK, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK),
     (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_LOAD),
+    // Who has been told of what is forgotten when it is gone.
+    (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
     (JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
     // The ends of contention and of waits are reported to those who heard of the beginnings.
     (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
@@ -215,6 +217,11 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
         JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);
             monitors::forget_waiting(jni);
+            stopped
+        }
+        JVMTI_EVENT_COMPILED_METHOD_UNLOAD if !on => {
+            let stopped = jvm.jvmti.set_notification(event, false);
+            world::compiled::forget_all();
             stopped
         }
         JVMTI_EVENT_MONITOR_WAIT if !on => {

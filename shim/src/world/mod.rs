@@ -8,6 +8,7 @@ pub mod calls;
 pub mod claims;
 pub mod classes;
 pub mod collections;
+pub mod compiled;
 pub mod countdowns;
 pub mod cpu_clock;
 pub mod epoch;

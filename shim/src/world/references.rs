@@ -16,6 +16,10 @@ impl Agents {
     pub fn includes(self, agent: &Agent) -> bool {
         self.0 & bit(agent) != 0
     }
+
+    pub fn add(&mut self, agent: &Agent) {
+        self.0 |= bit(agent);
+    }
 }
 
 fn bit(agent: &Agent) -> u8 {
