@@ -9,6 +9,7 @@ cases![
     in_jvm_on_load_and_later,
     waiting_does_not_stop_collections.on_every_gc(),
     contention_is_reported,
+    waiting_leaves_and_enters,
     contention_is_not_reported_for_underscores,
 ];
 
@@ -42,6 +43,25 @@ fn contention_is_reported(vm: &Vm<'_>) -> Result<(), String> {
     let at = |word: &str| report.position(|line| line.word == word);
     ensure!(at("enter") < at("exit"), "the exit came before the other thread was blocked");
     ensure!(at("enter") < at("entered") && at("entered") < at("inside"), "wrong order");
+    Ok(())
+}
+
+fn waiting_leaves_and_enters(vm: &Vm<'_>) -> Result<(), String> {
+    for mode in ["leave", "return"] {
+        let outcome = vm.java("Contention")?.agent("contention", &format!("mode={mode}"))?.run()?;
+        outcome.checks(&["blocked", "through"])?;
+        let report = outcome.report();
+        let (contender, holder) = (report.one("contender")?, report.one("holder")?);
+        let (contender, holder) = (contender.id("env")?, holder.id("env")?);
+        let first = |word: &str, env| {
+            report.position(|line| line.word == word && line.id("env") == Ok(env))
+        };
+        let (enter, exit) = (first("enter", contender), first("exit", holder));
+        let entered = first("entered", contender);
+        ensure!(enter.is_some() && exit.is_some(), "{mode}: no enter or exit");
+        ensure!(enter < exit && enter < entered, "{mode}: wrong order");
+        equal("pairs", report.count("entered"), report.count("enter"))?;
+    }
     Ok(())
 }
 

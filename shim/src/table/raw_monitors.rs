@@ -27,7 +27,7 @@ pub fn exit(_: &Agent, monitor: JVMPI_RawMonitor) {
 /// Waits `ms` milliseconds, without limit if `ms` is 0 or negative.
 pub fn wait(_: &Agent, monitor: JVMPI_RawMonitor, ms: jlong) {
     let at_most = u64::try_from(ms).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
-    with(monitor, |monitor| monitor.wait(at_most));
+    with(monitor, |monitor| monitor.wait(at_most, contended));
 }
 
 pub fn notify_all(_: &Agent, monitor: JVMPI_RawMonitor) {

@@ -179,13 +179,24 @@ impl RawMonitor {
             state.entry_count += 1;
             return;
         }
+        self.take_or_block(state, me, 1, contended);
+    }
+
+    /// Takes the monitor, if need be when another thread has left it.
+    fn take_or_block(
+        &self,
+        mut state: Locked<'static, State>,
+        me: i32,
+        entry_count: u32,
+        contended: impl Fn(&Self, Contention),
+    ) {
         if state.owner == 0 {
-            state.take(me, 1);
+            state.take(me, entry_count);
             return;
         }
         drop(state);
         contended(self, Contention::Enter);
-        if self.block(me, 1) {
+        if self.block(me, entry_count) {
             contended(self, Contention::Entered);
         }
     }
@@ -245,7 +256,7 @@ impl RawMonitor {
 
     /// Leaves all levels, waits until notified or until the time is over (None: no limit), and
     /// enters as often again. Returns at once if the thread does not own the monitor.
-    pub fn wait(&self, at_most: Option<Duration>) {
+    pub fn wait(&self, at_most: Option<Duration>, contended: impl Fn(&Self, Contention)) {
         let me = threads::os_thread();
         let Some(mut state) = self.lock() else { return };
         if state.owner != me {
@@ -255,7 +266,11 @@ impl RawMonitor {
         let notifications = state.notifications;
         let env = Env::current();
         state.waiting.push(env);
+        let others_wait = !state.entering.is_empty();
         self.release(state);
+        if others_wait {
+            contended(self, Contention::Exit);
+        }
 
         let end = at_most.and_then(|time| Instant::now().checked_add(time));
         // The place outlives the monitor, so a monitor that is destroyed meanwhile only ends the
@@ -273,8 +288,9 @@ impl RawMonitor {
             state
         });
         remove(&mut state.waiting, env);
-        drop(state);
-        self.block(me, entry_count);
+        if self.is_alive(&state) {
+            self.take_or_block(state, me, entry_count, contended);
+        }
     }
 
     /// Wakes all waiting threads; nothing happens if the thread does not own the monitor.
