@@ -62,11 +62,12 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
     for listener in &listeners {
         tell(listener, thread, &dead, &changes);
     }
-    lookup::end_run();
     let gc_info = heap_figures(bytes);
     for listener in &listeners {
         listener.tell(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
+    drop(closed);
+    lookup::end_run();
     true
 }
 

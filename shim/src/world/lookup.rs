@@ -5,7 +5,7 @@
 //! that way, a table of all objects is made, which is kept until the agents let IDs die again.
 
 use super::ids::{self, Tag};
-use super::{collections, cpu_clock, gate};
+use super::{collections, cpu_clock, gate, phase};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
@@ -62,7 +62,7 @@ fn is_table_due() -> bool {
     if is_due {
         state.searches = 0;
         // If that does not help, others will not either.
-        state.patience *= 2;
+        state.patience = state.patience.saturating_mul(2);
     }
     is_due
 }
@@ -82,9 +82,11 @@ impl Drop for Run {
     }
 }
 
-/// Drops what was found, unless IDs do not die anyway.
+/// Drops what was found, unless IDs do not die anyway. Only a thread that the VM knows can give
+/// references back.
 pub fn end_run() {
-    if gate::gc_is_disabled() {
+    let can_drop = || phase::vm_answers() && jvm::get().jni().is_some();
+    if gate::gc_is_disabled() || !can_drop() {
         return;
     }
     let mut state = STATE.lock();
@@ -187,15 +189,27 @@ impl Others {
     }
 }
 
+/// One thread at a time makes a table.
+struct Turn(());
+
+static BEING_MADE: AtomicBool = AtomicBool::new(false);
+
+impl Turn {
+    fn take() -> Option<Self> {
+        (!BEING_MADE.swap(true, Ordering::Acquire)).then(|| Self(()))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        BEING_MADE.store(false, Ordering::Release);
+    }
+}
+
 /// Makes the table, unless another thread is just doing that.
 fn make_table(jni: Jni) -> Option<Arc<Table>> {
-    static BEING_MADE: AtomicBool = AtomicBool::new(false);
-    if BEING_MADE.swap(true, Ordering::Acquire) {
-        return None;
-    }
-    let made = Table::new(jni);
-    BEING_MADE.store(false, Ordering::Release);
-    let table = match made {
+    let _turn = Turn::take()?;
+    let table = match Table::new(jni) {
         Ok(table) => Arc::new(table),
         Err(error) => {
             log::debug!("objects are searched for one by one: {error}");
@@ -262,9 +276,9 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     Ok(objects)
 }
 
-/// A tag of no kind: nobody hears of it when the object is dead.
+/// A small number, which is no [kind](super::tags) of tag: nobody needs to hear of such a death.
 fn group_tag(number: usize) -> jlong {
-    number as i64 + 1
+    number as jlong + 1
 }
 
 /// Puts all objects into groups.

@@ -467,6 +467,15 @@ fn native_thread(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field) as usize)
 }
 
+/// Does something when it is dropped, also by a panic.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// How many objects a thread has allocated and reported without running a constructor, which may
 /// still come and must not report them again. Only the thread itself uses this.
 #[derive(Default)]
@@ -636,17 +645,15 @@ impl Thread {
     /// Runs `work`, in which a thread of the shim's own stands for another.
     pub fn standing_for<R>(&self, env: *mut JNIEnv, work: impl FnOnce() -> R) -> R {
         let outer = self.stands_for.swap(env, Ordering::Relaxed);
-        let result = work();
-        self.stands_for.store(outer, Ordering::Relaxed);
-        result
+        let _after = OnDrop(|| self.stands_for.store(outer, Ordering::Relaxed));
+        work()
     }
 
     /// Runs `wait`, during which the thread has this status because it waits at a raw monitor.
     pub fn at_raw_monitor<R>(&self, status: jint, wait: impl FnOnce() -> R) -> R {
         self.at_raw_monitor.store(status, Ordering::Release);
-        let result = wait();
-        self.at_raw_monitor.store(0, Ordering::Release);
-        result
+        let _after = OnDrop(|| self.at_raw_monitor.store(0, Ordering::Release));
+        wait()
     }
 
     /// The `JVMPI_THREAD_…` of a thread that waits at a raw monitor.
