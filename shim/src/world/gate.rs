@@ -31,7 +31,8 @@ static TELLING: Lock<bool> = Lock::new(false);
 static OPENED: Condition = Condition::new();
 
 fn is_closed_to_me() -> bool {
-    let closed_by = CLOSED_BY.load(Ordering::Relaxed);
+    // Who finds it open again sees what agents have done in the collection.
+    let closed_by = CLOSED_BY.load(Ordering::Acquire);
     closed_by != 0 && closed_by != threads::os_thread()
 }
 
@@ -250,5 +251,89 @@ pub fn barrier() {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     } else {
         std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::UnsafeCell;
+    use std::thread;
+
+    /// What an agent without locks keeps: each thread has a place of its own, and what tells
+    /// collections has all of them.
+    struct Tables([UnsafeCell<u64>; THREADS]);
+
+    // SAFETY: that the gate keeps threads from using a place at the same time is what is tested.
+    unsafe impl Sync for Tables {}
+
+    const THREADS: usize = 4;
+    const COLLECTIONS: u64 = 100;
+    static TABLES: Tables = Tables([const { UnsafeCell::new(0) }; THREADS]);
+    static OVER: AtomicBool = AtomicBool::new(false);
+
+    /// Adds to a place what takes more than one step.
+    fn add(place: usize, number: u64) {
+        let place = TABLES.0[place].get();
+        // SAFETY: as above.
+        unsafe {
+            let before = place.read_volatile();
+            place.write_volatile(before + 1);
+            thread::yield_now();
+            assert_eq!(place.read_volatile(), before + 1);
+            place.write_volatile(before + number);
+        }
+    }
+
+    /// Sends events on both ways until it is over; how many.
+    fn send_events(place: usize) -> u64 {
+        let thread = threads::adopt_for_test(place + 1);
+        let mut events = 0_u64;
+        while !OVER.load(Ordering::Relaxed) {
+            if let Some((_passage, _)) = enter_in_epoch(&thread) {
+                add(place, 2);
+            } else {
+                let epoch = epoch::now();
+                let _passage = enter(&thread);
+                let _inside = enter(&thread);
+                add(place, 2);
+                if has_epochs() && epoch::is_open(epoch) {
+                    thread.was_examined(epoch);
+                }
+            }
+            events += 1;
+            if events.is_multiple_of(64) {
+                epoch::change();
+            }
+            if events.is_multiple_of(100) {
+                disable_gc();
+                thread::yield_now();
+                enable_gc();
+            }
+        }
+        threads::ended(&thread);
+        events
+    }
+
+    #[test]
+    fn nobody_else_passes_while_a_collection_is_told() {
+        let senders: Vec<_> =
+            (0..THREADS).map(|place| thread::spawn(move || send_events(place))).collect();
+        let mut told = 0;
+        while told < COLLECTIONS {
+            if let Some(closed) = close() {
+                assert!(closed.is_quiet() && !gc_is_disabled() && close().is_none());
+                (0..THREADS).for_each(|place| add(place, 3));
+                told += 1;
+            }
+            thread::yield_now();
+        }
+        OVER.store(true, Ordering::Relaxed);
+        for (place, sender) in senders.into_iter().enumerate() {
+            let events = sender.join().unwrap();
+            // SAFETY: the thread that has used it is gone.
+            assert_eq!(unsafe { *TABLES.0[place].get() }, 2 * events + 3 * told);
+        }
+        assert!(epoch::is_open(epoch::now()));
     }
 }

@@ -339,3 +339,52 @@ fn remove(envs: &mut Vec<Env>, env: Env) {
         envs.swap_remove(position);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+    use std::thread;
+
+    const THREADS: usize = 4;
+    const ROUNDS: u64 = 2_000;
+    static MONITOR: AtomicPtr<jvmpi_sys::_JVMPI_RawMonitor> = AtomicPtr::new(ptr::null_mut());
+    /// Changed by whoever owns the monitor, in two steps.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+
+    fn monitor() -> RawMonitor {
+        get(MONITOR.load(Ordering::Acquire)).expect("it is there")
+    }
+
+    /// Each thread waits until it is its turn, and then passes it on.
+    fn take_turns(number: usize) {
+        threads::adopt_for_test(0x1000 + number);
+        let monitor = monitor();
+        for _ in 0..ROUNDS {
+            monitor.enter(|_, _| ());
+            monitor.enter(|_, _| ());
+            while COUNT.load(Ordering::Relaxed) as usize % THREADS != number {
+                monitor.wait(Some(Duration::from_secs(20)), |_, _| ());
+            }
+            let count = COUNT.load(Ordering::Relaxed);
+            thread::yield_now();
+            COUNT.store(count + 1, Ordering::Relaxed);
+            monitor.notify_all();
+            monitor.exit(|_, _| ());
+            monitor.exit(|_, _| ());
+        }
+        threads::ended(&threads::known_current().expect("it was adopted"));
+    }
+
+    #[test]
+    fn one_thread_at_a_time_owns_a_monitor() {
+        MONITOR.store(create(c"turns"), Ordering::Release);
+        let runners: Vec<_> =
+            (0..THREADS).map(|number| thread::spawn(move || take_turns(number))).collect();
+        runners.into_iter().for_each(|runner| runner.join().unwrap());
+        assert_eq!(COUNT.load(Ordering::Relaxed), THREADS as u64 * ROUNDS);
+        let left = monitor().lock().map(|state| (state.owner, state.entering.len()));
+        assert_eq!(left, Some((0, 0)));
+        monitor().destroy();
+    }
+}

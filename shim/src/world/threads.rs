@@ -705,6 +705,16 @@ impl Thread {
     }
 }
 
+/// Makes the thread that runs one with this environment, as if it were attached to a VM.
+#[cfg(test)]
+pub fn adopt_for_test(env: usize) -> Current {
+    let thread = record(ptr::without_provenance_mut(env));
+    thread.os_thread.store(os_thread(), Ordering::Relaxed);
+    let current = Current(Arc::as_ptr(&thread));
+    own(Some(thread));
+    current
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
