@@ -3,7 +3,7 @@ import java.io.InputStream;
 
 /** Lets threads enable and disable events at the same time, and does what causes them. */
 final class Switching {
-    private static final int ROUNDS = 300;
+    private static final int ROUNDS = 150;
     private static final Object LOCK = new Object();
     private static Object kept;
 

@@ -93,7 +93,7 @@ fn switched_by_many_at_once(vm: &Vm<'_>) -> Result<(), String> {
     for line in outcome.report().lines("event") {
         equal(&line.to_string(), line.int("come")?, line.int("wanted")?)?;
     }
-    equal("events looked at", outcome.report().count("event"), 300 * 12)?;
+    equal("events looked at", outcome.report().count("event"), 150 * 12)?;
     for line in outcome.report().lines("failures") {
         equal("failures", line.int("count")?, 0)?;
     }
