@@ -5,6 +5,7 @@ use std::process::ExitCode;
 mod bench;
 mod demo;
 mod jdk;
+mod race;
 mod soak;
 mod test;
 
@@ -15,7 +16,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 5] = [
+const COMMANDS: [Command; 6] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a program with several threads and show its hottest stacks",
@@ -35,6 +36,11 @@ const COMMANDS: [Command; 5] = [
         usage: "soak [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]",
         about: "everything at random under load, for half an hour; a failing round names its seed",
         run: soak::run,
+    },
+    Command {
+        usage: "race [ARGUMENT...]",
+        about: "run what needs no JVM under ThreadSanitizer; arguments are the test program's",
+        run: race::run,
     },
     Command {
         usage: "jdk",

@@ -98,6 +98,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(times.into_inner(), 1);
+        assert_eq!(times.load(Ordering::Relaxed), 1);
     }
 }
