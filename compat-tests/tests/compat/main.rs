@@ -30,6 +30,7 @@ mod objects;
 mod options;
 mod raw_monitors;
 mod sampling;
+mod soak;
 mod table;
 mod threads;
 mod traces;
@@ -171,6 +172,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("dumps", dumps::cases()),
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),
+        ("soak", soak::cases()),
     ]
 }
 

@@ -6,13 +6,14 @@ use super::heap::layout::Layout;
 use super::tags::{self, Kind};
 use super::{ids, methods, threads};
 use crate::instrument::tracker;
-use crate::jvm::{self, FieldId, Jni, Result, WeakRef};
+use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef};
 use crate::lock::{Lock, Map, Memo};
 use crate::options::Names;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use jvmti_sys::{
     JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_CLASS_STATUS_PRIMITIVE,
+    JVMTI_ERROR_INVALID_CLASS,
 };
 use std::ffi::{CStr, CString};
 use std::ptr;
@@ -79,6 +80,10 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         return Ok(known);
     }
     let signature = jvm::get().jvmti.class_signature(class)?;
+    // `int.class` and its like are no classes that CLASS_LOAD could define.
+    if signature.count_bytes() == 1 {
+        return Err(Error(JVMTI_ERROR_INVALID_CLASS));
+    }
     let name = name_in_signature(signature.to_bytes());
     let new = Arc::new(Class {
         id,

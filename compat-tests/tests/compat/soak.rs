@@ -1,0 +1,23 @@
+//! A short form of `cargo xtask soak`.
+
+use std::time::Duration;
+
+use compat_tests::run::Vm;
+use compat_tests::soak::{End, Expected, Round};
+
+use crate::cases;
+
+cases![everything_at_random];
+
+/// How long the program runs.
+const LENGTH: Duration = Duration::from_secs(4);
+
+fn everything_at_random(vm: &Vm<'_>) -> Result<(), String> {
+    // Each JDK with other agents. What happens when still depends on how threads take turns.
+    let seed = u64::from(vm.jdk.feature);
+    let round = Round { jdk: vm.jdk, gc: vm.gc, program: None, length: LENGTH, seed };
+    match round.run(vm.case(), &mut Expected::default())? {
+        End::Clean(_) => Ok(()),
+        End::Missing(why) => Err(why),
+    }
+}
