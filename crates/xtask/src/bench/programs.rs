@@ -7,7 +7,7 @@ use compat_tests::text;
 
 use super::{Figure, Side, compare};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 /// Those that compute from start to end.
 const PROGRAMS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
