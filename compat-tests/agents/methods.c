@@ -3,7 +3,6 @@
  *
  * Options: events=1+2+3   enabled in JVM_OnLoad
  *          prefix=NAME    reports the methods of the classes whose names begin so
- *          allocations=1  OBJECT_ALLOC too: what is allocated belongs to the innermost method entered
  *          count=0        only watches the nesting, for programs that make many calls
  * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
  * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
@@ -29,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Count *counts[METHOD_BUCKETS];
 static const char *events, *prefix;
 static int counting, pairs;
-static atomic_long all_entries, all_exits, not_nested, unknown, left_open, allocated, misplaced;
+static atomic_long all_entries, all_exits, not_nested, unknown, left_open;
 
 /* The methods that the thread has entered and not left. */
 static __thread struct {
@@ -126,28 +125,6 @@ static void leave(const JVMPI_Event *e)
     }
 }
 
-/* The method that allocates is the one on top of the call trace. */
-static void place(const JVMPI_Event *e)
-{
-    JVMPI_CallFrame frame = { 0, NULL };
-    JVMPI_CallTrace trace = { e->env_id, 0, &frame };
-    jmethodID entered = thread.depth > 0 && thread.depth <= DEPTH ? thread.stack[thread.depth - 1] : NULL;
-    const Method *top;
-
-    jvmpi->GetCallTrace(&trace, 1);
-    pthread_mutex_lock(&lock);
-    top = method_of(frame.method_id);
-    /* The classes of lambda expressions report no calls. */
-    if (entered != NULL && top != NULL && strncmp(top->name, prefix, strlen(prefix)) == 0
-        && strstr(top->name, "$$Lambda") == NULL) {
-        allocated++;
-        if (frame.method_id != entered && misplaced++ < 10)
-            report("misplaced entered=%s top=%s", q(method_of(entered) != NULL ? method_of(entered)->name : NULL),
-                   q(top->name));
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 static void report_counts(void)
 {
     int i;
@@ -160,7 +137,6 @@ static void report_counts(void)
                        " constructors=%ld",
                        q(c->method->name), c->entries, c->entries2, c->exits, c->receivers,
                        c->constructors);
-    report("allocations placed=%ld misplaced=%ld", (long)allocated, (long)misplaced);
     report("total entries=%ld exits=%ld not_nested=%ld unknown=%ld open=%ld", (long)all_entries,
            (long)all_exits, (long)not_nested, (long)unknown, (long)left_open);
 }
@@ -180,9 +156,6 @@ static void notify(JVMPI_Event *e)
         pthread_mutex_lock(&lock);
         report_counts();
         pthread_mutex_unlock(&lock);
-        return;
-    case JVMPI_EVENT_OBJECT_ALLOC:
-        place(e);
         return;
     case JVMPI_EVENT_METHOD_ENTRY:
         entry(e);
@@ -257,8 +230,6 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_THREAD_END);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    if (atoi(option("allocations", "0")))
-        enable(JVMPI_EVENT_OBJECT_ALLOC);
     switch_events(jvmpi->EnableEvent, events);
     return JNI_OK;
 }

@@ -23,7 +23,6 @@ cases![
     hooked_classes,
     class_objects_as_receivers,
     constructors_of_every_kind,
-    allocations_belong_to_the_innermost,
     compiled_methods,
     the_compiler,
     virtual_threads.since(21),
@@ -234,23 +233,6 @@ fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// What is compiled are the methods that agents know, not those that the shim adds.
-/// What is allocated belongs to the innermost method that was entered, whatever reports it: in
-/// OBJECT_ALLOC of an object none of its constructors has been entered.
-fn allocations_belong_to_the_innermost(vm: &Vm<'_>) -> Result<(), String> {
-    for source in ["alloc=bytecode", "alloc=sampled"] {
-        for events in ["1+3", "1+2+3"] {
-            let options = format!("events={events},prefix=Receivers,allocations=1");
-            let java = vm.java("Receivers")?.agent("methods", &options)?;
-            let outcome = java.settings(source).flag(VERIFY).run()?;
-            well_nested(&outcome)?;
-            let line = outcome.report().one("allocations")?;
-            ensure!(line.int("placed")? > 15_000, "{source} {events}: {line}");
-            equal(&format!("misplaced with {source} {events}"), line.int("misplaced")?, 0)?;
-        }
-    }
-    Ok(())
-}
-
 fn compiled_methods(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Calls")?.agent("compiled", "")?.argument("threads");
     let java =

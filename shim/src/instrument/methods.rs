@@ -1,9 +1,7 @@
 //! Rewriting that reports calls: code at a method's entry, before every return, and where an
 //! exception leaves it.
 
-use super::beginnings;
 use super::tracker::NAME;
-use crate::world::tracked;
 use classfile::{ClassFile, Editor, Method, MethodRef};
 
 /// What of calls is reported.
@@ -34,6 +32,7 @@ pub fn edit(
     }
     let enter = native(editor, "enter", "(I)V")?;
     let enter_constructor = native(editor, "enter_constructor", "(I)V")?;
+    let escape = native(editor, "escape", "(Ljava/lang/Object;)V")?;
     let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
     let exit_constructor = native(editor, "exit_constructor", "(I)V")?;
@@ -42,9 +41,6 @@ pub fn edit(
         let index = (first + method.index()) as i32;
         // `this` cannot be passed on before the constructor of the superclass has run.
         let is_constructor = method.is_constructor() && class.super_name().is_some();
-        if is_constructor {
-            tracked::set_beginning(index as usize, beginnings::of(class, &method));
-        }
         if calls.entries || calls.receivers {
             code.at_entry(|c| {
                 let c = c.push_int(index);
@@ -57,6 +53,9 @@ pub fn edit(
                     c.invoke_static(enter)
                 }
             });
+        }
+        if calls.receivers && is_constructor {
+            code.when_this_initialized(|c| c.load_this().invoke_static(escape));
         }
         if calls.exits {
             let exit = if is_constructor { exit_constructor } else { exit };

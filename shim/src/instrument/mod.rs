@@ -2,7 +2,6 @@
 //! switched on.
 
 pub mod allocations;
-mod beginnings;
 pub mod instructions;
 mod jni_allocations;
 mod jni_functions;
@@ -33,7 +32,6 @@ pub use methods::Calls;
 use std::ffi::{c_char, c_uchar, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::slice;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tracker::Native;
 
 /// What classes report.
@@ -41,8 +39,6 @@ use tracker::Native;
 pub struct Reports {
     /// What they allocate.
     pub allocations: bool,
-    /// Which objects are constructed; of `Object` only.
-    constructed: bool,
     /// Which of their methods are called.
     pub calls: Calls,
     /// Their instructions.
@@ -57,7 +53,6 @@ pub struct Reports {
 impl Reports {
     pub const NONE: Self = Self {
         allocations: false,
-        constructed: false,
         calls: Calls::NONE,
         instructions: false,
         monitor_exits: false,
@@ -96,17 +91,7 @@ pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     rewritten
 }
 
-/// Whether entries of constructors wait until their object is known: agents are to hear of it first.
-static HOLDS_CONSTRUCTORS: AtomicBool = AtomicBool::new(false);
-
-#[inline]
-pub fn holds_constructors() -> bool {
-    HOLDS_CONSTRUCTORS.load(Ordering::Relaxed)
-}
-
 fn replace_reports(after: Reports) -> Reports {
-    let holds = after.calls.receivers || after.calls.entries && after.allocations;
-    HOLDS_CONSTRUCTORS.store(holds, Ordering::Relaxed);
     std::mem::replace(&mut REPORTS.lock(), after)
 }
 
@@ -202,6 +187,9 @@ natives! {
     fn enter(number: jint) -> method_events::entered;
     /// A constructor is entered.
     fn enter_constructor(number: jint) => method_events::constructor_entered;
+    /// A constructor has an object. If that went nowhere, the compiler would replace it by its fields
+    /// and there would be none to name on entry.
+    fn escape(object: jobject) => |_, _| ();
     /// A method is entered, a static one with NULL.
     fn enter_with(number: jint, receiver: jobject) => method_events::entered_with;
     /// A method is left.
@@ -305,9 +293,6 @@ fn edit(
         transitions::edit(class, &mut editor)?;
     }
     let first = numbers(jni, class, place.class);
-    if reports.constructed {
-        allocations::report_constructed(class, &mut editor)?;
-    }
     methods::edit(class, &mut editor, reports.calls, &wrapped, first)?;
     if reports.monitor_exits {
         monitors::edit(class, &mut editor)?;

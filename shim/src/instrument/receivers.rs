@@ -10,9 +10,8 @@ use crate::boundary::guard;
 use crate::jvm::{self, GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::world::ids::Tag;
-use crate::world::threads::{self, Thread};
+use crate::world::threads;
 use jni_sys::{JNIEnv, jclass, jlong, jobject, jvalue};
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -80,14 +79,14 @@ impl Walk {
         })
     }
 
-    /// The first local variable in the frame behind those that are to be skipped.
+    /// The first local variable of the method that has called the innermost native one.
     fn run(&self, jni: Jni) -> Option<jobject> {
         jni.call_object(self.walker.get(), self.walk, &[jvalue { l: self.function.get() }])
     }
 
     fn of_frames(&self, jni: Jni, frames: jobject) -> Option<jobject> {
-        let skipped = SKIPPED.get();
-        let callers = jni.call_object(frames, self.skip, &[jvalue { j: skipped }])?;
+        const NATIVES: jlong = 1;
+        let callers = jni.call_object(frames, self.skip, &[jvalue { j: NATIVES }])?;
         let caller = jni.call_object(callers, self.find_first, &[])?;
         let frame = jni.call_object(caller, self.get, &[])?;
         let locals = jni.call_object(frame, self.get_locals, &[])?;
@@ -112,17 +111,11 @@ unsafe extern "system" fn apply(env: *mut JNIEnv, this: jobject, argument: jobje
     })
 }
 
-thread_local! {
-    /// How many of the innermost frames the walk of the thread that runs skips.
-    static SKIPPED: Cell<jlong> = const { Cell::new(1) };
-}
-
-/// The object on which the constructor of this class is called that is this frame of the thread that
-/// runs, the innermost being 0; a reference in the current native frame. None if the constructor has no
-/// use for it any more, as one that always throws.
-pub fn of_constructor(jni: Jni, thread: &Thread, class: jclass, frame: usize) -> Option<jobject> {
+/// The object on which the constructor of this class is called that has called the Tracker's native;
+/// a reference in the current native frame. None if the constructor has no use for it any more, as
+/// one that always throws.
+pub fn of_constructor(jni: Jni, class: jclass) -> Option<jobject> {
     let walk = WALK.get()?.as_ref()?;
-    SKIPPED.set(frame as jlong);
-    let first = threads::quietly(jni, || thread.wasting(|| walk.run(jni)))?;
+    let first = threads::quietly(jni, || walk.run(jni))?;
     jni.instance_of(first, class).then_some(first)
 }

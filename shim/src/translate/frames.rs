@@ -24,7 +24,6 @@ pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
     match current.in_flight.report() {
         Report::None => 0,
         Report::Tracker => 1,
-        Report::Frames(count) => count,
         Report::Constructors => 1 + constructors_of(jni, current.subject.any()),
     }
 }
@@ -44,15 +43,12 @@ fn constructors_of(jni: Jni, object: jobject) -> usize {
     count
 }
 
-/// Shows the frames of the thread that runs, below that of the Tracker's native, to `visit` until that
-/// says no.
-pub fn below_tracker(visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
-    each(1, visit);
-}
-
-/// Shows the frames of the thread that runs, without the `next` innermost, to `visit` until that says no.
-pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
+/// Shows the frames of the thread that runs, which the Tracker's native has called, to `visit` until
+/// that says no.
+pub fn below_tracker(mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     const AT_ONCE: usize = 16;
+    // The frame of the native is 0.
+    let mut next = 1;
     loop {
         let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
         let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), next, &mut frames).unwrap_or(0);

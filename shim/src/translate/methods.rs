@@ -1,8 +1,8 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use super::{classes as class_events, construction, objects};
+use super::{classes as class_events, objects};
 use crate::boundary::guard;
-use crate::instrument;
+use crate::instrument::receivers;
 use crate::jvm::Jni;
 use crate::notify::{self, short_cut};
 use crate::world::agents::{self, Agent, OnlyListener};
@@ -22,8 +22,8 @@ enum Receiver {
     None,
     /// This object.
     Known(jobject),
-    /// This object, or NULL if it is not known: the method is a constructor.
-    Constructed(jobject),
+    /// An object that code cannot pass on yet: the method is a constructor.
+    Constructed,
 }
 
 impl Receiver {
@@ -32,7 +32,7 @@ impl Receiver {
     fn enter(self, thread: &Thread, agent: &Agent, number: jint) {
         match self {
             _ if !agent.wants(JVMPI_EVENT_METHOD_EXIT) => {}
-            Self::Constructed(_) => thread.calls.enter_constructor(agent, number as u32),
+            Self::Constructed => thread.calls.enter_constructor(agent, number as u32),
             Self::None | Self::Known(_) => thread.calls.enter(agent),
         }
     }
@@ -47,11 +47,7 @@ pub fn entered(jni: Jni, number: jint) {
 /// A constructor was entered.
 #[inline]
 pub fn constructor_entered(jni: Jni, number: jint) {
-    if instrument::holds_constructors() {
-        construction::entered(jni, number);
-    } else {
-        enter(jni, number, Receiver::Constructed(ptr::null_mut()));
-    }
+    enter(jni, number, Receiver::Constructed);
 }
 
 #[inline(always)]
@@ -99,40 +95,39 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
     if !short_cut::is_reportable(&thread) {
         return;
     }
-    construction::tell_held(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
-        thread.in_flight.while_tracking(|| tell(jni, &thread, method, number, receiver));
+        thread.in_flight.while_tracking(|| {
+            for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
+                class_events::announce(jni, agent, &thread, method.class);
+                receiver.enter(&thread, agent, number);
+                let u = JVMPI_Event_method { method_id: method.id };
+                notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_ENTRY, u);
+            }
+            if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
+                enter2(jni, &thread, method, receiver);
+            }
+        });
     });
-}
-
-/// A constructor was entered on this object, with so many frames inside. It was held until agents
-/// knew the object; NULL if that cannot be known.
-pub fn constructor_held(jni: Jni, thread: &Thread, number: jint, object: jobject, frames: usize) {
-    tracked::with(jni, number as usize, |method| {
-        let receiver = Receiver::Constructed(object);
-        thread.in_flight.while_hiding(frames, || tell(jni, thread, method, number, receiver));
-    });
-}
-
-fn tell(jni: Jni, thread: &Thread, method: Tracked<'_>, number: jint, receiver: Receiver) {
-    for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
-        class_events::announce(jni, agent, thread, method.class);
-        receiver.enter(thread, agent, number);
-        let u = JVMPI_Event_method { method_id: method.id };
-        notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
-    }
-    if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
-        enter2(jni, thread, method, receiver);
-    }
 }
 
 fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
+    let is_constructor = matches!(receiver, Receiver::Constructed);
     let receiver = match receiver {
         Receiver::None => ptr::null_mut(),
-        Receiver::Known(object) | Receiver::Constructed(object) => object,
+        Receiver::Known(object) => object,
+        Receiver::Constructed => {
+            let class = method.class.object(jni);
+            class.and_then(|class| receivers::of_constructor(jni, class)).unwrap_or(ptr::null_mut())
+        }
     };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
-        let obj_id = objects::introduce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
+        let introduce = || objects::introduce(jni, agent, thread, receiver);
+        let obj_id = match is_constructor {
+            // It is the constructor's caller that has allocated the object.
+            true => thread.in_flight.while_constructing(introduce),
+            false => introduce(),
+        };
+        let obj_id = obj_id.unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
             let u = method_entry2;
@@ -180,7 +175,6 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     if !short_cut::is_reportable(&thread) {
         return;
     }
-    construction::left(jni, &thread, number);
     short_cut::prepare(jni, &thread, number as usize, |method| {
         let u = JVMPI_Event_method { method_id: method.id };
         for agent in agents::all() {

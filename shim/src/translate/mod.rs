@@ -5,7 +5,6 @@ pub mod class_files;
 pub mod classes;
 pub mod collection;
 pub mod compiled;
-pub mod construction;
 pub mod frames;
 pub mod heap_dump;
 pub mod instructions;

@@ -1,7 +1,6 @@
 //! OBJECT_ALLOC.
 
-use super::{callback, classes as class_events, construction};
-use crate::instrument;
+use super::{callback, classes as class_events};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
 use crate::notify::{self, Arm};
@@ -34,9 +33,6 @@ pub unsafe extern "system" fn sampled_object_alloc(
 /// An object was allocated by the thread that runs: gives it its ID and tells the agents.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
-    if thread.is_wasting() {
-        return;
-    }
     // The ID must not change between the tag and the event.
     let _passage = gate::enter(&thread);
     let told = classes::with(jni, class, |class| {
@@ -67,25 +63,17 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 /// Rewritten code runs the constructor of `Object` for an object.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
-    let held = construction::held_of(jni, &thread);
     let has_id = || ids::tag(object) != Ok(Tag::NONE);
-    let report = || {
-        // It was looked for when one of its constructors was entered.
-        if instrument::holds_constructors() && has_id() {
+    thread.in_flight.while_constructing(|| {
+        // METHOD_ENTRY2 has named it to some agent when its first constructor was entered.
+        if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) && has_id() {
             for agent in agents::wanting(JVMPI_EVENT_OBJECT_ALLOC) {
                 let _ = introduce(jni, agent, &thread, object);
             }
         } else if !thread.unconstructed.is_one(has_id) {
             announce_new(jni, object);
         }
-    };
-    // Those that are held, that of `Object` and the Tracker's.
-    const INSIDE: usize = 2;
-    match held.numbers().len() {
-        0 => thread.in_flight.while_constructing(report),
-        count => thread.in_flight.while_hiding(INSIDE + count, report),
-    }
-    construction::tell(jni, &thread, held, object, INSIDE);
+    });
 }
 
 /// Rewritten code has got an object of which no constructor has run. One may run later.

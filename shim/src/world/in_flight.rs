@@ -26,26 +26,13 @@ pub enum Report {
     Tracker,
     /// Below the Tracker's frame are the constructors of the event's object.
     Constructors,
-    /// So many of the innermost frames are what agents do not see.
-    Frames(usize),
 }
 
 const COUNT: u32 = (1 << 24) - 1;
 
 impl Report {
-    /// The kinds, or that of no frames, to which their number is added.
-    const FRAMES: u32 = 3;
-
     const fn bits(self) -> u32 {
-        let kind = match self {
-            Self::None => 0,
-            Self::Tracker => 1,
-            Self::Constructors => 2,
-            // There is room for 252.
-            Self::Frames(count) if count > 252 => u8::MAX as u32,
-            Self::Frames(count) => Self::FRAMES + count as u32,
-        };
-        kind << 24
+        (self as u32) << 24
     }
 }
 
@@ -88,11 +75,6 @@ impl InFlight {
         self.reported(Report::Constructors, event)
     }
 
-    /// Runs `event` as if so many of the innermost frames were not there.
-    pub fn while_hiding<R>(&self, frames: usize, event: impl FnOnce() -> R) -> R {
-        self.reported(Report::Frames(frames), event)
-    }
-
     fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
         let outer = self.0.load(Ordering::Relaxed);
         self.0.store(outer & COUNT | report.bits(), Ordering::Relaxed);
@@ -102,11 +84,10 @@ impl InFlight {
 
     /// What rewritten code the innermost event comes from.
     pub fn report(&self) -> Report {
-        match self.0.load(Ordering::Relaxed) >> 24 {
-            0 => Report::None,
-            1 => Report::Tracker,
-            2 => Report::Constructors,
-            kind => Report::Frames((kind - Report::FRAMES) as usize),
+        match self.0.load(Ordering::Relaxed) & !COUNT {
+            bits if bits == Report::Tracker.bits() => Report::Tracker,
+            bits if bits == Report::Constructors.bits() => Report::Constructors,
+            _ => Report::None,
         }
     }
 }

@@ -9,7 +9,6 @@ pub mod claims;
 pub mod classes;
 pub mod collections;
 pub mod compiled;
-pub mod construction;
 pub mod countdowns;
 pub mod cpu_clock;
 pub mod epoch;

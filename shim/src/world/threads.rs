@@ -6,7 +6,6 @@ mod current;
 use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
 use super::calls::Calls;
-use super::construction::Held;
 use super::in_flight::InFlight;
 use super::loaded::Loaded;
 use super::monitors::Waits;
@@ -54,8 +53,6 @@ pub struct Thread {
     pub loaded: Loaded,
     /// The calls that agents have heard of and that are not over.
     pub calls: Calls,
-    /// The constructors that nobody has been told of yet.
-    pub held: Held,
     /// The epoch in which it was found that agents may get the thread's events.
     pub examined_in: AtomicU64,
     /// What the thread waits for at Java monitors.
@@ -68,8 +65,6 @@ pub struct Thread {
     stands_for: AtomicPtr<JNIEnv>,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
-    /// Whether what the thread allocates is garbage of the shim's own.
-    wastes: AtomicBool,
     in_transition: AtomicBool,
     /// Whether the virtual thread that is being put on the thread waited for a monitor.
     resumes: AtomicBool,
@@ -567,14 +562,12 @@ impl Thread {
             new_ids: ids::Supply::default(),
             loaded: Loaded::default(),
             calls: Calls::default(),
-            held: Held::default(),
             examined_in: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
             waits_for: Aim::default(),
             at_raw_monitor: AtomicI32::new(0),
             stands_for: AtomicPtr::new(ptr::null_mut()),
             quiet: AtomicU32::new(0),
-            wastes: AtomicBool::new(false),
             in_transition: AtomicBool::new(false),
             resumes: AtomicBool::new(false),
             stop: Stop::default(),
@@ -673,19 +666,6 @@ impl Thread {
         self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
     }
 
-    /// Runs `work`, of which no object lives on, so that none needs to be known.
-    pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
-        let outer = self.wastes.swap(true, Ordering::Relaxed);
-        let result = work();
-        self.wastes.store(outer, Ordering::Relaxed);
-        result
-    }
-
-    /// Whether what the thread allocates now is garbage of the shim's own.
-    pub fn is_wasting(&self) -> bool {
-        self.wastes.load(Ordering::Relaxed)
-    }
-
     /// Whether a virtual thread is just being put on the thread or taken off.
     pub fn is_in_transition(&self) -> bool {
         self.in_transition.load(Ordering::Relaxed)
@@ -711,7 +691,7 @@ impl Thread {
     }
 
     /// Takes note that something has changed for the thread alone.
-    pub fn must_be_examined(&self) {
+    fn must_be_examined(&self) {
         self.examined_in.store(epoch::NONE, Ordering::Relaxed);
     }
 

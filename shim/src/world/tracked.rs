@@ -4,7 +4,6 @@
 //! reported: the frame below the report is the method's.
 
 use super::classes::Class;
-use super::construction::Beginning;
 use super::growing::Growing;
 use super::methods;
 use crate::jvm::{self, Jni};
@@ -21,8 +20,6 @@ struct Place {
     class: AtomicPtr<Class>,
     /// The epoch in which it was found that agents know the class.
     examined_in: AtomicU64,
-    /// Of a constructor, its [`Beginning`].
-    beginning: AtomicU64,
 }
 
 /// A method that is being reported.
@@ -38,18 +35,6 @@ static PLACES: Growing<Place> = Growing::new();
 /// Numbers for so many methods; the first of them.
 pub fn reserve(count: usize) -> usize {
     PLACES.reserve(count)
-}
-
-/// Keeps how a constructor begins.
-pub fn set_beginning(number: usize, beginning: Beginning) {
-    if let Some(place) = PLACES.get(number) {
-        place.beginning.store(beginning.bits(), Ordering::Relaxed);
-    }
-}
-
-/// How a constructor begins.
-pub fn beginning(number: usize) -> Option<Beginning> {
-    PLACES.known(number).map(|place| Beginning::from_bits(place.beginning.load(Ordering::Relaxed)))
 }
 
 /// Runs `f` with the method of a number, which the thread that runs is just reporting.
