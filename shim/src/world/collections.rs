@@ -395,7 +395,10 @@ fn wait_for_reports(at_least: Duration) {
         }
         drop(WAKE.wait_for(due, patience.pause()));
         let is_at_work = match REPORTER.load(Ordering::Relaxed) {
-            0 => begun.elapsed() < FIRST_REPORTS,
+            0 => {
+                patience.ends_by_itself();
+                begun.elapsed() < FIRST_REPORTS
+            }
             reporter => patience.is_left_for(reporter),
         };
         if !is_at_work && begun.elapsed() >= at_least {
@@ -415,7 +418,12 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     loop {
         // One that was made before may die of an earlier collection, whose reports are late.
         let sentinel = make_sentinel(jni);
-        jvm::get().jvmti.force_garbage_collection()?;
+        {
+            // Who waits for this thread sees it sleep, as long as a concurrent collector takes.
+            let mut collection = Patience::new();
+            collection.ends_by_itself();
+            jvm::get().jvmti.force_garbage_collection()?;
+        }
         wait_for_reports(UNTIL_WOKEN);
         // What a walk has found is complete after one more collection.
         if sentinel.is_none_or(|sentinel| due().sentinels.found < sentinel) {

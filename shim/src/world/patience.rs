@@ -6,7 +6,8 @@
 //! only for a thread that cannot go on. What that is:
 //!
 //! - It waits for the one that waits for it: at raw monitors and in waits of this kind, whose owners
-//!   and aims are known, directly or through others.
+//!   and aims are known, directly or through others. (If it waits for somebody else in a wait of this
+//!   kind, it gives that up when it has to, and so goes on.)
 //! - It sleeps, at some lock or in some call that nobody here knows of, and goes on sleeping without
 //!   having used its processor in between: not because the VM has stopped it, as the one who waits
 //!   looks only when the VM lets it run itself.
@@ -57,6 +58,12 @@ impl Aim {
         let result = wait();
         self.0.store(0, Ordering::SeqCst);
         result
+    }
+
+    /// Whether the wait is one with [`Patience`].
+    fn is_patient(&self) -> bool {
+        let aim = self.0.load(Ordering::SeqCst);
+        aim != 0 && aim >> MONITOR == 0
     }
 
     /// The thread that must go on before this one can, None if that is not known.
@@ -125,6 +132,11 @@ impl Patience {
         }
     }
 
+    /// Shows that the wait of the thread that runs ends whatever others do.
+    pub fn ends_by_itself(&mut self) {
+        self.aim_at(threads::os_thread());
+    }
+
     /// Whether one of these threads can go on, so that the wait for all of them makes sense still. No
     /// lock may be held, as above.
     pub fn is_left_for_any(&mut self, others: &[i32]) -> bool {
@@ -141,13 +153,19 @@ impl Patience {
             self.steps = steps;
             self.seen.clear();
         }
-        let mut ends: Vec<i32> =
-            others.iter().filter_map(|other| end_of_line(threads, *other)).collect();
+        let (mut ends, mut one_ends) = (Vec::new(), false);
+        for other in others {
+            match end_of_line(threads, *other) {
+                End::Me => {}
+                End::Patience => one_ends = true,
+                End::Other(end) => ends.push(end),
+            }
+        }
         ends.sort_unstable();
         ends.dedup();
         self.seen.retain(|seen| ends.contains(&seen.os_thread));
         // Each is looked at, as its sleep is counted.
-        ends.into_iter().filter(|end| self.goes_on(*end)).count() > 0
+        ends.into_iter().filter(|end| self.goes_on(*end)).count() > 0 || one_ends
     }
 
     /// Whether a thread that waits for none that is known may do something.
@@ -181,22 +199,35 @@ fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
     threads.iter().find(|thread| thread.os_thread() == os_thread)
 }
 
-/// The last of those that wait one for the other, beginning with this thread; None if that is the
-/// thread that runs.
-fn end_of_line(threads: &[Arc<Thread>], first: i32) -> Option<i32> {
+/// What a wait for a thread comes down to, if that waits itself.
+enum End {
+    /// The thread that runs: nobody gets on.
+    Me,
+    /// A wait of this kind, which is given up if need be: it ends.
+    Patience,
+    /// A thread that waits for none that is known.
+    Other(i32),
+}
+
+/// Follows those that wait one for the other, beginning with this thread.
+fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
     let me = threads::os_thread();
-    let mut last = first;
+    let (mut last, mut is_patient) = (first, false);
     // In a circle of others anyone is as good as the last: if it is not for ever, they wake.
     for _ in 0..threads.len() {
         if last == me {
-            return None;
+            return End::Me;
         }
-        match find(threads, last).and_then(|thread| thread.waits_for.thread()) {
-            Some(next) => last = next,
-            None => break,
-        }
+        let aim = find(threads, last).map(|thread| &thread.waits_for);
+        let Some(next) = aim.and_then(Aim::thread) else { break };
+        is_patient |= aim.is_some_and(Aim::is_patient);
+        last = next;
     }
-    (last != me).then_some(last)
+    match last {
+        last if last == me => End::Me,
+        _ if is_patient => End::Patience,
+        last => End::Other(last),
+    }
 }
 
 /// Whether the thread sleeps until something happens, and neither runs nor waits for a processor or a
