@@ -259,7 +259,7 @@ pub fn post_about<A: Arm>(
 /// types, which no CLASS_LOAD defines.
 fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
     if let Some(known) = classes::by_id(tag.id()) {
-        return (!known.is_primitive).then_some(known);
+        return Some(known);
     }
     jni.frame(8, |jni| {
         let is_class = |class: &Class| matches!(class.instances(), Instances::Classes);

@@ -29,8 +29,6 @@ pub struct Class {
     with_slashes: CString,
     /// The methods of which something is known, which dies with the class.
     methods: Lock<Vec<usize>>,
-    /// Whether it is one of those that stand for primitive types, which no CLASS_LOAD defines.
-    pub is_primitive: bool,
     /// Whether it was tried in vain to link the class.
     cannot_be_linked: AtomicBool,
     /// By what numbers rewritten code reports the methods.
@@ -92,7 +90,6 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
         with_dots: c_string(with_dots(name)),
         with_slashes: c_string(name.to_vec()),
         methods: Lock::default(),
-        is_primitive: signature.count_bytes() == 1,
         cannot_be_linked: AtomicBool::new(false),
         numbers: OnceLock::new(),
         layout: OnceLock::new(),
