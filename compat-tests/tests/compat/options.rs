@@ -74,12 +74,16 @@ fn log_goes_to_standard_error(vm: &Vm<'_>) -> Result<(), String> {
 /// The agent has the file name of one that the shim knows.
 fn a_known_agent_gets_what_it_needs(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent_with("cpu_time", "libhprof.so", &[])?;
-    let slept = |settings: &str| -> Result<i64, String> {
-        let java = vm.java("CpuTime")?.shim(text(&agent)?)?.property("agent.path", text(&agent)?);
-        java.settings(settings).run()?.expects.find("expect", "what", "sleeping")?.int("ms")
+    let slept = |options: &str, settings: &str| -> Result<i64, String> {
+        let java = vm.java("CpuTime")?.shim(&format!("{}:{options}", text(&agent)?))?;
+        let java = java.property("agent.path", text(&agent)?).settings(settings);
+        java.run()?.expects.find("expect", "what", "sleeping")?.int("ms")
     };
-    let (known, chosen) = (slept("")?, slept("cputime=cpu")?);
+    let known = slept("cpu=times,monitor=y", "")?;
     ensure!(known >= 199, "sleep took {known} ms");
-    ensure!(chosen < 150, "sleep consumed {chosen} ms");
+    for (options, settings) in [("cpu=times", ""), ("monitor=y", "cputime=cpu")] {
+        let consumed = slept(options, settings)?;
+        ensure!(consumed < 150, "sleep consumed {consumed} ms with {options}");
+    }
     Ok(())
 }
