@@ -20,6 +20,7 @@ cases![
     chosen_classes,
     too_large_a_method,
     classes_that_cannot_be_used,
+    full_stacks,
     hooked_classes,
     class_objects_as_receivers,
     constructors_of_every_kind,
@@ -158,6 +159,17 @@ fn classes_that_cannot_be_used(vm: &Vm<'_>) -> Result<(), String> {
         let of_it = refusals.iter().filter(about).collect::<Vec<_>>();
         equal(&format!("lines about {name}"), of_it.len(), 8)?;
         ensure!(of_it.iter().all(|line| line.starts_with("[jvmpi] debug")), "{of_it:?}");
+    }
+    Ok(())
+}
+
+/// Where the stack is too full even for the report of an exit, that comes with the next one.
+fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
+    for mode in ["-Xint", "-Xmixed"] {
+        let java = vm.java("Overflow")?.agent("methods", "events=1+3,prefix=Overflow")?;
+        let outcome = java.flag(mode).run()?;
+        well_nested(&outcome)?;
+        counted(&outcome, &["entries", "exits"])?;
     }
     Ok(())
 }

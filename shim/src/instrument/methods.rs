@@ -35,7 +35,6 @@ pub fn edit(
     let escape = native(editor, "escape", "(Ljava/lang/Object;)V")?;
     let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
-    let exit_constructor = native(editor, "exit_constructor", "(I)V")?;
     for method in class.methods().filter(is_reported) {
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
@@ -58,7 +57,6 @@ pub fn edit(
             code.when_this_initialized(|c| c.load_this().invoke_static(escape));
         }
         if calls.exits {
-            let exit = if is_constructor { exit_constructor } else { exit };
             code.before_returns(|c| c.push_int(index).invoke_static(exit));
             code.on_throw(|c| c.push_int(index).invoke_static(exit));
         }

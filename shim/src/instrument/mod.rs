@@ -194,8 +194,6 @@ natives! {
     fn enter_with(number: jint, receiver: jobject) => method_events::entered_with;
     /// A method is left.
     fn exit(number: jint) -> method_events::exited;
-    /// A constructor is left.
-    fn exit_constructor(number: jint) => method_events::constructor_exited;
     /// An instruction that decides nothing begins.
     fn instruction(offset: jint, method: jint) => instruction_events::plain;
     /// A branch that compares numbers begins.

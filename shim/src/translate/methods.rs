@@ -26,15 +26,11 @@ enum Receiver {
     Constructed,
 }
 
-impl Receiver {
-    /// The agent hears of the entry, and is to hear of the exit.
-    #[inline]
-    fn enter(self, thread: &Thread, agent: &Agent, number: jint) {
-        match self {
-            _ if !agent.wants(JVMPI_EVENT_METHOD_EXIT) => {}
-            Self::Constructed => thread.calls.enter_constructor(agent, number as u32),
-            Self::None | Self::Known(_) => thread.calls.enter(agent),
-        }
+/// The agent hears of the entry, and is to hear of the exit.
+#[inline]
+fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
+    if agent.wants(JVMPI_EVENT_METHOD_EXIT) {
+        thread.calls.enter(agent, number as u32);
     }
 }
 
@@ -53,7 +49,7 @@ pub fn constructor_entered(jni: Jni, number: jint) {
 #[inline(always)]
 fn enter(jni: Jni, number: jint, receiver: Receiver) {
     let sent = short_cut::with(jni, OnlyListener::Entry, number, |way| {
-        receiver.enter(way.thread(), way.agent(), number);
+        note_entry(way.thread(), way.agent(), number);
         way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
     });
     if sent.is_none() {
@@ -68,7 +64,7 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     let sent = short_cut::with(jni, OnlyListener::Entry2, number, |way| {
         let (thread, agent) = (way.thread(), way.agent());
         let obj_id = objects::known_to(agent, receiver)?;
-        known.enter(thread, agent, number);
+        note_entry(thread, agent, number);
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
             way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
         }
@@ -99,7 +95,7 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
         thread.in_flight.while_tracking(|| {
             for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
                 class_events::announce(jni, agent, &thread, method.class);
-                receiver.enter(&thread, agent, number);
+                note_entry(&thread, agent, number);
                 let u = JVMPI_Event_method { method_id: method.id };
                 notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_ENTRY, u);
             }
@@ -140,26 +136,11 @@ fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
 #[inline]
 pub fn exited(jni: Jni, number: jint) {
     let sent = short_cut::with(jni, OnlyListener::Exit, number, |way| {
-        way.thread().calls.exit_plain(way.agent()).then(|| {
+        way.thread().calls.exit_innermost(way.agent(), number as u32).then(|| {
             way.send(JVMPI_EVENT_METHOD_EXIT, |method_id| JVMPI_Event_method { method_id });
         })
     });
     if sent.flatten().is_none() {
-        exited_for_all(jni, number);
-    }
-}
-
-/// A constructor is about to be left.
-#[inline]
-pub fn constructor_exited(jni: Jni, number: jint) {
-    let sent = short_cut::with(jni, OnlyListener::Exit, number, |way| {
-        let (thread, agent) = (way.thread(), way.agent());
-        let lost = |lost| exit_lost(jni, thread, agent, lost);
-        if thread.calls.exit(agent, number as u32, lost) {
-            way.send(JVMPI_EVENT_METHOD_EXIT, |method_id| JVMPI_Event_method { method_id });
-        }
-    });
-    if sent.is_none() {
         exited_for_all(jni, number);
     }
 }
@@ -190,7 +171,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     });
 }
 
-/// A constructor was left, which could not be reported at that time.
+/// A method was left, which could not be reported at that time.
 #[cold]
 fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, number: u32) {
     let Some(method_id) = tracked::reported(number as usize) else { return };

@@ -2,69 +2,67 @@
 
 use super::agents::{Agent, MAX_AGENTS};
 use crate::lock::Lock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// For each agent the calls of one thread whose entry it has heard of, and not the exit. Only the
 /// thread itself uses this.
 #[derive(Default)]
 pub struct Calls([OfAgent; MAX_AGENTS]);
 
+/// Of a size that makes it found quickly among its like.
 #[derive(Default)]
+#[repr(align(64))]
 struct OfAgent {
-    /// How many calls there are inside the innermost constructor, or in all if there is none.
-    inside: AtomicU32,
-    /// The constructors, outermost first.
-    constructors: Lock<Vec<Constructor>>,
-}
-
-struct Constructor {
-    /// The number that rewritten code passes.
-    number: u32,
-    /// How many calls there are around it, inside the next constructor.
-    around: u32,
+    /// The numbers that rewritten code passes for their methods, outermost first.
+    numbers: Numbers,
+    /// How many are going on besides, of which nobody knows the order.
+    aside: AtomicU32,
 }
 
 impl Calls {
     /// The agent hears of an entry.
     #[inline]
-    pub fn enter(&self, agent: &Agent) {
-        let inside = &self.of(agent).inside;
-        inside.store(inside.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// The agent hears of the entry of a constructor. If the constructor of the superclass throws,
-    /// no handler can report that this one is left too (JVMS §4.10.1.6).
-    pub fn enter_constructor(&self, agent: &Agent, number: u32) {
+    pub fn enter(&self, agent: &Agent, number: u32) {
         let calls = self.of(agent);
-        let around = calls.inside.load(Ordering::Relaxed);
-        calls.constructors.lock().push(Constructor { number, around });
-        calls.inside.store(0, Ordering::Relaxed);
-    }
-
-    /// The agent hears of an exit, if it can be told quickly that this is right: it has heard of the
-    /// entry, and of none of a constructor since. Else nothing is done, and [`Self::exit`] finds out.
-    #[inline]
-    pub fn exit_plain(&self, agent: &Agent) -> bool {
-        let inside = &self.of(agent).inside;
-        let calls = inside.load(Ordering::Relaxed);
-        if calls > 0 {
-            inside.store(calls - 1, Ordering::Relaxed);
+        if !calls.numbers.push(number) {
+            calls.set_aside();
         }
-        calls > 0
     }
 
-    /// Whether an exit belongs to an entry that the agent has heard of. The constructors that were
-    /// left before without a report are passed to `lost`, innermost first.
+    /// The agent hears of an exit, if it is that of the call whose entry it has heard of last. Else
+    /// nothing is done, and [`Self::exit`] finds out.
+    #[inline]
+    pub fn exit_innermost(&self, agent: &Agent, number: u32) -> bool {
+        self.of(agent).numbers.pop_if(number)
+    }
+
+    /// Whether an exit belongs to an entry that the agent has heard of. Calls inside that were left
+    /// without a report are passed to `lost`, innermost first: no handler can cover the call of
+    /// `super()` in a constructor (JVMS §4.10.1.6), and when the stack is full there is no room to
+    /// report anything.
     pub fn exit(&self, agent: &Agent, number: u32, mut lost: impl FnMut(u32)) -> bool {
+        let OfAgent { numbers, aside } = self.of(agent);
+        let others = aside.load(Ordering::Relaxed);
+        if others == 0 && !numbers.contains(number) {
+            return false;
+        }
         // The agent may be called for those that are lost, and make calls itself.
-        while !self.exit_plain(agent) {
-            let Some(constructor) = self.of(agent).leave_constructor() else { return false };
-            if constructor == number {
+        while let Some(innermost) = numbers.last() {
+            numbers.pop();
+            if innermost == number {
                 return true;
             }
-            lost(constructor);
+            lost(innermost);
         }
-        true
+        aside.store(others.saturating_sub(1), Ordering::Relaxed);
+        others > 0
+    }
+
+    /// A virtual thread has been put on the thread or taken off: what exits come now need not belong
+    /// to the entries of before.
+    pub fn set_aside(&self) {
+        self.0.iter().for_each(OfAgent::set_aside);
     }
 
     #[inline]
@@ -74,11 +72,95 @@ impl Calls {
 }
 
 impl OfAgent {
-    /// Leaves the innermost constructor and all calls inside; its number.
-    fn leave_constructor(&self) -> Option<u32> {
-        let Constructor { number, around } = self.constructors.lock().pop()?;
-        self.inside.store(around, Ordering::Relaxed);
-        Some(number)
+    #[cold]
+    fn set_aside(&self) {
+        let aside = self.aside.load(Ordering::Relaxed);
+        let count = self.numbers.count.swap(0, Ordering::Relaxed);
+        self.aside.store(aside.saturating_add(count), Ordering::Relaxed);
+    }
+}
+
+/// A stack of numbers. When it has outgrown its array it goes on in another one; the old ones are
+/// kept, so that what has been found to lie inside one does so for ever.
+#[derive(Default)]
+struct Numbers {
+    count: AtomicU32,
+    /// The length of the array, or of a shorter one that was there before.
+    room: AtomicU32,
+    slots: AtomicPtr<AtomicU32>,
+    arrays: Lock<Vec<Box<[AtomicU32]>>>,
+}
+
+const FIRST_ROOM: u32 = 256;
+
+/// The stack of a thread takes a gigabyte at most, and so many calls hardly go into that.
+const MOST: u32 = 1 << 24;
+
+impl Numbers {
+    /// False if there are too many.
+    #[inline]
+    fn push(&self, number: u32) -> bool {
+        let count = self.count.load(Ordering::Relaxed);
+        let Some(slot) = self.slot(count) else { return self.grow() && self.push(number) };
+        slot.store(number, Ordering::Relaxed);
+        self.count.store(count + 1, Ordering::Release);
+        true
+    }
+
+    /// The one pushed last.
+    #[inline]
+    fn last(&self) -> Option<u32> {
+        let last = self.count.load(Ordering::Acquire).checked_sub(1)?;
+        // SAFETY: there was a slot before it was counted. Of the arrays only longer ones follow, and
+        // each lives as long as `self`.
+        let slot = unsafe { &*self.slots.load(Ordering::Relaxed).add(last as usize) };
+        Some(slot.load(Ordering::Relaxed))
+    }
+
+    /// Takes away the last one if it is this one.
+    #[inline]
+    fn pop_if(&self, number: u32) -> bool {
+        let is_last = self.last() == Some(number);
+        if is_last {
+            self.pop();
+        }
+        is_last
+    }
+
+    #[inline]
+    fn pop(&self) {
+        let count = self.count.load(Ordering::Relaxed);
+        self.count.store(count.saturating_sub(1), Ordering::Relaxed);
+    }
+
+    fn contains(&self, number: u32) -> bool {
+        let mut slots = (0..self.count.load(Ordering::Relaxed)).filter_map(|at| self.slot(at));
+        slots.any(|slot| slot.load(Ordering::Relaxed) == number)
+    }
+
+    #[inline]
+    fn slot(&self, at: u32) -> Option<&AtomicU32> {
+        let has_room = at < self.room.load(Ordering::Acquire);
+        // SAFETY: the array is at least as long, as it is put in its place before its length is,
+        // and only longer ones follow. It lives as long as `self`.
+        has_room.then(|| unsafe { &*self.slots.load(Ordering::Relaxed).add(at as usize) })
+    }
+
+    #[cold]
+    fn grow(&self) -> bool {
+        let room = self.room.load(Ordering::Relaxed);
+        if room >= MOST {
+            return false;
+        }
+        let new_room = (2 * room).max(FIRST_ROOM);
+        let number = |at| self.slot(at).map_or(0, |slot| slot.load(Ordering::Relaxed));
+        let array: Box<[AtomicU32]> = (0..new_room).map(number).map(AtomicU32::new).collect();
+        let mut arrays = self.arrays.lock();
+        arrays.push(array);
+        let slots = arrays.last().map_or(ptr::null(), |array| array.as_ptr());
+        self.slots.store(slots.cast_mut(), Ordering::Relaxed);
+        self.room.store(new_room, Ordering::Release);
+        true
     }
 }
 
@@ -87,12 +169,20 @@ mod tests {
     use super::*;
     use crate::world::agents;
 
+    fn entered(numbers: impl IntoIterator<Item = u32>) -> Calls {
+        let calls = Calls::default();
+        numbers.into_iter().for_each(|number| calls.enter(agents::get(0), number));
+        calls
+    }
+
     /// The exits that an agent hears of, given those that are reported.
     fn exits(calls: &Calls, reported: &[u32]) -> Vec<u32> {
         let agent = agents::get(0);
         let mut heard = Vec::new();
         for &number in reported {
-            if calls.exit(agent, number, |lost| heard.push(lost)) {
+            if calls.exit_innermost(agent, number)
+                || calls.exit(agent, number, |lost| heard.push(lost))
+            {
                 heard.push(number);
             }
         }
@@ -101,32 +191,41 @@ mod tests {
 
     #[test]
     fn exits_without_an_entry_are_not_heard_of() {
-        let calls = Calls::default();
-        assert_eq!(exits(&calls, &[1]), []);
-        calls.enter(agents::get(0));
-        assert_eq!(exits(&calls, &[1, 2]), [1]);
+        assert_eq!(exits(&entered([]), &[1]), []);
+        assert_eq!(exits(&entered([1]), &[2, 1, 1]), [1]);
     }
 
     #[test]
-    fn a_constructor_that_is_left_regularly_is_heard_of_once() {
-        let (calls, agent) = (Calls::default(), agents::get(0));
-        calls.enter(agent);
-        calls.enter_constructor(agent, 7);
-        calls.enter(agent);
-        calls.enter_constructor(agent, 7);
-        assert_eq!(exits(&calls, &[7, 3, 7, 1]), [7, 3, 7, 1]);
+    fn calls_that_are_left_regularly_are_heard_of_once() {
+        assert_eq!(exits(&entered([1, 7, 3, 7]), &[7, 3, 7, 1, 1]), [7, 3, 7, 1]);
     }
 
     #[test]
-    fn constructors_that_are_left_unseen_are_heard_of_with_the_next_exit() {
-        let (calls, agent) = (Calls::default(), agents::get(0));
-        calls.enter(agent);
-        calls.enter_constructor(agent, 7);
-        calls.enter_constructor(agent, 8);
-        // An argument of super() is computed by a method that returns.
-        calls.enter(agent);
-        calls.enter_constructor(agent, 9);
+    fn calls_that_are_left_unseen_are_heard_of_with_the_next_exit() {
+        // The last two are an argument of super(), and what it calls.
+        let calls = entered([1, 7, 8, 2, 9]);
         assert_eq!(exits(&calls, &[9, 2, 1]), [9, 2, 8, 7, 1]);
         assert_eq!(exits(&calls, &[1]), []);
+        assert_eq!(exits(&entered([1, 5, 5, 5]), &[5, 5, 1]), [5, 5, 5, 1]);
+    }
+
+    #[test]
+    fn virtual_threads_leave_what_they_have_entered_elsewhere() {
+        let calls = entered([1, 2]);
+        calls.set_aside();
+        calls.enter(agents::get(0), 3);
+        calls.enter(agents::get(0), 4);
+        // 4 is left unseen. How many others may be left is known, not which.
+        assert_eq!(exits(&calls, &[3, 8, 9, 1]), [4, 3, 8, 9]);
+    }
+
+    #[test]
+    fn the_stack_is_as_deep_as_it_must_be() {
+        let deep = 10 * FIRST_ROOM;
+        let inwards: Vec<u32> = (0..deep).collect();
+        let outwards: Vec<u32> = (0..deep).rev().collect();
+        let calls = entered(inwards.iter().copied());
+        assert_eq!(exits(&calls, &outwards), outwards);
+        assert_eq!(exits(&calls, &outwards), []);
     }
 }

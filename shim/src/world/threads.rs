@@ -674,6 +674,7 @@ impl Thread {
     /// Takes note that a virtual thread is being put on the thread or taken off, or has been.
     pub fn note_transition(&self, begins: bool) {
         self.in_transition.store(begins, Ordering::Relaxed);
+        self.calls.set_aside();
         self.must_be_examined();
     }
 

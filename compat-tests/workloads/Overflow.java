@@ -1,0 +1,44 @@
+/** Recursions that end when the stack is full, with frames at all kinds of places. */
+final class Overflow {
+    private static final int ROUNDS = 150;
+
+    private static int narrow, wide, caught, sum;
+
+    private static void narrow(int depth) {
+        narrow++;
+        narrow(depth + 1);
+        sum += depth;
+    }
+
+    /** So that what follows lies some words further down. */
+    private static void wide(int words, long a, long b, Object c) {
+        wide++;
+        if (words == 0) {
+            narrow(0);
+        } else {
+            wide(words - 1, b, a, c);
+        }
+        sum += words;
+    }
+
+    private static void overflow(int round) {
+        try {
+            wide(round % 16, round, 0, null);
+        } catch (StackOverflowError e) {
+            caught++;
+        }
+    }
+
+    public static void main(String[] arguments) throws InterruptedException {
+        Thread thread = new Thread(null, () -> {
+            for (int round = 0; round < ROUNDS; round++) {
+                overflow(round);
+            }
+        }, "overflow", 1 << 19);
+        thread.start();
+        thread.join();
+        System.out.println("expect method=Overflow.narrow calls=" + narrow);
+        System.out.println("expect method=Overflow.wide calls=" + wide);
+        System.out.println("expect method=Overflow.overflow calls=" + caught);
+    }
+}
