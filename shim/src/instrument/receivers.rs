@@ -7,9 +7,8 @@
 
 use super::tracker::{self, Native};
 use crate::boundary::guard;
-use crate::jvm::{self, GlobalRef, Jni, MethodId};
+use crate::jvm::{GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
-use crate::world::ids::Tag;
 use crate::world::threads;
 use jni_sys::{JNIEnv, jclass, jlong, jobject, jvalue};
 use std::ffi::c_void;
@@ -94,9 +93,10 @@ impl Walk {
     }
 }
 
-/// Keeps an object alive that agents do not hear of.
+/// Keeps an object alive that agents do not hear of, not even where a dump meets a walk that is under
+/// way on another thread.
 fn own(jni: Jni, object: jobject) -> Option<GlobalRef> {
-    jvm::get().jvmti.set_tag(object, Tag::OWN.raw()).ok()?;
+    threads::hide(object).ok()?;
     GlobalRef::new(jni, object)
 }
 

@@ -121,7 +121,7 @@ fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Mov
     let visit = |_class, raw: &mut i64, _size| {
         patience::count_step();
         let from = Tag::from_raw(*raw);
-        if from == Tag::OWN {
+        if from == Tag::OWN || threads::is_hidden_object(from.id()) {
             return;
         }
         if let Some((to, arena, new_arena)) = place(from) {

@@ -373,14 +373,14 @@ pub fn start_hidden(
     quietly(jni, || jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run))
 }
 
-/// Makes the thread that will run `object` one of the shim's own.
-fn hide(object: jobject) -> jvm::Result<()> {
+/// Makes the object one of the shim's own, and so the thread that will run it.
+pub fn hide(object: jobject) -> jvm::Result<()> {
     let id = ids::of(object)?;
     HIDDEN.insert(id.addr(), ());
     Ok(())
 }
 
-/// The IDs of the shim's own threads.
+/// The IDs of the shim's own threads, and of other objects that it keeps.
 static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
 
 const NORMAL_PRIORITY: jint = 5;
@@ -409,7 +409,7 @@ impl Drop for Quiet<'_> {
     }
 }
 
-/// The IDs of the `java.lang.Thread`s of the shim's own threads.
+/// The IDs of the objects that the shim keeps for itself, its own threads among them.
 pub fn hidden_objects() -> Vec<usize> {
     HIDDEN.keys()
 }
@@ -428,7 +428,7 @@ pub fn holds_lock(jni: Jni, object: jobject) -> bool {
     jni.call_static_boolean(class.get(), *method, object)
 }
 
-/// Whether the object is the `java.lang.Thread` of one of the shim's own threads.
+/// Whether the object is one that the shim keeps for itself.
 pub fn is_hidden_object(id: jobjectID) -> bool {
     HIDDEN.contains(id.addr())
 }
