@@ -141,7 +141,7 @@ final class Suspend {
 
     /** Nobody waits for a thread that Java code has suspended while its object got an ID. */
     @SuppressWarnings("deprecation")
-    private static void anywhere() {
+    private static void anywhere() throws InterruptedException {
         Agent.call("references");
         Thread thread = new Thread(() -> {
             while (!over) {
@@ -155,6 +155,14 @@ final class Suspend {
             Agent.call("suspend spinner");
             Agent.call("resume spinner");
             thread.resume();
+            if (i % 10 == 0) {
+                Thread begins = new Thread(() -> {});
+                begins.start();
+                begins.suspend();
+                Agent.call("reference", new Object());
+                begins.resume();
+                begins.join();
+            }
         }
         System.out.println("expect test=anywhere rounds=" + ROUNDS);
     }

@@ -14,6 +14,7 @@
 //! claims: the program by `Thread.suspend`, or a debugger. That one may be waiting as well, so whoever
 //! sees it goes on without the claim. What that can cost is an object with two IDs.
 
+use super::patience::Patience;
 use super::suspension::{self, futex};
 use super::threads;
 use crate::jvm;
@@ -143,6 +144,7 @@ impl Claim {
     }
 
     fn wait_and_take(&self, me: u32) -> bool {
+        let mut patience = Patience::new();
         loop {
             let owner = self.owner.load(Ordering::Relaxed);
             if owner == 0 {
@@ -153,7 +155,10 @@ impl Claim {
             } else if owner & AWAITED != 0 || self.change(owner, owner | AWAITED) {
                 let awaited = owner | AWAITED;
                 let is_woken = futex::wait(&self.owner, awaited, Some(LOOK));
-                if !is_woken && self.owner.load(Ordering::Relaxed) == awaited && is_stuck(owner) {
+                if !is_woken
+                    && self.owner.load(Ordering::Relaxed) == awaited
+                    && is_stuck(owner, &mut patience)
+                {
                     return false;
                 }
             }
@@ -168,9 +173,13 @@ impl Claim {
 }
 
 /// Whether somebody has suspended the owner of a claim who did not ask for claims.
-fn is_stuck(owner: u32) -> bool {
-    let Some(owner) = threads::by_os_thread((owner & !AWAITED) as i32) else { return false };
-    let Some(object) = owner.object() else { return false };
+fn is_stuck(owner: u32, patience: &mut Patience) -> bool {
+    let os_thread = (owner & !AWAITED) as i32;
+    let known = threads::by_os_thread(os_thread);
+    let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
+        // It begins, and gives an ID to its own Thread object, which nobody can ask JVMTI about yet.
+        return !patience.is_left_for(os_thread);
+    };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !suspension::is_suspended(&owner)
 }
