@@ -88,7 +88,8 @@ final class Suspend {
     /** Whether it moves right after it was suspended, as long as it is not handed over to JVMTI. */
     private static void atOnce() {
         long rounds = 0, moved = 0, most = 0;
-        for (int i = 0; i < 10 * ROUNDS; i++) {
+        // JDK 11 itself may take seconds to suspend a thread that is just going back to the VM.
+        for (int i = 0; i < ROUNDS / 2; i++) {
             long start = System.nanoTime();
             Agent.call("suspend spinner");
             long before = spinner;
@@ -149,13 +150,14 @@ final class Suspend {
             }
         });
         thread.start();
-        for (int i = 0; i < 10 * ROUNDS; i++) {
+        // JDK 11 itself may take seconds to suspend a thread that is just going back to the VM.
+        for (int i = 0; i < ROUNDS / 2; i++) {
             thread.suspend();
             Agent.call("reference", new Object());
             Agent.call("suspend spinner");
             Agent.call("resume spinner");
             thread.resume();
-            if (i % 10 == 0) {
+            if (i % 4 == 0) {
                 Thread begins = new Thread(() -> {});
                 begins.start();
                 begins.suspend();
