@@ -128,8 +128,7 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
         jni.frame(8, |jni| {
             let Some(object) = class.object(jni) else { return };
             let is_boot = || jvm::get().jvmti.class_loader(object).is_ok_and(|l| l.is_null());
-            let can_be_linked = |object| !classes::is_primitive(object) && is_boot();
-            if classes::is_ready(object) || can_be_linked(object) {
+            if classes::is_ready(object) || is_boot() {
                 announce_object(jni, agent, thread, &class, object);
             }
         });
@@ -191,8 +190,9 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
 /// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     jni.frame(32, |jni| {
-        let is_one = |object: &jclass| is_class(jni, *object) && !classes::is_primitive(*object);
-        let Some(object) = ids::object(jni, id).filter(is_one) else { return false };
+        let Some(object) = ids::object(jni, id).filter(|object| is_class(jni, *object)) else {
+            return false;
+        };
         let Ok(class) = classes::of(jni, object) else { return false };
         // Such as one from a CDS archive.
         if !classes::is_ready(object) {

@@ -264,8 +264,7 @@ fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
     jni.frame(8, |jni| {
         let is_class = |class: &Class| matches!(class.instances(), Instances::Classes);
         let is_class = classes::with(jni, jni.class_of(object), is_class).ok()?;
-        let stands_for_class = is_class && !classes::is_primitive(object);
-        if stands_for_class { classes::of(jni, object).ok() } else { None }
+        if is_class { classes::of(jni, object).ok() } else { None }
     })
 }
 

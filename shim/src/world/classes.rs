@@ -11,10 +11,7 @@ use crate::lock::{Lock, Map, Memo};
 use crate::options::Names;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
-use jvmti_sys::{
-    JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_CLASS_STATUS_PRIMITIVE,
-    JVMTI_ERROR_INVALID_CLASS,
-};
+use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED, JVMTI_ERROR_INVALID_CLASS};
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -154,12 +151,6 @@ pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
 pub fn is_ready(class: jclass) -> bool {
     let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
     jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
-}
-
-/// Whether it is `int.class` or another one that stands for a primitive type.
-pub fn is_primitive(class: jclass) -> bool {
-    let primitive = JVMTI_CLASS_STATUS_PRIMITIVE;
-    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & primitive as jint != 0)
 }
 
 /// How often the class or one that it inherits from was redefined or retransformed, by whomever. The
