@@ -15,46 +15,6 @@ use jvmpi_sys::*;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// The data of an event: an arm of `JVMPI_Event.u`, or `()` if the event has none.
-///
-/// # Safety
-/// The type is one of the union's members, or empty.
-pub unsafe trait Arm: Copy {}
-
-macro_rules! arms {
-    ($($arm:ty),* $(,)?) => {
-        // SAFETY: each is a member of `JVMPI_Event_u` or empty.
-        $(unsafe impl Arm for $arm {})*
-    };
-}
-
-arms! {
-    (),
-    JVMPI_Event_class_load,
-    JVMPI_Event_class_unload,
-    JVMPI_Event_class_load_hook,
-    JVMPI_Event_obj_alloc,
-    JVMPI_Event_obj_free,
-    JVMPI_Event_obj_move,
-    JVMPI_Event_new_arena,
-    JVMPI_Event_delete_arena,
-    JVMPI_Event_thread_start,
-    JVMPI_Event_method,
-    JVMPI_Event_method_entry2,
-    JVMPI_Event_compiled_method_load,
-    JVMPI_Event_compiled_method_unload,
-    JVMPI_Event_instruction,
-    JVMPI_Event_raw_monitor,
-    JVMPI_Event_monitor,
-    JVMPI_Event_jni_globalref_alloc,
-    JVMPI_Event_jni_globalref_free,
-    JVMPI_Event_monitor_wait,
-    JVMPI_Event_gc_info,
-    JVMPI_Event_heap_dump,
-    JVMPI_Event_object_dump,
-    JVMPI_Event_monitor_dump,
-}
-
 /// Sends an event of the thread that runs to every agent that has enabled it.
 pub fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
     for agent in agents::wanting(event_type) {

@@ -21,56 +21,76 @@ pub struct JVMPI_Event {
     pub u: JVMPI_Event_u,
 }
 
-/// The data of a [`JVMPI_Event`].
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub union JVMPI_Event_u {
+/// The data of an event: a member of [`JVMPI_Event_u`], or `()` if the event has none.
+///
+/// # Safety
+/// The type is that of a member, or empty.
+pub unsafe trait Arm: Copy {}
+
+// SAFETY: it is empty.
+unsafe impl Arm for () {}
+
+macro_rules! arms {
+    ($($(#[doc = $events:literal])* $arm:ident: $type:ty,)*) => {
+        /// The data of a [`JVMPI_Event`].
+        #[repr(C)]
+        #[derive(Clone, Copy)]
+        pub union JVMPI_Event_u {
+            $($(#[doc = $events])* pub $arm: $type,)*
+        }
+
+        // SAFETY: each is the type of a member.
+        $(unsafe impl Arm for $type {})*
+    };
+}
+
+arms! {
     /// `CLASS_LOAD`.
-    pub class_load: JVMPI_Event_class_load,
+    class_load: JVMPI_Event_class_load,
     /// `CLASS_UNLOAD`.
-    pub class_unload: JVMPI_Event_class_unload,
+    class_unload: JVMPI_Event_class_unload,
     /// `CLASS_LOAD_HOOK`.
-    pub class_load_hook: JVMPI_Event_class_load_hook,
+    class_load_hook: JVMPI_Event_class_load_hook,
     /// `OBJECT_ALLOC`.
-    pub obj_alloc: JVMPI_Event_obj_alloc,
+    obj_alloc: JVMPI_Event_obj_alloc,
     /// `OBJECT_FREE`.
-    pub obj_free: JVMPI_Event_obj_free,
+    obj_free: JVMPI_Event_obj_free,
     /// `OBJECT_MOVE`.
-    pub obj_move: JVMPI_Event_obj_move,
+    obj_move: JVMPI_Event_obj_move,
     /// `ARENA_NEW`.
-    pub new_arena: JVMPI_Event_new_arena,
+    new_arena: JVMPI_Event_new_arena,
     /// `ARENA_DELETE`.
-    pub delete_arena: JVMPI_Event_delete_arena,
+    delete_arena: JVMPI_Event_delete_arena,
     /// `THREAD_START`.
-    pub thread_start: JVMPI_Event_thread_start,
+    thread_start: JVMPI_Event_thread_start,
     /// `HEAP_DUMP`.
-    pub heap_dump: JVMPI_Event_heap_dump,
+    heap_dump: JVMPI_Event_heap_dump,
     /// `JNI_GLOBALREF_ALLOC`, `JNI_WEAK_GLOBALREF_ALLOC`.
-    pub jni_globalref_alloc: JVMPI_Event_jni_globalref_alloc,
+    jni_globalref_alloc: JVMPI_Event_jni_globalref_alloc,
     /// `JNI_GLOBALREF_FREE`, `JNI_WEAK_GLOBALREF_FREE`.
-    pub jni_globalref_free: JVMPI_Event_jni_globalref_free,
+    jni_globalref_free: JVMPI_Event_jni_globalref_free,
     /// `METHOD_ENTRY`, `METHOD_EXIT`.
-    pub method: JVMPI_Event_method,
+    method: JVMPI_Event_method,
     /// `METHOD_ENTRY2`.
-    pub method_entry2: JVMPI_Event_method_entry2,
+    method_entry2: JVMPI_Event_method_entry2,
     /// `COMPILED_METHOD_LOAD`.
-    pub compiled_method_load: JVMPI_Event_compiled_method_load,
+    compiled_method_load: JVMPI_Event_compiled_method_load,
     /// `COMPILED_METHOD_UNLOAD`.
-    pub compiled_method_unload: JVMPI_Event_compiled_method_unload,
+    compiled_method_unload: JVMPI_Event_compiled_method_unload,
     /// `INSTRUCTION_START`.
-    pub instruction: JVMPI_Event_instruction,
+    instruction: JVMPI_Event_instruction,
     /// `MONITOR_DUMP`.
-    pub monitor_dump: JVMPI_Event_monitor_dump,
+    monitor_dump: JVMPI_Event_monitor_dump,
     /// `RAW_MONITOR_CONTENDED_ENTER`, `_ENTERED` and `_EXIT`.
-    pub raw_monitor: JVMPI_Event_raw_monitor,
+    raw_monitor: JVMPI_Event_raw_monitor,
     /// `MONITOR_CONTENDED_ENTER`, `_ENTERED` and `_EXIT`.
-    pub monitor: JVMPI_Event_monitor,
+    monitor: JVMPI_Event_monitor,
     /// `MONITOR_WAIT`, `MONITOR_WAITED`.
-    pub monitor_wait: JVMPI_Event_monitor_wait,
+    monitor_wait: JVMPI_Event_monitor_wait,
     /// `GC_FINISH`.
-    pub gc_info: JVMPI_Event_gc_info,
+    gc_info: JVMPI_Event_gc_info,
     /// `OBJECT_DUMP`.
-    pub object_dump: JVMPI_Event_object_dump,
+    object_dump: JVMPI_Event_object_dump,
 }
 
 /// `CLASS_LOAD`: the class is linked, none of its code has run.

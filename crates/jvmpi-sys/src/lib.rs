@@ -20,10 +20,12 @@
 
 mod constants;
 mod event;
+mod event_types;
 mod interface;
 
 pub use constants::*;
 pub use event::*;
+pub use event_types::*;
 pub use interface::*;
 pub use jni_sys;
 

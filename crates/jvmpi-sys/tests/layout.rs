@@ -399,8 +399,11 @@ fn list_is_complete() {
     let extra: Vec<_> = listed.difference(&in_header).collect();
     assert!(extra.is_empty(), "in the list, but not in jvmpi.h: {extra:?}");
 
-    let in_rust = include_str!("../src/constants.rs").lines();
+    let files = [include_str!("../src/constants.rs"), include_str!("../src/event_types.rs")];
+    let in_rust = files.into_iter().flat_map(str::lines);
     let in_rust = in_rust.filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
+    let in_rust = in_rust.filter(|&name| name != "EVENTS");
+    let in_rust = in_rust.chain(EVENTS.iter().map(|event| event.constant));
     let extra: Vec<_> = in_rust.filter(|&name| !listed.contains(name)).collect();
     assert!(extra.is_empty(), "in Rust, but not in jvmpi.h: {extra:?}");
 }

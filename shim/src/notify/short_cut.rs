@@ -3,7 +3,7 @@
 //! Such events come by the hundred million. What [`deliver`](super::deliver) asks of each is asked
 //! here once an epoch ([`epoch`]), for the thread and for the method.
 
-use super::{Arm, call_inside, is_reported};
+use super::{call_inside, is_reported};
 use crate::jvm::Jni;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::epoch;
@@ -13,7 +13,7 @@ use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use crate::world::tracked::{self, Tracked};
 use jni_sys::{jint, jmethodID};
-use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
+use jvmpi_sys::{Arm, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
 /// An event that nothing stands in the way of.
 pub struct ShortCut<'a> {

@@ -2,10 +2,10 @@
 
 use crate::jvm::Jni;
 use crate::translate::subscriptions::{self, Updated};
-use crate::translate::{self, compiled};
+use crate::translate::{classes, compiled, heap_dump, monitor_dump, object_dump, objects, threads};
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
-use crate::world::threads::{self, Thread};
+use crate::world::threads::{Thread, current_attached};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::c_void;
@@ -15,43 +15,11 @@ use std::ffi::c_void;
 /// Agents stop at the first type that is refused, so DATA_RESET_REQUEST is accepted although
 /// nothing ever triggers it.
 fn can_be_enabled(event_type: jint) -> bool {
-    matches!(
-        event_type,
-        JVMPI_EVENT_METHOD_ENTRY
-            | JVMPI_EVENT_METHOD_ENTRY2
-            | JVMPI_EVENT_METHOD_EXIT
-            | JVMPI_EVENT_INSTRUCTION_START
-            | JVMPI_EVENT_OBJECT_ALLOC
-            | JVMPI_EVENT_OBJECT_FREE
-            | JVMPI_EVENT_OBJECT_MOVE
-            | JVMPI_EVENT_ARENA_NEW
-            | JVMPI_EVENT_ARENA_DELETE
-            | JVMPI_EVENT_GC_START
-            | JVMPI_EVENT_GC_FINISH
-            | JVMPI_EVENT_COMPILED_METHOD_LOAD
-            | JVMPI_EVENT_COMPILED_METHOD_UNLOAD
-            | JVMPI_EVENT_THREAD_START
-            | JVMPI_EVENT_THREAD_END
-            | JVMPI_EVENT_CLASS_LOAD_HOOK
-            | JVMPI_EVENT_CLASS_LOAD
-            | JVMPI_EVENT_CLASS_UNLOAD
-            | JVMPI_EVENT_DATA_DUMP_REQUEST
-            | JVMPI_EVENT_DATA_RESET_REQUEST
-            | JVMPI_EVENT_JVM_INIT_DONE
-            | JVMPI_EVENT_JVM_SHUT_DOWN
-            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
-            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
-            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT
-            | JVMPI_EVENT_MONITOR_CONTENDED_ENTER
-            | JVMPI_EVENT_MONITOR_CONTENDED_ENTERED
-            | JVMPI_EVENT_MONITOR_CONTENDED_EXIT
-            | JVMPI_EVENT_MONITOR_WAIT
-            | JVMPI_EVENT_MONITOR_WAITED
-            | JVMPI_EVENT_JNI_GLOBALREF_ALLOC
-            | JVMPI_EVENT_JNI_GLOBALREF_FREE
-            | JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC
-            | JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE
-    )
+    EventType::of(event_type).is_some_and(|event| event.enabled)
+}
+
+fn name(event_type: jint) -> &'static str {
+    EventType::of(event_type).map_or("", EventType::name)
 }
 
 pub fn enable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
@@ -81,7 +49,7 @@ fn switch_on(agent: &Agent, event_type: jint) -> jint {
             Ok(Updated::Done) => {}
             Err(error) => {
                 if agent.take_back(event_type, || subscriptions::serve(event_type)) {
-                    log::warn!("event type {event_type} cannot be enabled: {error}");
+                    log::warn!("{} cannot be enabled: {error}", name(event_type));
                     return JVMPI_FAIL;
                 }
             }
@@ -96,42 +64,56 @@ pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     }
     agent.set_wants(event_type, false);
     if let Err(error) = subscriptions::update() {
-        log::debug!("what event type {event_type} comes from goes on: {error}");
+        log::debug!("what {} comes from goes on: {error}", name(event_type));
     }
     JVMPI_SUCCESS
 }
 
-/// What the argument means depends on the type: an ID, not a pointer to one; for a heap dump a
-/// pointer to its level, or NULL; nothing for a monitor dump.
+/// Sends the agent the event of one thing on the thread that runs; false if that failed.
+type Serve = fn(Jni, &Agent, &Thread, jobjectID) -> bool;
+
+/// Who serves requests for the type, if anyone does. What they are given is what RequestEvent's
+/// argument means: an ID, not a pointer to one; for a heap dump a pointer to its level, or NULL;
+/// nothing for a monitor dump.
+fn served_by(event_type: jint) -> Option<Serve> {
+    Some(match event_type {
+        JVMPI_EVENT_CLASS_LOAD => classes::request,
+        JVMPI_EVENT_THREAD_START => threads::request,
+        JVMPI_EVENT_OBJECT_ALLOC => objects::request,
+        JVMPI_EVENT_OBJECT_DUMP => object_dump::request,
+        JVMPI_EVENT_MONITOR_DUMP => monitor_dump::request,
+        JVMPI_EVENT_HEAP_DUMP => |jni, agent, thread, arg| {
+            // SAFETY: who asks for a heap dump promises that to `request`.
+            let level = unsafe { arg.cast::<JVMPI_HeapDumpArg>().as_ref() };
+            let level = level.map_or(JVMPI_DUMP_LEVEL_2, |arg| arg.heap_dump_level);
+            heap_dump::request(jni, agent, thread, level)
+        },
+        _ => return None,
+    })
+}
+
+/// Sends one event to the agent; it fails where the VM does not answer.
 ///
 /// # Safety
 /// For a heap dump, `arg` is NULL or points to a `JVMPI_HeapDumpArg`.
 pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
-    let serve = match event_type {
-        JVMPI_EVENT_CLASS_LOAD => translate::classes::request,
-        JVMPI_EVENT_THREAD_START => translate::threads::request,
-        JVMPI_EVENT_OBJECT_ALLOC => translate::objects::request,
-        JVMPI_EVENT_OBJECT_DUMP => translate::object_dump::request,
-        JVMPI_EVENT_MONITOR_DUMP => translate::monitor_dump::request,
-        JVMPI_EVENT_HEAP_DUMP => {
-            // SAFETY: as the caller promises.
-            let level = unsafe { arg.cast::<JVMPI_HeapDumpArg>().as_ref() };
-            return heap_dump(agent, level.map_or(JVMPI_DUMP_LEVEL_2, |arg| arg.heap_dump_level));
+    let Some(serve) = served_by(event_type) else { return JVMPI_NOT_AVAILABLE };
+    let request = || {
+        let (jni, thread) = current_attached().filter(|_| phase::vm_answers())?;
+        serve(jni, agent, &thread, arg.cast()).then_some(JVMPI_SUCCESS)
+    };
+    request().unwrap_or(JVMPI_FAIL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_what_can_be_requested_is_served() {
+        for event_type in -1..=JVMPI_MAX_EVENT_TYPE_VAL + 1 {
+            let can_be = EventType::of(event_type).is_some_and(|event| event.requested);
+            assert_eq!(served_by(event_type).is_some(), can_be, "{event_type}");
         }
-        _ => return JVMPI_NOT_AVAILABLE,
-    };
-    result(|jni, thread| serve(jni, agent, thread, arg.cast()))
-}
-
-fn heap_dump(agent: &Agent, level: jint) -> jint {
-    result(|jni, thread| translate::heap_dump::request(jni, agent, thread, level))
-}
-
-/// The result of a request; it fails where the VM does not answer.
-fn result(serve: impl FnOnce(Jni, &Thread) -> bool) -> jint {
-    let serve = || {
-        let (jni, thread) = threads::current_attached().filter(|_| phase::vm_answers())?;
-        serve(jni, &thread).then_some(JVMPI_SUCCESS)
-    };
-    serve().unwrap_or(JVMPI_FAIL)
+    }
 }

@@ -1,7 +1,7 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
 use crate::jvm::Jni;
-use crate::notify::{self, Arm};
+use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::arenas::{self, Changes, Move};
 use crate::world::classes::{self, Class};

@@ -3,7 +3,7 @@
 use super::{callback, classes as class_events};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
-use crate::notify::{self, Arm};
+use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
 use crate::world::collections;

@@ -29,14 +29,6 @@ fn free(kind: Kind) -> jint {
     }
 }
 
-/// The events of references.
-pub const ALL: [jint; 4] = [
-    JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
-    JVMPI_EVENT_JNI_GLOBALREF_FREE,
-    JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC,
-    JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
-];
-
 /// The thread that runs has made a reference to the object.
 pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     let thread = threads::current(jni);

@@ -1,7 +1,7 @@
 //! Which JVMTI events the shim asks for: those that some agent needs, so that an event nobody
 //! has enabled costs nothing.
 
-use super::{allocations, references};
+use super::allocations;
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
@@ -22,35 +22,40 @@ const ALWAYS: [jvmtiEvent; 5] = [
     JVMTI_EVENT_THREAD_END,
 ];
 
-/// The JVMTI event that each JVMPI event comes from.
-const SOURCES: &[(jint, jvmtiEvent)] = &[
-    (JVMPI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
-    (JVMPI_EVENT_OBJECT_MOVE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
-    (JVMPI_EVENT_CLASS_UNLOAD, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
-    (JVMPI_EVENT_ARENA_DELETE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
-    (JVMPI_EVENT_GC_START, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
-    (JVMPI_EVENT_GC_FINISH, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH),
-    (JVMPI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_LOAD),
-    (JVMPI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE),
-    (JVMPI_EVENT_CLASS_LOAD_HOOK, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK),
-    (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_LOAD),
-    // Who has been told of what is forgotten when it is gone.
-    (JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
-    (JVMPI_EVENT_COMPILED_METHOD_UNLOAD, JVMTI_EVENT_COMPILED_METHOD_UNLOAD),
-    // The ends of contention and of waits are reported to those who heard of the beginnings.
-    (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
-    (JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
-    (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
-    (JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
-    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_CONTENDED_ENTER),
-    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_CONTENDED_ENTERED),
-    // Who waits to be notified leaves the monitor.
-    (JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMTI_EVENT_MONITOR_WAIT),
-    (JVMPI_EVENT_MONITOR_WAIT, JVMTI_EVENT_MONITOR_WAIT),
-    (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAIT),
-    (JVMPI_EVENT_MONITOR_WAITED, JVMTI_EVENT_MONITOR_WAITED),
-    (JVMPI_EVENT_DATA_DUMP_REQUEST, JVMTI_EVENT_DATA_DUMP_REQUEST),
-];
+/// What rewritten code and JNI functions can report, under the names of the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Report {
+    Entries,
+    Receivers,
+    Exits,
+    Instructions,
+    Allocations,
+    MonitorExits,
+    References,
+}
+
+/// What an event comes from.
+struct Source {
+    event_type: jint,
+    jvmti: &'static [jvmtiEvent],
+    reports: &'static [Report],
+}
+
+macro_rules! sources {
+    ($(
+        $(#[$what:meta])*
+        $constant:ident = $number:literal: $arm:tt, $mode:ident, $($who:ident)+,
+        jvmti [$($jvmti:ident)*] reports [$($report:ident)*];
+    )*) => {
+        const SOURCES: &[Source] = &[$(Source {
+            event_type: $constant,
+            jvmti: &[$($jvmti),*],
+            reports: &[$(Report::$report),*],
+        }),*];
+    };
+}
+
+for_each_event!(sources);
 
 /// What it takes to walk a stack in a signal handler: methods have IDs, which they get when their
 /// class is prepared, and HotSpot refuses while nobody asks for ClassLoad.
@@ -89,23 +94,27 @@ impl Switches {
 
     /// What it takes to send the JVMPI events for which this is true.
     fn for_events(wants: impl Fn(jint) -> bool) -> Self {
-        let sources = SOURCES.iter().filter(|(jvmpi, _)| wants(*jvmpi)).map(|(_, jvmti)| *jvmti);
-        let allocations = wants(JVMPI_EVENT_OBJECT_ALLOC);
+        let wanted = || SOURCES.iter().filter(|source| wants(source.event_type));
+        let reports = |report| wanted().any(|source| source.reports.contains(&report));
+        let allocations = reports(Report::Allocations);
         let by_bytecode = allocations && allocations::by_bytecode();
         let sampled = (allocations && !by_bytecode).then_some(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC);
+        let jvmti = wanted().flat_map(|source| source.jvmti).copied().chain(sampled);
         let mut code = Reports::NONE;
         code.allocations = by_bytecode;
         code.calls = Calls {
-            entries: wants(JVMPI_EVENT_METHOD_ENTRY),
-            receivers: wants(JVMPI_EVENT_METHOD_ENTRY2),
-            exits: wants(JVMPI_EVENT_METHOD_EXIT),
+            entries: reports(Report::Entries),
+            receivers: reports(Report::Receivers),
+            exits: reports(Report::Exits),
         };
-        code.instructions = wants(JVMPI_EVENT_INSTRUCTION_START);
-        code.monitor_exits = wants(JVMPI_EVENT_MONITOR_CONTENDED_EXIT);
+        code.instructions = reports(Report::Instructions);
+        code.monitor_exits = reports(Report::MonitorExits);
         Self {
-            events: sources.chain(sampled).fold(0, |all, event| all | bit(event)),
+            events: jvmti
+                .filter(|event| !ALWAYS.contains(event))
+                .fold(0, |all, event| all | bit(event)),
             code,
-            references: references::ALL.into_iter().any(wants),
+            references: reports(Report::References),
         }
     }
 

@@ -1,0 +1,251 @@
+//! The event types: one list, from which come the constants, [`EVENTS`], and what `libjvmpi` must
+//! know of each.
+
+use jni_sys::jint;
+
+/// Expands to `$then! { rows }`, with one row for each event of the specification, by number:
+///
+/// ```text
+/// /// What has happened.
+/// CONSTANT = number: arm, mode, who, jvmti [events] reports [reports];
+/// ```
+///
+/// - arm: the member of [`JVMPI_Event_u`](crate::JVMPI_Event_u) that is filled, or `-`;
+/// - mode: [`Mode`], of the specification;
+/// - who: `enabled` if EnableEvent takes it, `requested` if RequestEvent does, or both;
+/// - jvmti: the events of JVMTI that must be on for a library on top of JVMTI to send it;
+/// - reports: what such a library must have rewritten code and JNI functions report for it:
+///   `Entries` of methods, `Receivers` (entries with the receiver), `Exits`, `Instructions`,
+///   `Allocations`, `MonitorExits`, or JNI's `References`.
+#[macro_export]
+macro_rules! for_each_event {
+    ($then:ident) => {
+        $then! {
+            /// A method is entered.
+            JVMPI_EVENT_METHOD_ENTRY = 1: method, MT, enabled, jvmti [] reports [Entries];
+            /// A method is entered, with its receiver.
+            JVMPI_EVENT_METHOD_ENTRY2 = 2: method_entry2, GC_OFF, enabled, jvmti [] reports [Receivers];
+            /// A method is left, by return or exception.
+            JVMPI_EVENT_METHOD_EXIT = 3: method, MT, enabled, jvmti [] reports [Exits];
+            /// An object was allocated.
+            JVMPI_EVENT_OBJECT_ALLOC = 4: obj_alloc, GC_OFF, enabled requested,
+                jvmti [] reports [Allocations];
+            /// An object was freed.
+            JVMPI_EVENT_OBJECT_FREE = 5: obj_free, STOPPED, enabled,
+                jvmti [JVMTI_EVENT_OBJECT_FREE JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
+            /// An object has a new ID.
+            JVMPI_EVENT_OBJECT_MOVE = 6: obj_move, STOPPED, enabled,
+                jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
+            // Who was told of it is forgotten when it is gone.
+            /// A method was compiled.
+            JVMPI_EVENT_COMPILED_METHOD_LOAD = 7: compiled_method_load, MT, enabled,
+                jvmti [JVMTI_EVENT_COMPILED_METHOD_LOAD JVMTI_EVENT_COMPILED_METHOD_UNLOAD] reports [];
+            /// Compiled code goes away.
+            JVMPI_EVENT_COMPILED_METHOD_UNLOAD = 8: compiled_method_unload, MT, enabled,
+                jvmti [JVMTI_EVENT_COMPILED_METHOD_UNLOAD] reports [];
+            /// A bytecode instruction starts. Since version 1.1.
+            JVMPI_EVENT_INSTRUCTION_START = 9: instruction, MT, enabled,
+                jvmti [] reports [Instructions];
+            /// A thread starts.
+            JVMPI_EVENT_THREAD_START = 33: thread_start, GC_OFF, enabled requested,
+                jvmti [JVMTI_EVENT_THREAD_START] reports [];
+            /// The thread `env_id` ends.
+            JVMPI_EVENT_THREAD_END = 34: -, MT, enabled, jvmti [JVMTI_EVENT_THREAD_END] reports [];
+            /// A class file is about to be parsed.
+            JVMPI_EVENT_CLASS_LOAD_HOOK = 35: class_load_hook, MT, enabled,
+                jvmti [JVMTI_EVENT_CLASS_FILE_LOAD_HOOK] reports [];
+            /// A dump of the heap.
+            JVMPI_EVENT_HEAP_DUMP = 37: heap_dump, GC_OFF, requested, jvmti [] reports [];
+            /// A JNI global reference was created.
+            JVMPI_EVENT_JNI_GLOBALREF_ALLOC = 38: jni_globalref_alloc, GC_OFF, enabled,
+                jvmti [] reports [References];
+            /// A JNI global reference is deleted.
+            JVMPI_EVENT_JNI_GLOBALREF_FREE = 39: jni_globalref_free, MT, enabled,
+                jvmti [] reports [References];
+            /// A JNI weak global reference was created.
+            JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC = 40: jni_globalref_alloc, GC_OFF, enabled,
+                jvmti [] reports [References];
+            /// A JNI weak global reference is deleted.
+            JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE = 41: jni_globalref_free, MT, enabled,
+                jvmti [] reports [References];
+            /// A class was loaded.
+            JVMPI_EVENT_CLASS_LOAD = 42: class_load, GC_OFF, enabled requested,
+                jvmti [JVMTI_EVENT_CLASS_PREPARE JVMTI_EVENT_CLASS_LOAD] reports [];
+            /// A class is unloaded.
+            JVMPI_EVENT_CLASS_UNLOAD = 43: class_unload, GC_OFF, enabled,
+                jvmti [JVMTI_EVENT_OBJECT_FREE JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
+            /// The user asks for a dump.
+            JVMPI_EVENT_DATA_DUMP_REQUEST = 44: -, MT, enabled,
+                jvmti [JVMTI_EVENT_DATA_DUMP_REQUEST] reports [];
+            /// The user asks for a reset.
+            JVMPI_EVENT_DATA_RESET_REQUEST = 45: -, MT, enabled, jvmti [] reports [];
+            /// The VM is ready; threads may now be created.
+            JVMPI_EVENT_JVM_INIT_DONE = 46: -, MT, enabled, jvmti [JVMTI_EVENT_VM_INIT] reports [];
+            /// The VM ends; the last event.
+            JVMPI_EVENT_JVM_SHUT_DOWN = 47: -, MT, enabled, jvmti [JVMTI_EVENT_VM_DEATH] reports [];
+            /// An arena was created.
+            JVMPI_EVENT_ARENA_NEW = 48: new_arena, MT, enabled, jvmti [] reports [];
+            /// An arena was deleted, with all objects in it.
+            JVMPI_EVENT_ARENA_DELETE = 49: delete_arena, STOPPED, enabled,
+                jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
+            /// A dump of one object.
+            JVMPI_EVENT_OBJECT_DUMP = 50: object_dump, GC_OFF, requested, jvmti [] reports [];
+            /// A thread has to wait for a raw monitor.
+            JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER = 51: raw_monitor, MT, enabled, jvmti [] reports [];
+            /// A thread got the raw monitor it waited for.
+            JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED = 52: raw_monitor, MT, enabled,
+                jvmti [] reports [];
+            /// A thread leaves a raw monitor others wait for.
+            JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT = 53: raw_monitor, MT, enabled, jvmti [] reports [];
+            // The ends of contention and of waits are reported to those who heard of the beginnings.
+            /// A thread has to wait for a Java monitor.
+            JVMPI_EVENT_MONITOR_CONTENDED_ENTER = 54: monitor, GC_OFF, enabled,
+                jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED]
+                reports [];
+            /// A thread got the Java monitor it waited for.
+            JVMPI_EVENT_MONITOR_CONTENDED_ENTERED = 55: monitor, GC_OFF, enabled,
+                jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED]
+                reports [];
+            // Who waits to be notified leaves the monitor.
+            /// A thread leaves a Java monitor others wait for.
+            JVMPI_EVENT_MONITOR_CONTENDED_EXIT = 56: monitor, GC_OFF, enabled,
+                jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
+                       JVMTI_EVENT_MONITOR_WAIT]
+                reports [MonitorExits];
+            /// A thread starts to wait on an object.
+            JVMPI_EVENT_MONITOR_WAIT = 57: monitor_wait, GC_OFF, enabled,
+                jvmti [JVMTI_EVENT_MONITOR_WAIT] reports [];
+            /// A thread waited on an object.
+            JVMPI_EVENT_MONITOR_WAITED = 58: monitor_wait, GC_OFF, enabled,
+                jvmti [JVMTI_EVENT_MONITOR_WAIT JVMTI_EVENT_MONITOR_WAITED] reports [];
+            /// A dump of threads and monitors.
+            JVMPI_EVENT_MONITOR_DUMP = 59: monitor_dump, GC_OFF, requested, jvmti [] reports [];
+            /// A collection starts; the place to take locks.
+            JVMPI_EVENT_GC_START = 60: -, MT, enabled,
+                jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
+            /// A collection ended; the place to drop them.
+            JVMPI_EVENT_GC_FINISH = 61: gc_info, MT, enabled,
+                jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
+        }
+    };
+}
+
+/// What an agent may do in the handler of an event; the modes of the specification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Multithreaded, GC enabled: everything.
+    MT,
+    /// Multithreaded, GC disabled: IDs stay valid and do not change.
+    GC_OFF,
+    /// Threads are suspended: no allocation, no I/O, no locks.
+    STOPPED,
+}
+
+/// A row of [`for_each_event`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventType {
+    /// The name of the constant, `JVMPI_EVENT_…`.
+    pub constant: &'static str,
+    /// Its value: the `event_type` of the event.
+    pub number: jint,
+    /// The member of the union that is filled.
+    pub arm: Option<&'static str>,
+    /// The mode in which it is sent, according to the specification.
+    pub mode: Mode,
+    /// Whether EnableEvent takes it.
+    pub enabled: bool,
+    /// Whether RequestEvent takes it.
+    pub requested: bool,
+    /// The names of the JVMTI events that it is made from, `JVMTI_EVENT_…`.
+    pub jvmti: &'static [&'static str],
+}
+
+impl EventType {
+    const NOT_ASKED_FOR: Self = Self {
+        constant: "",
+        number: 0,
+        arm: None,
+        mode: Mode::MT,
+        enabled: false,
+        requested: false,
+        jvmti: &[],
+    };
+
+    /// The event of this number, without
+    /// [`JVMPI_REQUESTED_EVENT`](crate::JVMPI_REQUESTED_EVENT); None if there is none.
+    pub fn of(number: jint) -> Option<&'static Self> {
+        EVENTS.iter().find(|event| event.number == number)
+    }
+
+    /// The name without the prefix of the constant, as `METHOD_ENTRY`.
+    pub fn name(&self) -> &'static str {
+        self.constant.trim_start_matches("JVMPI_EVENT_")
+    }
+}
+
+macro_rules! arm {
+    (-) => {
+        None
+    };
+    ($arm:ident) => {{
+        // It is a member.
+        _ = core::mem::offset_of!(crate::JVMPI_Event_u, $arm);
+        Some(stringify!($arm))
+    }};
+}
+
+macro_rules! declare {
+    ($(
+        $(#[doc = $what:literal])*
+        $constant:ident = $number:literal: $arm:tt, $mode:ident, $($who:ident)+,
+        jvmti [$($jvmti:ident)*] reports [$($report:ident)*];
+    )*) => {
+        $(
+            $(#[doc = $what])*
+            ///
+            #[doc = concat!("Arm `", stringify!($arm), "`; ", stringify!($mode), "; ", stringify!($($who)+), ".")]
+            pub const $constant: jint = $number;
+        )*
+
+        /// All events of the specification.
+        #[allow(clippy::needless_update, reason = "only some rows say everything")]
+        pub const EVENTS: &[EventType] = &[$(EventType {
+            constant: stringify!($constant),
+            number: $constant,
+            arm: arm!($arm),
+            mode: Mode::$mode,
+            $($who: true,)+
+            jvmti: &[$(stringify!($jvmti)),*],
+            ..EventType::NOT_ASKED_FOR
+        }),*];
+    };
+}
+
+for_each_event!(declare);
+
+/// The greatest event type.
+pub const JVMPI_MAX_EVENT_TYPE_VAL: jint = 61;
+
+/// Set in `event_type`, beside the type, when the event answers `RequestEvent`.
+pub const JVMPI_REQUESTED_EVENT: jint = 0x1000_0000;
+
+// Older names of some event types, which agents still use.
+
+/// Older name of [`JVMPI_EVENT_OBJECT_ALLOC`].
+pub const JVMPI_EVENT_OBJ_ALLOC: jint = JVMPI_EVENT_OBJECT_ALLOC;
+/// Older name of [`JVMPI_EVENT_OBJECT_FREE`].
+pub const JVMPI_EVENT_OBJ_FREE: jint = JVMPI_EVENT_OBJECT_FREE;
+/// Older name of [`JVMPI_EVENT_OBJECT_MOVE`].
+pub const JVMPI_EVENT_OBJ_MOVE: jint = JVMPI_EVENT_OBJECT_MOVE;
+/// Older name of [`JVMPI_EVENT_COMPILED_METHOD_LOAD`].
+pub const JVMPI_EVENT_LOAD_COMPILED_METHOD: jint = JVMPI_EVENT_COMPILED_METHOD_LOAD;
+/// Older name of [`JVMPI_EVENT_COMPILED_METHOD_UNLOAD`].
+pub const JVMPI_EVENT_UNLOAD_COMPILED_METHOD: jint = JVMPI_EVENT_COMPILED_METHOD_UNLOAD;
+/// Older name of [`JVMPI_EVENT_DATA_DUMP_REQUEST`].
+pub const JVMPI_EVENT_DUMP_DATA_REQUEST: jint = JVMPI_EVENT_DATA_DUMP_REQUEST;
+/// Older name of [`JVMPI_EVENT_DATA_RESET_REQUEST`].
+pub const JVMPI_EVENT_RESET_DATA_REQUEST: jint = JVMPI_EVENT_DATA_RESET_REQUEST;
+/// Older name of [`JVMPI_EVENT_ARENA_NEW`].
+pub const JVMPI_EVENT_NEW_ARENA: jint = JVMPI_EVENT_ARENA_NEW;
+/// Older name of [`JVMPI_EVENT_ARENA_DELETE`].
+pub const JVMPI_EVENT_DELETE_ARENA: jint = JVMPI_EVENT_ARENA_DELETE;
