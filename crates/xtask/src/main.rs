@@ -5,6 +5,7 @@ use std::process::ExitCode;
 mod bench;
 mod demo;
 mod jdk;
+mod layers;
 mod race;
 mod soak;
 mod test;
@@ -16,7 +17,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 6] = [
+const COMMANDS: [Command; 7] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a program with several threads and show its hottest stacks",
@@ -41,6 +42,11 @@ const COMMANDS: [Command; 6] = [
         usage: "race [ARGUMENT...]",
         about: "run what needs no JVM under ThreadSanitizer; arguments are the test program's",
         run: race::run,
+    },
+    Command {
+        usage: "check-layers",
+        about: "fail if a file of the shim imports one that does not lie below it",
+        run: layers::run,
     },
     Command {
         usage: "jdk",
