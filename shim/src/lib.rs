@@ -5,6 +5,7 @@
 //! `table` to `world` or `jvm`.
 
 mod boundary;
+mod dumps;
 mod instrument;
 mod jvm;
 mod load;

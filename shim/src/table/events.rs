@@ -1,8 +1,9 @@
 //! EnableEvent, DisableEvent and RequestEvent.
 
+use crate::dumps::{heap_dump, monitor_dump, object_dump};
 use crate::jvm::Jni;
 use crate::translate::subscriptions::{self, Updated};
-use crate::translate::{classes, compiled, heap_dump, monitor_dump, object_dump, objects, threads};
+use crate::translate::{classes, compiled, objects, threads};
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{Thread, current_attached};

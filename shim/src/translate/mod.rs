@@ -6,17 +6,13 @@ pub mod classes;
 pub mod collection;
 pub mod compiled;
 pub mod frames;
-pub mod heap_dump;
 pub mod instructions;
 pub mod lifecycle;
 pub mod methods;
-pub mod monitor_dump;
 pub mod monitors;
-pub mod object_dump;
 pub mod objects;
 pub mod raw_monitors;
 pub mod references;
-pub mod stacks;
 pub mod subscriptions;
 pub mod threads;
 

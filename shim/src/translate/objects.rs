@@ -7,7 +7,6 @@ use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
 use crate::world::collections;
-use crate::world::heap::Untold;
 use crate::world::ids::{self, Tag};
 use crate::world::introductions::{self, Replay};
 use crate::world::threads::{self, Thread};
@@ -299,6 +298,14 @@ pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
     let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
         && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     hears.then_some(agent)
+}
+
+/// An object that a walk through the heap has found and of which an agent has not been told.
+pub struct Untold {
+    pub class: jobjectID,
+    /// Its tag, which says already that the agent was told.
+    pub tag: Tag,
+    pub size: jlong,
 }
 
 /// Sends OBJECT_ALLOC for objects that a walk through the heap has found.

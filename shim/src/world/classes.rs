@@ -2,7 +2,7 @@
 
 use super::agents::Agent;
 use super::announced::Announced;
-use super::heap::layout::Layout;
+use super::layout::Layout;
 use super::tags::{self, Kind};
 use super::{ids, methods, threads};
 use crate::instrument::tracker;

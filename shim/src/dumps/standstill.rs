@@ -4,11 +4,11 @@
 //! What agents suspend they resume (`suspension`); this is the shim's own, for the time of a dump.
 //! No agent and no Java code runs meanwhile on the thread that asked for it, so it waits for nobody.
 
-use super::claims::{self, ToSuspend};
-use super::suspension::can_suspend::{self, Borrowed};
-use super::threads::{self, Thread};
-use super::{ids, suspension, thread_status};
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
+use crate::world::claims::{self, ToSuspend};
+use crate::world::suspension::can_suspend::{self, Borrowed};
+use crate::world::threads::{self, Thread};
+use crate::world::{ids, suspension, thread_status};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;

@@ -5,12 +5,12 @@
 //! needs to be kept of an object but its tag, and of an array how long it is until its turn comes.
 //! Classes are different: their parts are gathered and written at the end.
 
-use super::layout::{Layout, Objects};
 use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
+use crate::translate::objects::Untold;
 use crate::world::agents::Agent;
 use crate::world::classes::{Class, Instances};
-use crate::world::heap::Untold;
 use crate::world::ids::{Supply, Tag};
+use crate::world::layout::{Layout, Objects};
 use dump::{
     Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
     Root as RootRecord, Type, Value,

@@ -1,9 +1,9 @@
 //! The record of one object, read value by value: agents ask for many, and a walk of JVMTI's stops the
 //! world for each.
 
-use super::layout::{Fields, Layout, Objects};
 use crate::jvm::heap::Primitive;
 use crate::jvm::{Error, FieldId, Jni, Result};
+use crate::world::layout::{Fields, Layout, Objects};
 use dump::{Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value};
 use jni_sys::{jint, jobject};
 use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};

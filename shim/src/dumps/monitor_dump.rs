@@ -1,16 +1,16 @@
 //! MONITOR_DUMP.
 
-use super::frames::hidden_frames;
-use super::objects;
 use super::stacks::Stacks;
+use super::standstill::{Resting, Standstill};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, thread_snapshot};
 use crate::notify;
+use crate::translate::frames::hidden_frames;
+use crate::translate::objects;
 use crate::world::agents::Agent;
 use crate::world::collections;
 use crate::world::gate::NoGc;
 use crate::world::ids::{self, Supply, Tag};
-use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, raw_monitors};
 use dump::{Buffer, Id, Kind, Monitor, write_monitor};

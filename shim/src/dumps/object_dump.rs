@@ -1,18 +1,17 @@
 //! OBJECT_DUMP.
 
-use super::classes as class_events;
-use super::objects;
+use super::record::{self, Reader};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni};
 use crate::notify;
+use crate::translate::{classes as class_events, objects};
 use crate::world::agents::Agent;
 use crate::world::claims;
 use crate::world::classes::{self, Class};
 use crate::world::collections;
 use crate::world::gate::NoGc;
-use crate::world::heap::layout::{self, Layout};
-use crate::world::heap::record::{self, Reader};
 use crate::world::ids::{self, Tag};
+use crate::world::layout::{self, Layout};
 use crate::world::threads::{self, Thread};
 use dump::Buffer;
 use jni_sys::{jclass, jint, jlong, jobject};

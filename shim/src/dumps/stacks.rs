@@ -1,10 +1,10 @@
 //! The stacks that a dump tells of: those of all live threads at one moment.
 
-use super::frames::Resolver;
-use super::threads as thread_events;
+use super::standstill::Resting;
 use crate::jvm::Jni;
+use crate::translate::frames::Resolver;
+use crate::translate::threads as thread_events;
 use crate::world::agents::Agent;
-use crate::world::standstill::Resting;
 use crate::world::threads::{self, Thread};
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};

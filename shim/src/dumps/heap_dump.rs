@@ -1,24 +1,24 @@
 //! HEAP_DUMP.
 
-use super::frames::hidden_frames;
+use super::held;
 use super::object_dump::readable;
 use super::stacks::Stacks;
-use super::{classes as class_events, objects};
+use super::standstill::{Resting, Standstill};
+use super::walk::{Failure, Stack, Surroundings, Walk};
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
+use crate::translate::frames::hidden_frames;
+use crate::translate::objects::Untold;
+use crate::translate::{classes as class_events, objects};
 use crate::world::agents::{self, Agent};
 use crate::world::claims;
 use crate::world::classes::{self, Class};
 use crate::world::collections;
 use crate::world::gate::NoGc;
-use crate::world::heap::Untold;
-use crate::world::heap::held;
-use crate::world::heap::layout::{self, Layout};
-use crate::world::heap::walk::{Failure, Stack, Surroundings, Walk};
 use crate::world::introductions::Replay;
+use crate::world::layout::{self, Layout};
 use crate::world::lookup;
 use crate::world::references;
-use crate::world::standstill::{Resting, Standstill};
 use crate::world::threads::{self, Thread};
 use dump::{Buffer, Id, Level};
 use jni_sys::{jclass, jint};
