@@ -12,7 +12,7 @@ use std::env;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 pub use patterns::Patterns;
 use sha2::{Digest, Sha256};
@@ -24,6 +24,22 @@ const OPTIONS_VARIABLE: &str = "JVMPI_OPTIONS";
 const CONFIG_VARIABLE: &str = "JVMPI_CONFIG";
 /// What comes before the checksum where a section names a library by that.
 const CHECKSUM: &str = "sha256:";
+
+static OPTIONS: OnceLock<Options> = OnceLock::new();
+
+/// Reads the settings of this process, which hold from then on.
+///
+/// # Errors
+/// As [`Options::from_environment`].
+pub fn read() -> Result<&'static Options, OptionsError> {
+    let options = Options::from_environment()?;
+    Ok(OPTIONS.get_or_init(|| options))
+}
+
+/// The settings of this process: the built-in ones if it was not started with others.
+pub fn get() -> &'static Options {
+    OPTIONS.get_or_init(Options::default)
+}
 
 /// A setting as the table below declares it.
 #[derive(Debug, PartialEq)]

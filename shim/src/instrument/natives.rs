@@ -3,7 +3,6 @@
 
 use super::{Calls, Place};
 use crate::jvm::{self, NATIVE_PREFIX};
-use crate::load;
 use crate::options;
 use classfile::{ClassFile, Editor, Method};
 
@@ -40,7 +39,7 @@ pub fn wrap(
 
 /// Whether the VM will find native methods under their new names.
 fn can_wrap() -> bool {
-    load::options().natives == options::Natives::Wrap && jvm::get().finds_prefixed_natives
+    options::get().natives == options::Natives::Wrap && jvm::get().finds_prefixed_natives
 }
 
 /// Whether the class got wrappers when it was loaded.

@@ -1,14 +1,13 @@
 //! Which classes report what, by the settings.
 
 use super::{Calls, Reports, transitions};
-use crate::load;
-use crate::options::Instructions;
+use crate::options::{self, Instructions};
 
 impl Reports {
     /// What of this a class reports, given its name in class files and whether the boot loader
     /// defines it.
     pub fn of(self, name: &[u8], is_boot: bool) -> Self {
-        let options = load::options();
+        let options = options::get();
         let is_chosen = options.include.match_name(name)
             && !options.exclude.match_name(name)
             && !transitions::makes(name);

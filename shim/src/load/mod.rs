@@ -3,16 +3,17 @@
 mod command_line;
 mod library;
 
-use crate::boundary;
+use crate::boundary::{self, guard};
 use crate::jvm;
 use crate::lock::Lock;
-use crate::options::Options;
+use crate::options;
 use crate::translate::{self, lifecycle, subscriptions};
 use crate::world::agents::{self, Agent};
 use crate::world::phase::{self, Phase};
 use crate::{logging, table};
-use jni_sys::{JNI_ERR, JNI_EVERSION, JNI_OK, JavaVM, jint};
+use jni_sys::{JNI_ERR, JNI_EVERSION, JNI_OK, JNIEnv, JavaVM, jint};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
+use jvmti_sys::{jvmtiEnv, jvmtiEventCallbacks};
 use library::{AgentLibrary, Instead, LibraryError, LoadedLibrary};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, OsStr, c_void};
@@ -20,8 +21,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Mutex, OnceLock};
-
-static OPTIONS: OnceLock<Options> = OnceLock::new();
 
 /// An agent that the shim itself loads, and that has not begun yet.
 struct Pending {
@@ -108,13 +107,13 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     library::keep_this_one();
     logging::start();
     boundary::report_panics();
-    let options = Options::from_environment().map_err(|error| error.to_string())?;
+    let options = options::read().map_err(|error| error.to_string())?;
     logging::set_level(options.log);
-    OPTIONS.get_or_init(|| options);
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
+    let callbacks = jvmtiEventCallbacks { VMStart: Some(vm_start), ..translate::callbacks() };
     jvm.jvmti
-        .set_callbacks(&translate::callbacks())
+        .set_callbacks(&callbacks)
         .and_then(|()| jvm.lookup_env.set_callbacks(&translate::lookup_callbacks()))
         .and_then(|()| jvm.class_env.set_callbacks(&translate::class_callbacks()))
         .and_then(|()| subscriptions::start())
@@ -131,7 +130,7 @@ fn announce_start() {
         let property = jvm::get().jvmti.system_property(name);
         property.map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
     };
-    let effective = options().describe();
+    let effective = options::get().describe();
     log::info!(
         "jvmpi {} on {} {}{}{}",
         env!("CARGO_PKG_VERSION"),
@@ -140,11 +139,6 @@ fn announce_start() {
         if effective.is_empty() { "" } else { ", " },
         effective
     );
-}
-
-/// The settings of this process.
-pub fn options() -> &'static Options {
-    OPTIONS.get_or_init(Options::default)
 }
 
 fn fail(message: &str) -> ! {
@@ -213,8 +207,13 @@ fn check_xrun_libraries() -> Result<(), String> {
     Ok(())
 }
 
+/// The VM runs Java code now, so JNI answers: agents that the shim itself loads begin.
+unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, _: *mut JNIEnv) {
+    guard((), begin_agents);
+}
+
 /// Calls JVM_OnLoad of the agents that the shim itself loads, where JNI answers.
-pub fn begin_agents() {
+fn begin_agents() {
     let pending = std::mem::take(&mut *PENDING.lock());
     for agent in pending {
         if let Err(message) = begin(agent) {
@@ -275,11 +274,11 @@ fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
         let it = expected.iter().find(|expected| expected.base == base);
         it.map(|expected| expected.options.clone()).unwrap_or_default()
     };
-    let quirks = options().describe_quirks(&path, &of_its_own);
+    let quirks = options::get().describe_quirks(&path, &of_its_own);
     if !quirks.is_empty() {
         log::info!("{} is known to need {quirks}", path.display());
     }
-    agents::claim(base, &path, options().agent(&path, &of_its_own), table::of)
+    agents::claim(base, &path, options::get().agent(&path, &of_its_own), table::of)
 }
 
 /// The agent whose code a call of `GetEnv` returns to.
@@ -373,7 +372,7 @@ pub fn at_end() {
     phase::advance(Phase::Dead);
     for agent in agents::all() {
         if let Some(on_unload) = library::on_unload(agent.path()) {
-            boundary::guard((), || {
+            guard((), || {
                 // SAFETY: the VM is still there, and the agent's library stays loaded.
                 unsafe { on_unload(jvm::get().vm()) };
             });

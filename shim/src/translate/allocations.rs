@@ -6,8 +6,7 @@
 //! reports after an allocation outside the thread's buffer, so there it is rewritten code.
 
 use crate::jvm::{self, Jni, capabilities};
-use crate::load;
-use crate::options::Alloc;
+use crate::options::{self, Alloc};
 use crate::world::countdowns;
 use jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +32,7 @@ pub fn by_bytecode() -> bool {
 
 /// Whether the options, or the VM, want rewritten code.
 fn prefers_bytecode() -> bool {
-    match load::options().alloc {
+    match options::get().alloc {
         Alloc::Sampled => false,
         Alloc::Bytecode => true,
         Alloc::Auto => jvm::get().feature_version() < COMPLETE_SINCE,

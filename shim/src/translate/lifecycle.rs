@@ -5,13 +5,13 @@ use super::{
 };
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
+use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes as world_classes;
 use crate::world::collections;
 use crate::world::methods;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
-use crate::{load, notify};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_DATA_DUMP_REQUEST,
@@ -19,12 +19,6 @@ use jvmpi_sys::{
     JVMPI_EVENT_THREAD_START,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
-
-/// The VM runs Java code now, so JNI answers: agents that the shim itself loads begin.
-pub unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
-    // SAFETY: JVMTI passes the environment of the thread that starts the VM and runs this.
-    unsafe { callback(env, |_| load::begin_agents()) };
-}
 
 pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     // SAFETY: JVMTI passes the environment of the main thread, which runs this.

@@ -39,10 +39,10 @@ pub fn lookup_callbacks() -> jvmtiEventCallbacks {
     }
 }
 
-/// The callbacks of all other JVMTI events that the shim ever asks for.
+/// The callbacks of all other JVMTI events that the shim ever asks for, but for `VMStart`, which
+/// `load` has: agents begin then.
 pub fn callbacks() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
-        VMStart: Some(lifecycle::vm_start),
         VMInit: Some(lifecycle::vm_init),
         VMDeath: Some(lifecycle::vm_death),
         DataDumpRequest: Some(lifecycle::data_dump_request),

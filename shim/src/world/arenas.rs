@@ -9,8 +9,7 @@
 use super::ids::{self, Tag};
 use super::{classes, collections, monitors, patience, threads};
 use crate::jvm;
-use crate::load;
-use crate::options::Arenas;
+use crate::options::{self, Arenas};
 use jni_sys::jint;
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
@@ -26,7 +25,7 @@ const SECOND: jint = 2;
 static SPACE: AtomicI32 = AtomicI32::new(SECOND);
 
 fn model() -> Arenas {
-    load::options().arenas
+    options::get().arenas
 }
 
 /// The arenas that there are at the start, with their names.

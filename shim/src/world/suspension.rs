@@ -35,9 +35,8 @@ use super::threads::Thread;
 use super::{claims, cpu_clock, gate, threads};
 use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::{self, Jni};
-use crate::load;
 use crate::lock::Lock;
-use crate::options::Suspend;
+use crate::options::{self, Suspend};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE};
 use std::hint;
@@ -68,7 +67,7 @@ pub fn wants_method_ids() -> bool {
 /// [`wants_method_ids`] has become so.
 pub fn prepare(jni: Jni) -> bool {
     static PREPARED: AtomicBool = AtomicBool::new(false);
-    if PREPARED.swap(true, Ordering::SeqCst) || load::options().suspend == Suspend::Jvmti {
+    if PREPARED.swap(true, Ordering::SeqCst) || options::get().suspend == Suspend::Jvmti {
         return false;
     }
     // Before JDK 17, HotSpot stopped all threads to suspend one by JVMTI. That is the only way
