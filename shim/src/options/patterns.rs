@@ -1,6 +1,6 @@
 //! Patterns of class names.
 
-use super::Value;
+use super::settings::Value;
 use std::fmt;
 
 /// Patterns, one of which a class's name must match: `com.acme.Foo:org.*`. A `*` stands for any

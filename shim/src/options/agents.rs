@@ -1,0 +1,166 @@
+//! Whose settings are whose: what an agent's library and its own options choose among the sources.
+
+use super::config_file::{CHECKSUM, Config, Section, Sections};
+use super::settings::{AgentOptions, Options};
+use super::sources::{Setting, overlay};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// What [`Options::agent`] chooses from, in the order in which it counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agents {
+    pub top: Vec<Setting>,
+    pub sections: Sections,
+    pub environment: Vec<Setting>,
+}
+
+/// What the shim itself knows of agents.
+static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
+    let quirks = Config::parse(Path::new("quirks.toml"), include_str!("../../quirks.toml"));
+    quirks.unwrap_or_default().sections
+});
+
+impl Options {
+    /// The settings for the agent in this library, which has these options of its own. The file is read
+    /// only if a section names one by its checksum.
+    pub fn agent(&self, library: impl AsRef<Path>, options: &str) -> AgentOptions {
+        self.agent_with(&QUIRKS, library.as_ref(), options)
+    }
+
+    fn agent_with(&self, quirks: &Sections, library: &Path, options: &str) -> AgentOptions {
+        let Agents { top, sections, environment } = &self.agents;
+        let name = library.file_name().unwrap_or_default().to_string_lossy();
+        let by_checksum = |section: &Section| section.library.starts_with(CHECKSUM);
+        let checksum = quirks.keys().chain(sections.keys()).any(by_checksum);
+        let checksum = checksum.then(|| checksum_of(library)).flatten().unwrap_or_default();
+        let named = |sections: &Sections| {
+            let of = |library: &str| {
+                let its = sections.iter().filter(|(section, _)| section.is_for(library, options));
+                its.flat_map(|(_, settings)| settings.clone()).collect::<Vec<_>>()
+            };
+            [of(&name), of(&checksum)].concat()
+        };
+        let (quirks, sections) = (named(quirks), named(sections));
+        // Each was looked at when it was read.
+        overlay([&quirks, top, &sections, environment])
+            .map_or_else(|_| AgentOptions::default(), |o| o.1)
+    }
+
+    /// What the shim itself knows of the agent in this library and nothing overrides, as in
+    /// `cputime=wall`. Empty if that is nothing.
+    pub fn describe_quirks(&self, library: impl AsRef<Path>, options: &str) -> String {
+        let without = self.agent_with(&Sections::new(), library.as_ref(), options);
+        self.agent(library, options).differences(&without).join(" ")
+    }
+}
+
+/// The file's checksum as a section names it, None if the file cannot be read.
+fn checksum_of(library: &Path) -> Option<String> {
+    let digest = Sha256::digest(fs::read(library).ok()?);
+    Some(digest.iter().fold(CHECKSUM.to_owned(), |text, byte| format!("{text}{byte:02x}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::settings::{CpuTime, Names};
+    use crate::options::tests::{file_error, options};
+    use std::env;
+
+    #[test]
+    fn a_section_inherits_the_top_of_the_file() {
+        let file = "cputime = \"wall\"\n[agent.\"libfoo.so\"]\nnames = \"slash\"\n";
+        let agent = options("", file).agent("libfoo.so", "");
+        assert_eq!((agent.names, agent.cputime), (Names::Slash, CpuTime::Wall));
+    }
+
+    #[test]
+    fn a_section_holds_for_exactly_its_library() {
+        let options = options("", "[agent.\"libfoo.so\"]\nnames = \"slash\"\n");
+        for other in ["libfoo.so.1", "foo", "libFoo.so", ""] {
+            assert_eq!(options.agent(other, ""), AgentOptions::default(), "{other}");
+        }
+        assert_eq!(options.describe(), "libfoo.so: names=slash");
+    }
+
+    #[test]
+    fn a_section_can_name_its_library_by_checksum() {
+        // That of this file stands for a library's.
+        let library = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/options/agents.rs"));
+        let checksum = checksum_of(library).unwrap();
+        assert_eq!(checksum.len(), CHECKSUM.len() + 64);
+        let file = format!("[agent.\"{checksum}\"]\nnames = \"slash\"\n");
+        let options = options("", &file);
+        assert_eq!(options.agent(library, "").names, Names::Slash);
+        assert_eq!(options.agent("/no/such/file", "").names, Names::Dot);
+        assert_eq!(
+            file_error("[agent.\"sha256:abc\"]\nnames = \"slash\"\n"),
+            "/etc/jvmpi.toml:1: not a checksum; write [agent.\"sha256:…\"] with the 64 digits that \
+             sha256sum prints"
+        );
+    }
+
+    #[test]
+    fn a_section_can_depend_on_the_agent_s_options() {
+        let file = "[agent.\"libfoo.so\".\"a=b\"]\nnames = \"slash\"\n[agent.\"libfoo.so\"]\n\
+                    cputime = \"wall\"\nnames = \"dot\"\n";
+        let options = options("", file);
+        let names = |agent_options| options.agent("libfoo.so", agent_options).names;
+        assert_eq!(names("c,a=b"), Names::Slash);
+        assert_eq!([names("a=bc"), names("")], [Names::Dot; 2]);
+        assert_eq!(options.agent("libfoo.so", "a=b").cputime, CpuTime::Wall);
+        assert_eq!(options.describe(), "libfoo.so: cputime=wall; libfoo.so with a=b: names=slash");
+        assert!(
+            file_error("[agent.\"libfoo.so\".\"a=b\"]\nlog = \"info\"\n").contains("'log' holds")
+        );
+    }
+
+    #[test]
+    fn the_checksum_is_what_sha256sum_prints() {
+        let file = env::temp_dir().join(format!("jvmpi-checksum-{}", std::process::id()));
+        fs::write(&file, "abc").unwrap();
+        let checksum = checksum_of(&file);
+        fs::remove_file(&file).unwrap();
+        let expected = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(checksum.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn quirks_are_the_weakest_source() {
+        let quirks = "[agent.\"libfoo.so\"]\ncputime = \"wall\"\nnames = \"slash\"\n";
+        let quirks = Config::parse(Path::new("quirks.toml"), quirks).unwrap().sections;
+        let agent = |environment: &str, file: &str| {
+            let agent =
+                options(environment, file).agent_with(&quirks, Path::new("/x/libfoo.so"), "");
+            (agent.cputime, agent.names)
+        };
+        assert_eq!(agent("", ""), (CpuTime::Wall, Names::Slash));
+        assert_eq!(agent("cputime=cpu", ""), (CpuTime::Cpu, Names::Slash));
+        assert_eq!(agent("", "cputime = \"cpu\"\n"), (CpuTime::Cpu, Names::Slash));
+        let section = "[agent.\"libfoo.so\"]\nnames = \"dot\"\n";
+        assert_eq!(agent("", section), (CpuTime::Wall, Names::Dot));
+    }
+
+    #[test]
+    fn the_quirks_that_come_with_the_shim_are_valid() {
+        let text = include_str!("../../quirks.toml");
+        Options::parse("", Some((Path::new("quirks.toml"), text))).unwrap();
+        let options = Options::parse("", None).unwrap();
+        let hprof = "/opt/agents/libhprof.so";
+        for (agent_options, cputime, quirks) in [
+            ("cpu=samples,monitor=y,depth=8", CpuTime::Wall, "cputime=wall"),
+            ("monitor=y", CpuTime::Wall, "cputime=wall"),
+            ("cpu=times,monitor=n", CpuTime::Cpu, ""),
+            ("file=monitor=yes", CpuTime::Cpu, ""),
+            ("", CpuTime::Cpu, ""),
+        ] {
+            assert_eq!(options.agent(hprof, agent_options).cputime, cputime, "{agent_options}");
+            assert_eq!(options.describe_quirks(hprof, agent_options), quirks, "{agent_options}");
+        }
+        let options = Options::parse("cputime=cpu", None).unwrap();
+        assert_eq!(options.agent(hprof, "monitor=y").cputime, CpuTime::Cpu);
+        assert_eq!(options.describe_quirks(hprof, "monitor=y"), "");
+    }
+}

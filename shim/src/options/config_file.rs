@@ -1,0 +1,237 @@
+//! The TOML file that `JVMPI_CONFIG` names: settings for all, and sections for agents.
+
+use super::error::{OptionsError, one_line};
+use super::settings::AgentOptions;
+use super::sources::{Setting, find_key, missing_value, names};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use toml::de::{DeTable, DeValue};
+
+/// The environment variable that names the file.
+pub const CONFIG_VARIABLE: &str = "JVMPI_CONFIG";
+/// What comes before the checksum where a section names a library by that.
+pub const CHECKSUM: &str = "sha256:";
+
+/// The settings in a file.
+#[derive(Default)]
+pub struct Config {
+    pub top: Vec<Setting>,
+    pub sections: Sections,
+}
+
+impl Config {
+    pub fn parse(path: &Path, text: &str) -> Result<Self, OptionsError> {
+        let source = |offset: usize| {
+            let line = 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
+            format!("{}:{line}", path.display())
+        };
+        let document = DeTable::parse(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            OptionsError::new(&source(offset), format_args!("not valid TOML: {}", error.message()))
+        })?;
+
+        let mut config = Self::default();
+        for (name, value) in document.get_ref() {
+            let place = source(name.span().start);
+            if name.get_ref() != "agent" {
+                config.top.push(file_setting(place, name.get_ref(), value.get_ref())?);
+                continue;
+            }
+            let sections = value.get_ref().as_table().ok_or_else(|| not_a_section(&place))?;
+            for (library, section) in sections {
+                let place = source(library.span().start);
+                let section = section.get_ref().as_table().ok_or_else(|| not_a_section(&place))?;
+                if !is_name_or_checksum(library.get_ref()) {
+                    return Err(not_a_checksum(&place));
+                }
+                let mut settings = Vec::new();
+                for (name, value) in section {
+                    let place = source(name.span().start);
+                    let Some(further) = value.get_ref().as_table() else {
+                        settings.push(agent_setting(place, name.get_ref(), value.get_ref())?);
+                        continue;
+                    };
+                    // [agent.libfoo.so] without quotes is a table `so` in a section `libfoo`.
+                    if !name.get_ref().contains('=') {
+                        return Err(not_a_section(&place));
+                    }
+                    let further = further.iter().map(|(name, value)| {
+                        agent_setting(source(name.span().start), name.get_ref(), value.get_ref())
+                    });
+                    let section = Section::new(library.get_ref(), name.get_ref());
+                    config.sections.insert(section, further.collect::<Result<_, _>>()?);
+                }
+                config.sections.insert(Section::new(library.get_ref(), ""), settings);
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// The sections of a file by whose they are.
+pub type Sections = BTreeMap<Section, Vec<Setting>>;
+
+/// Whose the settings of a section are: `[agent."libfoo.so"]`, or `[agent."libfoo.so"."a=b"]`.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Section {
+    /// The name of the library's file, or its checksum behind [`CHECKSUM`].
+    pub library: String,
+    /// What stands among the agent's own options; empty if they do not matter.
+    option: String,
+}
+
+impl Section {
+    fn new(library: &str, option: &str) -> Self {
+        Self { library: library.into(), option: option.into() }
+    }
+
+    /// Whether it is for a library of this name, whose agent has these options.
+    pub fn is_for(&self, library: &str, options: &str) -> bool {
+        let has_option = || options.split(',').any(|option| option.trim() == self.option);
+        self.library == library && (self.option.is_empty() || has_option())
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&one_line(&self.library))?;
+        if self.option.is_empty() { Ok(()) } else { write!(f, " with {}", one_line(&self.option)) }
+    }
+}
+
+/// The text of the file.
+pub fn read_config(path: &Path) -> Result<String, OptionsError> {
+    fs::read_to_string(path).map_err(|error| {
+        OptionsError::new(
+            CONFIG_VARIABLE,
+            format_args!(
+                "cannot read {}: {error}; name a readable TOML file or unset the variable",
+                path.display()
+            ),
+        )
+    })
+}
+
+fn file_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setting, OptionsError> {
+    let key = find_key(&source, name)?;
+    let value = value.as_str().ok_or_else(|| missing_value(&source, key))?.into();
+    Ok(Setting { source, key, value })
+}
+
+/// A setting in the section of an agent.
+fn agent_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setting, OptionsError> {
+    let setting = file_setting(source, name, value)?;
+    let is_per_agent = AgentOptions::KEYS.iter().any(|key| key.name == setting.key.name);
+    if is_per_agent { Ok(setting) } else { Err(not_per_agent(&setting)) }
+}
+
+fn not_per_agent(Setting { source, key, .. }: &Setting) -> OptionsError {
+    let valid = names(AgentOptions::KEYS);
+    OptionsError::new(
+        source,
+        format_args!(
+            "'{}' holds for all agents, so it goes to the top of the file; valid in a section: \
+             {valid}",
+            key.name
+        ),
+    )
+}
+
+/// Whether a section's library is named as it can be.
+fn is_name_or_checksum(library: &str) -> bool {
+    let is_checksum = |digits: &str| {
+        digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    library.strip_prefix(CHECKSUM).is_none_or(is_checksum)
+}
+
+fn not_a_checksum(source: &str) -> OptionsError {
+    OptionsError::new(
+        source,
+        format_args!(
+            "not a checksum; write [agent.\"{CHECKSUM}…\"] with the 64 digits that sha256sum prints"
+        ),
+    )
+}
+
+fn not_a_section(source: &str) -> OptionsError {
+    OptionsError::new(
+        source,
+        format_args!(
+            "not the section of an agent; write [agent.\"libfoo.so\"], with the quotes, and below \
+             it: {}",
+            names(AgentOptions::KEYS)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::tests::{file_error, one_line_of};
+
+    #[test]
+    fn file_errors_name_the_line() {
+        assert_eq!(
+            file_error("log = \"info\"\n\nname = \"dot\"\n"),
+            "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, include, \
+             exclude, instructions, natives, names, cputime, lookupswitch"
+        );
+        assert_eq!(
+            file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),
+            "/etc/jvmpi.toml:2: 'a\\nb' is not a value of 'names'; valid: dot, slash (How class \
+             names are written in events.)"
+        );
+        assert_eq!(
+            file_error("log = true\n"),
+            "/etc/jvmpi.toml:1: 'log' needs a value, as in log = \"error\"; valid: error, warn, \
+             info, debug"
+        );
+        assert_eq!(
+            file_error("\n[agent.\"libfoo.so\"]\nlog = \"info\"\n"),
+            "/etc/jvmpi.toml:3: 'log' holds for all agents, so it goes to the top of the file; \
+             valid in a section: names, cputime, lookupswitch"
+        );
+    }
+
+    #[test]
+    fn a_section_in_the_wrong_form_is_explained() {
+        for (file, line) in [
+            ("[agent.libfoo.so]\nnames = \"slash\"\n", 1),
+            ("agent = \"libfoo.so\"\n", 1),
+            ("log = \"info\"\n[agent]\n\"libfoo.so\" = \"slash\"\n", 3),
+        ] {
+            assert_eq!(
+                file_error(file),
+                format!(
+                    "/etc/jvmpi.toml:{line}: not the section of an agent; write \
+                     [agent.\"libfoo.so\"], with the quotes, and below it: names, cputime, lookupswitch"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn broken_toml_is_one_line() {
+        for (file, line) in [
+            ("log = \"info\"\nnames = slash\n", 2),
+            ("log = \"info\"\nlog = \"warn\"\n", 2),
+            ("\n\n[agent.\"libfoo.so\"\n", 3),
+            ("log\n", 1),
+        ] {
+            let error = file_error(file);
+            assert!(
+                error.starts_with(&format!("/etc/jvmpi.toml:{line}: not valid TOML: ")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unreadable_file_is_one_line() {
+        let error = one_line_of(read_config(Path::new("/no/such\nfile")).unwrap_err());
+        assert!(error.starts_with("JVMPI_CONFIG: cannot read /no/such\\nfile: "), "{error}");
+    }
+}

@@ -1,0 +1,153 @@
+//! The shim's own settings.
+//!
+//! They never share a string with an agent: they come from the environment variable
+//! `JVMPI_OPTIONS` (`key=value`, separated by spaces or commas) and from the TOML file named by
+//! `JVMPI_CONFIG`. A later source overrides an earlier one: built-in default, `quirks.toml` of the
+//! shim itself, top of the file, `[agent."libfoo.so"]` section of the file, `JVMPI_OPTIONS`.
+
+mod agents;
+mod config_file;
+mod error;
+mod patterns;
+mod settings;
+mod sources;
+
+use agents::Agents;
+use config_file::{CONFIG_VARIABLE, Config, read_config};
+pub use error::OptionsError;
+pub use settings::{
+    AgentOptions, Alloc, Arenas, CpuTime, Instructions, Log, Lookupswitch, Names, Natives, Options,
+    Suspend,
+};
+use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+static OPTIONS: OnceLock<Options> = OnceLock::new();
+
+/// Reads the settings of this process, which hold from then on.
+///
+/// # Errors
+/// As [`Options::from_environment`].
+pub fn read() -> Result<&'static Options, OptionsError> {
+    let options = Options::from_environment()?;
+    Ok(OPTIONS.get_or_init(|| options))
+}
+
+/// The settings of this process: the built-in ones if it was not started with others.
+pub fn get() -> &'static Options {
+    OPTIONS.get_or_init(Options::default)
+}
+
+impl Options {
+    /// The settings of this process: `JVMPI_OPTIONS` and the file named by `JVMPI_CONFIG`. An
+    /// empty variable counts as one that is not set.
+    ///
+    /// # Errors
+    /// As [`Options::parse`]; also if the file cannot be read.
+    pub fn from_environment() -> Result<Self, OptionsError> {
+        let environment = env::var_os(OPTIONS_VARIABLE).unwrap_or_default();
+        let path = env::var_os(CONFIG_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let text = path.as_deref().map(read_config).transpose()?;
+        Self::parse(&environment.to_string_lossy(), path.as_deref().zip(text.as_deref()))
+    }
+
+    /// The settings written in the value of `JVMPI_OPTIONS` and in the file (its path, which
+    /// errors name, and its text).
+    ///
+    /// # Errors
+    /// An unknown key or value, a key without a value, a key in the wrong place, bad TOML.
+    pub fn parse(environment: &str, config: Option<(&Path, &str)>) -> Result<Self, OptionsError> {
+        let environment = environment_settings(environment)?;
+        let config = config.map(|(path, text)| Config::parse(path, text)).transpose()?;
+        let Config { top, sections } = config.unwrap_or_default();
+
+        let (mut options, _) = overlay([&top, &environment])?;
+        for section in sections.values() {
+            overlay([section])?;
+        }
+        options.agents = Agents { top, sections, environment };
+        Ok(options)
+    }
+
+    /// The settings that are not the built-in ones, on one line as in `log=info cputime=wall;
+    /// libfoo.so: names=slash`. Empty if there are none.
+    pub fn describe(&self) -> String {
+        let Agents { top, sections, environment } = &self.agents;
+        let agent_options =
+            |layers| overlay::<3>(layers).map_or_else(|_| AgentOptions::default(), |o| o.1);
+        let none = Vec::new();
+        let others = agent_options([top, &none, environment]);
+        let mut general = self.differences(&Self::default());
+        general.extend(others.differences(&AgentOptions::default()));
+
+        let special = sections.iter().filter_map(|(section, settings)| {
+            let differences = agent_options([top, settings, environment]).differences(&others);
+            (!differences.is_empty()).then(|| format!("{section}: {}", differences.join(" ")))
+        });
+        let general = Some(general.join(" ")).filter(|general| !general.is_empty());
+        general.into_iter().chain(special).collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "/etc/jvmpi.toml";
+
+    pub fn options(environment: &str, file: &str) -> Options {
+        Options::parse(environment, Some((Path::new(FILE), file))).unwrap()
+    }
+
+    pub fn environment_error(environment: &str) -> String {
+        one_line_of(Options::parse(environment, None).unwrap_err())
+    }
+
+    pub fn file_error(file: &str) -> String {
+        one_line_of(Options::parse("", Some((Path::new(FILE), file))).unwrap_err())
+    }
+
+    pub fn one_line_of(error: OptionsError) -> String {
+        let text = error.to_string();
+        assert!(!text.contains(char::is_control), "{text:?}");
+        text
+    }
+
+    #[test]
+    fn nothing_set_means_the_defaults() {
+        let options = Options::parse("", None).unwrap();
+        assert_eq!(options, Options::default());
+        assert_eq!((options.log, options.suspend), (Log::Warn, Suspend::Auto));
+        let agent = options.agent("libfoo.so", "");
+        assert_eq!((agent.names, agent.cputime), (Names::Dot, CpuTime::Cpu));
+        assert_eq!(options.describe(), "");
+    }
+
+    #[test]
+    fn later_sources_override_earlier_ones() {
+        let file = "names = 'slash'\nlog = \"info\"\n[agent.\"libfoo.so\"]\nnames = \"dot\"\n";
+        let from_file = options("", file);
+        assert_eq!(from_file.log, Log::Info);
+        assert_eq!(from_file.agent("libbar.so", "").names, Names::Slash);
+        assert_eq!(from_file.agent("libfoo.so", "").names, Names::Dot);
+        assert_eq!(from_file.describe(), "log=info names=slash; libfoo.so: names=dot");
+
+        let overridden = options("names=slash log=error", file);
+        assert_eq!(overridden.log, Log::Error);
+        assert_eq!(overridden.agent("libfoo.so", "").names, Names::Slash);
+        assert_eq!(overridden.describe(), "log=error names=slash");
+    }
+
+    #[test]
+    fn the_documented_file_does_what_its_comments_say() {
+        let documented = include_str!("../../../docs/options.md");
+        let (_, file) = documented.split_once("```toml\n").unwrap();
+        let (file, _) = file.split_once("```").unwrap();
+        assert_eq!(
+            options("", file).describe(),
+            "log=info cputime=wall; libbar.so: cputime=cpu; libfoo.so: names=slash"
+        );
+    }
+}

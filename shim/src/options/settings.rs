@@ -1,0 +1,256 @@
+//! The one table of the settings (`settings!` below), and the types that it makes of it.
+
+use super::agents::Agents;
+use super::patterns::Patterns;
+use std::fmt;
+
+/// A setting as the table below declares it.
+#[derive(Debug, PartialEq)]
+pub struct Key {
+    /// How the setting is written.
+    pub name: &'static str,
+    /// The values it takes.
+    pub valid: &'static [&'static str],
+    /// One line for the user.
+    pub help: &'static str,
+}
+
+/// The type of a setting.
+pub trait Value: Sized + Clone + PartialEq + fmt::Display {
+    /// The valid values, as errors and the documentation list them.
+    const VALID: &'static [&'static str];
+
+    /// The value written as `text`; `None` if it is not valid.
+    fn parse(text: &str) -> Option<Self>;
+}
+
+/// Turns a table of settings into typed structs. A line `key: Type { Variant = "word", … } =
+/// default;` becomes a field, a [`Key`] and the enum `Type`; without the words in braces, `Type`
+/// is one that implements [`Value`] already. A struct can have one more field, after `with`.
+macro_rules! settings {
+    ($(
+        $(#[$about:meta])+
+        struct $settings:ident $(with $more:ident: $more_type:ty)? {
+            $(
+                #[doc = $help:literal]
+                $key:ident: $type:ident
+                    $({ $($(#[$meaning:meta])+ $variant:ident = $word:literal,)+ })?
+                    = $default:expr;
+            )+
+        }
+    )+) => {$(
+        $(#[$about])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $settings {
+            $(#[doc = $help] pub $key: $type,)+
+            $(pub $more: $more_type,)?
+        }
+
+        impl $settings {
+            /// The settings of this table, in its order.
+            pub const KEYS: &[Key] = &[$(Key {
+                name: stringify!($key),
+                valid: <$type as Value>::VALID,
+                help: $help.trim_ascii(),
+            },)+];
+
+            /// Sets `key`; `None` if the value is not one of its valid ones.
+            pub fn set(&mut self, key: &Key, value: &str) -> Option<()> {
+                $(if key.name == stringify!($key) {
+                    self.$key = <$type>::parse(value)?;
+                })+
+                Some(())
+            }
+
+            /// `key=value` of every setting that differs from `other`.
+            pub fn differences(&self, other: &Self) -> Vec<String> {
+                let mut differences = Vec::new();
+                $(if self.$key != other.$key {
+                    differences.push(format!("{}={}", stringify!($key), self.$key));
+                })+
+                differences
+            }
+        }
+
+        impl Default for $settings {
+            fn default() -> Self {
+                Self { $($key: $default,)+ $($more: <$more_type>::default(),)? }
+            }
+        }
+
+        $($(
+            #[doc = $help]
+            #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+            pub enum $type { $($(#[$meaning])+ $variant,)+ }
+
+            impl Value for $type {
+                const VALID: &'static [&'static str] = &[$($word),+];
+
+                fn parse(text: &str) -> Option<Self> {
+                    match text { $($word => Some(Self::$variant),)+ _ => None }
+                }
+            }
+
+            impl fmt::Display for $type {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str(match self { $(Self::$variant => $word,)+ })
+                }
+            }
+        )?)+
+    )+};
+}
+
+settings! {
+    /// Settings that hold for the whole shim, and through [`Options::agent`] those of each agent.
+    struct Options with agents: Agents {
+        /// Which messages go to stderr.
+        log: Log {
+            /// Only what stops the JVM from starting or an agent from working.
+            Error = "error",
+            /// Also what an agent or its user should know.
+            Warn = "warn",
+            /// Also one line at the start of the JVM.
+            Info = "info",
+            /// Also what the shim does for the agents.
+            Debug = "debug",
+        } = Log::Warn;
+
+        /// How a running thread is stopped to take its call trace.
+        suspend: Suspend {
+            /// By a signal, the trace being taken right there.
+            Auto = "auto",
+            /// By the JVMTI function `SuspendThread` only.
+            Jvmti = "jvmti",
+        } = Suspend::Auto;
+
+        /// Where the shim learns of allocations.
+        alloc: Alloc {
+            /// By `sampled` from JDK 17 on, by `bytecode` before.
+            Auto = "auto",
+            /// From the VM, which reports every object.
+            Sampled = "sampled",
+            /// From rewritten code.
+            Bytecode = "bytecode",
+        } = Alloc::Auto;
+
+        /// The arenas that agents see objects in, and how survivors of a collection move.
+        arenas: Arenas {
+            /// Everything is in arena 1.
+            Single = "single",
+            /// Survivors move from arena 1 to arena 2.
+            Generational = "generational",
+            /// Survivors move to a new arena and get new IDs; the old arena is deleted.
+            Copying = "copying",
+        } = Arenas::Single;
+
+        /// Which classes report calls and instructions, unless `exclude` names them.
+        include: Patterns = Patterns::all();
+
+        /// Which classes do not report calls and instructions.
+        exclude: Patterns = Patterns::none();
+
+        /// Whose instructions are reported.
+        instructions: Instructions {
+            /// Those of classes that do not belong to the boot loader.
+            Program = "program",
+            /// Those of all classes.
+            All = "all",
+        } = Instructions::Program;
+
+        /// Whether calls of native methods are reported.
+        natives: Natives {
+            /// Where a method in between can report them.
+            Wrap = "wrap",
+            /// Not at all.
+            Off = "off",
+        } = Natives::Wrap;
+    }
+
+    /// Settings that can differ from agent to agent.
+    struct AgentOptions {
+        /// How class names are written in events.
+        names: Names {
+            /// `java.lang.String`, as since JDK 1.3.
+            Dot = "dot",
+            /// `java/lang/String`, as in JDK 1.2.
+            Slash = "slash",
+        } = Names::Dot;
+
+        /// Which time `GetCurrentThreadCpuTime` returns.
+        cputime: CpuTime {
+            /// The CPU time that the thread consumed.
+            Cpu = "cpu",
+            /// The time of day, as VMs without a thread clock did.
+            Wall = "wall",
+        } = CpuTime::Cpu;
+
+        /// What `INSTRUCTION_START` tells of a `lookupswitch` beside the pair that it chooses.
+        lookupswitch: Lookupswitch {
+            /// How many pairs there are, as headers of version 1.2 have it.
+            PairsTotal = "pairs_total",
+            /// Whether it chooses the default, as the specification of J2SE 5 has it.
+            IsDefault = "is_default",
+        } = Lookupswitch::PairsTotal;
+    }
+}
+
+impl From<Log> for log::LevelFilter {
+    fn from(log: Log) -> Self {
+        match log {
+            Log::Error => Self::Error,
+            Log::Warn => Self::Warn,
+            Log::Info => Self::Info,
+            Log::Debug => Self::Debug,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_valid_value_of_every_key_is_accepted() {
+        for key in Options::KEYS.iter().chain(AgentOptions::KEYS) {
+            for value in key.valid {
+                let setting = format!("{}={value}", key.name);
+                let described = Options::parse(&setting, None).unwrap().describe();
+                let default = default_value(key) == *value;
+                assert_eq!(described, if default { "" } else { &setting });
+            }
+        }
+    }
+
+    #[test]
+    fn levels_are_those_of_the_log_crate() {
+        for value in Options::KEYS[0].valid {
+            let level = log::LevelFilter::from(Log::parse(value).unwrap());
+            assert_eq!(level.as_str().to_lowercase(), *value);
+        }
+    }
+
+    #[test]
+    fn the_documentation_lists_exactly_these_keys() {
+        let documented = include_str!("../../../docs/options.md");
+        let (settings, _) = documented.split_once("\n## Quirks\n").unwrap();
+        let rows = settings.lines().filter(|line| line.starts_with("| `")).collect::<Vec<_>>();
+        let whole = Options::KEYS.iter().map(|key| (key, "no"));
+        let per_agent = AgentOptions::KEYS.iter().map(|key| (key, "yes"));
+        let expected = whole.chain(per_agent).map(|(key, per_agent)| {
+            let Key { name, valid, help } = key;
+            let (valid, default) = (valid.join("`, `"), default_value(key));
+            format!("| `{name}` | `{valid}` | `{default}` | {per_agent} | {help} |")
+        });
+        assert_eq!(rows, expected.collect::<Vec<_>>());
+    }
+
+    /// The one value of `key` that changes nothing.
+    fn default_value(key: &Key) -> &'static str {
+        let is_default = |value: &&&str| {
+            let (mut options, mut agent) = (Options::default(), AgentOptions::default());
+            options.set(key, value).and_then(|()| agent.set(key, value)).unwrap();
+            options == Options::default() && agent == AgentOptions::default()
+        };
+        key.valid.iter().find(is_default).unwrap()
+    }
+}

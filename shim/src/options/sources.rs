@@ -1,0 +1,118 @@
+//! `key=value` from one of the sources; of these, the environment variable `JVMPI_OPTIONS`.
+
+use super::error::OptionsError;
+use super::settings::{AgentOptions, Key, Options};
+
+/// The environment variable that holds `key=value` settings.
+pub const OPTIONS_VARIABLE: &str = "JVMPI_OPTIONS";
+
+/// `key=value` as it was read, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub source: String,
+    pub key: &'static Key,
+    pub value: String,
+}
+
+/// Built-in defaults overridden by each of `layers` in turn.
+pub fn overlay<const N: usize>(
+    layers: [&Vec<Setting>; N],
+) -> Result<(Options, AgentOptions), OptionsError> {
+    let (mut options, mut agent) = (Options::default(), AgentOptions::default());
+    for Setting { source, key, value } in layers.into_iter().flatten() {
+        options.set(key, value).and_then(|()| agent.set(key, value)).ok_or_else(|| {
+            let Key { name, valid, help } = key;
+            OptionsError::new(
+                source,
+                format_args!(
+                    "'{value}' is not a value of '{name}'; valid: {} ({help})",
+                    valid.join(", ")
+                ),
+            )
+        })?;
+    }
+    Ok((options, agent))
+}
+
+/// The settings in the value of `JVMPI_OPTIONS`.
+pub fn environment_settings(text: &str) -> Result<Vec<Setting>, OptionsError> {
+    text.split(|c: char| c.is_whitespace() || c == ',')
+        .filter(|word| !word.is_empty())
+        .map(|word| {
+            let (name, value) = word.split_once('=').unzip();
+            let key = find_key(OPTIONS_VARIABLE, name.unwrap_or(word))?;
+            let value = value.ok_or_else(|| missing_value(OPTIONS_VARIABLE, key))?;
+            Ok(Setting { source: OPTIONS_VARIABLE.into(), key, value: value.into() })
+        })
+        .collect()
+}
+
+/// The setting of this name; an error, for what was read from `source`, if there is none.
+pub fn find_key(source: &str, name: &str) -> Result<&'static Key, OptionsError> {
+    let mut keys = Options::KEYS.iter().chain(AgentOptions::KEYS);
+    keys.find(|key| key.name == name).ok_or_else(|| {
+        let valid = names(Options::KEYS.iter().chain(AgentOptions::KEYS));
+        OptionsError::new(source, format_args!("unknown key '{name}'; valid: {valid}"))
+    })
+}
+
+/// What to say of a setting without a value.
+pub fn missing_value(source: &str, Key { name, valid, .. }: &Key) -> OptionsError {
+    let (example, valid) = (valid[0], valid.join(", "));
+    let example = match source {
+        OPTIONS_VARIABLE => format!("{name}={example}"),
+        _ => format!("{name} = \"{example}\""),
+    };
+    OptionsError::new(
+        source,
+        format_args!("'{name}' needs a value, as in {example}; valid: {valid}"),
+    )
+}
+
+/// The settings' names, as errors list them.
+pub fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {
+    keys.into_iter().map(|key| key.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::settings::{CpuTime, Log, Names, Suspend};
+    use crate::options::tests::environment_error;
+
+    #[test]
+    fn environment_takes_spaces_and_commas() {
+        let options =
+            Options::parse("log=debug,names=slash  cputime=wall,\tsuspend=jvmti ", None).unwrap();
+        assert_eq!((options.log, options.suspend), (Log::Debug, Suspend::Jvmti));
+        let agent = options.agent("libfoo.so", "");
+        assert_eq!((agent.names, agent.cputime), (Names::Slash, CpuTime::Wall));
+        assert_eq!(options.describe(), "log=debug suspend=jvmti names=slash cputime=wall");
+    }
+
+    #[test]
+    fn the_last_of_several_wins_in_the_environment() {
+        assert_eq!(Options::parse("log=info log=debug", None).unwrap().log, Log::Debug);
+    }
+
+    #[test]
+    fn environment_errors_name_the_key_and_what_is_valid() {
+        assert_eq!(
+            environment_error("lgo=info"),
+            "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, include, exclude, \
+             instructions, natives, names, cputime, lookupswitch"
+        );
+        assert_eq!(
+            environment_error("log=info,names=dots"),
+            "JVMPI_OPTIONS: 'dots' is not a value of 'names'; valid: dot, slash (How class names \
+             are written in events.)"
+        );
+        assert_eq!(
+            environment_error("log"),
+            "JVMPI_OPTIONS: 'log' needs a value, as in log=error; valid: error, warn, info, debug"
+        );
+        assert!(environment_error("=x").starts_with("JVMPI_OPTIONS: unknown key ''"));
+        assert!(environment_error("log=").starts_with("JVMPI_OPTIONS: '' is not a value of 'log'"));
+        assert!(environment_error("log=\u{1b}[2J").contains("\\u{1b}"));
+    }
+}
