@@ -6,6 +6,7 @@
 
 mod boundary;
 mod dumps;
+mod dynamic_loader;
 mod instrument;
 mod jvm;
 mod load;

@@ -18,7 +18,7 @@ const FLOORS: [&[&str]; 10] = [
     &["notify", "instrument"],
     &["world"],
     &["jvm"],
-    &["boundary", "events", "lock", "logging"],
+    &["boundary", "dynamic_loader", "events", "lock", "logging"],
     &["options"],
 ];
 

@@ -1,0 +1,135 @@
+//! What `GetEnv` answers: which agent asks for the interface, and its table.
+
+use super::library::AgentLibrary;
+use crate::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
+use crate::lock::Lock;
+use crate::options;
+use crate::table;
+use crate::world::agents::{self, Agent};
+use crate::world::phase::{self, Phase};
+use jni_sys::{JNI_ERR, JNI_EVERSION, jint};
+use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::path::PathBuf;
+
+/// An agent of which is known, before it asks for the interface, that it will.
+struct Expected {
+    /// The address at which its library lies.
+    base: usize,
+    path: PathBuf,
+    /// Its own options.
+    options: String,
+}
+
+/// The agents that the shim itself loads and those of `-Xrun`, in the order in which they begin.
+static EXPECTED: Lock<Vec<Expected>> = Lock::new(Vec::new());
+
+/// Says that the agent in this library will ask, and with which options it begins.
+pub fn expect(library: &AgentLibrary, options: &[u8]) {
+    if let Some(LoadedLibrary { base, path }) = library_of(library.on_load as usize) {
+        let options = String::from_utf8_lossy(options).into_owned();
+        EXPECTED.lock().push(Expected { base, path, options });
+    }
+}
+
+thread_local! {
+    /// The agent whose JVM_OnLoad the shim has called on the thread that runs.
+    static BEGINNING: Cell<Option<&'static Agent>> = const { Cell::new(None) };
+}
+
+/// An agent's JVM_OnLoad runs until this is dropped.
+pub struct Beginning;
+
+impl Beginning {
+    pub fn new(agent: &'static Agent) -> Self {
+        BEGINNING.set(Some(agent));
+        Self
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        BEGINNING.set(None);
+    }
+}
+
+/// The agent that this library is, a new one if it has none yet; None when all places are taken.
+pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
+    let LoadedLibrary { base, path } = library;
+    if let Some(known) = agents::in_library(base) {
+        return Some(known);
+    }
+    let of_its_own = {
+        let expected = EXPECTED.lock();
+        let it = expected.iter().find(|expected| expected.base == base);
+        it.map(|expected| expected.options.clone()).unwrap_or_default()
+    };
+    let quirks = options::get().describe_quirks(&path, &of_its_own);
+    if !quirks.is_empty() {
+        log::info!("{} is known to need {quirks}", path.display());
+    }
+    agents::claim(base, &path, options::get().agent(&path, &of_its_own), table::of)
+}
+
+/// The agent whose code a call of `GetEnv` returns to.
+fn agent_that_asks(caller: usize) -> Result<&'static Agent, String> {
+    let library = library_of(caller);
+    if let Some(known) = library.as_ref().and_then(|library| agents::in_library(library.base)) {
+        return Ok(known);
+    }
+    let too_many =
+        || format!("there are {} agents already: no other gets JVMPI", agents::MAX_AGENTS);
+    let is_agent = |library: &LoadedLibrary| symbol_in(&library.path, c"JVM_OnLoad").is_some();
+    let new = |library| claim(library).ok_or_else(too_many);
+    match library {
+        Some(library) if is_agent(&library) => new(library),
+        // Part of an agent that consists of several libraries; or the call was the last thing that a
+        // function did, and returns to whoever called that.
+        library => match (BEGINNING.get().or_else(agents::the_only_one), library) {
+            (Some(agent), _) => Ok(agent),
+            (None, Some(library)) if !is_of_the_vm(&library) => new(library),
+            // A function that the VM has called.
+            (None, library) => match next_expected() {
+                Some(expected) => new(expected),
+                None if agents::all().is_empty() => {
+                    new(library.unwrap_or(LoadedLibrary { base: 0, path: PathBuf::new() }))
+                }
+                None => Err(format!(
+                    "it cannot be told which of {} agents has asked for JVMPI, as the call of GetEnv was \
+                     the last in its function: let the agent look at the result",
+                    agents::all().len()
+                )),
+            },
+        },
+    }
+}
+
+/// The library of the `-Xrun` option whose turn it is while the VM begins.
+fn next_expected() -> Option<LoadedLibrary> {
+    if phase::now() != Phase::Loading {
+        return None;
+    }
+    let expected = EXPECTED.lock();
+    let next = expected.iter().find(|expected| agents::in_library(expected.base).is_none())?;
+    Some(LoadedLibrary { base: next.base, path: next.path.clone() })
+}
+
+/// Answers `GetEnv` for a JVMPI version: the table of the agent that asks.
+pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void, jint> {
+    if ![JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].contains(&version) {
+        return Err(JNI_EVERSION);
+    }
+    let agent = agent_that_asks(caller.addr()).map_err(|message| {
+        log::error!("{message}");
+        JNI_ERR
+    })?;
+    agent.note_that_it_asked();
+    Ok(agent.interface().cast())
+}
+
+/// Whether the library is the VM's or the shim's: what calls agents and is none.
+pub fn is_of_the_vm(library: &LoadedLibrary) -> bool {
+    this_library().is_some_and(|own| own.base == library.base)
+        || symbol_in(&library.path, c"JNI_CreateJavaVM").is_some()
+}

@@ -1,0 +1,271 @@
+//! The file of an agent library, read without running anything in it.
+
+use super::error::{Instead, LibraryError};
+use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::elf::{FileHeader, Sym};
+use object::{Endianness, ReadCache, ReadRef};
+use std::ffi::CString;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Examines the file of a library, without loading it, for what makes an agent.
+///
+/// `JVM_OnLoad` must be in the file itself. Libraries that it needs in turn are not looked at;
+/// [`super::open`] reports what is missing there.
+///
+/// # Errors
+/// What is wrong with the file: all variants but [`LibraryError::NotFound`] and
+/// [`LibraryError::Unloadable`].
+pub fn examine(path: &Path) -> Result<(), LibraryError> {
+    let mut ident = Vec::new();
+    let file = File::open(path)
+        .and_then(|mut file| file.by_ref().take(5).read_to_end(&mut ident).map(|_| file))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => LibraryError::NoFile { path: path.into() },
+            _ => LibraryError::Unreadable { path: path.into(), error },
+        })?;
+    let data = &ReadCache::new(file);
+    match ident.strip_prefix(&elf::ELFMAG) {
+        Some([1]) => examine_elf::<FileHeader32<Endianness>>(path, data),
+        Some([2]) => examine_elf::<FileHeader64<Endianness>>(path, data),
+        _ => Err(LibraryError::NotElf { path: path.into() }),
+    }
+}
+
+fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
+    path: &Path,
+    data: impl ReadRef<'data>,
+) -> Result<(), LibraryError> {
+    let damaged =
+        |error: object::Error| LibraryError::Damaged { path: path.into(), what: error.to_string() };
+    let header = Elf::parse(data).map_err(damaged)?;
+    let endian = header.endian().map_err(damaged)?;
+
+    let machine = Machine {
+        bits: if header.is_class_64() { 64 } else { 32 },
+        big_endian: header.is_big_endian(),
+        architecture: header.e_machine(endian),
+    };
+    if machine != Machine::THIS {
+        return Err(LibraryError::Foreign { path: path.into(), machine });
+    }
+    if header.e_type(endian) != elf::ET_DYN {
+        let what = match header.e_type(endian) {
+            elf::ET_EXEC => "an executable program",
+            elf::ET_REL => "an object file",
+            elf::ET_CORE => "a core dump",
+            _ => "an unknown kind of ELF file",
+        };
+        return Err(LibraryError::NotShared { path: path.into(), what });
+    }
+
+    let sections = header.sections(endian, data).map_err(damaged)?;
+    if sections.is_empty() {
+        // A file stripped of its section headers loads all the same: `open` looks there.
+        return Ok(());
+    }
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).map_err(damaged)?;
+    let mut instead = Instead::Nothing;
+    for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined(endian)) {
+        match symbols.symbol_name(endian, symbol).map_err(damaged)? {
+            b"JVM_OnLoad" => return Ok(()),
+            b"Agent_OnLoad" => instead = Instead::AgentOnLoad,
+            name if name.starts_with(b"_Z10JVM_OnLoad") => instead = Instead::Mangled,
+            _ => {}
+        }
+    }
+    Err(LibraryError::NoOnLoad { path: path.into(), instead })
+}
+
+/// The names of the symbols that the library needs from others; none if the file cannot be read.
+pub fn needed_symbols(path: &Path) -> Vec<CString> {
+    undefined_symbols(path).unwrap_or_default()
+}
+
+fn undefined_symbols(path: &Path) -> Option<Vec<CString>> {
+    let data = &ReadCache::new(File::open(path).ok()?);
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).ok()?;
+    let needed = symbols
+        .iter()
+        .filter(|symbol| symbol.is_undefined(endian) && symbol.st_bind() == elf::STB_GLOBAL);
+    let names = needed
+        .filter_map(|symbol| CString::new(symbols.symbol_name(endian, symbol).ok()?).ok())
+        .filter(|name| !name.is_empty());
+    Some(names.collect())
+}
+
+/// What a library was built for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Machine {
+    bits: u8,
+    big_endian: bool,
+    architecture: elf::Machine,
+}
+
+impl Machine {
+    /// What this JVM, and so this library, runs on.
+    pub const THIS: Self = Self {
+        bits: if cfg!(target_pointer_width = "64") { 64 } else { 32 },
+        big_endian: cfg!(target_endian = "big"),
+        architecture: if cfg!(target_arch = "x86_64") {
+            elf::EM_X86_64
+        } else if cfg!(target_arch = "x86") {
+            elf::EM_386
+        } else if cfg!(target_arch = "aarch64") {
+            elf::EM_AARCH64
+        } else if cfg!(target_arch = "arm") {
+            elf::EM_ARM
+        } else if cfg!(target_arch = "powerpc64") {
+            elf::EM_PPC64
+        } else if cfg!(target_arch = "riscv64") {
+            elf::EM_RISCV
+        } else if cfg!(target_arch = "s390x") {
+            elf::EM_S390
+        } else if cfg!(target_arch = "loongarch64") {
+            elf::EM_LOONGARCH
+        } else {
+            panic!("name the ELF machine of this architecture here")
+        },
+    };
+
+    pub fn architecture(self) -> String {
+        let name = match self.architecture {
+            elf::EM_386 => "i386",
+            elf::EM_X86_64 => "x86-64",
+            elf::EM_AARCH64 => "AArch64",
+            elf::EM_ARM => "ARM",
+            elf::EM_SPARC | elf::EM_SPARC32PLUS | elf::EM_SPARCV9 => "SPARC",
+            elf::EM_PPC | elf::EM_PPC64 => "PowerPC",
+            elf::EM_IA_64 => "Itanium",
+            elf::EM_MIPS => "MIPS",
+            elf::EM_PARISC => "PA-RISC",
+            elf::EM_RISCV => "RISC-V",
+            elf::EM_S390 => "z/Architecture",
+            elf::EM_LOONGARCH => "LoongArch",
+            elf::Machine(other) => return format!("machine {other}"),
+        };
+        name.into()
+    }
+}
+
+/// As in `32-bit (i386)`.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let big_endian = if self.big_endian { "big-endian " } else { "" };
+        write!(f, "{}-bit ({big_endian}{})", self.bits, self.architecture())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::library::open;
+    use crate::load::library::tests::{AGENT, Directory, complaint, elf_header};
+    use std::fs;
+
+    fn examine_complaint(path: &Path) -> String {
+        complaint(path, examine(path).unwrap_err())
+    }
+
+    #[test]
+    fn what_is_no_library_is_refused() {
+        let directory = Directory::new("no-library");
+        for (content, expected) in [
+            (&b""[..], "is not an ELF file: give the agent's shared library for Linux"),
+            (
+                b"INPUT(libfoo.so.1)\n",
+                "is not an ELF file: give the agent's shared library for Linux",
+            ),
+            (b"\x7fELF", "is not an ELF file: give the agent's shared library for Linux"),
+            (
+                b"\x7fELF\x02\x01\x01",
+                "is damaged (Invalid ELF header size or alignment): install or build it anew",
+            ),
+        ] {
+            assert_eq!(examine_complaint(&directory.write("file", content)), expected);
+        }
+        assert_eq!(
+            examine_complaint(&directory.0),
+            "cannot be read: Is a directory (os error 21): give this user access to it"
+        );
+        for (argument, expected) in [
+            ("-c", "is an object file, not a shared library: link the agent with -shared"),
+            (
+                "-no-pie",
+                "is an executable program, not a shared library: link the agent with -shared",
+            ),
+        ] {
+            let file = directory.compile("file", "int main(void) { return 0; }\n", &[argument]);
+            assert_eq!(examine_complaint(&file), expected);
+        }
+    }
+
+    #[test]
+    fn a_library_cut_short_is_refused() {
+        let directory = Directory::new("prefix");
+        let content = fs::read(directory.library("whole", AGENT)).unwrap();
+        for length in (0..content.len()).step_by(97) {
+            let file = directory.write("file", &content[..length]);
+            assert!(examine(&file).is_err(), "{length} of {} bytes", content.len());
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    fn foreign_libraries_are_named_in_words() {
+        let directory = Directory::new("machine");
+        let mut big_endian = elf_header(2, elf::Machine(21_u16.swap_bytes()));
+        big_endian[5] = 2;
+        for (header, machine) in [
+            (elf_header(1, elf::EM_386), "32-bit (i386)"),
+            (elf_header(1, elf::EM_X86_64), "32-bit (x86-64)"),
+            (elf_header(2, elf::EM_AARCH64), "64-bit (AArch64)"),
+            (big_endian, "64-bit (big-endian PowerPC)"),
+            (elf_header(2, elf::Machine(0xbeef)), "64-bit (machine 48879)"),
+        ] {
+            assert_eq!(
+                examine_complaint(&directory.write("file", &header)),
+                format!(
+                    "is a {machine} library but this JVM is 64-bit (x86-64): rebuild the agent \
+                     for x86-64"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_library_without_on_load_is_refused() {
+        let directory = Directory::new("on-load");
+        let refusal = |source| examine_complaint(&directory.library("file", source));
+        let path = directory.0.join("file");
+        assert_eq!(
+            refusal("int Agent_OnLoad(void *vm, char *o, void *r) { return 0; }\n"),
+            format!(
+                "exports Agent_OnLoad but no JVM_OnLoad, so it is a JVMTI agent: load it with \
+                 -agentpath:{} itself",
+                path.display()
+            )
+        );
+        assert_eq!(
+            refusal("int _Z10JVM_OnLoadP7JavaVM_PcPv(void *vm, char *o, void *r) { return 0; }\n"),
+            "exports JVM_OnLoad under its C++ name only: declare it extern \"C\" and rebuild the \
+             agent"
+        );
+        let nothing = "does not export JVM_OnLoad, so it is no JVMPI agent: check that it is the \
+                       right library and that nothing hides the symbol";
+        for source in [
+            "static int JVM_OnLoad(void) { return 0; }\nint (*f)(void) = JVM_OnLoad;\n",
+            "int JVM_OnLoad(void);\nint (*f)(void) = JVM_OnLoad;\n",
+            "int JVM_OnLoad2(void) { return 0; }\n",
+        ] {
+            assert_eq!(refusal(source), nothing, "{source}");
+        }
+        let error = open(&directory.library("file", "int JVM_OnLoad2(void) { return 0; }\n"));
+        assert_eq!(complaint(&path, error.unwrap_err()), nothing);
+    }
+}

@@ -1,0 +1,152 @@
+//! Why an agent library is refused.
+
+use super::elf_file::Machine;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// What a library exports that has no `JVM_OnLoad`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Instead {
+    /// `Agent_OnLoad`: it is an agent for JVMTI, not for JVMPI.
+    AgentOnLoad,
+    /// `JVM_OnLoad` as C++ names it.
+    Mangled,
+    /// Nothing of the kind.
+    Nothing,
+}
+
+/// Why an agent library is refused. Displayed, it is one line: which library, what is wrong with
+/// it, what to do.
+#[derive(Debug)]
+pub enum LibraryError {
+    /// There is no file of this path.
+    NoFile {
+        /// As the user gave it.
+        path: PathBuf,
+    },
+    /// There is no library of this name.
+    NotFound {
+        /// `libfoo.so`.
+        file_name: OsString,
+        /// Where it was looked for, besides where the dynamic loader looks by itself.
+        search: Vec<PathBuf>,
+    },
+    /// The file cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The file is of another kind.
+    NotElf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file breaks the rules of its format.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Which part of it.
+        what: String,
+    },
+    /// The library was built for another machine than this JVM.
+    Foreign {
+        /// The library.
+        path: PathBuf,
+        /// What it was built for.
+        machine: Machine,
+    },
+    /// The file is a program or an object file.
+    NotShared {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The library does not export `JVM_OnLoad`.
+    NoOnLoad {
+        /// The library.
+        path: PathBuf,
+        /// What it exports instead.
+        instead: Instead,
+    },
+    /// The dynamic loader refuses the library.
+    Unloadable {
+        /// The library.
+        path: PathBuf,
+        /// The loader's message.
+        what: String,
+    },
+}
+
+impl fmt::Display for LibraryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = match self {
+            Self::NoFile { path } => {
+                format!("{} does not exist: check the path of the agent", path.display())
+            }
+            Self::NotFound { file_name, search } => {
+                let searched = search
+                    .iter()
+                    .filter(|directory| *directory != "")
+                    .map(|directory| format!("{}, ", directory.display()))
+                    .collect::<String>();
+                format!(
+                    "{} is not in any of {searched}nor where the dynamic loader looks: add its \
+                     directory to LD_LIBRARY_PATH, or give its path as in \
+                     -agentpath:libjvmpi.so=/path/to/{0}",
+                    file_name.display()
+                )
+            }
+            Self::Unreadable { path, error } => {
+                format!("{} cannot be read: {error}: give this user access to it", path.display())
+            }
+            Self::NotElf { path } => format!(
+                "{} is not an ELF file: give the agent's shared library for Linux",
+                path.display()
+            ),
+            Self::Damaged { path, what } => {
+                format!("{} is damaged ({what}): install or build it anew", path.display())
+            }
+            Self::Foreign { path, machine } => format!(
+                "{} is a {machine} library but this JVM is {}: rebuild the agent for {}",
+                path.display(),
+                Machine::THIS,
+                Machine::THIS.architecture()
+            ),
+            Self::NotShared { path, what } => format!(
+                "{} is {what}, not a shared library: link the agent with -shared",
+                path.display()
+            ),
+            Self::NoOnLoad { path, instead: Instead::AgentOnLoad } => format!(
+                "{} exports Agent_OnLoad but no JVM_OnLoad, so it is a JVMTI agent: load it with \
+                 -agentpath:{0} itself",
+                path.display()
+            ),
+            Self::NoOnLoad { path, instead: Instead::Mangled } => format!(
+                "{} exports JVM_OnLoad under its C++ name only: declare it extern \"C\" and \
+                 rebuild the agent",
+                path.display()
+            ),
+            Self::NoOnLoad { path, instead: Instead::Nothing } => format!(
+                "{} does not export JVM_OnLoad, so it is no JVMPI agent: check that it is the \
+                 right library and that nothing hides the symbol",
+                path.display()
+            ),
+            Self::Unloadable { path, what } => format!(
+                "{} cannot be loaded: {what}: provide what is missing ('ldd -r' on the library \
+                 lists it) or rebuild the agent",
+                path.display()
+            ),
+        };
+        for c in line.chars() {
+            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LibraryError {}

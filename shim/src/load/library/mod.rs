@@ -1,0 +1,304 @@
+//! Finds an agent library, examines it before anything in it runs, and opens it.
+//!
+//! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
+
+mod elf_file;
+mod error;
+
+use crate::dynamic_loader::{self, path_of, symbol_in};
+pub use elf_file::examine;
+pub use error::{Instead, LibraryError};
+use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::ffi::{CString, OsStr, OsString, c_void};
+use std::mem;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+/// An agent library that is loaded, and stays so until the process ends.
+#[derive(Clone, Debug)]
+pub struct AgentLibrary {
+    /// The file it was loaded from.
+    pub path: PathBuf,
+    /// Its entry point.
+    pub on_load: JVM_OnLoad,
+}
+
+/// Finds the library that `name` means: a path if there is a `/` in it, else `foo` for `libfoo.so`
+/// in the directories of `search` and then wherever the dynamic loader looks.
+///
+/// As in the dynamic loader, a library built for another machine is passed over if there is
+/// a fitting one. A library that only the dynamic loader finds (it alone knows its cache) is
+/// loaded thereby.
+///
+/// # Errors
+/// [`LibraryError::NoFile`], [`LibraryError::NotFound`]; [`LibraryError::Unloadable`] if the loader finds it but cannot load
+/// it.
+pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, LibraryError> {
+    let name = name.as_ref();
+    if name.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        return if path.exists() { Ok(path) } else { Err(LibraryError::NoFile { path }) };
+    }
+
+    let file_name = [OsStr::new("lib"), name, OsStr::new(".so")].join(OsStr::new(""));
+    // An empty entry of a search path is the current directory.
+    let directory = |path: &PathBuf| if path == "" { PathBuf::from(".") } else { path.clone() };
+    let candidates = search.iter().map(|path| directory(path).join(&file_name));
+    let (foreign, fitting): (Vec<_>, Vec<_>) = candidates
+        .filter(|path| path.is_file())
+        .partition(|path| matches!(examine(path), Err(LibraryError::Foreign { .. })));
+    if let Some(path) = fitting.into_iter().next() {
+        return Ok(path);
+    }
+    if let Some(path) = found_by_loader(&file_name)? {
+        return Ok(path);
+    }
+    foreign
+        .into_iter()
+        .next()
+        .ok_or_else(|| LibraryError::NotFound { file_name, search: search.to_vec() })
+}
+
+/// Loads an agent library for ever and finds its entry points. All its symbols are resolved at
+/// once, so that a missing one shows here and not when it is called.
+///
+/// # Errors
+/// [`LibraryError::Unloadable`], [`LibraryError::NoOnLoad`].
+pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
+    let library = load(path.as_os_str()).map_err(|error| unloadable(path, error))?;
+    // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
+    let on_load = unsafe { library.get::<JVM_OnLoad>("JVM_OnLoad") }
+        .map(|symbol| *symbol)
+        .map_err(|_| LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing })?;
+    // Never closed.
+    let handle = library.into_raw();
+    // The JVM may have loaded the library before without resolving anything.
+    match unresolved_symbol(path, handle) {
+        Some(symbol) => Err(unloadable(path, format!("undefined symbol: {symbol}").into())),
+        None => Ok(AgentLibrary { path: path.into(), on_load }),
+    }
+}
+
+/// A symbol that the library needs and nobody has, if there is one.
+fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
+    let is_missing = |name: &CString| {
+        let places = [handle, libc::RTLD_DEFAULT];
+        // SAFETY: the handle is that of an open library.
+        places.iter().all(|place| unsafe { dynamic_loader::symbol(*place, name) }.is_none())
+    };
+    let missing = elf_file::needed_symbols(path).into_iter().find(is_missing)?;
+    Some(missing.to_string_lossy().into_owned())
+}
+
+/// What to call in a loaded library when the VM ends; few agents have it.
+pub fn on_unload(path: &Path) -> Option<JVM_OnUnload> {
+    let symbol = symbol_in(path, c"JVM_OnUnload")?;
+    // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
+    Some(unsafe { mem::transmute::<NonNull<c_void>, JVM_OnUnload>(symbol) })
+}
+
+/// Loads `file_name` (without a `/`) as the dynamic loader finds it. `None` if it does not.
+fn found_by_loader(file_name: &OsStr) -> Result<Option<PathBuf>, LibraryError> {
+    match load(file_name) {
+        // SAFETY: the library has just been opened, and is never closed.
+        Ok(library) => Ok(unsafe { path_of(library.into_raw()) }),
+        // The loader's message begins with the name it was given, or, once it has found the file,
+        // with the file's path.
+        Err(error) if error.as_bytes().starts_with(&[file_name.as_bytes(), b":"].concat()) => {
+            Ok(None)
+        }
+        Err(error) => Err(unloadable(Path::new(file_name), error)),
+    }
+}
+
+/// `dlopen`; the error is the loader's message.
+fn load(file: &OsStr) -> Result<Library, OsString> {
+    // SAFETY: runs the initialisers of a library that the user named to be loaded, on
+    // the thread and at the time at which the JVM would do the same for -Xrun.
+    unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| match error {
+        libloading::Error::DlOpen { source } => source.to_string().into(),
+        other => other.to_string().into(),
+    })
+}
+
+fn unloadable(path: &Path, message: OsString) -> LibraryError {
+    let message = message.to_string_lossy();
+    // The message usually begins with the path, which our line names already.
+    let prefix = format!("{}: ", path.display());
+    let what = message.strip_prefix(&prefix).unwrap_or(&message);
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    LibraryError::Unloadable { path: path.into(), what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dynamic_loader::library_of;
+    use object::elf;
+    use std::fs;
+    use std::process::{self, Command};
+    use std::ptr;
+
+    pub const AGENT: &str = "int JVM_OnLoad(void *vm, char *o, void *r) { return 7; }\n\
+                         void JVM_OnUnload(void *vm) {}\n";
+
+    /// A directory that is removed when the test ends.
+    pub struct Directory(pub PathBuf);
+
+    impl Directory {
+        pub fn new(test: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("jvmpi-{}-{test}", process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        pub fn write(&self, file: &str, content: &[u8]) -> PathBuf {
+            let path = self.0.join(file);
+            fs::write(&path, content).unwrap();
+            path
+        }
+
+        /// Compiles C source text to `file`.
+        pub fn compile(&self, file: &str, source: &str, arguments: &[&str]) -> PathBuf {
+            let path = self.0.join(file);
+            let source = self.write(&format!("{file}.c"), source.as_bytes());
+            let mut cc = Command::new("cc");
+            let status = cc.arg("-o").arg(&path).arg(source).args(arguments).status().unwrap();
+            assert!(status.success(), "{cc:?}");
+            path
+        }
+
+        pub fn library(&self, file: &str, source: &str) -> PathBuf {
+            self.compile(file, source, &["-shared", "-fPIC"])
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    /// The start of an ELF shared library for the given class and machine.
+    pub fn elf_header(class: u8, machine: elf::Machine) -> Vec<u8> {
+        let mut header = vec![0; 64];
+        header[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
+        header[16..18].copy_from_slice(&elf::ET_DYN.0.to_le_bytes());
+        header[18..20].copy_from_slice(&machine.0.to_le_bytes());
+        header
+    }
+
+    /// The error's line without the path at its start.
+    pub fn complaint(path: &Path, error: LibraryError) -> String {
+        let line = error.to_string();
+        line.strip_prefix(&format!("{} ", path.display())).expect(&line).to_string()
+    }
+
+    #[test]
+    fn an_agent_is_found_examined_and_opened() {
+        let directory = Directory::new("agent");
+        let file = directory.library("libjvmpi_test_agent.so", AGENT);
+        let path =
+            find("jvmpi_test_agent", &["/nowhere".into(), "".into(), directory.0.clone()]).unwrap();
+        assert_eq!(path, file);
+        assert_eq!(find(&file, &[]).unwrap(), file);
+        examine(&path).unwrap();
+        assert_eq!(symbol_in(&path, c"JVM_OnLoad"), None, "it must not be loaded yet");
+
+        let library = open(&path).unwrap();
+        assert_eq!(library.path, path);
+        // SAFETY: the agent above looks at none of its arguments.
+        let result =
+            unsafe { (library.on_load)(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
+        assert_eq!(result, 7);
+        let on_load = library.on_load as usize;
+        let on_unload = on_unload(&path).unwrap() as usize;
+        let address = |symbol| symbol_in(&path, symbol).map(|symbol| symbol.as_ptr() as usize);
+        assert_eq!(address(c"JVM_OnLoad"), Some(on_load));
+        assert_eq!(address(c"JVM_OnUnload"), Some(on_unload));
+        assert_eq!(address(c"JVM_OnVacation"), None);
+
+        let owner = library_of(on_load).unwrap();
+        assert_eq!(owner.path, path);
+        assert!(owner.base <= on_load && on_load - owner.base < 0x10_0000);
+        assert_eq!(library_of(on_unload), Some(owner));
+        assert_eq!(library_of(0), None);
+    }
+
+    #[test]
+    fn symbols_of_other_libraries_do_not_count() {
+        let directory = Directory::new("needed");
+        let needed = directory.library("libneeded.so", "void JVM_OnUnload(void *vm) {}\n");
+        let agent = directory.compile(
+            "libneeding.so",
+            "int JVM_OnLoad(void *vm, char *o, void *r) { return 0; }\n",
+            &["-shared", "-fPIC", "-Wl,--no-as-needed", needed.to_str().unwrap()],
+        );
+        assert!(on_unload(&open(&agent).unwrap().path).is_none());
+        assert!(symbol_in(&needed, c"JVM_OnUnload").is_some());
+        assert_eq!(symbol_in(&agent, c"JVM_OnUnload"), None);
+    }
+
+    #[test]
+    fn the_dynamic_loader_finds_what_the_search_path_lacks() {
+        let directory = Directory::new("loader");
+        let name = "-Wl,-soname,libjvmpi_test_cached.so";
+        let path = directory.compile("other.so", AGENT, &["-shared", "-fPIC", name]);
+        // The loader knows a library that is loaded by its soname, as if it were in its cache.
+        open(&path).unwrap();
+        assert_eq!(find("jvmpi_test_cached", &[]).unwrap(), path);
+    }
+
+    #[test]
+    fn a_library_for_another_machine_is_passed_over() {
+        let [old, new] = ["foreign-old", "foreign-new"].map(Directory::new);
+        let foreign = old.write("libjvmpi_test_two.so", &elf_header(1, elf::EM_SPARC));
+        let search = [old.0.clone(), new.0.clone()];
+        assert_eq!(find("jvmpi_test_two", &search).unwrap(), foreign);
+        let fitting = new.library("libjvmpi_test_two.so", AGENT);
+        assert_eq!(find("jvmpi_test_two", &search).unwrap(), fitting);
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_with_where_it_was_looked_for() {
+        let error = find("jvmpi_test_none", &["/a".into(), "/b c".into()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "libjvmpi_test_none.so is not in any of /a, /b c, nor where the dynamic loader looks: \
+             add its directory to LD_LIBRARY_PATH, or give its path as in \
+             -agentpath:libjvmpi.so=/path/to/libjvmpi_test_none.so"
+        );
+        let path = Path::new("/no/such\nfile.so");
+        let line = "/no/such\\nfile.so does not exist: check the path of the agent";
+        assert_eq!(find(path, &[]).unwrap_err().to_string(), line);
+        assert_eq!(examine(path).unwrap_err().to_string(), line);
+    }
+
+    #[test]
+    fn what_the_loader_misses_is_one_line() {
+        let directory = Directory::new("missing");
+        let file =
+            directory.library("file", "int frob(void); int JVM_OnLoad(void) { return frob(); }\n");
+        examine(&file).unwrap();
+        let advice = ": provide what is missing ('ldd -r' on the library lists it) or rebuild the \
+                      agent";
+        assert_eq!(
+            complaint(&file, open(&file).unwrap_err()),
+            format!("cannot be loaded: undefined symbol: frob{advice}")
+        );
+
+        let needed = directory.compile(
+            "libjvmpi_test_needed.so",
+            AGENT,
+            &["-shared", "-fPIC", "-Wl,-soname,libjvmpi_test_needed.so"],
+        );
+        let arguments = ["-shared", "-fPIC", "-Wl,--no-as-needed", needed.to_str().unwrap()];
+        let file = directory.compile("needing", AGENT, &arguments);
+        fs::remove_file(&needed).unwrap();
+        let line = complaint(&file, open(&file).unwrap_err());
+        assert!(line.starts_with("cannot be loaded: libjvmpi_test_needed.so: "), "{line}");
+        assert!(line.ends_with(advice), "{line}");
+    }
+}

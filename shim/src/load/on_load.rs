@@ -1,0 +1,114 @@
+//! Agents that the shim itself loads: their libraries, and `JVM_OnLoad`.
+
+use super::command_line;
+use super::get_env::{Beginning, claim, expect};
+use super::library::{self, AgentLibrary, Instead, LibraryError};
+use crate::dynamic_loader::library_of;
+use crate::jvm;
+use crate::lock::Lock;
+use crate::world::agents::{self, Agent};
+use jni_sys::JNI_OK;
+use std::ffi::{CStr, CString, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::OnceLock;
+
+/// An agent that the shim itself loads, and that has not begun yet.
+pub struct Pending {
+    library: AgentLibrary,
+    options: Option<CString>,
+}
+
+static PENDING: Lock<Vec<Pending>> = Lock::new(Vec::new());
+
+/// Has the agent begin as soon as JNI answers.
+pub fn begin_later(agent: Pending) {
+    PENDING.lock().push(agent);
+}
+
+/// Reads `name:options` and opens the agent library that it names; None if there is none.
+///
+/// # Safety
+/// `text` is NULL or a NUL-terminated string.
+pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(text) }.to_bytes();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let mut parts = text.splitn(2, |byte| *byte == b':');
+    let name = OsStr::from_bytes(parts.next().unwrap_or_default());
+    let options = parts.next().and_then(|options| CString::new(options).ok());
+    let library = open(name).map_err(|error| error.to_string())?;
+    log::info!("agent {} with options {options:?}", library.path.display());
+    Ok(Some(Pending { library, options }))
+}
+
+/// Loads an agent library by its whole path: some agents look for their files beside it.
+fn open(name: &OsStr) -> Result<AgentLibrary, LibraryError> {
+    let path = find(name)?;
+    let path = std::path::absolute(&path).unwrap_or(path);
+    library::examine(&path)?;
+    library::open(&path)
+}
+
+/// The library that `-Xrun` would load for this name.
+fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
+    let property = |name: &CStr| jvm::get().jvmti.system_property(name).unwrap_or_default();
+    let directories = [property(c"sun.boot.library.path"), property(c"java.library.path")];
+    let search: Vec<PathBuf> = directories
+        .iter()
+        .flat_map(|list| std::env::split_paths(OsStr::from_bytes(list.to_bytes())))
+        .filter(|directory| !directory.as_os_str().is_empty())
+        .collect();
+    library::find(name, &search)
+}
+
+/// Opens the libraries of `-Xrun` options before the VM does: what is wrong with one is
+/// said in one line, and JDK 25 does not get to crash for want of `JVM_OnLoad`.
+pub fn check_xrun_libraries() -> Result<(), String> {
+    static CHECKED: OnceLock<()> = OnceLock::new();
+    if CHECKED.set(()).is_err() {
+        return Ok(());
+    }
+    for argument in command_line::xrun_arguments_of_this_process() {
+        match open(&argument.name) {
+            Ok(library) => expect(&library, argument.options.unwrap_or_default().as_bytes()),
+            // The VM loads that as a JVMTI agent, which is no business of ours.
+            Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// Calls JVM_OnLoad of the agents that have waited for it.
+pub fn begin_all() -> Result<(), String> {
+    let pending = std::mem::take(&mut *PENDING.lock());
+    pending.into_iter().try_for_each(|agent| begin(agent).map(drop))
+}
+
+/// Calls JVM_OnLoad of an agent.
+pub fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String> {
+    let path = library.path.display();
+    expect(&library, options.as_deref().unwrap_or_default().to_bytes());
+    let agent = library_of(library.on_load as usize).and_then(claim).ok_or_else(|| {
+        format!("{path} is one agent too many: there may be {}", agents::MAX_AGENTS)
+    })?;
+    let _beginning = Beginning::new(agent);
+    // The agent may keep and change the string.
+    let options = options.map_or(ptr::null_mut(), CString::into_raw);
+    // SAFETY: this is how the specification has the VM call an agent.
+    let result = unsafe { (library.on_load)(jvm::get().vm(), options, ptr::null_mut()) };
+    if result == JNI_OK {
+        Ok(agent)
+    } else {
+        Err(format!(
+            "JVM_OnLoad of {path} returned {result}: the agent refuses to run; check its options"
+        ))
+    }
+}
