@@ -3,6 +3,8 @@
  *
  * Options: events=1+2+3   enabled in JVM_OnLoad
  *          prefix=NAME    reports the methods of the classes whose names begin so
+ *          late=1+2+3     the events of the commands, if those are others
+ *          when=NAME      enables them when a class whose name begins so is loaded
  *          count=0        only watches the nesting, for programs that make many calls
  * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
  * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
@@ -26,7 +28,7 @@ typedef struct Count {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Count *counts[METHOD_BUCKETS];
-static const char *events, *prefix;
+static const char *events, *prefix, *when;
 static int counting, pairs;
 static atomic_long all_entries, all_exits, not_nested, unknown, left_open;
 
@@ -148,6 +150,8 @@ static void notify(JVMPI_Event *e)
         pthread_mutex_lock(&lock);
         learn_methods(e);
         pthread_mutex_unlock(&lock);
+        if (when != NULL && strncmp(e->u.class_load.class_name, when, strlen(when)) == 0)
+            switch_events(jvmpi->EnableEvent, option("late", events));
         return;
     case JVMPI_EVENT_THREAD_END:
         left_open += thread.depth;
@@ -225,6 +229,7 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     agent_start(vm, options, notify);
     events = option("events", "");
     prefix = option("prefix", "");
+    when = option("when", NULL);
     counting = atoi(option("count", "1"));
     pairs = strstr(option("late", events), "1") != NULL;
     enable(JVMPI_EVENT_CLASS_LOAD);

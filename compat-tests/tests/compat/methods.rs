@@ -24,6 +24,7 @@ cases![
     hooked_classes,
     class_objects_as_receivers,
     constructors_of_every_kind,
+    enabled_while_a_method_handle_is_made,
     compiled_methods,
     the_compiler,
     virtual_threads.since(21),
@@ -242,6 +243,18 @@ fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
         equal(&method, of(&method, "receivers")?, expected.int(field)?)?;
     }
     Ok(())
+}
+
+/// The class of a kind of method handles is loaded while the JDK makes the first of them. The agent
+/// enables METHOD_ENTRY2 there, and the JDK gets on with it.
+fn enabled_while_a_method_handle_is_made(vm: &Vm<'_>) -> Result<(), String> {
+    let kinds = "java.lang.invoke.BoundMethodHandle$Species_";
+    let options = format!("events=1,late=2,prefix=Handles,when={kinds}");
+    let outcome = vm.java("Handles")?.agent("methods", &options)?.run()?;
+    equal("output", outcome.stdout.contains("123\n"), true)?;
+    let made = outcome.expects.one("expect")?.int("made")?;
+    let line = outcome.report().find("calls", "method", "Handles$Made.<init>")?;
+    equal("constructors", (line.int("entries2")?, line.int("receivers")?), (made, made))
 }
 
 /// What is compiled are the methods that agents know, not those that the shim adds.

@@ -4,14 +4,19 @@
 //! `java.lang.LiveStackFrame`, which the JDK has had for itself since 9, shows the frames of the
 //! thread that runs with their variables. JVMTI would take a capability for that, which must be held
 //! from the start and makes compiled code keep variables longer than it needs them.
+//!
+//! A walk is made in the middle of whatever the program does, and so is the first one if the agent
+//! enables METHOD_ENTRY2 in an event. That may be the JDK making a method handle, which fails if the
+//! thread makes one of the same kind meanwhile. So nothing that a walk takes may need method handles:
+//! no lambda, no reflection.
 
 use super::tracker::{self, Native};
 use crate::boundary::guard;
 use crate::jvm::{GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::world::threads;
-use jni_sys::{JNIEnv, jclass, jlong, jobject, jvalue};
-use std::ffi::c_void;
+use jni_sys::{JNIEnv, jclass, jobject, jvalue};
+use std::ffi::{CStr, c_void};
 use std::ptr;
 
 /// `Function.apply` of the Tracker. What it is applied to is the stream of a walk's frames.
@@ -29,9 +34,8 @@ struct Walk {
     /// A Tracker.
     function: GlobalRef,
     walk: MethodId,
-    skip: MethodId,
-    find_first: MethodId,
-    get: MethodId,
+    iterator: MethodId,
+    next: MethodId,
     get_locals: MethodId,
 }
 
@@ -61,9 +65,12 @@ pub fn prepare(jni: Jni) {
 
 impl Walk {
     fn new(jni: Jni) -> Option<Self> {
+        for (name, values) in ENUMERATIONS {
+            jni.find_class(name).map(|enumeration| provide_constants(jni, enumeration, values));
+        }
         let walkers = jni.find_class(c"java/lang/StackWalker")?;
         let streams = jni.find_class(c"java/util/stream/Stream")?;
-        let optionals = jni.find_class(c"java/util/Optional")?;
+        let iterators = jni.find_class(c"java/util/Iterator")?;
         let frames = jni.find_class(c"java/lang/LiveStackFrame")?;
         let make = jni.static_method(frames, c"getStackWalker", c"()Ljava/lang/StackWalker;")?;
         let apply = c"(Ljava/util/function/Function;)Ljava/lang/Object;";
@@ -71,9 +78,8 @@ impl Walk {
             walker: own(jni, jni.call_static_object(frames, make, &[])?)?,
             function: own(jni, tracker::instance(jni)?)?,
             walk: jni.method(walkers, c"walk", apply)?,
-            skip: jni.method(streams, c"skip", c"(J)Ljava/util/stream/Stream;")?,
-            find_first: jni.method(streams, c"findFirst", c"()Ljava/util/Optional;")?,
-            get: jni.method(optionals, c"get", c"()Ljava/lang/Object;")?,
+            iterator: jni.method(streams, c"iterator", c"()Ljava/util/Iterator;")?,
+            next: jni.method(iterators, c"next", c"()Ljava/lang/Object;")?,
             get_locals: jni.method(frames, c"getLocals", c"()[Ljava/lang/Object;")?,
         })
     }
@@ -83,14 +89,35 @@ impl Walk {
         jni.call_object(self.walker.get(), self.walk, &[jvalue { l: self.function.get() }])
     }
 
+    /// Takes the iterator, as other operations on streams have lambdas.
     fn of_frames(&self, jni: Jni, frames: jobject) -> Option<jobject> {
-        const NATIVES: jlong = 1;
-        let callers = jni.call_object(frames, self.skip, &[jvalue { j: NATIVES }])?;
-        let caller = jni.call_object(callers, self.find_first, &[])?;
-        let frame = jni.call_object(caller, self.get, &[])?;
+        let frames = jni.call_object(frames, self.iterator, &[])?;
+        let _native = jni.call_object(frames, self.next, &[])?;
+        let frame = jni.call_object(frames, self.next, &[])?;
         let locals = jni.call_object(frame, self.get_locals, &[])?;
         (jni.array_length(locals) > 0).then(|| jni.array_element(locals, 0))
     }
+}
+
+/// The enumerations that a walker and a stream make an `EnumSet` or an `EnumMap` of when their classes
+/// are initialized, and the descriptors of their `values`.
+const ENUMERATIONS: [(&CStr, &CStr); 2] = [
+    (c"java/lang/StackWalker$Option", c"()[Ljava/lang/StackWalker$Option;"),
+    (c"java/util/stream/StreamOpFlag$Type", c"()[Ljava/util/stream/StreamOpFlag$Type;"),
+];
+
+/// Such a set asks the Class object for the constants of the enumeration. The first time that calls
+/// `values` by reflection, which makes a method handle from JDK 18 on, and keeps what it returns. So
+/// it is put there.
+fn provide_constants(jni: Jni, enumeration: jclass, signature: &CStr) -> Option<()> {
+    let meta = jni.class_of(enumeration);
+    let field = jni.field(meta, c"enumConstants", c"[Ljava/lang/Object;")?;
+    if jni.object_field(enumeration, field).is_null() {
+        let values = jni.static_method(enumeration, c"values", signature)?;
+        let constants = jni.call_static_object(enumeration, values, &[])?;
+        jni.set_object_field(enumeration, field, constants);
+    }
+    Some(())
 }
 
 /// Keeps an object alive that agents do not hear of, not even where a dump meets a walk that is under

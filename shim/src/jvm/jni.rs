@@ -269,6 +269,11 @@ impl Jni {
         jni!(self, GetObjectField, object, field.0)
     }
 
+    /// Sets a reference field to an object of its type.
+    pub fn set_object_field(self, object: jobject, field: FieldId, value: jobject) {
+        jni!(self, SetObjectField, object, field.0, value);
+    }
+
     /// The value of a static reference field.
     pub fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
         jni!(self, GetStaticObjectField, class, field.0)
