@@ -350,6 +350,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         collect(env);
     else if (strcmp(what, "run_gc") == 0)
         jvmpi->RunGC();
+    else if (strncmp(what, "here", 4) == 0)
+        report("here who=%s env=%#lx", q(file), ID(env));
+    else if (strcmp(what, "back") == 0)
+        (*env)->CallVoidMethod(env, object, (*env)->GetMethodID(env, (*env)->GetObjectClass(env, object), "run", "()V"));
     else if (strncmp(what, "all", 3) == 0)
         ask_for_all(file);
     else if (strcmp(what, "disabled") == 0) {

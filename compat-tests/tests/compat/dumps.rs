@@ -22,6 +22,8 @@ cases![
     monitors,
     monitors_of_compiled_code,
     monitors_make_no_objects,
+    monitors_of_virtual_threads.since(21),
+    monitors_of_compiled_virtual_threads.since(21),
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
     in_gc_finish,
@@ -632,6 +634,55 @@ fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
         if word != "owner" {
             equal(word, statuses.int(word)?, expected)?;
         }
+    }
+    Ok(())
+}
+
+fn monitors_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    monitors_of_virtual_threads_with(vm, "-Xint")
+}
+
+fn monitors_of_compiled_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    monitors_of_virtual_threads_with(vm, "-Xcomp")
+}
+
+/// A virtual thread that owns a monitor or waits for one counts as its carrier. From JDK 24 on one that
+/// does not run need not have a carrier, and is not told.
+fn monitors_of_virtual_threads_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
+    let java = vm.java_for(21, "VirtualOwners")?.agent("dumps", "")?.flag(flag);
+    let outcome = java.property("jdk.virtualThreadScheduler.parallelism", "8").run()?;
+    let report = outcome.report();
+    let carrier = |who: &str| Ok::<_, String>(report.find("here", "who", who)?.id("env")? as Id);
+    let platform = report.find("thread", "name", "platform")?.id("env")? as Id;
+    let asks = report.find("asked", "file", "virtual")?.id("self")? as Id;
+    let keeps_its_carrier = vm.jdk.feature < 24;
+    let if_kept = |who: &str| if keeps_its_carrier { carrier(who).map(Some) } else { Ok(None) };
+    let parked = if_kept("parked")?;
+    let waits: Vec<_> = if_kept("waits")?.into_iter().collect();
+    let wants: BTreeSet<_> = if_kept("wants")?.into_iter().chain([platform]).collect();
+    for (file, own) in [("platform", None), ("virtual", Some(asks))] {
+        let dump = Files::of(vm)?.bytes(file)?;
+        let monitors: Vec<Monitor> =
+            Monitors::new(&dump).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+        let of = |name: &str| {
+            let object = number(outcome.expects.one("expect")?, name)?;
+            Ok::<_, String>(monitors.iter().find(|m| m.kind == Kind::Java { object }))
+        };
+        let owners = [
+            ("own", own),
+            ("runs", Some(carrier("runs")?)),
+            ("pinned", Some(carrier("pinned")?)),
+            ("parked", parked),
+        ];
+        for (name, owner) in owners {
+            let found = of(name)?.map_or((0, 0), |m| (m.owner, m.entry_count));
+            let expected = owner.map_or((0, 0), |owner| (owner, 3));
+            equal(&format!("{file}: {name}"), found, expected)?;
+        }
+        let entering = of("parked")?.map(|m| m.waiting_to_enter.iter().copied().collect());
+        equal("who wants to enter", entering, Some(wants.clone()))?;
+        let waiting = of("waited")?.map_or(Vec::new(), |m| m.waiting_to_be_notified.clone());
+        equal("who waits to be notified", &waiting, &waits)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::stacks::Stacks;
 use super::standstill::{Resting, Standstill};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
-use crate::jvm::{self, Jni, LARGE_FRAME, thread_snapshot};
+use crate::jvm::{self, Jni, LARGE_FRAME, thread_snapshot, virtual_threads};
 use crate::notify;
 use crate::translate::frames::hidden_frames;
 use crate::translate::objects;
@@ -17,7 +17,7 @@ use dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
 use jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// RequestEvent(MONITOR_DUMP): false if the dump could not be made.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
@@ -54,7 +54,7 @@ struct Dump {
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
     // What needs classes to be loaded is found before all threads stand still.
-    let _ = threads::quietly(jni, || thread_snapshot::get(jni));
+    let _ = threads::quietly(jni, || (thread_snapshot::get(jni), virtual_threads::get(jni)));
     // Classes are candidates, and are known by their tags.
     classes::all_loaded(jni).map_err(failed)?;
     // What is made meanwhile is told to nobody: who stands still may hold an agent's lock.
@@ -94,9 +94,10 @@ struct Java {
 fn java_monitors(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    for (object, id) in candidates(jni, current, resting)? {
+    let candidates = candidates(jni, current, resting)?;
+    for (object, id) in candidates.objects {
         if seen.insert(id.addr())
-            && let Some(monitor) = usage(object, id)?
+            && let Some(monitor) = usage(jni, object, id, &candidates.carriers)?
         {
             monitors.push(Java { object: id, monitor });
         }
@@ -105,19 +106,26 @@ fn java_monitors(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result
 }
 
 /// What is known of a monitor, None if no thread owns it or waits for it.
-fn usage(object: jobject, id: jobjectID) -> jvm::Result<Option<Monitor>> {
+fn usage(
+    jni: Jni,
+    object: jobject,
+    id: jobjectID,
+    carriers: &HashMap<usize, Owner>,
+) -> jvm::Result<Option<Monitor>> {
     let usage = jvm::get().jvmti.monitor_usage(object)?;
-    let all =
-        |threads: &[jobject]| threads.iter().filter_map(|thread| env(*thread)).collect::<Vec<_>>();
+    let all = |threads: &[jobject]| {
+        threads.iter().filter_map(|thread| env(jni, *thread)).collect::<Vec<_>>()
+    };
     let waiting_to_be_notified = all(&usage.notify_waiters);
     let mut waiting_to_enter = all(&usage.waiters);
     // Up to JDK 21 they are counted twice.
     waiting_to_enter.retain(|thread| !waiting_to_be_notified.contains(thread));
-    let owner = env(usage.owner);
+    let told = env(jni, usage.owner).map(|env| Owner { env, entry_count: usage.entry_count });
+    let owner = told.or_else(|| carriers.get(&id.addr()).copied());
     let monitor = Monitor {
         kind: Kind::Java { object: id.addr() },
-        owner: owner.unwrap_or(0),
-        entry_count: owner.map_or(0, |_| usage.entry_count),
+        owner: owner.map_or(0, |owner| owner.env),
+        entry_count: owner.map_or(0, |owner| owner.entry_count),
         waiting_to_enter,
         waiting_to_be_notified,
     };
@@ -127,74 +135,151 @@ fn usage(object: jobject, id: jobjectID) -> jvm::Result<Option<Monitor>> {
     Ok(is_used.then_some(monitor))
 }
 
-/// The environment of a thread that agents may know.
-fn env(thread: jobject) -> Option<Id> {
-    let id = ids::tag(thread).ok()?.id();
+/// The environment of a thread that agents may know: of a virtual one, that of its carrier.
+fn env(jni: Jni, thread: jobject) -> Option<Id> {
+    if thread.is_null() {
+        return None;
+    }
+    let carrier = virtual_threads::get(jni).and_then(|threads| threads.carrier(jni, thread));
+    let id = ids::tag(carrier.unwrap_or(thread)).ok()?.id();
     let thread = threads::by_id(id).filter(|thread| !thread.is_hidden())?;
     Some(thread.env().addr())
 }
 
-/// Objects whose monitors may be in use, references in the current frame: those that threads own or
-/// want to own or wait in, those that the VM keeps monitors for, and, where the VM does not tell which
-/// these are, all that threads' stacks refer to, and all classes.
-fn candidates(
-    jni: Jni,
-    current: &Thread,
-    resting: &[Resting],
-) -> jvm::Result<Vec<(jobject, jobjectID)>> {
+/// Who owns a monitor, and how often it has entered.
+#[derive(Clone, Copy)]
+struct Owner {
+    env: Id,
+    entry_count: u32,
+}
+
+/// Objects whose monitors may be in use, references in the current frame.
+struct Candidates {
+    objects: Vec<(jobject, jobjectID)>,
+    /// The carriers of virtual threads that own monitors, by the IDs of the objects.
+    carriers: HashMap<usize, Owner>,
+}
+
+/// The objects that threads own or want to own or wait in, those that the VM keeps monitors for, and,
+/// where the VM does not tell which these are, all that a thread's stack refers to, and all classes.
+fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
     let mut objects = Vec::new();
-    let mut tells_all = true;
+    // The shim's own threads are not looked at.
+    let hidden = threads::all().into_iter().filter(|thread| thread.is_hidden());
+    let mut told: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
     for Resting { thread, state, .. } in resting {
-        let Some(thread) = thread.object() else { continue };
-        match jvmti.owned_monitors(thread.get()) {
-            Ok(owned) => objects.extend(owned.iter().copied()),
-            Err(_) => tells_all = false,
-        }
-        let contended = jvmti.contended_monitor(thread.get()).ok().filter(|m| !m.is_null());
+        let Some(object) = thread.object() else { continue };
+        let owned = jvmti.owned_monitors(object.get());
+        let mut tells_all = owned.is_ok();
+        objects.extend(owned.iter().flat_map(|owned| owned.iter().copied()));
+        let contended = contended_monitor(object.get());
         // Up to JDK 22 that is also what it waits in.
         if contended.is_none() && state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
             let snapshots = thread_snapshot::get(jni);
-            match snapshots.and_then(|snapshots| snapshots.locked(jni, thread.get())) {
+            match snapshots.and_then(|snapshots| snapshots.locked(jni, object.get())) {
                 Some(locked) => objects.extend(locked),
                 None => tells_all = false,
             }
         }
         objects.extend(contended);
+        if tells_all {
+            told.insert(thread.id().addr());
+        }
     }
-    let mut roots = Roots { new_ids: &current.new_ids, locals: !tells_all, tags: Vec::new() };
+    let virtual_threads = virtual_threads::get(jni);
+    let class = virtual_threads.map(|threads| ids::tag(threads.class())).transpose()?;
+    let mut roots = Roots {
+        new_ids: &current.new_ids,
+        told: &told,
+        virtual_threads: class.map(Tag::id),
+        tags: Vec::new(),
+    };
     collections::during_walk(|| jvmti.follow_references(None, &mut roots))?;
     roots.tags.sort_unstable();
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;
-    let mut candidates: Vec<_> =
-        rooted.into_iter().map(|(object, tag)| (object, Tag::from_raw(tag).id())).collect();
+
+    let mut tells_all = resting.iter().all(|resting| told.contains(&resting.thread.id().addr()));
+    let mut owned_by_carried = Vec::new();
+    for (object, _) in &rooted {
+        let carrier = virtual_threads.and_then(|threads| threads.carrier(jni, *object));
+        let Some(env) = carrier.and_then(|carrier| env(jni, carrier)) else { continue };
+        match owned_by_virtual(jni, *object) {
+            Some(owned) => owned_by_carried.extend(
+                owned.into_iter().map(|(object, entry_count)| (object, Owner { env, entry_count })),
+            ),
+            None => tells_all = false,
+        }
+        objects.extend(contended_monitor(*object));
+    }
     if !tells_all {
         objects.extend(jvmti.loaded_classes()?.iter().copied());
     }
-    for object in objects {
+
+    let mut candidates = Candidates { objects: Vec::new(), carriers: HashMap::new() };
+    let rooted = rooted.iter().map(|(object, _)| (*object, None));
+    let owned_by_carried = owned_by_carried.iter().map(|(object, owner)| (*object, Some(*owner)));
+    let others = objects.iter().map(|object| (*object, None));
+    for (object, carrier) in rooted.chain(owned_by_carried).chain(others) {
         let mut tag = ids::tag(object)?;
         if tag.id().is_null() {
             tag = current.new_ids.fresh();
             jvmti.set_tag(object, tag.raw())?;
         }
-        candidates.push((object, tag.id()));
+        candidates.objects.push((object, tag.id()));
+        candidates.carriers.extend(carrier.map(|owner| (tag.id().addr(), owner)));
     }
     Ok(candidates)
 }
 
-/// Collects the objects that roots refer to: monitors, and what is on stacks if that is wanted.
+/// The monitor that a thread wants to enter, or, up to JDK 22, in which it waits.
+fn contended_monitor(thread: jobject) -> Option<jobject> {
+    jvm::get().jvmti.contended_monitor(thread).ok().filter(|monitor| !monitor.is_null())
+}
+
+/// What a virtual thread that is carried owns, references in the current frame, and how often it has
+/// entered each. None if the VM does not tell.
+fn owned_by_virtual(jni: Jni, thread: jobject) -> Option<Vec<(jobject, u32)>> {
+    // A VM that makes none, such as JDK 21, makes the references to what is owned in the frame of the
+    // carrier.
+    let snapshots = thread_snapshot::get(jni)?;
+    let owned = jvm::get().jvmti.owned_monitors(thread).ok()?;
+    if owned.is_empty() {
+        return Some(Vec::new());
+    }
+    let locked = snapshots.locked(jni, thread).unwrap_or_default();
+    let count = |object| locked.iter().filter(|locked| jni.same_object(**locked, object)).count();
+    Some(owned.iter().map(|object| (*object, count(*object).max(1) as u32)).collect())
+}
+
+/// Collects the objects that roots refer to: monitors, the virtual threads that are carried, and what
+/// is on the stacks of threads of which the VM does not tell all.
 struct Roots<'a> {
     new_ids: &'a Supply,
-    locals: bool,
+    /// The others, by their IDs.
+    told: &'a HashSet<usize>,
+    /// The ID of the class.
+    virtual_threads: Option<jobjectID>,
     tags: Vec<jlong>,
 }
 
 impl Visitor for Roots<'_> {
-    fn reference(&mut self, edge: Edge, _: Object, tag: &mut jlong, _: Option<Referrer>) -> Next {
+    fn reference(
+        &mut self,
+        edge: Edge,
+        object: Object,
+        tag: &mut jlong,
+        _: Option<Referrer>,
+    ) -> Next {
         let is_candidate = match edge {
             Edge::Root(Root::Monitor) => true,
-            Edge::Root(Root::StackLocal(_) | Root::JniLocal(_)) => self.locals,
+            Edge::Root(Root::Other) => {
+                self.virtual_threads == Some(Tag::from_raw(object.class).id())
+            }
+            Edge::Root(Root::StackLocal(local) | Root::JniLocal(local)) => {
+                !self.told.contains(&Tag::from_raw(local.thread).id().addr())
+            }
             _ => false,
         };
         if is_candidate {

@@ -16,6 +16,7 @@ pub mod symbols;
 mod system_thread;
 pub mod thread_snapshot;
 mod values;
+pub mod virtual_threads;
 
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};

@@ -1,0 +1,40 @@
+//! `java.lang.VirtualThread`: which thread carries one.
+
+use super::{FieldId, GlobalRef, Jni};
+use crate::lock::Memo;
+use jni_sys::{jclass, jobject};
+use jvmti_sys::jthread;
+
+/// How virtual threads are known and read.
+pub struct VirtualThreads {
+    class: GlobalRef,
+    carrier: FieldId,
+}
+
+/// None on a JDK that has none.
+pub fn get(jni: Jni) -> Option<&'static VirtualThreads> {
+    static THREADS: Memo<Option<VirtualThreads>> = Memo::new();
+    let find = |jni: Jni| {
+        let class = jni.find_class(c"java/lang/VirtualThread")?;
+        let carrier = jni.field(class, c"carrierThread", c"Ljava/lang/Thread;")?;
+        Some(VirtualThreads { class: GlobalRef::new(jni, class)?, carrier })
+    };
+    THREADS.get_or_find(|| jni.frame(4, find)).as_ref()
+}
+
+impl VirtualThreads {
+    /// The class itself.
+    pub fn class(&self) -> jclass {
+        self.class.get()
+    }
+
+    /// The thread that carries this one just now, in the current frame; None if the thread is not
+    /// virtual or is carried by none.
+    pub fn carrier(&self, jni: Jni, thread: jthread) -> Option<jobject> {
+        if !jni.instance_of(thread, self.class.get()) {
+            return None;
+        }
+        let carrier = jni.object_field(thread, self.carrier);
+        (!carrier.is_null()).then_some(carrier)
+    }
+}
