@@ -7,7 +7,7 @@ use crate::jvm::Jni;
 use crate::lock::assert_none_held;
 use crate::translate;
 use crate::world::agents::{self, Agent};
-use crate::world::gate;
+use crate::world::order::gate;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::Thread;
 use jni_sys::{JNIEnv, jint};

@@ -5,10 +5,11 @@
 //! No agent and no Java code runs meanwhile on the thread that asked for it, so it waits for nobody.
 
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
-use crate::world::claims::{self, ToSuspend};
+use crate::world::order::claims::{self, ToSuspend};
+use crate::world::suspension;
 use crate::world::suspension::can_suspend::{self, Borrowed};
 use crate::world::threads::{self, Thread};
-use crate::world::{ids, suspension, thread_status};
+use crate::world::{ids, thread_status};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;

@@ -6,9 +6,8 @@
 use super::{call_inside, is_reported};
 use crate::jvm::Jni;
 use crate::world::agents::{self, Agent, OnlyListener};
-use crate::world::epoch;
-use crate::world::gate;
-use crate::world::in_flight::TrackedPassage;
+use crate::world::order::in_flight::TrackedPassage;
+use crate::world::order::{epoch, gate};
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use crate::world::tracked::{self, Tracked};

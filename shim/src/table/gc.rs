@@ -2,7 +2,8 @@
 
 use crate::translate::collection;
 use crate::world::agents::Agent;
-use crate::world::{collections, gate, lookup, phase, threads};
+use crate::world::order::{collections, gate};
+use crate::world::{lookup, phase, threads};
 
 pub fn disable(_: &Agent) {
     gate::disable_gc();

@@ -5,9 +5,9 @@ use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
-use crate::world::gate;
 use crate::world::ids;
 use crate::world::methods::Lines;
+use crate::world::order::gate;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{

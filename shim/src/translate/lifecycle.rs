@@ -7,11 +7,10 @@ use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
-use crate::world::classes as world_classes;
-use crate::world::collections;
-use crate::world::methods;
+use crate::world::order::collections;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
+use crate::world::{classes as world_classes, methods};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_DATA_DUMP_REQUEST,

@@ -4,7 +4,7 @@ use super::{callback, classes, objects};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
-use crate::world::gate;
+use crate::world::order::gate;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
 use jvmpi_sys::{

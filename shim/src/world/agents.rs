@@ -1,6 +1,6 @@
 //! The agents: up to eight, each with its own function table and its own set of enabled events.
 
-use super::epoch;
+use super::order::epoch;
 use crate::lock::Lock;
 use crate::options::AgentOptions;
 use jni_sys::jint;

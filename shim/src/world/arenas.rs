@@ -7,7 +7,8 @@
 //! classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
-use super::{classes, collections, monitors, patience, threads};
+use super::order::{collections, patience};
+use super::{classes, monitors, threads};
 use crate::jvm;
 use crate::options::{self, Arenas};
 use jni_sys::jint;

@@ -1,8 +1,8 @@
 //! Classes. A class's ID is that of its `java.lang.Class` object; CLASS_LOAD defines it.
 
 use super::agents::Agent;
-use super::announced::Announced;
 use super::layout::Layout;
+use super::order::announced::Announced;
 use super::tags::{self, Kind};
 use super::{ids, methods, threads};
 use crate::instrument::tracker;

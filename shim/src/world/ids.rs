@@ -5,8 +5,9 @@
 //! the object's JVMTI tag, together with which agents have been told of the object.
 
 use super::agents::{self, Agent};
+use super::order::claims;
 use super::tags::{self, Kind};
-use super::{claims, lookup, threads};
+use super::{lookup, threads};
 use crate::jvm::{self, Jni, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;

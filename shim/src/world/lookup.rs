@@ -5,7 +5,8 @@
 //! that way, a table of all objects is made, which is kept until the agents let IDs die again.
 
 use super::ids::{self, Tag};
-use super::{collections, cpu_clock, gate, phase};
+use super::order::{collections, gate};
+use super::{cpu_clock, phase};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};

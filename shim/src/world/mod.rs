@@ -2,28 +2,20 @@
 //! may die.
 
 pub mod agents;
-pub mod announced;
 pub mod arenas;
 pub mod calls;
-pub mod claims;
 pub mod classes;
-pub mod collections;
 pub mod compiled;
 pub mod countdowns;
 pub mod cpu_clock;
-pub mod epoch;
-pub mod gate;
-pub mod gc_counts;
 pub mod growing;
 pub mod ids;
-pub mod in_flight;
-pub mod introductions;
 pub mod layout;
 pub mod loaded;
 pub mod lookup;
 pub mod methods;
 pub mod monitors;
-pub mod patience;
+pub mod order;
 pub mod phase;
 pub mod raw_monitors;
 pub mod references;
@@ -33,4 +25,3 @@ pub mod tags;
 pub mod thread_status;
 pub mod threads;
 pub mod tracked;
-pub mod turn;

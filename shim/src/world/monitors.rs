@@ -1,6 +1,6 @@
 //! Java monitors: who waits there, as far as it is being reported.
 
-use super::claims;
+use super::order::claims;
 use crate::instrument::tracker;
 use crate::jvm::Jni;
 use crate::lock::Map;

@@ -1,6 +1,6 @@
 //! How far the VM's life has gone, as agents see it.
 
-use super::epoch;
+use super::order::epoch;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The stages of the VM's life, in order.

@@ -31,8 +31,9 @@ mod trace;
 pub use stop::Stop;
 
 use super::agents::Agent;
-use super::threads::Thread;
-use super::{claims, cpu_clock, gate, threads};
+use super::cpu_clock;
+use super::order::{claims, gate};
+use super::threads::{self, Thread};
 use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::{self, Jni};
 use crate::lock::Lock;

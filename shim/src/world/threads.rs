@@ -4,14 +4,15 @@
 mod current;
 
 use super::agents::{Agent, MAX_AGENTS};
-use super::announced::Announced;
 use super::calls::Calls;
-use super::in_flight::InFlight;
+use super::ids;
 use super::loaded::Loaded;
 use super::monitors::Waits;
-use super::patience::Aim;
+use super::order::announced::Announced;
+use super::order::in_flight::InFlight;
+use super::order::patience::Aim;
+use super::order::{claims, epoch};
 use super::suspension::Stop;
-use super::{claims, epoch, ids};
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
 use crate::lock::{Lock, Map, Memo};
 use jni_sys::{JNIEnv, jint, jobject};
@@ -720,6 +721,7 @@ pub fn adopt_for_test(env: usize) -> Current {
 mod tests {
     use super::*;
     use crate::boundary::guard;
+    use crate::world::order::in_flight::Report;
 
     #[test]
     fn a_panic_leaves_the_subject_and_the_events_as_they_were() {
@@ -738,7 +740,7 @@ mod tests {
                 });
             });
             assert!(!thread.is_quiet() && thread.subject.object(id) == Some(object));
-            assert!(thread.in_flight.report() == super::super::in_flight::Report::None);
+            assert!(thread.in_flight.report() == Report::None);
         });
         assert!(thread.subject.any().is_null() && !thread.in_flight.is_any());
     }

@@ -14,9 +14,9 @@
 //! - It has computed for longer than any handler takes, and done no step of what is waited for. Then it
 //!   is no event that is about to end.
 
-use super::threads::{self, Thread};
-use super::{cpu_clock, raw_monitors};
 use crate::jvm;
+use crate::world::threads::{self, Thread};
+use crate::world::{cpu_clock, raw_monitors};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};

@@ -7,11 +7,11 @@
 //! shim, or the caller of RunGC, then plays the collection to the agents.
 
 use super::patience::Patience;
-use super::tags::{self, Kind};
-use super::threads::{self, Thread};
 use super::{gate, gc_counts};
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock, Locked};
+use crate::world::tags::{self, Kind};
+use crate::world::threads::{self, Thread};
 use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};

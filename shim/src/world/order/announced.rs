@@ -1,9 +1,9 @@
 //! Which agents have been told of a thing: its defining event is sent once to each, before any
 //! other event names it.
 
-use super::agents::{Agent, MAX_AGENTS};
 use super::patience::Patience;
-use super::threads;
+use crate::world::agents::{Agent, MAX_AGENTS};
+use crate::world::threads;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 const NOT_SENT: i32 = 0;

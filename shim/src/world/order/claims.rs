@@ -15,10 +15,10 @@
 //! sees it goes on without the claim. What that can cost is an object with two IDs.
 
 use super::patience::Patience;
-use super::suspension::{self, futex};
-use super::threads;
 use crate::jvm;
 use crate::lock::assert_none_held;
+use crate::world::suspension::{self, futex};
+use crate::world::threads;
 use jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 use std::sync::atomic::{AtomicU32, Ordering};
 

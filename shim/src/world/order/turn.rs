@@ -5,10 +5,10 @@
 //! waiting for it: for a lock of the agent's, for a monitor, or to be resumed. Then the thread leaves
 //! its part to the other, which looks once more before it is through.
 
-use super::suspension;
-use super::threads::{self, Thread};
 use crate::jvm::Jni;
 use crate::lock::{Condition, Lock};
+use crate::world::suspension;
+use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
 use jvmti_sys::{
     JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_SUSPENDED,

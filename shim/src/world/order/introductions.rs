@@ -4,10 +4,10 @@
 //! Nobody waits for a thread that cannot go on ([`Patience`]): the agent may hold a lock in its handler
 //! that the one who waits needs.
 
-use super::agents::{Agent, MAX_AGENTS};
 use super::patience::Patience;
-use super::threads;
 use crate::lock::{Lock, Locked};
+use crate::world::agents::{Agent, MAX_AGENTS};
+use crate::world::threads;
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
 

@@ -1,0 +1,12 @@
+//! In which order things may happen: what is announced first, when an ID may die, who waits for whom.
+
+pub mod announced;
+pub mod claims;
+pub mod collections;
+pub mod epoch;
+pub mod gate;
+mod gc_counts;
+pub mod in_flight;
+pub mod introductions;
+pub mod patience;
+pub mod turn;
