@@ -8,11 +8,11 @@ use crate::notify;
 use crate::translate::frames::hidden_frames;
 use crate::translate::objects;
 use crate::world::agents::Agent;
-use crate::world::ids::{self, Supply, Tag};
+use crate::world::ids::{Supply, Tag};
 use crate::world::order::collections;
 use crate::world::order::gate::NoGc;
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, lookup, raw_monitors};
+use crate::world::{classes, lookup, raw_monitors, tagging};
 use dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
@@ -69,7 +69,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     jni.frame(16, |jni| {
         for Java { object, .. } in &java {
             // An agent that does not hear of the object sees its ID all the same.
-            if let Some(object) = ids::object(jni, *object) {
+            if let Some(object) = tagging::object(jni, *object) {
                 let _ = objects::introduce(jni, agent, thread, object);
                 jni.delete_local(object);
             }
@@ -141,7 +141,7 @@ fn env(jni: Jni, thread: jobject) -> Option<Id> {
         return None;
     }
     let carrier = virtual_threads::get(jni).and_then(|threads| threads.carrier(jni, thread));
-    let id = ids::tag(carrier.unwrap_or(thread)).ok()?.id();
+    let id = tagging::tag(carrier.unwrap_or(thread)).ok()?.id();
     let thread = threads::by_id(id).filter(|thread| !thread.is_hidden())?;
     Some(thread.env().addr())
 }
@@ -188,7 +188,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         }
     }
     let virtual_threads = virtual_threads::get(jni);
-    let class = virtual_threads.map(|threads| ids::tag(threads.class())).transpose()?;
+    let class = virtual_threads.map(|threads| tagging::tag(threads.class())).transpose()?;
     let mut roots = Roots {
         new_ids: &current.new_ids,
         told: &told,
@@ -222,7 +222,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
     let owned_by_carried = owned_by_carried.iter().map(|(object, owner)| (*object, Some(*owner)));
     let others = objects.iter().map(|object| (*object, None));
     for (object, carrier) in rooted.chain(owned_by_carried).chain(others) {
-        let mut tag = ids::tag(object)?;
+        let mut tag = tagging::tag(object)?;
         if tag.id().is_null() {
             tag = current.new_ids.fresh();
             jvmti.set_tag(object, tag.raw())?;

@@ -11,6 +11,7 @@ use crate::world::ids::{self, Tag};
 use crate::world::layout::{self, Layout};
 use crate::world::order::gate::NoGc;
 use crate::world::order::{claims, collections};
+use crate::world::tagging;
 use crate::world::threads::{self, Thread};
 use dump::Buffer;
 use jni_sys::{jclass, jint, jlong, jobject};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let _no_gc = NoGc::begin();
     let made = jni.frame(32, |jni| {
-        let object = ids::object(jni, id)?;
+        let object = tagging::object(jni, id)?;
         Some(make(jni, agent, thread, object, id))
     });
     let mut bytes = match made {
@@ -57,7 +58,7 @@ fn make(
         readable(jni, classes::of(jni, class_object).map_err(failed)?, class_object)?;
     let listener = objects::listener(agent, thread);
     let name = |object| {
-        let id = ids::of(object)?;
+        let id = tagging::id_of(object)?;
         if is_hidden(id) {
             return Ok(0);
         }
@@ -126,7 +127,7 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     drop(claim);
     let mut found = [ptr::null_mut(); 2];
     for (object, guard) in found.iter_mut().zip(walk.guards) {
-        *object = ids::object(jni, guard.id()).unwrap_or(ptr::null_mut());
+        *object = tagging::object(jni, guard.id()).unwrap_or(ptr::null_mut());
     }
     Ok(found)
 }

@@ -6,10 +6,9 @@
 
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
 use crate::world::order::claims::{self, ToSuspend};
-use crate::world::suspension;
 use crate::world::suspension::can_suspend::{self, Borrowed};
 use crate::world::threads::{self, Thread};
-use crate::world::{ids, thread_status};
+use crate::world::{suspension, tagging, thread_status};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
@@ -145,7 +144,7 @@ fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
 fn knows_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
     jni.frame(LARGE_FRAME, |_| {
         for object in jvm::get().jvmti.all_threads()?.iter() {
-            let id = ids::tag(*object)?.id();
+            let id = tagging::tag(*object)?.id();
             let is_known = threads.iter().any(|thread| thread.id() == id)
                 || threads::is_hidden_object(id)
                 || current.has_ended() && !id.is_null();

@@ -3,7 +3,7 @@
 use crate::translate::objects;
 use crate::world::agents::Agent;
 use crate::world::threads::Thread;
-use crate::world::{ids, methods, phase, threads};
+use crate::world::{methods, phase, tagging, threads};
 use jni_sys::{JNIEnv, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use std::ptr;
@@ -31,7 +31,7 @@ pub fn object(_: &Agent, id: jobjectID) -> jobject {
             return None;
         }
         let (jni, _) = threads::current_attached()?;
-        ids::object(jni, id)
+        tagging::object(jni, id)
     };
     object().unwrap_or(ptr::null_mut())
 }

@@ -5,9 +5,9 @@ use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
-use crate::world::ids;
 use crate::world::methods::Lines;
 use crate::world::order::gate;
+use crate::world::tagging;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{
@@ -190,7 +190,7 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
 /// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     jni.frame(32, |jni| {
-        let Some(object) = ids::object(jni, id).filter(|object| is_class(jni, *object)) else {
+        let Some(object) = tagging::object(jni, id).filter(|object| is_class(jni, *object)) else {
             return false;
         };
         let Ok(class) = classes::of(jni, object) else { return false };

@@ -8,7 +8,7 @@ use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::threads::{self, Current};
-use crate::world::{ids, methods, monitors};
+use crate::world::{methods, monitors, tagging};
 use jni_sys::{JNIEnv, jboolean, jlong, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
@@ -27,7 +27,7 @@ pub unsafe extern "system" fn monitor_contended_enter(
 ) {
     let enter = |jni| {
         let Some(thread) = told_to_wait(jni, waiting) else { return };
-        let Ok(id) = ids::of(object) else { return };
+        let Ok(id) = tagging::id_of(object) else { return };
         // The owner may leave while agents still hear of this.
         thread.waits.enter(jni, id);
         post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor);
@@ -44,7 +44,7 @@ pub unsafe extern "system" fn monitor_contended_entered(
 ) {
     let entered = |jni| {
         let Some(thread) = told_to_wait(jni, waiting) else { return };
-        let Ok(id) = ids::of(object) else { return };
+        let Ok(id) = tagging::id_of(object) else { return };
         if thread.waits.entered(jni, id) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
         }
@@ -140,7 +140,7 @@ pub fn leaving(jni: Jni, object: jobject) {
 
 /// Whether a thread waits to enter the object's monitor.
 fn is_awaited(object: jobject) -> bool {
-    ids::tag(object).is_ok_and(|tag| monitors::is_awaited(tag.id()))
+    tagging::tag(object).is_ok_and(|tag| monitors::is_awaited(tag.id()))
 }
 
 /// Whether the thread that runs, which is about to leave the monitor once, does not own it any

@@ -5,12 +5,12 @@ use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
-use crate::world::arenas;
 use crate::world::classes::{self, Class, Instances};
 use crate::world::ids::{self, Tag};
 use crate::world::order::introductions::{self, Replay};
 use crate::world::order::{collections, gate, patience};
 use crate::world::threads::{self, Thread};
+use crate::world::{arenas, tagging};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmpi_sys::*;
 use jvmti_sys::{jthread, jvmtiEnv};
@@ -62,7 +62,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 /// Rewritten code runs the constructor of `Object` for an object.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
-    let has_id = || ids::tag(object) != Ok(Tag::NONE);
+    let has_id = || tagging::tag(object) != Ok(Tag::NONE);
     thread.in_flight.while_constructing(|| {
         // METHOD_ENTRY2 has named it to some agent when its first constructor was entered.
         if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) && has_id() {
@@ -120,7 +120,7 @@ pub fn made_with_elements(jni: Jni, array: jobject) {
 pub fn seen(jni: Jni, object: jobject) {
     let is_new = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC)
         && !object.is_null()
-        && ids::tag(object) == Ok(Tag::NONE);
+        && tagging::tag(object) == Ok(Tag::NONE);
     if is_new {
         made(jni, object);
     }
@@ -187,7 +187,7 @@ fn event_of(
 /// The object's ID, if the agent has heard of the object; NULL for NULL.
 #[inline]
 pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
-    let tag = ids::tag(object).ok()?;
+    let tag = tagging::tag(object).ok()?;
     let is_known = || tag.is_told(agent) && !introductions::is_replaying(agent);
     (object.is_null() || is_known()).then(|| tag.id())
 }
@@ -195,7 +195,7 @@ pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
 /// Tells an agent of an object that an event or a result is about to name, if it has not heard
 /// of it; the object's ID. CLASS_LOAD is what defines a Class object.
 pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
-    let tag = ids::identify(object)?;
+    let tag = tagging::identify(object)?;
     let is_open = notify::is_open(thread, JVMPI_EVENT_OBJECT_ALLOC);
     if object.is_null() || !is_open {
         return Ok(tag.id());
@@ -212,14 +212,14 @@ pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> R
         });
         told?;
     } else {
-        ids::update(object, |tag| tag.tell(agent))?;
+        tagging::update(object, |tag| tag.tell(agent))?;
     }
     Ok(tag.id())
 }
 
 /// Sends OBJECT_ALLOC for an object, unless another thread has done so.
 fn tell_of(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<()> {
-    let tag = ids::tag(object)?;
+    let tag = tagging::tag(object)?;
     if tag.is_told(agent) {
         return Ok(());
     }
@@ -227,7 +227,7 @@ fn tell_of(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<
     thread.subject.with(tag.id(), object, || {
         notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
     });
-    ids::update(object, |tag| tag.tell(agent)).map(drop)
+    tagging::update(object, |tag| tag.tell(agent)).map(drop)
 }
 
 /// Sends an event of the thread that runs about an object, which agents hear of first. `arm` makes
@@ -270,8 +270,8 @@ fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
 /// RequestEvent(OBJECT_ALLOC): false if the ID is not that of a live object.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let requested = jni.frame(16, |jni| {
-        let object = ids::object(jni, id)?;
-        let tag = ids::update(object, |tag| tag.tell(agent)).ok()?;
+        let object = tagging::object(jni, id)?;
+        let tag = tagging::update(object, |tag| tag.tell(agent)).ok()?;
         let u = event_of(jni, agent, thread, object, tag).ok()?;
         thread.subject.with(id, object, || {
             notify::request(agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);

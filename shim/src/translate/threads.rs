@@ -5,6 +5,7 @@ use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::order::gate;
+use crate::world::tagging;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
 use jvmpi_sys::{
@@ -63,7 +64,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
 /// RequestEvent(THREAD_START): false if the ID is not that of a live platform thread.
 pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool {
     let subject = jni.frame(16, |jni| {
-        threads::by_id(id).or_else(|| threads::discover(jni, crate::world::ids::object(jni, id)?))
+        threads::by_id(id).or_else(|| threads::discover(jni, tagging::object(jni, id)?))
     });
     subject.is_some_and(|subject| define(jni, agent, current, &subject))
 }

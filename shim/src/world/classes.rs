@@ -4,7 +4,7 @@ use super::agents::Agent;
 use super::layout::Layout;
 use super::order::announced::Announced;
 use super::tags::{self, Kind};
-use super::{ids, methods, threads};
+use super::{methods, tagging, threads};
 use crate::instrument::tracker;
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef};
 use crate::lock::{Lock, Map, Memo};
@@ -70,7 +70,7 @@ pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R
 
 /// The record of a class, a new one if it is seen for the first time.
 pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
-    let id = ids::of(class)?;
+    let id = tagging::id_of(class)?;
     if let Some(known) = by_id(id) {
         return Ok(known);
     }

@@ -6,7 +6,8 @@
 //! as much. The number is a word of the VM's structure for the thread. It is found by experiment, on the
 //! thread that runs, and then set for the others.
 
-use super::ids::{self, Tag};
+use super::ids::Tag;
+use super::tagging;
 use super::threads::{self, Thread};
 use crate::jvm::{self, Jni};
 use crate::lock::Memo;
@@ -107,6 +108,6 @@ fn end_by_allocating(jni: Jni) -> Option<()> {
 
 /// Allocates an array of so many bytes; whether it was reported, and so has a tag.
 fn is_next_reported(jni: Jni, length: jint) -> bool {
-    let is_reported = |array: jobject| ids::tag(array).is_ok_and(|tag| tag != Tag::NONE);
+    let is_reported = |array: jobject| tagging::tag(array).is_ok_and(|tag| tag != Tag::NONE);
     jni.frame(2, |jni| jni.new_bytes(length).is_some_and(is_reported))
 }

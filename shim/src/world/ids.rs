@@ -5,11 +5,7 @@
 //! the object's JVMTI tag, together with which agents have been told of the object.
 
 use super::agents::{self, Agent};
-use super::order::claims;
 use super::tags::{self, Kind};
-use super::{lookup, threads};
-use crate::jvm::{self, Jni, Result};
-use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 use std::ptr;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -152,64 +148,14 @@ pub fn live() -> i64 {
     LAST.load(Ordering::Relaxed) / STEP - DIED.load(Ordering::Relaxed)
 }
 
-/// The object's tag; [`Tag::NONE`] for NULL.
-pub fn tag(object: jobject) -> Result<Tag> {
-    if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag) }
-}
-
-/// The object's tag, with an ID that it is given now if it has none.
-pub fn identify(object: jobject) -> Result<Tag> {
-    let known = tag(object)?;
-    let has_id = !known.id().is_null() || object.is_null();
-    if has_id { Ok(known) } else { update(object, |tag| tag) }
-}
-
-/// Gives the object an ID if it has none, and changes what the tag says besides; the tag that it
-/// has then.
-pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
-    let _claim = claims::to_tag();
-    let before = tag(object)?;
-    let identified = if before.id().is_null() { fresh() } else { before };
-    let after = change(identified);
-    if after != before {
-        jvm::get().jvmti.set_tag(object, after.0)?;
-    }
-    Ok(after)
-}
-
-/// The object's ID, which it is given now if it has none; NULL for NULL.
-pub fn of(object: jobject) -> Result<jobjectID> {
-    identify(object).map(Tag::id)
-}
-
 /// Whether the ID was ever given to an object.
-fn was_given(id: jobjectID) -> bool {
+pub fn was_given(id: jobjectID) -> bool {
     let id = id.addr() as i64;
     id > 0 && id % STEP == 0 && id <= LAST.load(Ordering::Relaxed)
 }
 
-/// The object with this ID, in the current frame; None if there is none such or it is gone.
-///
-/// Fast for classes, threads and the object of the event that the thread is in; others are [looked
-/// up](lookup).
-pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
-    if !was_given(id) {
-        return None;
-    }
-    if let Some(object) = threads::current(jni).subject.object(id) {
-        return Some(jni.new_local(object));
-    }
-    if let Some(class) = super::classes::by_id(id) {
-        return class.object(jni);
-    }
-    if let Some(thread) = threads::by_id(id) {
-        return thread.object().map(|object| jni.new_local(object.get()));
-    }
-    lookup::object(jni, id, &possible_tags(id))
-}
-
 /// All tags that an object with this ID may have.
-fn possible_tags(id: jobjectID) -> Vec<i64> {
+pub fn possible_tags(id: jobjectID) -> Vec<i64> {
     let agents = agents::all().len();
     let tag = Tag::of(id.addr() as i64).raw();
     let told = (0..1_i64 << agents).map(|mask| mask << FIRST_AGENT);

@@ -4,9 +4,9 @@
 //! one object after the other, for all that a dump names, say. So when some have been searched for in
 //! that way, a table of all objects is made, which is kept until the agents let IDs die again.
 
-use super::ids::{self, Tag};
+use super::ids::Tag;
 use super::order::{collections, gate};
-use super::{cpu_clock, phase};
+use super::{cpu_clock, phase, tagging};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
@@ -40,7 +40,7 @@ static STATE: Lock<State> =
 
 /// The object with this ID, in the current frame; it is searched for among those with one of the
 /// tags if it is in no table.
-pub fn object(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
+pub fn search(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
     let in_table = |table: Arc<Table>| table.object(jni, id);
     let table = STATE.lock().table.clone();
     if let Some(object) = table.and_then(in_table) {
@@ -153,7 +153,7 @@ impl Entries {
         let at = self.ids.binary_search(&id.addr()).ok()?;
         let object = self.objects[at].get(jni)?;
         // It may have got another one since.
-        (ids::tag(object).map(Tag::id) == Ok(id)).then_some(object)
+        (tagging::tag(object).map(Tag::id) == Ok(id)).then_some(object)
     }
 }
 
@@ -266,7 +266,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
         jni.frame(LARGE_FRAME, |jni| -> Result<()> {
             for (object, _) in env.all_tagged(part)? {
                 env.set_tag(object, 0)?;
-                let id = ids::tag(object)?.id().addr();
+                let id = tagging::tag(object)?.id().addr();
                 if id != 0 {
                     objects.push((id, WeakRef::new(jni, object)));
                 }

@@ -21,6 +21,7 @@ pub mod raw_monitors;
 pub mod references;
 pub mod suspension;
 pub mod switches;
+pub mod tagging;
 pub mod tags;
 pub mod thread_status;
 pub mod threads;

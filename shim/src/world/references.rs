@@ -1,7 +1,7 @@
 //! JNI's global references, as far as agents were told of them.
 
 use super::agents::Agent;
-use super::ids;
+use super::tagging;
 use crate::lock::Map;
 use jni_sys::jobject;
 use std::collections::HashMap;
@@ -50,7 +50,7 @@ pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
         if kind != Kind::Strong || !told.includes(agent) {
             continue;
         }
-        if let Ok(tag) = ids::tag(ptr::with_exposed_provenance_mut(reference)) {
+        if let Ok(tag) = tagging::tag(ptr::with_exposed_provenance_mut(reference)) {
             by_object.entry(tag.id().addr()).or_default().push(reference);
         }
     }

@@ -5,7 +5,6 @@ mod current;
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::calls::Calls;
-use super::ids;
 use super::loaded::Loaded;
 use super::monitors::Waits;
 use super::order::announced::Announced;
@@ -13,6 +12,7 @@ use super::order::in_flight::InFlight;
 use super::order::patience::Aim;
 use super::order::{claims, epoch};
 use super::suspension::Stop;
+use super::{ids, tagging};
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
 use crate::lock::{Lock, Map, Memo};
 use jni_sys::{JNIEnv, jint, jobject};
@@ -21,12 +21,11 @@ use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
-use std::ptr;
-use std::slice;
 use std::sync::atomic::{
     AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 use std::sync::{Arc, LazyLock};
+use std::{ptr, slice};
 
 /// What the shim knows of one thread. No two threads share a cache line: each writes its own at every
 /// event.
@@ -332,7 +331,7 @@ pub fn all() -> Vec<Arc<Thread>> {
 /// The record of the live platform thread that this `java.lang.Thread` stands for, although it
 /// may never have run any of the shim's code. None if it has ended, has not started or is virtual.
 pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
-    let id = ids::of(object).ok()?;
+    let id = tagging::id_of(object).ok()?;
     if let Some(thread) = by_id(id) {
         return Some(thread);
     }
@@ -376,7 +375,7 @@ pub fn start_hidden(
 
 /// Makes the object one of the shim's own, and so the thread that will run it.
 pub fn hide(object: jobject) -> jvm::Result<()> {
-    let id = ids::of(object)?;
+    let id = tagging::id_of(object)?;
     HIDDEN.insert(id.addr(), ());
     Ok(())
 }
@@ -613,7 +612,7 @@ impl Thread {
 
     fn learn_object(&self, jni: Jni, object: jobject) {
         let Some(reference) = GlobalRef::new(jni, object) else { return };
-        let Ok(id) = ids::of(object) else { return };
+        let Ok(id) = tagging::id_of(object) else { return };
         let reference = Arc::new(reference);
         // A reference that is not needed is given back outside the lock.
         let known = Arc::clone(self.object.lock().get_or_insert_with(|| Arc::clone(&reference)));

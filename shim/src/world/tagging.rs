@@ -1,0 +1,58 @@
+//! Objects get their IDs, and are found by them. The ID is kept in the object's JVMTI tag ([`ids`]).
+
+use super::ids::{self, Tag};
+use super::order::claims;
+use super::{classes, lookup, threads};
+use crate::jvm::{self, Jni, Result};
+use jni_sys::jobject;
+use jvmpi_sys::jobjectID;
+
+/// The object's tag; [`Tag::NONE`] for NULL.
+pub fn tag(object: jobject) -> Result<Tag> {
+    if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag::from_raw) }
+}
+
+/// The object's tag, with an ID that it is given now if it has none.
+pub fn identify(object: jobject) -> Result<Tag> {
+    let known = tag(object)?;
+    let has_id = !known.id().is_null() || object.is_null();
+    if has_id { Ok(known) } else { update(object, |tag| tag) }
+}
+
+/// Gives the object an ID if it has none, and changes what the tag says besides; the tag that it
+/// has then.
+pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
+    let _claim = claims::to_tag();
+    let before = tag(object)?;
+    let identified = if before.id().is_null() { ids::fresh() } else { before };
+    let after = change(identified);
+    if after != before {
+        jvm::get().jvmti.set_tag(object, after.raw())?;
+    }
+    Ok(after)
+}
+
+/// The object's ID, which it is given now if it has none; NULL for NULL.
+pub fn id_of(object: jobject) -> Result<jobjectID> {
+    identify(object).map(Tag::id)
+}
+
+/// The object with this ID, in the current frame; None if there is none such or it is gone.
+///
+/// Fast for classes, threads and the object of the event that the thread is in; others are [looked
+/// up](lookup).
+pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
+    if !ids::was_given(id) {
+        return None;
+    }
+    if let Some(object) = threads::current(jni).subject.object(id) {
+        return Some(jni.new_local(object));
+    }
+    if let Some(class) = classes::by_id(id) {
+        return class.object(jni);
+    }
+    if let Some(thread) = threads::by_id(id) {
+        return thread.object().map(|object| jni.new_local(object.get()));
+    }
+    lookup::search(jni, id, &ids::possible_tags(id))
+}
