@@ -10,7 +10,8 @@
 //!   kind, it gives that up when it has to, and so goes on.)
 //! - It sleeps, at some lock or in some call that nobody here knows of, and goes on sleeping without
 //!   having used its processor in between: not because the VM has stopped it, as the one who waits
-//!   looks only when the VM lets it run itself.
+//!   looks only when the VM lets it run itself; and not because whoever has the lock is kept from a
+//!   processor, as each thread of the process that wants one has had one meanwhile.
 //! - It has computed for longer than any handler takes, and done no step of what is waited for. Then it
 //!   is no event that is about to end.
 
@@ -38,6 +39,10 @@ const TURNS: u32 = 24;
 
 /// How many nanoseconds of its processor's time a thread may use without a step.
 const COMPUTING: i64 = 250_000_000;
+
+/// A thread that has had a processor for so many nanoseconds has given back what it held for a moment
+/// only, as the VM's locks are held: the scheduler gives about as much at once.
+const SLICE: i64 = 3_000_000;
 
 /// The pauses between two looks: most waits are over after the first.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
@@ -82,6 +87,9 @@ pub struct Patience {
     pause: Duration,
     steps: u64,
     seen: Vec<Seen>,
+    /// Those that want a processor and have not had their [`SLICE`] since none of the others seemed to
+    /// go on; None as long as one does.
+    starving: Option<Vec<Starving>>,
     /// The record in which the aim of the wait is to be seen.
     me: Option<Arc<Thread>>,
 }
@@ -97,9 +105,15 @@ struct Seen {
     asleep: u32,
 }
 
+/// A thread that wants a processor, with the CPU time at which it has had its [`SLICE`].
+struct Starving {
+    os_thread: i32,
+    until: i64,
+}
+
 impl Patience {
     pub fn new() -> Self {
-        Self { pause: FIRST_PAUSE, steps: steps(), seen: Vec::new(), me: None }
+        Self { pause: FIRST_PAUSE, steps: steps(), seen: Vec::new(), starving: None, me: None }
     }
 
     /// How long to pause before the next look.
@@ -165,7 +179,27 @@ impl Patience {
         ends.dedup();
         self.seen.retain(|seen| ends.contains(&seen.os_thread));
         // Each is looked at, as its sleep is counted.
-        ends.into_iter().filter(|end| self.goes_on(*end)).count() > 0 || one_ends
+        let one_goes_on = ends.iter().filter(|end| self.goes_on(**end)).count() > 0 || one_ends;
+        if one_goes_on {
+            self.starving = None;
+        }
+        one_goes_on || !ends.is_empty() && self.somebody_starves()
+    }
+
+    /// Whether a thread of the process that wants a processor has not had one since this was asked
+    /// first: it may be the one that could wake the others.
+    fn somebody_starves(&mut self) -> bool {
+        let starving = self.starving.get_or_insert_with(|| {
+            let me = threads::os_thread();
+            let wants = |os_thread: &i32| *os_thread != me && !is_asleep(*os_thread);
+            let has_had =
+                |os_thread| Some(Starving { os_thread, until: cpu_clock::of(os_thread)? + SLICE });
+            os_threads().filter(wants).filter_map(has_had).collect()
+        });
+        starving.retain(|Starving { os_thread, until }| {
+            cpu_clock::of(*os_thread).is_some_and(|cpu| cpu < *until) && !is_asleep(*os_thread)
+        });
+        !starving.is_empty()
     }
 
     /// Whether a thread that waits for none that is known may do something.
@@ -230,6 +264,12 @@ fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
     }
 }
 
+/// All threads of the process.
+fn os_threads() -> impl Iterator<Item = i32> {
+    let all = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// Whether the thread sleeps until something happens, and neither runs nor waits for a processor or a
 /// disk.
 fn is_asleep(os_thread: i32) -> bool {
@@ -245,7 +285,7 @@ fn is_asleep(os_thread: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicI32;
+    use std::sync::atomic::{AtomicBool, AtomicI32};
     use std::sync::{Barrier, Mutex};
 
     /// Runs `wait` for a thread that does `work` until it gets the lock.
@@ -305,6 +345,62 @@ mod tests {
                 patience.sleep();
             }
             assert!(clock() - begun >= COMPUTING);
+        });
+    }
+
+    /// Does `work` while threads of the usual priority take all processors from it.
+    fn starved<R>(work: impl FnOnce() -> R + Send) -> R
+    where
+        R: Send,
+    {
+        let (is_over, idle) = (AtomicBool::new(false), libc::sched_param { sched_priority: 0 });
+        std::thread::scope(|scope| {
+            for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+            let starved = scope.spawn(|| {
+                // SAFETY: the parameter lives as long as the call.
+                assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &idle) }, 0);
+                work()
+            });
+            let result = starved.join();
+            is_over.store(true, Ordering::Relaxed);
+            result.unwrap()
+        })
+    }
+
+    #[test]
+    fn a_sleeper_is_waited_for_whose_lock_another_cannot_give_back_for_want_of_a_processor() {
+        let (lock, begun) = (Mutex::new(()), Barrier::new(3));
+        let (number, is_free) = (AtomicI32::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                starved(|| {
+                    let held = lock.lock();
+                    begun.wait();
+                    let clock = || cpu_clock::of(threads::os_thread()).unwrap();
+                    let begun = clock();
+                    while clock() - begun < SLICE / 3 {}
+                    is_free.store(true, Ordering::Relaxed);
+                    drop(held);
+                });
+            });
+            scope.spawn(|| {
+                number.store(threads::os_thread(), Ordering::Relaxed);
+                begun.wait();
+                drop(lock.lock());
+            });
+            begun.wait();
+            let mut patience = Patience::new();
+            while !is_free.load(Ordering::Relaxed) {
+                let is_left = patience.is_left_for(number.load(Ordering::Relaxed));
+                assert!(is_left || is_free.load(Ordering::Relaxed));
+                patience.sleep();
+            }
         });
     }
 
