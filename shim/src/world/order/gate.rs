@@ -154,7 +154,7 @@ pub fn close() -> Option<Closed> {
     let mut closed = Closed { is_quiet: false };
     epoch::close();
     barrier();
-    closed.is_quiet = wait_until_quiet();
+    closed.is_quiet = wait_until_quiet()?;
     let may_tell = {
         let mut telling = TELLING.lock();
         *telling = !gc_is_disabled();
@@ -203,8 +203,9 @@ impl Drop for Calling {
 }
 
 /// Waits until no other thread delivers an event; false if some cannot end before the gate is open
-/// again, or garbage collection is disabled.
-fn wait_until_quiet() -> bool {
+/// again. None if garbage collection is disabled meanwhile: enabled again or not, there may be events
+/// that can end.
+fn wait_until_quiet() -> Option<bool> {
     let me = threads::os_thread();
     let mut patience = Patience::new();
     loop {
@@ -213,10 +214,13 @@ fn wait_until_quiet() -> bool {
         let in_flight = all.iter().filter(|thread| thread.in_flight.is_any());
         let busy: Vec<i32> = in_flight.map(|t| t.os_thread()).filter(is_busy).collect();
         if busy.is_empty() {
-            return true;
+            return Some(true);
         }
-        if gc_is_disabled() || !patience.is_left_for_any(&busy) {
-            return false;
+        if gc_is_disabled() {
+            return None;
+        }
+        if !patience.is_left_for_any(&busy) {
+            return Some(false);
         }
         patience.sleep();
     }
