@@ -3,7 +3,8 @@
  * Commands: "self DEPTH" of the caller; "other DEPTH NAME"; "suspended DEPTH NAME". Each returns
  * the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
  * computes, and returns how many traces there were; it reports how many of them are not whole.
- * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array.
+ * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array. "inside" has
+ * handlers call a method of this class: see run_inside.
  * Option events=1: also takes a trace in the handler of every event.
  */
 #include <jvmti.h>
@@ -16,6 +17,8 @@ enum { MAX_DEPTH = 1000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long in_handlers, unresolved;
+static jclass runs_inside;
+static jobjectID made;
 
 /* Fills the frames, and reports what lies beyond them if the depth was not kept. */
 static jint take(JVMPI_CallTrace *trace, jint depth)
@@ -124,6 +127,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return switch_events(jvmpi->DisableEvent, what + 8), 0;
     if (strcmp(what, "redefine") == 0)
         return redefine(env, object), 0;
+    if (strcmp(what, "inside") == 0)
+        return runs_inside = (*env)->NewGlobalRef(env, object), 0;
     sscanf(what, "%31s %d %63s", kind, &depth, name);
     if (strcmp(kind, "self") != 0)
         trace.env_id = thread_named(name).env;
@@ -161,6 +166,33 @@ static void trace_in_handler(const JVMPI_Event *e)
     pthread_mutex_unlock(&lock);
 }
 
+/* Runs Java code in the handlers of the first METHOD_ENTRY of Traces.entered and of the first OBJECT_ALLOC
+   of a Traces$Made, and takes a trace where that code has loaded Traces$Lazy. */
+static void run_inside(const JVMPI_Event *e)
+{
+    static int entered, allocated;
+    JNIEnv *env = e->env_id;
+    int runs = 0;
+
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD && strcmp(e->u.class_load.class_name, "Traces$Made") == 0)
+        made = e->u.class_load.class_id;
+    if (runs_inside == NULL)
+        return;
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD && strcmp(e->u.class_load.class_name, "Traces$Lazy") == 0) {
+        JVMPI_CallFrame frames[64];
+        JVMPI_CallTrace trace = { env, 0, frames };
+
+        jvmpi->GetCallTrace(&trace, 64);
+        report_frames("load", &trace);
+    } else if (e->event_type == JVMPI_EVENT_METHOD_ENTRY) {
+        const Method *m = method_of(e->u.method.method_id);
+        runs = m != NULL && strcmp(m->name, "Traces.entered") == 0 && !entered++;
+    } else if (e->event_type == JVMPI_EVENT_OBJECT_ALLOC && e->u.obj_alloc.class_id == made)
+        runs = !allocated++;
+    if (runs)
+        (*env)->CallStaticVoidMethod(env, runs_inside, (*env)->GetStaticMethodID(env, runs_inside, "inside", "()V"));
+}
+
 static void notify(JVMPI_Event *e)
 {
     track_threads(e);
@@ -169,6 +201,7 @@ static void notify(JVMPI_Event *e)
         learn_methods(e);
         pthread_mutex_unlock(&lock);
     }
+    run_inside(e);
     if (*option("events", "") == '1')
         trace_in_handler(e);
     if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)

@@ -34,6 +34,13 @@ final class Traces {
             case "announced": announced(); break;
             case "rewritten": rewritten(); break;
             case "redefined": redefined(); break;
+            case "inside":
+                Agent.call("inside", Traces.class);
+                Agent.call("enable 1+4");
+                entered();
+                work += new Made().number;
+                Agent.call("disable 1+4");
+                break;
             default: withoutLines();
         }
     }
@@ -61,9 +68,32 @@ final class Traces {
         return i;
     }
 
-    /** The stack as Java sees it. */
+    private static void entered() {
+        work++;
+    }
+
+    private static final class Made {
+        final int number = 1;
+    }
+
+    private static final class Lazy {
+        static void touch() {
+            work++;
+        }
+    }
+
+    /** What an agent runs in a handler. */
+    static void inside() {
+        Agent.call("self 100"); print(new Throwable());
+        Lazy.touch();
+    }
+
+    /** The stack as Java sees it, but for what the shim has put there. */
     private static void print(Throwable here) {
         for (StackTraceElement frame : here.getStackTrace()) {
+            if (frame.getClassName().equals("jvmpi.Tracker")) {
+                continue;
+            }
             System.out.println("expect method=\"" + frame.getClassName() + "." + frame.getMethodName()
                     + "\" line=" + frame.getLineNumber() + " source=\"" + frame.getFileName() + "\"");
         }

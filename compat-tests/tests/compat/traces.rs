@@ -18,6 +18,7 @@ cases![
     another_thread,
     every_method_is_announced,
     in_every_handler,
+    of_code_that_a_handler_runs,
     of_threads_that_compute.since(17),
     in_a_virtual_thread.since(21),
 ];
@@ -185,6 +186,32 @@ fn in_every_handler(vm: &Vm<'_>) -> Result<(), String> {
     let line = outcome.report().one("handlers")?;
     ensure!(line.int("traces")? > 400, "{line}");
     equal("methods that no CLASS_LOAD named", line.int("unresolved")?, 0)
+}
+
+/// Whether rewritten code has reported the event or the VM, and what of it is hidden, agents see all of the
+/// code that they run themselves.
+fn of_code_that_a_handler_runs(vm: &Vm<'_>) -> Result<(), String> {
+    for alloc in ["alloc=bytecode", "alloc=sampled"] {
+        let java = vm.java("Traces")?.agent("traces", "")?.argument("inside").settings(alloc);
+        let outcome = java.run()?;
+        let report = outcome.report();
+        let inside = all_traces(report, "self 100");
+        equal("traces", inside.len(), 2)?;
+        let expected = outcome.expects.all();
+        let (in_entry, in_alloc) = expected.split_at(expected.len().min(inside[0].len() - 2));
+        for (frames, expected) in inside.iter().zip([in_entry, in_alloc]) {
+            equal_to_java(frames, expected).map_err(|why| format!("{alloc}: {why}"))?;
+        }
+        let load = last_trace(report, "load")?;
+        let methods = |frames: &[&Line]| {
+            frames
+                .iter()
+                .map(|f| f.text("method").map(str::to_owned))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        equal("where a class was loaded", methods(&load)?, methods(&inside[0][2..])?)?;
+    }
+    Ok(())
 }
 
 fn in_a_virtual_thread(vm: &Vm<'_>) -> Result<(), String> {

@@ -21,11 +21,24 @@ const NATIVE: jint = -3;
 /// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
 /// that allocates.
 pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
-    match current.in_flight.report() {
-        Report::None => 0,
-        Report::Tracker => 1,
-        Report::Constructors => 1 + constructors_of(jni, current.subject.any()),
+    let report = current.in_flight.report();
+    // The handler may be running Java code, which has come here or caused another event.
+    if report == Report::None || !is_in_tracker(jni) {
+        return 0;
     }
+    match report {
+        Report::Constructors => 1 + constructors_of(jni, current.subject.any()),
+        _ => 1,
+    }
+}
+
+/// Whether the innermost frame of the thread that runs is the Tracker's.
+fn is_in_tracker(jni: Jni) -> bool {
+    let mut frame = [MaybeUninit::uninit()];
+    let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 0, &mut frame);
+    // SAFETY: the walk wrote one frame.
+    let method = (walked == Ok(1)).then(|| unsafe { frame[0].assume_init() }.method);
+    method.and_then(|method| methods::of(jni, method)).is_some_and(|m| m.class.is_own())
 }
 
 /// How many frames below the Tracker's are constructors of the object.
