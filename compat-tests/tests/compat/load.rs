@@ -27,6 +27,7 @@ cases![
     several_xrun_agents,
     unload_is_called,
     attach,
+    attach_rewrites_at_once,
     attach_failure_leaves_the_program_alone,
     embedded,
     missing_library,
@@ -284,6 +285,29 @@ fn attach(vm: &Vm<'_>) -> Result<(), String> {
     report.find("class_load", "name", "java.lang.Object")?;
     equal("jvm_init_done", report.count("jvm_init_done"), 1)?;
     equal("jvm_shut_down", report.count("jvm_shut_down"), 1)
+}
+
+/// All classes that have something to report are rewritten in one operation of the VM, by the VM's own
+/// account, for which the program stands still, with those first that most compiled code is made of.
+fn attach_rewrites_at_once(vm: &Vm<'_>) -> Result<(), String> {
+    let (shim, agent) = (build::shim()?, build::agent("counter")?);
+    let log = "-Xlog:redefine+class+timer=info,redefine+class+load=info:stdout";
+    let mut java = vm.java("Wait")?.flag(log).settings("log=info").start()?;
+    java.wait_for("ready")?;
+    let options = format!("\"{}:events=1+3\"", text(&agent)?);
+    java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
+    let outcome = java.finish(0)?;
+    let operations = outcome.stdout.matches("vm_op: ").count();
+    equal("operations", operations, 1)?;
+    let place = |class: &str| outcome.stdout.find(&format!("redefined name={class},"));
+    let object = place("java.lang.Object").ok_or("Object is not rewritten")?;
+    let newer = place("Wait").ok_or("Wait is not rewritten")?;
+    ensure!(object < newer, "the newest class comes first");
+    equal("a class without code", place("java.lang.Comparable"), None)?;
+    let said =
+        |line: &&str| line.starts_with("[jvmpi] info: rewriting") && line.contains("stands still");
+    let lines = outcome.stderr.lines().filter(said).count();
+    equal("lines", lines, usize::from(vm.jdk.feature < 17))
 }
 
 fn attach_failure_leaves_the_program_alone(vm: &Vm<'_>) -> Result<(), String> {

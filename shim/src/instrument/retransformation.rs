@@ -2,18 +2,16 @@
 
 use crate::jvm::{self, Error, GlobalRef, Jni};
 use crate::world::classes::{self, Class};
-use jni_sys::{jclass, jint};
+use classfile::access;
+use jni_sys::{jclass, jint, jmethodID};
 use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
 use std::time::Instant;
 
-/// How many classes are read again at once. For each call the VM looks through all classes that are
-/// loaded while the program stands still, however few the call is for; but until then it keeps both
-/// versions of these in memory, some ten kilobytes each.
-const AT_ONCE: usize = 1024;
-
-/// The same where the VM looks through all classes and all compiled code for each class of a call:
-/// then nothing is won by more, and the program stands still the longer at a stretch.
-const AT_ONCE_BEFORE_17: usize = 32;
+/// How many classes are read again at once. For each call the program stands still, the VM looks
+/// through all classes that are loaded, however few the call is for, and the code that it compiles
+/// until the next one is thrown away by that; JDK 11 also looks through that code for each class. But
+/// it keeps both versions of these classes in memory meanwhile, some ten kilobytes each.
+const AT_ONCE: usize = 4096;
 
 /// Makes the VM read every loaded class that `is_affected` once more. A class that cannot be stays
 /// as it is.
@@ -22,18 +20,28 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
     if affected.is_empty() {
         return Ok(());
     }
-    log::info!("rewriting {} loaded classes", affected.len());
+    let pause = if jvm::get().feature_version() < 17 {
+        ": on this JDK the program stands still for as long as that takes, one or two milliseconds a class"
+    } else {
+        ""
+    };
+    log::info!("rewriting {} loaded classes{pause}", affected.len());
     let start = Instant::now();
-    // Those that are not linked are linked now, if they can be, and what cannot is looked for: they
-    // are few.
-    let (linked, others): (Vec<_>, Vec<_>) =
-        affected.iter().map(GlobalRef::get).partition(|class| classes::is_ready(*class));
-    let at_once = if jvm::get().feature_version() < 17 { AT_ONCE_BEFORE_17 } else { AT_ONCE };
-    for batch in others.chunks(at_once).chain(linked.chunks(at_once)) {
+    for batch in in_order(&affected).chunks(AT_ONCE) {
         retransform(batch)?;
     }
     log::info!("rewriting the loaded classes took {} ms", start.elapsed().as_millis());
     Ok(())
+}
+
+/// Those first that are not linked: they are linked now, and the VM refuses a call for the sake of one
+/// that cannot be, once it gets there. Then the oldest, which most compiled code is made of: what is
+/// thrown away for their sake need not be looked at for the others.
+fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
+    let oldest_first = classes.iter().rev().map(GlobalRef::get);
+    let (linked, others): (Vec<_>, Vec<_>) =
+        oldest_first.partition(|class| classes::is_ready(*class));
+    [others, linked].concat()
 }
 
 /// The classes that are to be read again and can be. Local references to them would count as
@@ -44,11 +52,20 @@ fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Resu
         // The references that asking takes must not add up.
         jni.frame(8, |jni| {
             let object = class.object(jni)?;
-            let is_to_be_read = is_affected(object, class) && can_be_read(object, class);
+            let is_to_be_read =
+                is_affected(object, class) && has_code(object) && can_be_read(object, class);
             if is_to_be_read { GlobalRef::new(jni, object) } else { None }
         })
     });
     Ok(affected.collect())
+}
+
+/// Whether there is anything in the class that could report; of one that is not linked nobody knows.
+fn has_code(object: jclass) -> bool {
+    let jvmti = jvm::get().jvmti;
+    let lacks_code = |modifiers: jint| modifiers as u16 & (access::ABSTRACT | access::NATIVE) != 0;
+    let is_code = |method: &jmethodID| !jvmti.method_modifiers(*method).is_ok_and(lacks_code);
+    jvmti.class_methods(object).map_or(true, |methods| methods.iter().any(is_code))
 }
 
 fn can_be_read(object: jclass, class: &Class) -> bool {
@@ -82,17 +99,22 @@ fn each<C: Copy, E>(
     is_linked: &impl Fn(C) -> bool,
     refused: &impl Fn(C, Error),
 ) -> Result<(), E> {
-    let Err(error) = at_once(classes)? else { return Ok(()) };
-    if let [class] = classes {
-        refused(*class, error);
-        return Ok(());
+    let mut left = classes.to_vec();
+    while let Err(error) = at_once(&left)? {
+        if let [class] = *left {
+            refused(class, error);
+            return Ok(());
+        }
+        // They are linked in order. Where all are, one half is as good as the other.
+        let Some(suspect) = left.iter().position(|class| !is_linked(*class)) else {
+            let (half, other) = left.split_at(left.len() / 2);
+            return [half, other]
+                .into_iter()
+                .try_for_each(|half| each(half, at_once, is_linked, refused));
+        };
+        each(&[left.remove(suspect)], at_once, is_linked, refused)?;
     }
-    // They are linked in order. Where all are, one half is as good as the other.
-    let suspect = classes.iter().position(|class| !is_linked(*class));
-    let (before, from) = classes.split_at(suspect.unwrap_or(classes.len() / 2));
-    let (suspect, behind) = from.split_at(usize::from(suspect.is_some()));
-    let mut parts = [before, suspect, behind].into_iter().filter(|part| !part.is_empty());
-    parts.try_for_each(|part| each(part, at_once, is_linked, refused))
+    Ok(())
 }
 
 fn log_refusal(class: jclass, error: Error) {
@@ -141,7 +163,7 @@ mod tests {
                 let (done, refused, calls) = done(100, bad, at_linking);
                 let good: Vec<_> = (0..100).filter(|class| !bad.contains(class)).collect();
                 assert_eq!((done, refused), (good, bad.to_vec()));
-                let each = if at_linking { 3 } else { 2 * 7 };
+                let each = if at_linking { 2 } else { 2 * 7 };
                 assert!(calls <= 1 + each * bad.len(), "{calls} calls for {bad:?}");
             }
         }
