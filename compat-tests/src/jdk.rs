@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -304,11 +303,8 @@ fn share_classes(home: &Path) -> Result<(), String> {
 /// Waits for, and holds until dropped, the lock that keeps other processes from the same work.
 pub(crate) fn lock(path: &Path) -> Result<File, String> {
     let file = File::create(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    // SAFETY: `file` is open, and flock has no other precondition.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } == 0 {
-        return Ok(file);
-    }
-    Err(format!("{}: {}", path.display(), std::io::Error::last_os_error()))
+    file.lock().map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! world for each.
 
 use crate::jvm::heap::Primitive;
-use crate::jvm::{Error, FieldId, Jni, Result};
+use crate::jvm::{Error, FieldId, Holder, Jni, Result};
 use crate::world::layout::{Fields, Layout, Objects};
 use dump::{Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value};
 use jni_sys::{jint, jobject};
@@ -41,7 +41,7 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
         let mut writer = writer(length)?;
         let place = writer.instance(id, class, length as u32)?;
         for (field, of_type, offset) in fields.iter() {
-            writer.set(place, offset, self.field(object, field, of_type)?);
+            writer.set(place, offset, self.field(Holder::Object(object), field, of_type)?);
         }
         Ok(writer.finish())
     }
@@ -87,15 +87,7 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
     ) -> Result<Buffer> {
         let mut statics = vec![0; layout.statics.length(Level::Values)];
         for (field, of_type, offset) in layout.statics.iter() {
-            let value = match of_type {
-                Type::Reference => {
-                    let object = self.jni.static_object_field(class, field);
-                    Value::Reference(self.name_once(object)?)
-                }
-                _ => {
-                    primitive(self.jni.static_primitive_field(class, field, of_type.descriptor()))?
-                }
-            };
+            let value = self.field(Holder::Class(class), field, of_type)?;
             value.write(&mut statics[offset..offset + of_type.width()]);
         }
         let record =
@@ -106,13 +98,13 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
         Ok(writer.finish())
     }
 
-    fn field(&mut self, object: jobject, field: FieldId, of_type: Type) -> Result<Value> {
+    fn field(&mut self, holder: Holder, field: FieldId, of_type: Type) -> Result<Value> {
         match of_type {
             Type::Reference => {
-                let value = self.name_once(self.jni.object_field(object, field))?;
+                let value = self.name_once(self.jni.reference_field(holder, field))?;
                 Ok(Value::Reference(value))
             }
-            _ => primitive(self.jni.primitive_field(object, field, of_type.descriptor())),
+            _ => primitive(self.jni.primitive_field(holder, field, of_type.descriptor())),
         }
     }
 

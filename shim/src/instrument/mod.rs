@@ -17,7 +17,7 @@ pub mod tracker;
 mod transitions;
 
 use crate::boundary::guard;
-use crate::jvm::{self, Jni};
+use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
 use crate::translate::{
     instructions as instruction_events, methods as method_events, monitors as monitor_events,
@@ -31,7 +31,6 @@ use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use methods::Calls;
 use std::ffi::{c_char, c_uchar, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::slice;
 use tracker::Native;
 
 /// What classes report.
@@ -236,19 +235,11 @@ pub unsafe extern "system" fn class_file_load_hook(
         }
         // SAFETY: JVMTI passes the environment of the thread that runs this.
         let jni = unsafe { Jni::new(env) };
-        // SAFETY: JVMTI passes the class file's bytes, which live until the callback returns.
-        let original = unsafe { slice::from_raw_parts(class_data, class_data_len as usize) };
         let place = Place { class: class_being_redefined, is_boot: loader.is_null() };
-        if let Some((memory, length)) =
-            rewrite(jni, original, place, reports).and_then(|b| jvm::get().jvmti.copy(&b))
-        {
-            // SAFETY: JVMTI passes both places to be written, and takes over memory that its own
-            // Allocate returned.
-            unsafe {
-                new_class_data_len.write(length);
-                new_class_data.write(memory);
-            }
-        }
+        let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
+        let change = |original: &[u8]| rewrite(jni, original, place, reports);
+        // SAFETY: these are the parameters of this callback.
+        unsafe { hook.replace(jvm::get().jvmti, change) };
     });
 }
 

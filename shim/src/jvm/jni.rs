@@ -129,6 +129,11 @@ impl Jni {
         true
     }
 
+    /// What a function returned that may have thrown; None if it did, or if that is NULL.
+    fn unless_thrown<T>(self, result: *mut T) -> Option<*mut T> {
+        (!self.clear_exception() && !result.is_null()).then_some(result)
+    }
+
     /// A reference that outlives the frame; NULL for NULL.
     pub fn new_global(self, object: jobject) -> jobject {
         original!(self, NewGlobalRef, object)
@@ -168,7 +173,7 @@ impl Jni {
     /// is none.
     pub fn find_class(self, name: &CStr) -> Option<jclass> {
         let class = jni!(self, FindClass, name.as_ptr());
-        (!self.clear_exception() && !class.is_null()).then_some(class)
+        self.unless_thrown(class)
     }
 
     /// The class of an object.
@@ -180,7 +185,7 @@ impl Jni {
     pub fn define_class(self, name: &CStr, file: &[u8]) -> Option<jclass> {
         let (bytes, length) = (file.as_ptr().cast(), file.len() as jint);
         let class = jni!(self, DefineClass, name.as_ptr(), ptr::null_mut(), bytes, length);
-        (!self.clear_exception() && !class.is_null()).then_some(class)
+        self.unless_thrown(class)
     }
 
     /// Gives native methods of the class their functions; false if that failed.
@@ -201,13 +206,13 @@ impl Jni {
     /// A new array of so many bytes; None if memory is short.
     pub fn new_bytes(self, length: jint) -> Option<jobject> {
         let array = jni!(self, NewByteArray, length);
-        (!self.clear_exception() && !array.is_null()).then_some(array)
+        self.unless_thrown(array)
     }
 
     /// A new array of references, all of them NULL; None if memory is short.
     pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
         let array = jni!(self, NewObjectArray, length, class, ptr::null_mut());
-        (!self.clear_exception() && !array.is_null()).then_some(array)
+        self.unless_thrown(array)
     }
 
     /// Sets an element of a reference array, within its bounds, to an object of its type.
@@ -228,25 +233,25 @@ impl Jni {
     /// The ID of an instance method, None if the class has none such.
     pub fn method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<MethodId> {
         let method = jni!(self, GetMethodID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !method.is_null()).then_some(MethodId(method))
+        self.unless_thrown(method).map(MethodId)
     }
 
     /// The ID of a static method, None if the class has none such.
     pub fn static_method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<MethodId> {
         let method = jni!(self, GetStaticMethodID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !method.is_null()).then_some(MethodId(method))
+        self.unless_thrown(method).map(MethodId)
     }
 
     /// The ID of an instance field, None if the class has none such.
     pub fn field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<FieldId> {
         let field = jni!(self, GetFieldID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !field.is_null()).then_some(FieldId(field))
+        self.unless_thrown(field).map(FieldId)
     }
 
     /// The ID of a static field, None if the class has none such.
     pub fn static_field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<FieldId> {
         let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), signature.as_ptr());
-        (!self.clear_exception() && !field.is_null()).then_some(FieldId(field))
+        self.unless_thrown(field).map(FieldId)
     }
 
     /// Sets a static `boolean` field of the class.
@@ -275,7 +280,7 @@ impl Jni {
     }
 
     /// The value of a static reference field.
-    pub fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
+    pub(super) fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
         jni!(self, GetStaticObjectField, class, field.0)
     }
 
@@ -287,7 +292,7 @@ impl Jni {
         arguments: &[jvalue],
     ) -> Option<jobject> {
         let result = jni!(self, CallStaticObjectMethodA, class, method.0, arguments.as_ptr());
-        (!self.clear_exception() && !result.is_null()).then_some(result)
+        self.unless_thrown(result)
     }
 
     /// Calls a static method that takes an object and returns a `boolean`; false if it threw.
@@ -305,7 +310,7 @@ impl Jni {
         arguments: &[jvalue],
     ) -> Option<jobject> {
         let result = jni!(self, CallObjectMethodA, object, method.0, arguments.as_ptr());
-        (!self.clear_exception() && !result.is_null()).then_some(result)
+        self.unless_thrown(result)
     }
 
     /// Calls an instance method that returns a `long`; None if it threw.
@@ -332,19 +337,19 @@ impl Jni {
         arguments: &[jvalue],
     ) -> Option<jobject> {
         let object = jni!(self, NewObjectA, class, constructor.0, arguments.as_ptr());
-        (!self.clear_exception() && !object.is_null()).then_some(object)
+        self.unless_thrown(object)
     }
 
     /// A new object of which no constructor has run; None if memory is short.
     pub fn allocate(self, class: jclass) -> Option<jobject> {
         let object = jni!(self, AllocObject, class);
-        (!self.clear_exception() && !object.is_null()).then_some(object)
+        self.unless_thrown(object)
     }
 
     /// A `java.lang.String` of modified UTF-8.
     pub fn new_string(self, text: &CStr) -> Option<jobject> {
         let string = jni!(self, NewStringUTF, text.as_ptr());
-        (!self.clear_exception() && !string.is_null()).then_some(string)
+        self.unless_thrown(string)
     }
 
     /// Whether the object is an instance of the class.

@@ -3,6 +3,7 @@
 pub mod async_call_trace;
 pub mod caller;
 pub mod capabilities;
+mod class_files;
 pub mod error;
 mod global_ref;
 pub mod heap;
@@ -18,12 +19,14 @@ pub mod thread_snapshot;
 mod values;
 pub mod virtual_threads;
 
+pub use class_files::ClassFileHook;
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};
 pub use invocation::answer_get_env;
 pub use jni::{FieldId, Jni, LARGE_FRAME, MethodId};
 pub use jvmti::{Field, Jvmti};
 pub use system_thread::start_thread;
+pub use values::Holder;
 
 use crate::lock::Memo;
 use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};

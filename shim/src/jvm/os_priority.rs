@@ -2,20 +2,6 @@
 //! is told otherwise, so that a profiler's thread of the highest priority would wait behind the
 //! program's threads like any other.
 
-/// The structure of `sched_setattr(2)`.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
-
 /// Half the highest niceness against others: ahead of the program, not of the system.
 const NICE: i32 = -10;
 /// The shortest time slice that Linux gives; a thread that asks for a short one is let in soon.
@@ -30,11 +16,15 @@ pub fn favour_current_thread() {
 }
 
 fn set(nice: i32) -> bool {
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        nice,
-        runtime: SLICE_NANOS,
-        ..Attributes::default()
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_OTHER as u32,
+        sched_flags: 0,
+        sched_nice: nice,
+        sched_priority: 0,
+        sched_runtime: SLICE_NANOS,
+        sched_deadline: 0,
+        sched_period: 0,
     };
     // SAFETY: the structure has the size that it says; 0 is the thread that runs.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) == 0 }

@@ -1,45 +1,38 @@
-//! Values of primitive types: fields and elements of arrays.
+//! Values of fields and of arrays' elements.
 
 use super::heap::Primitive;
 use super::{FieldId, Jni};
 use jni_sys::{jclass, jint, jobject};
 
+/// Where a field's value is.
+#[derive(Clone, Copy)]
+pub enum Holder {
+    /// An instance field's in an object.
+    Object(jobject),
+    /// A static field's in its class.
+    Class(jclass),
+}
+
 /// For the first character of a descriptor the functions that get a value of the type.
 macro_rules! getters {
     ($($descriptor:literal $variant:ident $instance:ident $statics:ident $region:ident;)*) => {
         impl Jni {
-            /// The value of an instance field of the primitive type with this descriptor.
+            /// The value of a field of the primitive type with this descriptor.
             pub fn primitive_field(
                 self,
-                object: jobject,
+                holder: Holder,
                 field: FieldId,
                 descriptor: u8,
             ) -> Option<Primitive> {
                 let env = self.env();
                 // SAFETY: the slots exist since JNI 1.2, the environment is that of this thread, and
-                // the callers pass a live object and a field that it has, of this type.
+                // the callers pass a live object or class and a field that it has, of this type.
                 unsafe {
-                    Some(match descriptor {
-                        $($descriptor => {
+                    Some(match (descriptor, holder) {
+                        $(($descriptor, Holder::Object(object)) => {
                             Primitive::$variant(((**env).v1_2.$instance)(env, object, field.0))
-                        })*
-                        _ => return None,
-                    })
-                }
-            }
-
-            /// The value of a static field of the primitive type with this descriptor.
-            pub fn static_primitive_field(
-                self,
-                class: jclass,
-                field: FieldId,
-                descriptor: u8,
-            ) -> Option<Primitive> {
-                let env = self.env();
-                // SAFETY: as above, with a class that has the field.
-                unsafe {
-                    Some(match descriptor {
-                        $($descriptor => {
+                        }
+                        ($descriptor, Holder::Class(class)) => {
                             Primitive::$variant(((**env).v1_2.$statics)(env, class, field.0))
                         })*
                         _ => return None,
@@ -71,6 +64,16 @@ macro_rules! getters {
             }
         }
     };
+}
+
+impl Jni {
+    /// The value of a reference field, in the current frame.
+    pub fn reference_field(self, holder: Holder, field: FieldId) -> jobject {
+        match holder {
+            Holder::Object(object) => self.object_field(object, field),
+            Holder::Class(class) => self.static_object_field(class, field),
+        }
+    }
 }
 
 getters! {

@@ -2,7 +2,7 @@
 
 use super::callback;
 use crate::instrument::tracker;
-use crate::jvm::{self, Jni};
+use crate::jvm::{self, ClassFileHook, Jni};
 use crate::notify;
 use crate::world::agents;
 use crate::world::threads;
@@ -30,18 +30,10 @@ pub unsafe extern "system" fn class_file_load_hook(
     if is_own || !class_being_redefined.is_null() {
         return;
     }
-    // SAFETY: JVMTI passes the class file's bytes, which live until the callback returns.
-    let original = unsafe { slice::from_raw_parts(class_data, class_data_len as usize) };
+    let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
     let offer = |jni| {
-        let changed = offer(jni, original);
-        if let Some((memory, length)) = changed.and_then(|bytes| jvm::get().jvmti.copy(&bytes)) {
-            // SAFETY: JVMTI passes both places to be written, and takes over memory that its own
-            // Allocate returned.
-            unsafe {
-                new_class_data_len.write(length);
-                new_class_data.write(memory);
-            }
-        }
+        // SAFETY: these are the parameters of this callback.
+        unsafe { hook.replace(jvm::get().jvmti, |original| offer(jni, original)) };
     };
     // SAFETY: JVMTI passes the environment of the thread that loads the class and runs this.
     unsafe { callback(env, offer) };

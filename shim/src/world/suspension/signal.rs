@@ -48,8 +48,8 @@ fn claim(number: c_int) -> bool {
     unsafe { libc::sigaction(number, &action, ptr::null_mut()) == 0 }
 }
 
-/// What a signal carries, as Linux lays it out on 64-bit machines. The C library's structure has
-/// no names for these.
+/// What a signal carries, as Linux lays it out on 64-bit machines. The structure of
+/// the `libc` crate lets these be read, but not written.
 #[repr(C)]
 struct Info {
     number: c_int,
