@@ -4,7 +4,8 @@
 //! takes those that cost nothing until used; `docs/architecture.md` has the measurements. Those that
 //! only one agent of the process can have it takes when it needs them.
 
-use super::{Jvmti, Result};
+use super::error::Result;
+use super::jvmti::Jvmti;
 use jvmti_sys::jvmtiCapabilities;
 
 /// Adds those of the shim's capabilities that the VM can still give.

@@ -1,6 +1,6 @@
 //! What the callbacks of `ClassFileLoadHook` are given, and give back.
 
-use super::Jvmti;
+use super::jvmti::Jvmti;
 use jni_sys::jint;
 use std::ffi::c_uchar;
 use std::slice;

@@ -1,6 +1,7 @@
 //! References that belong to no thread's frame.
 
-use super::Jni;
+use super::jni::Jni;
+use super::vm;
 use jni_sys::jobject;
 
 /// A JNI global reference, given back when dropped.
@@ -27,7 +28,7 @@ impl GlobalRef {
 impl Drop for GlobalRef {
     fn drop(&mut self) {
         // A thread that is not attached cannot delete it; that leaks one reference.
-        if let Some(jni) = super::get().jni() {
+        if let Some(jni) = vm::get().jni() {
             jni.delete_global(self.0);
         }
     }
@@ -60,7 +61,7 @@ impl WeakRef {
 
 impl Drop for WeakRef {
     fn drop(&mut self) {
-        if let Some(jni) = super::get().jni() {
+        if let Some(jni) = vm::get().jni() {
             jni.delete_weak(self.0);
         }
     }

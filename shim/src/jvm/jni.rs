@@ -1,6 +1,6 @@
 //! JNI calls of the thread that runs.
 
-use super::jni_table;
+use super::{jni_table, vm};
 use crate::lock::assert_none_held;
 use jni_sys::{
     JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
@@ -322,7 +322,7 @@ impl Jni {
     /// Whether the `java.lang.Thread` is a virtual one.
     pub fn is_virtual(self, thread: jobject) -> bool {
         const SINCE: u32 = 21;
-        super::get().feature_version() >= SINCE && {
+        vm::get().feature_version() >= SINCE && {
             assert_none_held();
             // SAFETY: as for `jni!`, but that the slot exists since JDK 21.
             unsafe { ((**self.0).v19.IsVirtualThread)(self.0, thread) }

@@ -1,12 +1,31 @@
 //! The table of JNI functions that all threads use, and the functions that were in it before the
 //! shim replaced any.
 
-use super::Result;
-use jni_sys::JNINativeInterface__1_2;
+use super::error::Result;
+use super::jvmti::{Allocated, Jvmti, jvmti};
+use super::vm;
+use jni_sys::{JNINativeInterface_, JNINativeInterface__1_2};
+use std::ptr;
 use std::sync::OnceLock;
 
 /// The functions of JNI 1.2, which every table has.
 pub type Functions = JNINativeInterface__1_2;
+
+/// A copy of the table, which is as long as the VM's version of JNI makes it.
+struct Table(Allocated<JNINativeInterface_>);
+
+impl Table {
+    fn functions(&mut self) -> &mut Functions {
+        // SAFETY: JVMTI returned the table, which is ours alone and begins with these.
+        unsafe { &mut (*self.0.start()).v1_2 }
+    }
+}
+
+fn copy(jvmti: Jvmti) -> Result<Table> {
+    let mut table = ptr::null_mut();
+    jvmti!(jvmti, GetJNIFunctionTable, &mut table)?;
+    Ok(Table(jvmti.array(table, 1)))
+}
 
 struct Originals(Functions);
 
@@ -25,9 +44,9 @@ pub fn originals() -> Option<&'static Functions> {
 /// Makes all threads use the table as `edit` leaves it, given the functions as they were. Only one
 /// thread at a time may call this.
 pub fn edit(edit: impl FnOnce(&mut Functions, &Functions)) -> Result<()> {
-    let jvmti = super::get().jvmti;
-    let mut table = jvmti.jni_function_table()?;
+    let jvmti = vm::get().jvmti;
+    let mut table = copy(jvmti)?;
     let originals = ORIGINALS.get_or_init(|| Originals(*table.functions()));
     edit(table.functions(), &originals.0);
-    jvmti.set_jni_function_table(&table)
+    jvmti!(jvmti, SetJNIFunctionTable, table.0.start())
 }

@@ -6,126 +6,25 @@ pub mod capabilities;
 mod class_files;
 pub mod error;
 mod global_ref;
-pub mod heap;
 mod invocation;
 mod jni;
 pub mod jni_table;
 mod jvmti;
-mod monitors;
 pub mod os_priority;
 pub mod symbols;
 mod system_thread;
 pub mod thread_snapshot;
 mod values;
 pub mod virtual_threads;
+mod vm;
 
 pub use class_files::ClassFileHook;
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};
 pub use invocation::answer_get_env;
 pub use jni::{FieldId, Jni, LARGE_FRAME, MethodId};
-pub use jvmti::{Field, Jvmti};
+pub use jvmti::classes::Field;
+pub use jvmti::{Jvmti, heap};
 pub use system_thread::start_thread;
 pub use values::Holder;
-
-use crate::lock::Memo;
-use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
-use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
-use std::ffi::{CStr, c_void};
-use std::sync::OnceLock;
-
-/// What the name of a native method begins with when a method of the old name has been put in front
-/// of it, to report its calls.
-pub const NATIVE_PREFIX: &CStr = c"jvmpi$native$";
-
-/// The one JVM of this process.
-pub struct Jvm {
-    vm: *mut JavaVM,
-    /// The shim's JVMTI environment. Its tags are the objects' IDs.
-    pub jvmti: Jvmti,
-    /// An environment whose tags last no longer than a search for objects.
-    pub lookup_env: Jvmti,
-    /// An environment for classes. Its tags lead from a class to what the shim knows of it; they
-    /// are few, so that looking one up is fast however many objects there are. Its class file hook
-    /// is the agents', who so see class files before the shim rewrites them.
-    pub class_env: Jvmti,
-    /// Whether the VM finds the code of native methods whose names have been prefixed.
-    pub finds_prefixed_natives: bool,
-}
-
-// SAFETY: a JavaVM may be used by every thread (JNI specification, "The Invocation API").
-unsafe impl Send for Jvm {}
-// SAFETY: as above.
-unsafe impl Sync for Jvm {}
-
-static JVM: OnceLock<Jvm> = OnceLock::new();
-
-/// The JVM that the shim runs in.
-///
-/// # Panics
-/// If [`start`] has not succeeded yet.
-pub fn get() -> &'static Jvm {
-    JVM.get().expect("the shim was started")
-}
-
-/// The JVM, if [`start`] has succeeded.
-pub fn try_get() -> Option<&'static Jvm> {
-    JVM.get()
-}
-
-/// Takes a JVMTI environment with every capability that later requests may need.
-///
-/// # Safety
-/// `vm` is the JVM of this process.
-pub unsafe fn start(vm: *mut JavaVM) -> std::result::Result<&'static Jvm, String> {
-    if let Some(jvm) = JVM.get() {
-        return Ok(jvm);
-    }
-    // The one for classes is the last: `world::collections` counts on it.
-    // SAFETY: the caller promises the VM.
-    let new_environment = || unsafe { environment(vm) };
-    let (jvmti, lookup_env, class_env) =
-        (new_environment()?, new_environment()?, new_environment()?);
-    capabilities::take(jvmti, lookup_env, class_env)
-        .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
-    let finds_prefixed_natives = jvmti.set_native_method_prefix(NATIVE_PREFIX).is_ok();
-    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, lookup_env, class_env, finds_prefixed_natives }))
-}
-
-/// # Safety
-/// `vm` is the JVM of this process.
-unsafe fn environment(vm: *mut JavaVM) -> std::result::Result<Jvmti, String> {
-    let mut env: *mut c_void = std::ptr::null_mut();
-    // SAFETY: the caller promises the VM; its table has had GetEnv since JNI 1.2.
-    let result = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) };
-    if result != JNI_OK {
-        return Err(format!(
-            "this JVM gives no JVMTI 11 environment (GetEnv returned {result}): \
-             run the agent on JDK 11 or later"
-        ));
-    }
-    // SAFETY: GetEnv has just returned the environment, and it is never disposed of.
-    Ok(unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) })
-}
-
-impl Jvm {
-    /// The VM as C knows it.
-    pub fn vm(&self) -> *mut JavaVM {
-        self.vm
-    }
-
-    /// The Java version, 11 or 17, say; 0 if the VM does not tell.
-    pub fn feature_version(&self) -> u32 {
-        static VERSION: Memo<u32> = Memo::new();
-        *VERSION.get_or_find(|| self.jvmti.feature_version())
-    }
-
-    /// JNI for the thread that runs, None if it is not attached to the VM.
-    pub fn jni(&self) -> Option<Jni> {
-        let mut env: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the VM outlives the shim; GetEnv may be called by any thread.
-        let result = unsafe { ((**self.vm).v1_2.GetEnv)(self.vm, &mut env, JNI_VERSION_1_6) };
-        // SAFETY: GetEnv has just returned this thread's environment.
-        (result == JNI_OK).then(|| unsafe { Jni::new(env.cast::<JNIEnv>()) })
-    }
-}
+pub use vm::{Jvm, NATIVE_PREFIX, get, start, try_get};

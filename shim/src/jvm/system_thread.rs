@@ -1,6 +1,8 @@
 //! Java threads whose code is native: agents' system threads and the shim's own.
 
-use super::{Error, Jni, Result};
+use super::error::{Error, Result};
+use super::jni::Jni;
+use super::vm;
 use crate::boundary::guard;
 use jni_sys::{JNIEnv, jint, jobject, jvalue};
 use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY, jvmtiEnv};
@@ -27,7 +29,7 @@ pub fn start_thread(
         let body = Box::into_raw(Box::new(Box::new(run) as Body));
         // SAFETY: `run_body` takes over the body, which may be sent to another thread.
         let started =
-            unsafe { super::get().jvmti.run_agent_thread(thread, run_body, body.cast(), priority) };
+            unsafe { vm::get().jvmti.run_agent_thread(thread, run_body, body.cast(), priority) };
         if started.is_err() {
             // SAFETY: the thread was not started, so the body is still ours.
             drop(unsafe { Box::from_raw(body) });
@@ -56,7 +58,7 @@ fn new_thread(jni: Jni, name: &CStr) -> Option<jobject> {
 /// The thread group above all others: agents' threads are not in the way of a program that
 /// counts or interrupts the threads of its own groups.
 fn top_group() -> Result<jobject> {
-    let jvmti = super::get().jvmti;
+    let jvmti = vm::get().jvmti;
     let mut group = jvmti.top_thread_groups()?.first().copied().unwrap_or(ptr::null_mut());
     if group.is_null() {
         group = jvmti.thread_info(ptr::null_mut())?.group;

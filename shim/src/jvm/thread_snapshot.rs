@@ -4,7 +4,8 @@
 //! in by `Object.wait`. JVMTI does not count that one among the owned, and since JDK 23 it is not
 //! the contended one either.
 
-use super::{FieldId, GlobalRef, Jni, MethodId};
+use super::global_ref::GlobalRef;
+use super::jni::{FieldId, Jni, MethodId};
 use crate::lock::Memo;
 use jni_sys::{jobject, jvalue};
 use jvmti_sys::jthread;

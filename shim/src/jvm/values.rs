@@ -1,7 +1,7 @@
 //! Values of fields and of arrays' elements.
 
-use super::heap::Primitive;
-use super::{FieldId, Jni};
+use super::jni::{FieldId, Jni};
+use super::jvmti::heap::Primitive;
 use jni_sys::{jclass, jint, jobject};
 
 /// Where a field's value is.

@@ -1,6 +1,7 @@
 //! `java.lang.VirtualThread`: which thread carries one.
 
-use super::{FieldId, GlobalRef, Jni};
+use super::global_ref::GlobalRef;
+use super::jni::{FieldId, Jni};
 use crate::lock::Memo;
 use jni_sys::{jclass, jobject};
 use jvmti_sys::jthread;

@@ -1,7 +1,7 @@
 //! Who owns a monitor, and who waits for it.
 
-use super::jvmti::{Allocated, jvmti};
-use super::{Jvmti, Result};
+use super::{Allocated, Jvmti, jvmti};
+use crate::jvm::error::Result;
 use jni_sys::jobject;
 use jvmti_sys::{jthread, jvmtiMonitorUsage};
 use std::ptr;

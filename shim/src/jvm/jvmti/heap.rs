@@ -1,8 +1,8 @@
 //! Walking through the heap along references.
 
-use super::jvmti::jvmti;
-use super::{Jvmti, Result};
+use super::{Jvmti, jvmti};
 use crate::boundary::guard;
+use crate::jvm::error::Result;
 use jni_sys::{jint, jlong, jobject, jvalue};
 use jvmti_sys::*;
 use std::ffi::c_void;
@@ -283,26 +283,5 @@ impl Jvmti {
         let from = from.unwrap_or(ptr::null_mut());
         let visitor = ptr::from_mut(visitor).cast::<c_void>();
         jvmti!(self, FollowReferences, 0, ptr::null_mut(), from, &callbacks, visitor)
-    }
-
-    /// The objects with these tags, in the current frame, each with its tag. Takes time in
-    /// proportion to the number of tags in use.
-    pub fn all_tagged(self, tags: &[jlong]) -> Result<Vec<(jobject, jlong)>> {
-        if tags.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
-        let length = tags.len() as jint;
-        jvmti!(
-            self,
-            GetObjectsWithTags,
-            length,
-            tags.as_ptr(),
-            &mut count,
-            &mut objects,
-            &mut found
-        )?;
-        let (objects, found) = (self.array(objects, count), self.array(found, count));
-        Ok(objects.iter().copied().zip(found.iter().copied()).collect())
     }
 }

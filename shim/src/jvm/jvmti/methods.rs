@@ -1,0 +1,51 @@
+//! Methods.
+
+use super::{Allocated, Jvmti, jvmti};
+use crate::jvm::error::Result;
+use jni_sys::{jclass, jint, jmethodID};
+use jvmti_sys::jvmtiLineNumberEntry;
+use std::ffi::CString;
+use std::ptr;
+
+impl Jvmti {
+    /// The method's name and descriptor.
+    pub fn method_name(self, method: jmethodID) -> Result<(CString, CString)> {
+        let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
+        jvmti!(self, GetMethodName, method, &mut name, &mut signature, ptr::null_mut())?;
+        Ok((self.string(name), self.string(signature)))
+    }
+
+    /// The class that declares the method, a reference in the current frame.
+    pub fn declaring_class(self, method: jmethodID) -> Result<jclass> {
+        let mut class = ptr::null_mut();
+        jvmti!(self, GetMethodDeclaringClass, method, &mut class)?;
+        Ok(class)
+    }
+
+    /// The access flags of JVMS 4.6.
+    pub fn method_modifiers(self, method: jmethodID) -> Result<jint> {
+        let mut modifiers = 0;
+        jvmti!(self, GetMethodModifiers, method, &mut modifiers)?;
+        Ok(modifiers)
+    }
+
+    /// The code array of the method as it is now; an error if it has none.
+    pub fn bytecodes(self, method: jmethodID) -> Result<Allocated<u8>> {
+        let (mut count, mut bytecodes) = (0, ptr::null_mut());
+        jvmti!(self, GetBytecodes, method, &mut count, &mut bytecodes)?;
+        Ok(self.array(bytecodes, count))
+    }
+
+    /// Whether the method is one that a frame still runs although its class was rewritten.
+    pub fn is_obsolete(self, method: jmethodID) -> bool {
+        let mut obsolete = false;
+        jvmti!(self, IsMethodObsolete, method, &mut obsolete).is_ok() && obsolete
+    }
+
+    /// Where each source line begins; an error if the class file does not say.
+    pub fn line_numbers(self, method: jmethodID) -> Result<Allocated<jvmtiLineNumberEntry>> {
+        let (mut count, mut entries) = (0, ptr::null_mut());
+        jvmti!(self, GetLineNumberTable, method, &mut count, &mut entries)?;
+        Ok(self.array(entries, count))
+    }
+}

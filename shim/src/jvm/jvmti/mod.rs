@@ -1,0 +1,182 @@
+//! JVMTI functions, each with its result as a Rust value: one file for each group of them in the
+//! specification, and here what all need, capabilities, events and properties.
+
+pub mod classes;
+pub mod heap;
+mod methods;
+mod monitors;
+mod objects;
+mod threads;
+
+use super::error::{Error, Result};
+use crate::lock::assert_none_held;
+use jni_sys::{jint, jlong};
+use jvmti_sys::*;
+use std::ffi::{CStr, CString, c_char};
+use std::mem::{MaybeUninit, size_of};
+use std::ops::Deref;
+use std::{ptr, slice};
+
+/// A JVMTI environment: the shim's own, shared by all threads.
+#[derive(Clone, Copy)]
+pub struct Jvmti(pub(super) *mut jvmtiEnv);
+
+// SAFETY: a JVMTI environment may be used by every thread (JVMTI specification, "Environments").
+unsafe impl Send for Jvmti {}
+// SAFETY: as above.
+unsafe impl Sync for Jvmti {}
+
+/// Calls a slot of the JVMTI function table.
+macro_rules! jvmti {
+    ($jvmti:expr, $slot:ident $(, $argument:expr)*) => {{
+        $crate::lock::assert_none_held();
+        // SAFETY: `Jvmti::new` promises a live environment; a VM older than a slot leaves the
+        // slot out of its table, and no slot newer than JDK 11 is named in this file. Pointers
+        // passed are to locals or to what the caller promises; JVMTI checks references itself.
+        unsafe {
+            match (**$jvmti.0).$slot {
+                Some(function) => $crate::jvm::error::Error::check(function($jvmti.0 $(, $argument)*)),
+                None => Err($crate::jvm::error::Error(jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
+            }
+        }
+    }};
+}
+
+pub(super) use jvmti;
+
+/// An array or string that JVMTI allocated; given back when dropped.
+pub struct Allocated<T> {
+    jvmti: Jvmti,
+    start: *mut T,
+    length: usize,
+}
+
+impl<T> Allocated<T> {
+    /// Where it is, as JVMTI takes it.
+    pub(in crate::jvm) fn start(&self) -> *mut T {
+        self.start
+    }
+}
+
+impl<T> Deref for Allocated<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        if self.start.is_null() {
+            return &[];
+        }
+        // SAFETY: JVMTI filled `length` elements at `start`, which are ours until dropped.
+        unsafe { slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl<T> Drop for Allocated<T> {
+    fn drop(&mut self) {
+        self.jvmti.deallocate(self.start.cast());
+    }
+}
+
+impl Jvmti {
+    /// # Safety
+    /// `env` is a JVMTI environment that is never disposed of.
+    pub unsafe fn new(env: *mut jvmtiEnv) -> Self {
+        Self(env)
+    }
+
+    // Memory
+
+    fn allocate(self, size: usize) -> Result<*mut u8> {
+        let mut memory = ptr::null_mut();
+        jvmti!(self, Allocate, size as jlong, &mut memory)?;
+        Ok(memory)
+    }
+
+    /// Bytes in memory that JVMTI may take over, with their number.
+    pub fn copy(self, bytes: &[u8]) -> Option<(*mut u8, jint)> {
+        let length = jint::try_from(bytes.len()).ok()?;
+        let memory = self.allocate(bytes.len()).ok()?;
+        // SAFETY: Allocate has just returned that many bytes, which nobody else knows of.
+        unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Some((memory, length))
+    }
+
+    /// Gives back what JVMTI allocated; NULL is nothing.
+    pub fn deallocate(self, memory: *mut u8) {
+        let result = jvmti!(self, Deallocate, memory);
+        debug_assert!(result.is_ok());
+    }
+
+    pub(super) fn array<T>(self, start: *mut T, length: jint) -> Allocated<T> {
+        Allocated { jvmti: self, start, length: usize::try_from(length).unwrap_or(0) }
+    }
+
+    /// Copies a string that JVMTI allocated; "" for NULL.
+    fn string(self, text: *mut c_char) -> CString {
+        if text.is_null() {
+            return CString::default();
+        }
+        // SAFETY: JVMTI strings are NUL-terminated.
+        let copy = unsafe { CStr::from_ptr(text) }.to_owned();
+        self.deallocate(text.cast());
+        copy
+    }
+
+    // Capabilities, events, phase
+
+    pub fn potential_capabilities(self) -> Result<jvmtiCapabilities> {
+        let mut capabilities = MaybeUninit::<jvmtiCapabilities>::zeroed();
+        jvmti!(self, GetPotentialCapabilities, capabilities.as_mut_ptr())?;
+        // SAFETY: all bits zero are valid capabilities, and JVMTI filled them in.
+        Ok(unsafe { capabilities.assume_init() })
+    }
+
+    pub fn add_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
+        jvmti!(self, AddCapabilities, capabilities)
+    }
+
+    pub fn relinquish_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
+        jvmti!(self, RelinquishCapabilities, capabilities)
+    }
+
+    pub fn set_callbacks(self, callbacks: &jvmtiEventCallbacks) -> Result<()> {
+        let size = size_of::<jvmtiEventCallbacks>() as jint;
+        jvmti!(self, SetEventCallbacks, callbacks, size)
+    }
+
+    pub fn set_notification(self, event: jvmtiEvent, on: bool) -> Result<()> {
+        assert_none_held();
+        let mode = if on { JVMTI_ENABLE } else { JVMTI_DISABLE };
+        // SAFETY: the environment is live, and NULL means all threads. Called outside the macro
+        // because the C function is variadic.
+        unsafe {
+            match (**self.0).SetEventNotificationMode {
+                Some(function) => Error::check(function(self.0, mode, event, ptr::null_mut())),
+                None => Err(Error(JVMTI_ERROR_NOT_AVAILABLE)),
+            }
+        }
+    }
+
+    /// Sends the events of this type for what exists already, on this thread.
+    pub fn generate_events(self, event: jvmtiEvent) -> Result<()> {
+        jvmti!(self, GenerateEvents, event)
+    }
+
+    pub fn phase(self) -> Result<jvmtiPhase> {
+        let mut phase = 0;
+        jvmti!(self, GetPhase, &mut phase)?;
+        Ok(phase)
+    }
+
+    /// A system property of the VM, None if it has none such.
+    pub fn system_property(self, name: &CStr) -> Option<CString> {
+        let mut value = ptr::null_mut();
+        jvmti!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
+        Some(self.string(value))
+    }
+
+    /// The Java version, 11 or 17, say; 0 if the VM does not tell.
+    pub fn feature_version(self) -> u32 {
+        let version = self.system_property(c"java.vm.specification.version");
+        version.and_then(|text| text.to_str().ok()?.parse().ok()).unwrap_or(0)
+    }
+}
