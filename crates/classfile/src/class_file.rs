@@ -13,6 +13,7 @@ pub mod access {
     pub const PROTECTED: u16 = 0x0004;
     pub const STATIC: u16 = 0x0008;
     pub const FINAL: u16 = 0x0010;
+    pub const SUPER: u16 = 0x0020;
     pub const SYNCHRONIZED: u16 = 0x0020;
     pub const BRIDGE: u16 = 0x0040;
     pub const VARARGS: u16 = 0x0080;

@@ -1,4 +1,4 @@
-//! Constants added to a class.
+//! Constants as they are written: the entries of a pool, and what edits add to one.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,7 @@ use crate::descriptor::{self, Kind};
 /// entry that was added before is used again; the pool's own entries are not searched.
 #[derive(Debug)]
 pub struct Constants {
-    /// The index of the next entry.
-    next: u16,
-    bytes: Vec<u8>,
+    entries: Entries,
     strings: HashMap<Box<[u8]>, u16>,
     others: HashMap<Other, u16>,
 }
@@ -62,9 +60,7 @@ enum Other {
 impl Constants {
     /// Continues a pool whose `constant_pool_count` is `count`.
     pub(crate) fn new(count: usize) -> Self {
-        // A count of 0 is as good as 1: there is no entry 0.
-        let next = count.clamp(1, usize::from(u16::MAX)) as u16;
-        Self { next, bytes: Vec::new(), strings: HashMap::new(), others: HashMap::new() }
+        Self { entries: Entries::new(count), strings: HashMap::new(), others: HashMap::new() }
     }
 
     /// The static field `class.name`; `class` is an internal name (`java/lang/System`).
@@ -121,11 +117,7 @@ impl Constants {
         if let Some(&index) = self.strings.get(text) {
             return Ok(index);
         }
-        let length = u16::try_from(text.len()).map_err(|_| Error::ConstantPoolFull)?;
-        let index = self.next_index()?;
-        self.bytes.u1(tag::UTF8);
-        self.bytes.u2(length);
-        self.bytes.extend_from_slice(text);
+        let index = self.entries.utf8(text)?;
         self.strings.insert(text.into(), index);
         Ok(index)
     }
@@ -153,46 +145,93 @@ impl Constants {
 
     /// `constant_pool_count` of the pool with what was added.
     pub(crate) fn count(&self) -> u16 {
-        self.next
+        self.entries.count()
     }
 
     /// The entries that were added, as they stand in a file.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.entries.bytes()
     }
 
     fn other(&mut self, entry: Other) -> Result<u16, Error> {
         if let Some(&index) = self.others.get(&entry) {
             return Ok(index);
         }
-        let index = self.next_index()?;
-        match entry {
-            Other::Integer(value) => {
-                self.bytes.u1(tag::INTEGER);
-                self.bytes.u4(value as u32);
-            }
-            Other::Class(name) => {
-                self.bytes.u1(tag::CLASS);
-                self.bytes.u2(name);
-            }
-            Other::NameAndType(name, descriptor) => {
-                self.bytes.u1(tag::NAME_AND_TYPE);
-                self.bytes.u2(name);
-                self.bytes.u2(descriptor);
-            }
+        let index = match entry {
+            Other::Integer(value) => self.entries.integer(value)?,
+            Other::Class(name) => self.entries.class(name)?,
+            Other::NameAndType(name, descriptor) => self.entries.name_and_type(name, descriptor)?,
             Other::Member(kind, class, name_and_type) => {
-                self.bytes.u1(kind);
-                self.bytes.u2(class);
-                self.bytes.u2(name_and_type);
+                self.entries.pair(kind, class, name_and_type)?
             }
-        }
+        };
         self.others.insert(entry, index);
         Ok(index)
     }
+}
 
-    fn next_index(&mut self) -> Result<u16, Error> {
+/// Entries of a constant pool, one behind the other, each written as often as it is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Entries {
+    /// The index of the next entry.
+    next: u16,
+    bytes: Vec<u8>,
+}
+
+impl Entries {
+    /// Continues a pool whose `constant_pool_count` is `count`.
+    pub fn new(count: usize) -> Self {
+        // A count of 0 is as good as 1: there is no entry 0.
+        let next = count.clamp(1, usize::from(u16::MAX)) as u16;
+        Self { next, bytes: Vec::new() }
+    }
+
+    /// `constant_pool_count`: one more than the last index.
+    pub fn count(&self) -> u16 {
+        self.next
+    }
+
+    /// The entries as they stand in a file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn utf8(&mut self, text: &[u8]) -> Result<u16, Error> {
+        let length = u16::try_from(text.len()).map_err(|_| Error::ConstantPoolFull)?;
+        self.entry(tag::UTF8, 1, &[&length.to_be_bytes(), text])
+    }
+
+    pub fn integer(&mut self, value: i32) -> Result<u16, Error> {
+        self.entry(tag::INTEGER, 1, &[&value.to_be_bytes()])
+    }
+
+    pub fn long(&mut self, value: i64) -> Result<u16, Error> {
+        self.entry(tag::LONG, 2, &[&value.to_be_bytes()])
+    }
+
+    pub fn class(&mut self, name: u16) -> Result<u16, Error> {
+        self.entry(tag::CLASS, 1, &[&name.to_be_bytes()])
+    }
+
+    pub fn string(&mut self, text: u16) -> Result<u16, Error> {
+        self.entry(tag::STRING, 1, &[&text.to_be_bytes()])
+    }
+
+    pub fn name_and_type(&mut self, name: u16, descriptor: u16) -> Result<u16, Error> {
+        self.pair(tag::NAME_AND_TYPE, name, descriptor)
+    }
+
+    /// An entry with this tag that consists of two indices.
+    pub fn pair(&mut self, tag: u8, one: u16, other: u16) -> Result<u16, Error> {
+        self.entry(tag, 1, &[&one.to_be_bytes(), &other.to_be_bytes()])
+    }
+
+    /// Writes an entry that takes so many indices.
+    fn entry(&mut self, tag: u8, indices: u16, content: &[&[u8]]) -> Result<u16, Error> {
         let index = self.next;
-        self.next = index.checked_add(1).ok_or(Error::ConstantPoolFull)?;
+        self.next = index.checked_add(indices).ok_or(Error::ConstantPoolFull)?;
+        self.bytes.u1(tag);
+        content.iter().for_each(|part| self.bytes.extend_from_slice(part));
         Ok(index)
     }
 }

@@ -2,11 +2,7 @@
 
 use super::*;
 use crate::ClassFile;
-use builder::{Body, ClassBuilder};
-
-#[path = "../tests/support/builder.rs"]
-#[allow(dead_code)]
-mod builder;
+use crate::builder::{Body, ClassBuilder};
 
 const OBJECT: Type<'static> = Type::class("java/lang/Object");
 const STRING: Type<'static> = Type::class("java/lang/String");

@@ -50,6 +50,8 @@
 //! constructor call that [`Code::initializations`] finds for its `new`: before that, the verifier
 //! lets nobody have it; what comparisons of it yield, [`Code::uninitialized_comparisons`] says. [`Editor::wrap_native`] gives a native method a body.
 //!
+//! A class that is there for nobody else is written with a [`ClassBuilder`](builder::ClassBuilder).
+//!
 //! A closure that writes code can be made once and used in several places if a function returns
 //! it, so that its type is known: `fn probe(..) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy`.
 //!
@@ -76,6 +78,7 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+pub mod builder;
 mod bytes;
 mod class_file;
 mod code;

@@ -4,12 +4,12 @@
 
 mod support;
 
+use classfile::builder::{Body, ClassBuilder};
 use classfile::opcode::*;
 use classfile::{
     ClassFile, Code, Editor, Error, Initialization, MethodEditor, Place, Rewritten, Skip, Snippet,
     Uninitialized,
 };
-use support::builder::{Body, ClassBuilder};
 
 const ENTRY: [u8; 2] = [ICONST_1, POP];
 const RETURN_PROBE: [u8; 2] = [ICONST_2, POP];

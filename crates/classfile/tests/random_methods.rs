@@ -6,12 +6,12 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 
+use classfile::builder::{Body, ClassBuilder};
 use classfile::opcode::*;
 use classfile::{ClassFile, Editor, MethodRef, Rewritten, Skip, Snippet};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use support::builder::{Body, ClassBuilder};
 use support::machine::{Machine, Probes};
 use support::{Jdk, scratch, write_classes};
 

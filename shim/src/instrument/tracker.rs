@@ -3,6 +3,8 @@
 //! It lies in the boot loader, so that every class can name it, and agents never hear of it.
 
 use crate::jvm::{FieldId, GlobalRef, Jni};
+use classfile::access;
+use classfile::builder::ClassBuilder;
 use jni_sys::{JNINativeMethod, jclass, jobject};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -87,76 +89,18 @@ fn register(jni: Jni, class: jclass, natives: &[Native]) -> Result<(), &'static 
     if registered { Ok(()) } else { Err("its natives cannot be registered") }
 }
 
-const ACC_PUBLIC: u16 = 0x0001;
-const ACC_STATIC: u16 = 0x0008;
-const ACC_FINAL: u16 = 0x0010;
-const ACC_SUPER: u16 = 0x0020;
-const ACC_NATIVE: u16 = 0x0100;
-
-/// A class file (JVMS 4.1) with nothing but the interface, the field and these methods.
+/// A class file with nothing but the interface, the field and these methods.
 fn class_file(natives: &[Native]) -> Vec<u8> {
     const JAVA_8: u16 = 52;
-    let mut pool = Pool::default();
-    let this = pool.class(NAME);
-    let object = pool.class(c"java/lang/Object");
-    let interface = pool.class(INTERFACE);
-    let (contended, boolean) = (pool.utf8(CONTENDED), pool.utf8(c"Z"));
-    let methods: Vec<_> = natives
-        .iter()
-        .map(|native| {
-            let access = if native.is_static { ACC_STATIC } else { 0 };
-            (access, pool.utf8(native.name), pool.utf8(native.descriptor))
-        })
-        .collect();
-
-    let mut file = Vec::new();
-    file.extend(0xcafe_babe_u32.to_be_bytes());
-    let u2 = |value: u16, file: &mut Vec<u8>| file.extend(value.to_be_bytes());
-    u2(0, &mut file);
-    u2(JAVA_8, &mut file);
-    u2(pool.count + 1, &mut file);
-    file.extend(&pool.entries);
-    for value in [ACC_PUBLIC | ACC_FINAL | ACC_SUPER, this, object, 1, interface] {
-        u2(value, &mut file);
+    let mut class = ClassBuilder::new(JAVA_8, NAME.to_bytes());
+    class.access(access::PUBLIC | access::FINAL | access::SUPER).implements(INTERFACE.to_bytes());
+    class.field(access::PUBLIC | access::STATIC, CONTENDED.to_bytes(), "Z");
+    for native in natives {
+        let of_class = if native.is_static { access::STATIC } else { 0 };
+        let flags = access::PUBLIC | access::NATIVE | of_class;
+        class.bodiless(flags, native.name.to_bytes(), native.descriptor.to_bytes());
     }
-    for value in [1, ACC_PUBLIC | ACC_STATIC, contended, boolean, 0] {
-        u2(value, &mut file);
-    }
-    u2(methods.len() as u16, &mut file);
-    for (access, name, descriptor) in methods {
-        for value in [ACC_PUBLIC | ACC_NATIVE | access, name, descriptor, 0] {
-            u2(value, &mut file);
-        }
-    }
-    u2(0, &mut file);
-    file
-}
-
-/// A constant pool (JVMS 4.4) being written.
-#[derive(Default)]
-struct Pool {
-    entries: Vec<u8>,
-    count: u16,
-}
-
-impl Pool {
-    fn add(&mut self, tag: u8, content: &[u8]) -> u16 {
-        self.entries.push(tag);
-        self.entries.extend(content);
-        self.count += 1;
-        self.count
-    }
-
-    fn utf8(&mut self, text: &CStr) -> u16 {
-        let bytes = text.to_bytes();
-        let content = [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
-        self.add(1, &content)
-    }
-
-    fn class(&mut self, name: &CStr) -> u16 {
-        let name = self.utf8(name);
-        self.add(7, &name.to_be_bytes())
-    }
+    class.finish()
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
-pub mod builder;
 pub mod exercise;
 pub mod machine;
 
