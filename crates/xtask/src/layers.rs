@@ -200,6 +200,15 @@ impl File<'_> {
                         tokens.next();
                         continue;
                     }
+                    if name == "pub" {
+                        // Who may see an item is no import.
+                        let visibility = |token: &TokenTree| match token {
+                            TokenTree::Group(group) => group.delimiter() == Delimiter::Parenthesis,
+                            _ => false,
+                        };
+                        tokens.next_if(visibility);
+                        continue;
+                    }
                     if !path.is_empty()
                         || ["crate", "super", "self"].contains(&&*name)
                         || aliases.contains_key(&name)

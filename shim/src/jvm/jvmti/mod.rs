@@ -53,7 +53,7 @@ pub struct Allocated<T> {
 
 impl<T> Allocated<T> {
     /// Where it is, as JVMTI takes it.
-    pub(in crate::jvm) fn start(&self) -> *mut T {
+    pub(super) fn start(&self) -> *mut T {
         self.start
     }
 }
