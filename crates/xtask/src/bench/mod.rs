@@ -58,6 +58,22 @@ const BENCHES: &[Bench] = &[
         about: "real programs from start to end: processor time and memory under events",
         run: programs::run,
     },
+    Bench {
+        name: "clojure",
+        about: "of programs: Clojure",
+        run: |jdk| programs::one(jdk, "clojure"),
+    },
+    Bench { name: "lucene", about: "of programs: Lucene", run: |jdk| programs::one(jdk, "lucene") },
+    Bench {
+        name: "javac",
+        about: "of programs: the compiler",
+        run: |jdk| programs::one(jdk, "javac"),
+    },
+    Bench {
+        name: "closure",
+        about: "of programs: the Closure Compiler, from JDK 21 on",
+        run: |jdk| programs::one(jdk, "closure"),
+    },
     Bench { name: "rewrite", about: "class files a second, beside ASM", run: rewrite::run },
     Bench {
         name: "sampling",

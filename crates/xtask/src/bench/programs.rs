@@ -25,18 +25,21 @@ const AGENTS: [(&str, &str, &str); 4] = [
     ),
 ];
 
+/// All of them, one after the other.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
-    for name in PROGRAMS {
-        let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
-        let vm = Vm::new(jdk, Gc::G1, &format!("bench/{name}"));
-        if let Found::Missing(why) = program.on(&vm)? {
-            println!("  {name} skipped: {why}");
-            continue;
-        }
-        println!(" {name}");
-        compare_agents(&vm, program)?;
+    PROGRAMS.iter().try_for_each(|name| one(jdk, name))
+}
+
+/// The program of this name.
+pub fn one(jdk: &Jdk, name: &str) -> Result<(), String> {
+    let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
+    let vm = Vm::new(jdk, Gc::G1, &format!("bench/{name}"));
+    if let Found::Missing(why) = program.on(&vm)? {
+        println!("  {name} skipped: {why}");
+        return Ok(());
     }
-    Ok(())
+    println!(" {name}");
+    compare_agents(&vm, program)
 }
 
 fn compare_agents(vm: &Vm<'_>, program: Program) -> Result<(), String> {
