@@ -6,7 +6,7 @@ use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class};
 use crate::world::methods::Lines;
-use crate::world::order::gate;
+use crate::world::order::{announcements, gate};
 use crate::world::tagging;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
@@ -172,7 +172,7 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
         return;
     }
     let _passage = gate::enter(thread);
-    class.announced.once(agent, || {
+    announcements::once(&class.announced, agent, || {
         let definition = jni.frame(32, |_| Definition::of(object));
         match definition {
             Ok(mut definition) => {

@@ -7,7 +7,7 @@ use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::classes::{self, Class, Instances};
 use crate::world::ids::{self, Tag};
-use crate::world::order::introductions::{self, Replay};
+use crate::world::order::announcements::{self, Replay};
 use crate::world::order::{collections, gate, patience};
 use crate::world::threads::{self, Thread};
 use crate::world::{arenas, tagging};
@@ -188,7 +188,7 @@ fn event_of(
 #[inline]
 pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
     let tag = tagging::tag(object).ok()?;
-    let is_known = || tag.is_told(agent) && !introductions::is_replaying(agent);
+    let is_known = || tag.is_told(agent) && !announcements::is_replaying(agent);
     (object.is_null() || is_known()).then(|| tag.id())
 }
 
@@ -201,13 +201,13 @@ pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> R
         return Ok(tag.id());
     }
     if tag.is_told(agent) {
-        introductions::wait_for_replay(agent);
+        announcements::wait_for_replay(agent);
     } else if let Some(class) = class_behind(jni, object, tag) {
         class_events::announce(jni, agent, thread, &class);
     } else if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
         let mut told = Ok(());
         let _passage = gate::enter(thread);
-        introductions::one_at_a_time(agent, tag.id(), || {
+        announcements::of_object(agent, tag.id(), || {
             told = jni.frame(8, |jni| tell_of(jni, agent, thread, object));
         });
         told?;

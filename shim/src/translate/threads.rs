@@ -4,7 +4,7 @@ use super::{callback, classes, objects};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
-use crate::world::order::gate;
+use crate::world::order::{announcements, gate};
 use crate::world::tagging;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
@@ -48,7 +48,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
         return;
     }
     let _passage = gate::enter(current);
-    subject.announced.once(agent, || {
+    announcements::once(&subject.announced, agent, || {
         if let Some(object) = subject.object() {
             // An agent that does not hear of the object hears of the thread all the same.
             let _ = objects::introduce(jni, agent, current, object.get());

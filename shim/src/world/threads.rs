@@ -2,14 +2,17 @@
 //! carrier whose environment it runs in.
 
 mod current;
+pub mod os_thread;
+
+pub use os_thread::os_thread;
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::calls::Calls;
 use super::loaded::Loaded;
 use super::monitors::Waits;
+use super::order::aim::Aim;
 use super::order::announced::Announced;
 use super::order::in_flight::InFlight;
-use super::order::patience::Aim;
 use super::order::{claims, epoch};
 use super::suspension::Stop;
 use super::{ids, tagging};
@@ -18,7 +21,7 @@ use crate::lock::{Lock, Map, Memo};
 use jni_sys::{JNIEnv, jint, jobject};
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 use std::ops::Deref;
 use std::sync::atomic::{
@@ -88,7 +91,6 @@ static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 thread_local! {
     /// Keeps the record of the thread that runs, to which [`current`](mod@current) points.
     static OWNER: Owner = const { Owner(RefCell::new(None)) };
-    static OS_THREAD: Cell<i32> = const { Cell::new(0) };
 }
 
 struct Owner(RefCell<Option<Arc<Thread>>>);
@@ -104,20 +106,6 @@ impl Drop for Owner {
     fn drop(&mut self) {
         current::set(ptr::null::<Thread>());
     }
-}
-
-/// The number by which the system knows the thread that runs.
-pub fn os_thread() -> i32 {
-    // SAFETY: gettid has no preconditions.
-    let ask = || unsafe { libc::gettid() };
-    OS_THREAD
-        .try_with(|cell| {
-            if cell.get() == 0 {
-                cell.set(ask());
-            }
-            cell.get()
-        })
-        .unwrap_or_else(|_| ask())
 }
 
 /// The record of the thread that runs; it cannot leave that thread.

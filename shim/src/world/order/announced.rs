@@ -1,9 +1,8 @@
 //! Which agents have been told of a thing: its defining event is sent once to each, before any
 //! other event names it.
 
-use super::patience::Patience;
 use crate::world::agents::{Agent, MAX_AGENTS};
-use crate::world::threads;
+use crate::world::threads::os_thread::os_thread;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 const NOT_SENT: i32 = 0;
@@ -24,38 +23,34 @@ impl Announced {
         self.0[agent.index].store(SENT, Ordering::Release);
     }
 
-    /// Sends the defining event unless it was sent; returns when it has been.
-    ///
-    /// Returns early to an agent that asks again from within the event itself, and if the thread that
-    /// is sending it cannot go on: the agent may hold a lock that the other needs.
-    ///
-    /// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
-    /// closed that.
-    pub fn once(&self, agent: &Agent, send: impl FnOnce()) {
+    /// Begins to send the defining event, unless it was sent or is being sent.
+    pub fn begin(&self, agent: &Agent) -> Result<Sending<'_>, Sent> {
         let state = &self.0[agent.index];
-        let me = threads::os_thread();
-        let mut patience = Patience::new();
-        loop {
-            let begun = state.compare_exchange(NOT_SENT, me, Ordering::AcqRel, Ordering::Acquire);
-            match begun {
-                Ok(_) => {
-                    let sending = Sending(state);
-                    send();
-                    return sending.done();
-                }
-                Err(SENT) => return,
-                Err(sender) if sender == me || !patience.is_left_for(sender) => return,
-                Err(_) => patience.sleep(),
-            }
+        let begun =
+            state.compare_exchange(NOT_SENT, os_thread(), Ordering::AcqRel, Ordering::Acquire);
+        match begun {
+            Ok(_) => Ok(Sending(state)),
+            Err(SENT) => Err(Sent::Already),
+            Err(by) => Err(Sent::JustNow { by }),
         }
     }
 }
 
+/// Why the defining event need not be sent.
+pub enum Sent {
+    Already,
+    /// The OS thread with this number is just sending it.
+    JustNow {
+        by: i32,
+    },
+}
+
 /// The event is being sent. If that fails, it is as it was before.
-struct Sending<'a>(&'a AtomicI32);
+pub struct Sending<'a>(&'a AtomicI32);
 
 impl Sending<'_> {
-    fn done(self) {
+    /// The agent has got it.
+    pub fn done(self) {
         self.0.store(SENT, Ordering::Release);
     }
 }
@@ -63,41 +58,7 @@ impl Sending<'_> {
 impl Drop for Sending<'_> {
     fn drop(&mut self) {
         // What was sent stays so.
-        let me = threads::os_thread();
-        let _ = self.0.compare_exchange(me, NOT_SENT, Ordering::Release, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::boundary::guard;
-    use crate::world::agents;
-
-    #[test]
-    fn what_fails_is_sent_the_next_time() {
-        let (announced, agent) = (Announced::default(), agents::get(0));
-        guard((), || announced.once(agent, || panic!("in the event")));
-        assert!(!announced.to(agent));
-        announced.once(agent, || announced.once(agent, || unreachable!("from within")));
-        assert!(announced.to(agent));
-        announced.once(agent, || unreachable!("it was sent"));
-    }
-
-    #[test]
-    fn all_threads_return_when_it_has_been_sent() {
-        let (announced, agent) = (Announced::default(), agents::get(1));
-        let times = AtomicI32::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    announced.once(agent, || {
-                        times.fetch_add(1, Ordering::Relaxed);
-                    });
-                    assert!(announced.to(agent));
-                });
-            }
-        });
-        assert_eq!(times.load(Ordering::Relaxed), 1);
+        let _ =
+            self.0.compare_exchange(os_thread(), NOT_SENT, Ordering::Release, Ordering::Relaxed);
     }
 }

@@ -1,12 +1,13 @@
 //! In which order things may happen: what is announced first, when an ID may die, who waits for whom.
 
+pub mod aim;
 pub mod announced;
+pub mod announcements;
 pub mod claims;
 pub mod collections;
 pub mod epoch;
 pub mod gate;
 mod gc_counts;
 pub mod in_flight;
-pub mod introductions;
 pub mod patience;
 pub mod turn;

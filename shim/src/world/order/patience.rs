@@ -15,12 +15,13 @@
 //! - It has computed for longer than any handler takes, and done no step of what is waited for. Then it
 //!   is no event that is about to end.
 
+use super::aim::Awaited;
 use crate::jvm;
 use crate::world::threads::{self, Thread};
 use crate::world::{cpu_clock, raw_monitors};
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -47,40 +48,6 @@ const SLICE: i64 = 3_000_000;
 /// The pauses between two looks: most waits are over after the first.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LAST_PAUSE: Duration = Duration::from_millis(1);
-
-/// What a thread waits for, as long as it does: by this those that wait for each other are found.
-/// Only the thread itself writes this.
-#[derive(Default)]
-pub struct Aim(AtomicU64);
-
-/// Above the number of a thread, the number of a raw monitor, counted from 1.
-const MONITOR: u32 = 32;
-
-impl Aim {
-    /// Runs `wait`, in which the thread waits for the raw monitor with this number.
-    pub fn while_blocked<R>(&self, monitor: usize, wait: impl FnOnce() -> R) -> R {
-        self.0.store((monitor as u64 + 1) << MONITOR, Ordering::SeqCst);
-        let result = wait();
-        self.0.store(0, Ordering::SeqCst);
-        result
-    }
-
-    /// Whether the wait is one with [`Patience`].
-    fn is_patient(&self) -> bool {
-        let aim = self.0.load(Ordering::SeqCst);
-        aim != 0 && aim >> MONITOR == 0
-    }
-
-    /// The thread that must go on before this one can, None if that is not known.
-    fn thread(&self) -> Option<i32> {
-        let aim = self.0.load(Ordering::SeqCst);
-        match aim >> MONITOR {
-            0 => Some(aim as i32),
-            monitor => raw_monitors::owner(monitor as usize - 1),
-        }
-        .filter(|thread| *thread != 0)
-    }
-}
 
 /// One wait for others.
 pub struct Patience {
@@ -140,9 +107,7 @@ impl Patience {
             self.me = threads::by_env(threads::known_current_env());
         }
         if let Some(me) = &self.me {
-            // Of two that wait for each other, one at least is to see it.
-            me.waits_for.0.store(other as u64, Ordering::SeqCst);
-            fence(Ordering::SeqCst);
+            me.waits_for.set(other);
         }
     }
 
@@ -220,7 +185,7 @@ impl Patience {
 impl Drop for Patience {
     fn drop(&mut self) {
         if let Some(me) = &self.me {
-            me.waits_for.0.store(0, Ordering::SeqCst);
+            me.waits_for.clear();
         }
     }
 }
@@ -252,9 +217,14 @@ fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
         if last == me {
             return End::Me;
         }
-        let aim = find(threads, last).map(|thread| &thread.waits_for);
-        let Some(next) = aim.and_then(Aim::thread) else { break };
-        is_patient |= aim.is_some_and(Aim::is_patient);
+        let awaited = find(threads, last).and_then(|thread| thread.waits_for.awaited());
+        let next = match awaited {
+            Some(Awaited::Thread(other)) => Some(other),
+            Some(Awaited::RawMonitor(number)) => raw_monitors::owner(number),
+            None => None,
+        };
+        let Some(next) = next.filter(|next| *next != 0) else { break };
+        is_patient |= matches!(awaited, Some(Awaited::Thread(_)));
         last = next;
     }
     match last {

@@ -1,9 +1,10 @@
-//! Objects that agents are just being told of: who names one meanwhile waits until the agent has
-//! been told.
+//! Things that are just being announced: who names one meanwhile waits until the agent has got its
+//! defining event.
 //!
 //! Nobody waits for a thread that cannot go on ([`Patience`]): the agent may hold a lock in its handler
 //! that the one who waits needs.
 
+use super::announced::{Announced, Sent};
 use super::patience::Patience;
 use crate::lock::{Lock, Locked};
 use crate::world::agents::{Agent, MAX_AGENTS};
@@ -11,17 +12,43 @@ use crate::world::threads;
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+/// Sends the defining event of a class or a thread unless it was sent; returns when it has been.
+///
+/// Returns early to an agent that asks again from within the event itself, and if the thread that is
+/// sending it cannot go on.
+///
+/// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
+/// closed that.
+pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
+    let mut patience = Patience::new();
+    loop {
+        match announced.begin(agent) {
+            Ok(sending) => {
+                send();
+                return sending.done();
+            }
+            Err(Sent::Already) => return,
+            Err(Sent::JustNow { by })
+                if by == threads::os_thread() || !patience.is_left_for(by) =>
+            {
+                return;
+            }
+            Err(Sent::JustNow { .. }) => patience.sleep(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Introduction {
+struct Announcement {
     agent: usize,
     object: usize,
     /// The OS thread that tells the agent.
     by: i32,
 }
 
-static UNDER_WAY: Lock<Vec<Introduction>> = Lock::new(Vec::new());
+static UNDER_WAY: Lock<Vec<Announcement>> = Lock::new(Vec::new());
 
-fn under_way() -> Locked<'static, Vec<Introduction>> {
+fn under_way() -> Locked<'static, Vec<Announcement>> {
     UNDER_WAY.lock()
 }
 
@@ -30,8 +57,8 @@ fn under_way() -> Locked<'static, Vec<Introduction>> {
 ///
 /// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
 /// closed that.
-pub fn one_at_a_time(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
-    let this = Introduction { agent: agent.index, object: object.addr(), by: threads::os_thread() };
+pub fn of_object(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
+    let this = Announcement { agent: agent.index, object: object.addr(), by: threads::os_thread() };
     let mut patience = Patience::new();
     while let Some(teller) = this.begin() {
         if teller == this.by || !patience.is_left_for(teller) {
@@ -43,7 +70,7 @@ pub fn one_at_a_time(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
     tell();
 }
 
-impl Introduction {
+impl Announcement {
     /// Begins unless a thread tells the agent already; that thread.
     fn begin(&self) -> Option<i32> {
         let is_same = |other: &&Self| other.agent == self.agent && other.object == self.object;
@@ -56,8 +83,8 @@ impl Introduction {
     }
 }
 
-/// An introduction that has begun.
-struct UnderWay(Introduction);
+/// An announcement that has begun.
+struct UnderWay(Announcement);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -119,7 +146,35 @@ mod tests {
 
     /// Objects are numbers here, which threads can share.
     fn one(agent: &Agent, object: usize, tell: impl FnOnce()) {
-        one_at_a_time(agent, without_provenance_mut(object), tell);
+        of_object(agent, without_provenance_mut(object), tell);
+    }
+
+    #[test]
+    fn what_fails_is_sent_the_next_time() {
+        let (announced, agent) = (Announced::default(), agents::get(0));
+        guard((), || once(&announced, agent, || panic!("in the event")));
+        assert!(!announced.to(agent));
+        let again = || once(&announced, agent, || unreachable!("from within"));
+        once(&announced, agent, again);
+        assert!(announced.to(agent));
+        once(&announced, agent, || unreachable!("it was sent"));
+    }
+
+    #[test]
+    fn all_threads_return_when_it_has_been_sent() {
+        let (announced, agent) = (Announced::default(), agents::get(1));
+        let times = AtomicI32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    once(&announced, agent, || {
+                        times.fetch_add(1, Ordering::Relaxed);
+                    });
+                    assert!(announced.to(agent));
+                });
+            }
+        });
+        assert_eq!(times.load(Ordering::Relaxed), 1);
     }
 
     #[test]

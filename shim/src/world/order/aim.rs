@@ -1,0 +1,50 @@
+//! For whom or what a thread waits, for those to see who wait for it.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// What a thread waits for, as long as it does: by this those that wait for each other are found.
+/// Only the thread itself writes this.
+#[derive(Default)]
+pub struct Aim(AtomicU64);
+
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// The thread with this number, in a wait with `Patience`.
+    Thread(i32),
+    /// The raw monitor with this number.
+    RawMonitor(usize),
+}
+
+/// Above the number of a thread, the number of a raw monitor, counted from 1.
+const MONITOR: u32 = 32;
+
+impl Aim {
+    /// Runs `wait`, in which the thread waits for the raw monitor with this number.
+    pub fn while_blocked<R>(&self, monitor: usize, wait: impl FnOnce() -> R) -> R {
+        self.0.store((monitor as u64 + 1) << MONITOR, Ordering::SeqCst);
+        let result = wait();
+        self.clear();
+        result
+    }
+
+    /// The thread waits for another one. Of two that wait for each other, one at least sees it.
+    pub fn set(&self, os_thread: i32) {
+        self.0.store(os_thread as u64, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// The thread waits for nobody any more.
+    pub fn clear(&self) {
+        self.0.store(0, Ordering::SeqCst);
+    }
+
+    /// What it waits for, None if that is nothing that is known.
+    pub fn awaited(&self) -> Option<Awaited> {
+        match self.0.load(Ordering::SeqCst) {
+            0 => None,
+            thread if thread >> MONITOR == 0 => Some(Awaited::Thread(thread as i32)),
+            monitor => Some(Awaited::RawMonitor((monitor >> MONITOR) as usize - 1)),
+        }
+    }
+}
