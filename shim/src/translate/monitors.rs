@@ -8,7 +8,7 @@ use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::threads::{self, Current};
-use crate::world::{methods, monitors, tagging};
+use crate::world::{contention, methods, tagging};
 use jni_sys::{JNIEnv, jboolean, jlong, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
@@ -29,7 +29,7 @@ pub unsafe extern "system" fn monitor_contended_enter(
         let Some(thread) = told_to_wait(jni, waiting) else { return };
         let Ok(id) = tagging::id_of(object) else { return };
         // The owner may leave while agents still hear of this.
-        thread.waits.enter(jni, id);
+        contention::enter(jni, &thread.waits, id);
         post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor);
     };
     // SAFETY: JVMTI passes the environment of the thread that waits, which runs this.
@@ -45,7 +45,7 @@ pub unsafe extern "system" fn monitor_contended_entered(
     let entered = |jni| {
         let Some(thread) = told_to_wait(jni, waiting) else { return };
         let Ok(id) = tagging::id_of(object) else { return };
-        if thread.waits.entered(jni, id) {
+        if contention::entered(jni, &thread.waits, id) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
         }
     };
@@ -140,7 +140,7 @@ pub fn leaving(jni: Jni, object: jobject) {
 
 /// Whether a thread waits to enter the object's monitor.
 fn is_awaited(object: jobject) -> bool {
-    tagging::tag(object).is_ok_and(|tag| monitors::is_awaited(tag.id()))
+    tagging::tag(object).is_ok_and(|tag| contention::is_awaited(tag.id()))
 }
 
 /// Whether the thread that runs, which is about to leave the monitor once, does not own it any

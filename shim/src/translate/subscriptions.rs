@@ -7,7 +7,8 @@ use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
 use crate::world::order::turn::Turn;
 use crate::world::phase::{self, Phase};
-use crate::world::{self, agents, monitors, suspension, threads};
+use crate::world::waits;
+use crate::world::{self, agents, contention, suspension, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
@@ -225,7 +226,7 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
         JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);
-            monitors::forget_waiting(jni);
+            contention::forget_waiting(jni);
             stopped
         }
         JVMTI_EVENT_COMPILED_METHOD_UNLOAD if !on => {
@@ -235,7 +236,7 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
         }
         JVMTI_EVENT_MONITOR_WAIT if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);
-            monitors::WAITS.end();
+            waits::WAITS.end();
             stopped
         }
         _ => jvm.jvmti.set_notification(event, on),
@@ -248,7 +249,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })?;
-    monitors::tell_rewritten_code(jni, reports.monitor_exits);
+    contention::tell_rewritten_code(jni, reports.monitor_exits);
     Ok(())
 }
 

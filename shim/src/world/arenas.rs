@@ -8,7 +8,7 @@
 
 use super::ids::{self, Tag};
 use super::order::{collections, patience};
-use super::{classes, monitors, threads};
+use super::{classes, contention, threads};
 use crate::jvm;
 use crate::options::{self, Arenas};
 use jni_sys::jint;
@@ -106,7 +106,7 @@ pub fn collect() -> Changes {
                 }
                 ids::count_death();
                 let renamed = tag.renamed(ids::fresh());
-                monitors::rename(tag.id(), renamed.id());
+                contention::rename(tag.id(), renamed.id());
                 Some((renamed, old, new))
             });
             Changes { moves, deleted: Some(old) }

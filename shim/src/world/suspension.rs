@@ -32,7 +32,7 @@ pub use stop::Stop;
 
 use super::agents::Agent;
 use super::cpu_clock;
-use super::order::{claims, gate};
+use super::order::{barrier, claims};
 use super::threads::{self, Thread};
 use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::{self, Jni};
@@ -231,7 +231,7 @@ fn settle<'a>(threads: impl Iterator<Item = &'a Arc<Thread>> + Clone) {
     if threads.clone().any(|thread| thread.stop.state() == REQUESTED) {
         // Who is on a processor now takes the signal as the interrupt ends, and who is not as soon as
         // it comes to one.
-        gate::barrier();
+        barrier::of_all_threads();
     }
     threads.for_each(|thread| wait_for(thread));
 }

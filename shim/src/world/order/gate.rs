@@ -10,12 +10,12 @@
 //! is about is alive, as the event's thread has a reference to it, so its ID is not among those that
 //! die.
 
+use super::barrier;
 use super::in_flight::{Passage, TrackedPassage};
 use super::patience::Patience;
 use super::{collections, epoch};
 use crate::lock::{Condition, Lock};
 use crate::world::threads::{self, Thread};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
@@ -40,7 +40,7 @@ fn is_closed_to_me() -> bool {
 #[inline]
 pub fn enter(thread: &Thread) -> Passage<'_> {
     let passage = thread.in_flight.enter();
-    fence_for_barrier();
+    barrier::fence();
     if passage.is_outermost() && is_closed_to_me() { enter_later(passage, thread) } else { passage }
 }
 
@@ -51,7 +51,7 @@ fn enter_later<'a>(mut passage: Passage<'a>, thread: &'a Thread) -> Passage<'a> 
         drop(passage);
         may_wait = wait_until_open();
         passage = thread.in_flight.enter();
-        fence_for_barrier();
+        barrier::fence();
     }
     passage
 }
@@ -70,7 +70,7 @@ pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
 
 /// Whether [`enter_in_epoch`] may be used.
 pub fn has_epochs() -> bool {
-    has_membarrier()
+    barrier::is_cheap()
 }
 
 /// Waits while the gate is closed to the thread that runs; false if who has closed it waits for that
@@ -153,7 +153,7 @@ pub fn close() -> Option<Closed> {
     }
     let mut closed = Closed { is_quiet: false };
     epoch::close();
-    barrier();
+    barrier::of_all_threads();
     closed.is_quiet = wait_until_quiet()?;
     let may_tell = {
         let mut telling = TELLING.lock();
@@ -223,37 +223,6 @@ fn wait_until_quiet() -> Option<bool> {
             return Some(false);
         }
         patience.sleep();
-    }
-}
-
-/// Whether the kernel can make all threads of the process run a memory barrier.
-fn has_membarrier() -> bool {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    *REGISTERED.get_or_init(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
-}
-
-fn membarrier(command: libc::membarrier_cmd) -> bool {
-    // SAFETY: the system call takes no pointers.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-}
-
-/// The event side: orders the counter's store before the load of [`CLOSED_BY`], given
-/// [`barrier`].
-fn fence_for_barrier() {
-    if has_membarrier() {
-        compiler_fence(Ordering::SeqCst);
-    } else {
-        std::sync::atomic::fence(Ordering::SeqCst);
-    }
-}
-
-/// The other side: after it every event either sees the closed gate or is seen in flight. Each thread that
-/// is on a processor is interrupted for it.
-pub fn barrier() {
-    if has_membarrier() {
-        membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    } else {
-        std::sync::atomic::fence(Ordering::SeqCst);
     }
 }
 

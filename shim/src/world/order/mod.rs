@@ -3,6 +3,7 @@
 pub mod aim;
 pub mod announced;
 pub mod announcements;
+pub mod barrier;
 pub mod claims;
 pub mod collections;
 pub mod epoch;

@@ -1,13 +1,14 @@
-//! Java monitors: who waits there, as far as it is being reported.
+//! Which Java monitors threads wait to enter, as far as it is being reported, and what rewritten code
+//! is told of it.
 
 use super::order::claims;
+use super::waits::{ENTRIES, Waits};
 use crate::instrument::tracker;
 use crate::jvm::Jni;
 use crate::lock::Map;
 use jvmpi_sys::jobjectID;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How many threads wait to enter each monitor, by the ID of its object.
 static WAITING: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
@@ -50,6 +51,23 @@ fn remove(id: jobjectID) {
     }
 }
 
+/// The thread is about to wait to enter the monitor of the object with this ID.
+pub fn enter(jni: Jni, thread: &Waits, id: jobjectID) {
+    thread.enter();
+    add(id);
+    settle(jni);
+}
+
+/// The thread has got the monitor; false if it is not known to have waited.
+pub fn entered(jni: Jni, thread: &Waits, id: jobjectID) -> bool {
+    let has_waited = thread.entered();
+    if has_waited {
+        remove(id);
+        settle(jni);
+    }
+    has_waited
+}
+
 /// Brings the flag that rewritten code reads in line with whether anyone waits.
 ///
 /// Threads that change the count at the same time may both come here: the flag is set through the
@@ -74,27 +92,6 @@ fn settle(jni: Jni) {
     }
 }
 
-/// Counts how often a kind of report has stopped. What has begun before then has no end.
-pub struct Era(AtomicU32);
-
-/// Reports of threads that wait to enter.
-pub static ENTRIES: Era = Era(AtomicU32::new(0));
-/// Reports of threads that wait to be notified.
-pub static WAITS: Era = Era(AtomicU32::new(0));
-
-impl Era {
-    /// The VM reports no longer.
-    pub fn end(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// Whether another era has begun since `seen` was set here.
-    fn has_ended_since(&self, seen: &AtomicU32) -> bool {
-        let now = self.0.load(Ordering::SeqCst);
-        seen.swap(now, Ordering::Relaxed) != now
-    }
-}
-
 /// Nobody is known to wait to enter any more: the VM reports it no longer.
 pub fn forget_waiting(jni: Jni) {
     ENTRIES.end();
@@ -102,64 +99,6 @@ pub fn forget_waiting(jni: Jni) {
         COUNT.fetch_sub(waiting, Ordering::SeqCst);
     }
     settle(jni);
-}
-
-/// What a thread waits for. Only the thread itself uses this.
-#[derive(Default)]
-pub struct Waits {
-    entries: AtomicU32,
-    /// How many monitors the thread waits to enter: more than one if a handler waits as well.
-    entering: AtomicU32,
-    waits: AtomicU32,
-    /// When it began to wait in `Object.wait`, 0 if it does not.
-    since: AtomicU64,
-}
-
-impl Waits {
-    fn entering(&self) -> u32 {
-        if ENTRIES.has_ended_since(&self.entries) {
-            0
-        } else {
-            self.entering.load(Ordering::Relaxed)
-        }
-    }
-
-    /// The thread is about to wait to enter a monitor.
-    pub fn enter(&self, jni: Jni, id: jobjectID) {
-        self.entering.store(self.entering() + 1, Ordering::Relaxed);
-        add(id);
-        settle(jni);
-    }
-
-    /// The thread has got a monitor; false if it is not known to have waited.
-    pub fn entered(&self, jni: Jni, id: jobjectID) -> bool {
-        let entering = self.entering();
-        self.entering.store(entering.saturating_sub(1), Ordering::Relaxed);
-        if entering > 0 {
-            remove(id);
-            settle(jni);
-        }
-        entering > 0
-    }
-
-    /// The thread begins to wait to be notified, or to sleep.
-    pub fn begin(&self) {
-        WAITS.has_ended_since(&self.waits);
-        self.since.store(now(), Ordering::Relaxed);
-    }
-
-    /// How long the thread has waited; None if the beginning is not known.
-    pub fn end(&self) -> Option<Duration> {
-        let since = self.since.swap(0, Ordering::Relaxed);
-        let is_known = !WAITS.has_ended_since(&self.waits) && since > 0;
-        is_known.then(|| Duration::from_nanos(now().saturating_sub(since)))
-    }
-}
-
-/// Nanoseconds since a moment in the past.
-fn now() -> u64 {
-    static BASE: LazyLock<Instant> = LazyLock::new(Instant::now);
-    1 + BASE.elapsed().as_nanos() as u64
 }
 
 #[cfg(test)]
@@ -185,16 +124,5 @@ mod tests {
         remove(id(32));
         assert!(!is_awaited(id(48)) && !is_awaited(id(32)));
         assert_eq!(COUNT.load(Ordering::SeqCst), 0);
-    }
-
-    #[test]
-    fn an_end_belongs_to_a_beginning() {
-        let waits = Waits::default();
-        assert!(waits.end().is_none());
-        waits.begin();
-        assert!(waits.end().is_some() && waits.end().is_none());
-        waits.begin();
-        WAITS.end();
-        assert!(waits.end().is_none());
     }
 }

@@ -1,0 +1,94 @@
+//! What each thread waits for at Java monitors, as far as it is being reported.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Counts how often a kind of report has stopped. What has begun before then has no end.
+pub struct Era(AtomicU32);
+
+/// Reports of threads that wait to enter.
+pub static ENTRIES: Era = Era(AtomicU32::new(0));
+/// Reports of threads that wait to be notified.
+pub static WAITS: Era = Era(AtomicU32::new(0));
+
+impl Era {
+    /// The VM reports no longer.
+    pub fn end(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether another era has begun since `seen` was set here.
+    fn has_ended_since(&self, seen: &AtomicU32) -> bool {
+        let now = self.0.load(Ordering::SeqCst);
+        seen.swap(now, Ordering::Relaxed) != now
+    }
+}
+
+/// What a thread waits for. Only the thread itself uses this.
+#[derive(Default)]
+pub struct Waits {
+    entries: AtomicU32,
+    /// How many monitors the thread waits to enter: more than one if a handler waits as well.
+    entering: AtomicU32,
+    waits: AtomicU32,
+    /// When it began to wait in `Object.wait`, 0 if it does not.
+    since: AtomicU64,
+}
+
+impl Waits {
+    fn entering(&self) -> u32 {
+        if ENTRIES.has_ended_since(&self.entries) {
+            0
+        } else {
+            self.entering.load(Ordering::Relaxed)
+        }
+    }
+
+    /// The thread is about to wait to enter a monitor.
+    pub fn enter(&self) {
+        self.entering.store(self.entering() + 1, Ordering::Relaxed);
+    }
+
+    /// The thread has got a monitor; false if it is not known to have waited.
+    pub fn entered(&self) -> bool {
+        let entering = self.entering();
+        self.entering.store(entering.saturating_sub(1), Ordering::Relaxed);
+        entering > 0
+    }
+
+    /// The thread begins to wait to be notified, or to sleep.
+    pub fn begin(&self) {
+        WAITS.has_ended_since(&self.waits);
+        self.since.store(now(), Ordering::Relaxed);
+    }
+
+    /// How long the thread has waited; None if the beginning is not known.
+    pub fn end(&self) -> Option<Duration> {
+        let since = self.since.swap(0, Ordering::Relaxed);
+        let is_known = !WAITS.has_ended_since(&self.waits) && since > 0;
+        is_known.then(|| Duration::from_nanos(now().saturating_sub(since)))
+    }
+}
+
+/// Nanoseconds since a moment in the past.
+fn now() -> u64 {
+    static BASE: LazyLock<Instant> = LazyLock::new(Instant::now);
+    1 + BASE.elapsed().as_nanos() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_belongs_to_a_beginning() {
+        let waits = Waits::default();
+        assert!(waits.end().is_none());
+        waits.begin();
+        assert!(waits.end().is_some() && waits.end().is_none());
+        waits.begin();
+        WAITS.end();
+        assert!(waits.end().is_none());
+    }
+}
