@@ -1,6 +1,6 @@
 //! The signal that stops threads.
 
-use super::stop;
+use super::handler;
 use crate::world::threads::Thread;
 use libc::{c_int, c_void, pid_t, siginfo_t, uid_t};
 use std::mem::{self, MaybeUninit, offset_of};
@@ -44,7 +44,7 @@ fn claim(number: c_int) -> bool {
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = handle as *const () as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-    // SAFETY: the handler does only what is allowed in one, see `stop::in_handler`.
+    // SAFETY: the handler does only what is allowed in one, see `handler::in_handler`.
     unsafe { libc::sigaction(number, &action, ptr::null_mut()) == 0 }
 }
 
@@ -67,7 +67,7 @@ const _: () = assert!(
     "the shim is made for 64-bit machines"
 );
 
-/// Makes a thread run [`stop::in_handler`] before any more code of its own; false if it cannot be
+/// Makes a thread run [`handler::in_handler`] before any more code of its own; false if it cannot be
 /// reached.
 ///
 /// # Safety
@@ -103,7 +103,7 @@ unsafe extern "C" fn handle(_: c_int, info: *mut siginfo_t, context: *mut c_void
     let ours = info.code == libc::SI_QUEUE && info.process == PROCESS.load(Ordering::Relaxed);
     if ours && !info.thread.is_null() {
         // SAFETY: `send` put it there, whose caller keeps it alive.
-        unsafe { stop::in_handler(&*info.thread, context) };
+        unsafe { handler::in_handler(&*info.thread, context) };
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };

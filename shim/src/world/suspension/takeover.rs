@@ -8,20 +8,6 @@ use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-/// A thread's place among those that wait for the service thread.
-#[derive(Default)]
-pub struct Link {
-    is_waiting: AtomicBool,
-    next: AtomicPtr<Thread>,
-}
-
-impl Link {
-    /// Whether the record is in the list of the service thread.
-    pub fn is_waiting(&self) -> bool {
-        self.is_waiting.load(Ordering::SeqCst)
-    }
-}
-
 /// The threads that wait, the last to come first.
 static WAITING: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
 /// Counts those that came; the service thread waits for it to change.

@@ -21,7 +21,9 @@
 
 pub mod can_suspend;
 pub(super) mod futex;
+mod handler;
 mod interruption;
+mod link;
 mod sampling;
 mod signal;
 mod stop;
@@ -102,7 +104,7 @@ pub fn prepare(jni: Jni) -> bool {
 /// one that has ended.
 pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let _claim = claims::to_suspend();
-    stop::note_agent_processor();
+    handler::note_agent_processor();
     let suspended = request(agent, thread);
     settle([thread].into_iter());
     suspended
@@ -116,7 +118,7 @@ pub fn suspend_all(
     mut result: impl FnMut(usize, bool),
 ) {
     let _claim = claims::to_suspend();
-    stop::note_agent_processor();
+    handler::note_agent_processor();
     for (i, thread) in threads.iter().enumerate() {
         result(i, thread.as_ref().is_some_and(|thread| request(agent, thread)));
     }
@@ -346,7 +348,7 @@ pub fn has_run(thread: &Thread) -> bool {
         if !stop.may_have_run() {
             return false;
         }
-        stop::note_agent_processor();
+        handler::note_agent_processor();
         stop.wait_while(REQUESTED, stop.requested() + ANSWER);
     }
     match stop.state() {
