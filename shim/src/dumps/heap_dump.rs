@@ -1,23 +1,23 @@
 //! HEAP_DUMP.
 
-use super::held;
 use super::object_dump::readable;
 use super::stacks::Stacks;
 use super::standstill::{Resting, Standstill};
 use super::walk::{Failure, Stack, Surroundings, Walk};
+use super::{held, layouts};
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
 use crate::translate::classes as class_events;
 use crate::translate::frames::hidden_frames;
 use crate::translate::objects::{self, Untold};
 use crate::world::agents::{self, Agent};
-use crate::world::classes::{self, Class};
-use crate::world::layout::{self, Layout};
+use crate::world::class::Class;
+use crate::world::layout::Layout;
 use crate::world::order::announcements::Replay;
 use crate::world::order::gate::NoGc;
 use crate::world::order::{claims, collections};
 use crate::world::threads::{self, Thread};
-use crate::world::{lookup, references};
+use crate::world::{class, classes, lookup, references};
 use dump::{Buffer, Id, Level};
 use jni_sys::{jclass, jint};
 use jvmpi_sys::{JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump};
@@ -148,7 +148,7 @@ fn walk<'a>(
 /// are linked, and what is dumped late costs a walk each.
 fn link_archived(jni: Jni, class: jclass) {
     let is_of_boot_loader = jvm::get().jvmti.class_loader(class).is_ok_and(|l| l.is_null());
-    if is_of_boot_loader && !classes::is_ready(class) {
+    if is_of_boot_loader && !class::is_ready(class) {
         class_events::link(jni, class);
     }
 }
@@ -163,8 +163,8 @@ fn known_classes(jni: Jni, prepare: impl Fn(Jni, jclass)) -> jvm::Result<Known> 
             Some(layout) => Some(Arc::clone(layout)),
             None => jni.frame(8, |jni| {
                 let object = class.object(jni).inspect(|object| prepare(jni, *object));
-                let object = object.filter(|object| classes::is_ready(*object));
-                object.map(|object| layout::of(jni, &class, object)).transpose()
+                let object = object.filter(|object| class::is_ready(*object));
+                object.map(|object| layouts::of(jni, &class, object)).transpose()
             })?,
         };
         known.push((class, layout));

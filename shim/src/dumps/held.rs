@@ -3,7 +3,7 @@
 //! annotations. So that they are met too, all are put into one array before the walk begins.
 
 use crate::jvm::{self, FieldId, Jni, Result};
-use crate::world::classes::Class;
+use crate::world::class::Class;
 use crate::world::ids;
 use crate::world::threads;
 use dump::Id;

@@ -2,6 +2,7 @@
 
 pub mod heap_dump;
 mod held;
+mod layouts;
 pub mod monitor_dump;
 pub mod object_dump;
 mod record;

@@ -1,14 +1,17 @@
 //! OBJECT_DUMP.
 
+use super::layouts;
 use super::record::{self, Reader};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::translate::{classes as class_events, objects};
 use crate::world::agents::Agent;
-use crate::world::classes::{self, Class};
+use crate::world::class;
+use crate::world::class::Class;
+use crate::world::classes;
 use crate::world::ids::{self, Tag};
-use crate::world::layout::{self, Layout};
+use crate::world::layout::Layout;
 use crate::world::order::gate::NoGc;
 use crate::world::order::{claims, collections};
 use crate::world::tagging;
@@ -168,10 +171,10 @@ pub fn readable(
     class: Arc<Class>,
     object: jclass,
 ) -> Result<(Arc<Class>, Arc<Layout>), String> {
-    if class.layout.get().is_none() && !classes::is_ready(object) {
+    if class.layout.get().is_none() && !class::is_ready(object) {
         class_events::link(jni, object);
     }
-    let layout = layout::of(jni, &class, object).map_err(|error| {
+    let layout = layouts::of(jni, &class, object).map_err(|error| {
         let name = class.name(crate::options::Names::Dot);
         format!("class {name:?} cannot be read: {error}")
     })?;

@@ -8,7 +8,7 @@
 use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
 use crate::translate::objects::Untold;
 use crate::world::agents::Agent;
-use crate::world::classes::{Class, Instances};
+use crate::world::class::{Class, Instances};
 use crate::world::ids::{Supply, Tag};
 use crate::world::layout::{Layout, Objects};
 use dump::{

@@ -1,8 +1,8 @@
 //! Rewriting that reports instructions: a call before each, which gets what decides where a branch
 //! goes.
 
-use super::tracker::NAME;
 use crate::world::switches;
+use crate::world::tracker::NAME;
 use classfile::opcode::*;
 use classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
 

@@ -1,7 +1,7 @@
 //! Rewriting that reports calls: code at a method's entry, before every return, and where an
 //! exception leaves it.
 
-use super::tracker::NAME;
+use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Method, MethodRef};
 
 /// What of calls is reported.

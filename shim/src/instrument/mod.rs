@@ -23,7 +23,8 @@ use crate::translate::{
     instructions as instruction_events, methods as method_events, monitors as monitor_events,
     objects,
 };
-use crate::world::classes::{self, Class};
+use crate::world::class::Class;
+use crate::world::classes;
 use crate::world::{threads, tracked};
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};

@@ -10,7 +10,7 @@
 //! thread makes one of the same kind meanwhile. So nothing that a walk takes may need method handles:
 //! no lambda, no reflection.
 
-use super::tracker::{self, Native};
+use super::tracker::Native;
 use crate::boundary::guard;
 use crate::jvm::{GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
@@ -76,7 +76,7 @@ impl Walk {
         let apply = c"(Ljava/util/function/Function;)Ljava/lang/Object;";
         Some(Self {
             walker: own(jni, jni.call_static_object(frames, make, &[])?)?,
-            function: own(jni, tracker::instance(jni)?)?,
+            function: own(jni, crate::world::tracker::instance(jni)?)?,
             walk: jni.method(walkers, c"walk", apply)?,
             iterator: jni.method(streams, c"iterator", c"()Ljava/util/Iterator;")?,
             next: jni.method(iterators, c"next", c"()Ljava/lang/Object;")?,

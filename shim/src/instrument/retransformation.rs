@@ -1,7 +1,8 @@
 //! Making the VM read classes again that are loaded already, so that they are rewritten.
 
 use crate::jvm::{self, Error, GlobalRef, Jni};
-use crate::world::classes::{self, Class};
+use crate::world::class::{self, Class};
+use crate::world::classes;
 use classfile::access;
 use jni_sys::{jclass, jint, jmethodID};
 use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
@@ -40,7 +41,7 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
 fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
     let oldest_first = classes.iter().rev().map(GlobalRef::get);
     let (linked, others): (Vec<_>, Vec<_>) =
-        oldest_first.partition(|class| classes::is_ready(*class));
+        oldest_first.partition(|class| class::is_ready(*class));
     [others, linked].concat()
 }
 
@@ -88,7 +89,7 @@ fn retransform(classes: &[jclass]) -> jvm::Result<()> {
         Err(error) if error == Error(JVMTI_ERROR_WRONG_PHASE) => Err(error),
         result => Ok(result),
     };
-    each(classes, &at_once, &|class| classes::is_ready(class), &log_refusal)
+    each(classes, &at_once, &|class| class::is_ready(class), &log_refusal)
 }
 
 /// Does something to all of these classes that is done to several at once, or to none of them if one
@@ -119,8 +120,8 @@ fn each<C: Copy, E>(
 
 fn log_refusal(class: jclass, error: Error) {
     let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
-    let name = String::from_utf8_lossy(classes::name_in_signature(signature.to_bytes()));
-    if classes::is_ready(class) {
+    let name = String::from_utf8_lossy(class::name_in_signature(signature.to_bytes()));
+    if class::is_ready(class) {
         log::warn!("{name} is not rewritten and reports nothing new: {error}");
     } else {
         log::debug!("{name} is not rewritten, as it cannot be linked: {error}");

@@ -2,18 +2,12 @@
 //!
 //! It lies in the boot loader, so that every class can name it, and agents never hear of it.
 
-use crate::jvm::{FieldId, GlobalRef, Jni};
+use crate::jvm::{GlobalRef, Jni};
+use crate::world::tracker::{self, CONTENDED, NAME};
 use classfile::access;
 use classfile::builder::ClassBuilder;
-use jni_sys::{JNINativeMethod, jclass, jobject};
+use jni_sys::{JNINativeMethod, jclass};
 use std::ffi::{CStr, c_void};
-use std::sync::OnceLock;
-
-/// The internal name of the class.
-pub const NAME: &CStr = c"jvmpi/Tracker";
-
-/// Its static `boolean` that is true while a thread waits for a monitor.
-pub const CONTENDED: &CStr = c"contended";
 
 /// What it implements.
 const INTERFACE: &CStr = c"java/util/function/Function";
@@ -27,14 +21,6 @@ pub struct Native {
     pub function: *mut c_void,
 }
 
-/// The class, once it is defined.
-struct Tracker {
-    class: GlobalRef,
-    contended: FieldId,
-}
-
-static TRACKER: OnceLock<Tracker> = OnceLock::new();
-
 /// The text, which ends with its only NUL.
 pub const fn name(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
@@ -43,22 +29,10 @@ pub const fn name(text: &'static str) -> &'static CStr {
     }
 }
 
-/// A new Tracker, for what it does as a `Function`; None if that failed.
-pub fn instance(jni: Jni) -> Option<jobject> {
-    jni.allocate(TRACKER.get()?.class.get())
-}
-
-/// Says to rewritten code whether a thread waits for a monitor.
-pub fn set_contended(jni: Jni, contended: bool) {
-    if let Some(tracker) = TRACKER.get() {
-        jni.set_static_boolean(tracker.class.get(), tracker.contended, contended);
-    }
-}
-
 /// Defines the class with these natives, unless that was done. Of threads that do it at the same time
 /// one defines the class, and the others find it.
 pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
-    if TRACKER.get().is_some() {
+    if tracker::is_defined() {
         return Ok(());
     }
     jni.frame(8, |jni| {
@@ -67,9 +41,7 @@ pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
         let class = defined.ok_or("the class cannot be defined")?;
         register(jni, class, natives)?;
         let field = jni.static_field(class, CONTENDED, c"Z").ok_or("it lacks its field")?;
-        let class = GlobalRef::new(jni, class).ok_or("memory is short")?;
-        let tracker = Tracker { class, contended: field };
-        TRACKER.get_or_init(|| tracker);
+        tracker::defined(GlobalRef::new(jni, class).ok_or("memory is short")?, field);
         Ok(())
     })
     .map_err(|what: &str| format!("methods cannot be tracked: {what}"))

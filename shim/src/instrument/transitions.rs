@@ -2,8 +2,8 @@
 //! a stack, so code that runs then must report nothing. The scheduler tells the VM where such a
 //! transition begins and ends; it is made to tell the shim too.
 
-use super::tracker::NAME;
 use crate::jvm;
+use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Instruction, Method, opcode};
 
 /// The classes in which transitions begin and end, with those that are nested in them.

@@ -1,11 +1,11 @@
 //! CLASS_LOAD_HOOK: agents see class files before the VM does, and may replace them.
 
 use super::callback;
-use crate::instrument::tracker;
 use crate::jvm::{self, ClassFileHook, Jni};
 use crate::notify;
 use crate::world::agents;
 use crate::world::threads;
+use crate::world::tracker;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook};
 use jvmti_sys::jvmtiEnv;

@@ -4,11 +4,11 @@ use super::{callback, subscriptions};
 use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
-use crate::world::classes::{self, Class};
+use crate::world::class::Class;
 use crate::world::methods::Lines;
 use crate::world::order::{announcements, gate};
-use crate::world::tagging;
 use crate::world::threads::{self, Thread};
+use crate::world::{class, classes, tagging};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
@@ -48,7 +48,7 @@ fn load(jni: Jni, class: jclass) {
         let link = |jni: Jni| {
             let object = class.object(jni)?;
             link(jni, object);
-            classes::is_ready(object).then_some(())
+            class::is_ready(object).then_some(())
         };
         jni.frame(8, link).is_some()
     };
@@ -128,7 +128,7 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
         jni.frame(8, |jni| {
             let Some(object) = class.object(jni) else { return };
             let is_boot = || jvm::get().jvmti.class_loader(object).is_ok_and(|l| l.is_null());
-            if classes::is_ready(object) || is_boot() {
+            if class::is_ready(object) || is_boot() {
                 announce_object(jni, agent, thread, &class, object);
             }
         });
@@ -195,7 +195,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         };
         let Ok(class) = classes::of(jni, object) else { return false };
         // Such as one from a CDS archive.
-        if !classes::is_ready(object) {
+        if !class::is_ready(object) {
             link(jni, object);
         }
         let Ok(mut definition) = Definition::of(object) else { return false };
@@ -297,7 +297,7 @@ pub fn link(jni: Jni, class: jclass) {
         let public_only = jvalue { z: true };
         jni.call_object(class, list, &[public_only]).map(drop)
     };
-    if threads::quietly(jni, || jni.frame(8, fields)).is_none() && !classes::is_ready(class) {
+    if threads::quietly(jni, || jni.frame(8, fields)).is_none() && !class::is_ready(class) {
         let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
         log::debug!("{} cannot be linked now", signature.to_string_lossy());
     }

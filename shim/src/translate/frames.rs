@@ -3,7 +3,7 @@
 use super::classes;
 use crate::jvm::{self, Jni};
 use crate::world::agents::Agent;
-use crate::world::classes::Class;
+use crate::world::class::Class;
 use crate::world::methods::{self, Method};
 use crate::world::order::in_flight::Report;
 use crate::world::threads::Thread;

@@ -2,8 +2,8 @@
 //! is told of it.
 
 use super::order::claims;
+use super::tracker;
 use super::waits::{ENTRIES, Waits};
-use crate::instrument::tracker;
 use crate::jvm::Jni;
 use crate::lock::Map;
 use jvmpi_sys::jobjectID;

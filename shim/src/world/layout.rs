@@ -1,11 +1,9 @@
 //! Where dumps have the fields of a class: in the order of CLASS_LOAD, whereas JVMTI's walk through
 //! the heap names them by indices of its own.
 
-use crate::jvm::{self, Error, FieldId, Jni, Result};
-use crate::world::classes::{self, Class, Instances};
+use crate::jvm::{FieldId, Result};
 use dump::{Class as ClassRecord, Id, Level, Type};
-use jni_sys::{jclass, jint};
-use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
+use jni_sys::jint;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,19 +31,13 @@ pub enum Objects {
 }
 
 /// A field; None if JVMTI tells nothing of it but counts it.
-type Own = Option<Declared>;
+pub type Own = Option<Declared>;
 
-struct Declared {
-    field: FieldId,
-    of_type: Type,
-    is_static: bool,
+pub struct Declared {
+    pub field: FieldId,
+    pub of_type: Type,
+    pub is_static: bool,
 }
-
-/// Classes of the JDK's own whose first field JVMTI hides.
-const FIRST_FIELD_HIDDEN: [&[u8]; 2] = [
-    b"Ljdk/internal/reflect/ConstantPool;",
-    b"Ljdk/internal/reflect/UnsafeStaticFieldAccessorImpl;",
-];
 
 /// Values in the order of a dump.
 #[derive(Default)]
@@ -113,83 +105,34 @@ impl Fields {
     }
 }
 
-/// The layout of a class, which is made when it is asked for first.
-///
-/// # Errors
-/// `JVMTI_ERROR_CLASS_NOT_PREPARED` if the class is not linked.
-pub fn of(jni: Jni, class: &Class, object: jclass) -> Result<Arc<Layout>> {
-    if let Some(known) = class.layout.get() {
-        return Ok(Arc::clone(known));
-    }
-    if !classes::is_ready(object) {
-        return Err(Error(JVMTI_ERROR_CLASS_NOT_PREPARED));
-    }
-    let new = jni.frame(64, |jni| make(jni, class, object))?;
-    Ok(Arc::clone(class.layout.get_or_init(|| Arc::new(new))))
-}
-
-fn make(jni: Jni, class: &Class, object: jclass) -> Result<Layout> {
-    let jvmti = jvm::get().jvmti;
-    let superclass = jni.superclass(object);
-    let (superclass, parent) = if superclass.is_null() {
-        (0, None)
-    } else {
-        let record = classes::of(jni, superclass)?;
-        (record.id().addr(), Some(of(jni, &record, superclass)?))
-    };
-    let mut all_interfaces =
-        parent.as_ref().map(|parent| parent.all_interfaces.clone()).unwrap_or_default();
-    let mut interfaces = Vec::new();
-    for interface in jvmti.interfaces(object)?.iter() {
-        let record = classes::of(jni, *interface)?;
-        let layout = of(jni, &record, *interface)?;
-        interfaces.push(record.id().addr());
-        all_interfaces.insert(record.id().addr(), layout.own.len());
-        all_interfaces.extend(&layout.all_interfaces);
-    }
-    let mut layout = Layout {
-        superclass,
-        interfaces,
-        objects: Objects::References(0),
-        statics: Fields::default(),
-        own: own(object)?,
-        parent,
-        all_interfaces,
-    };
-    layout.statics = layout.make_statics();
-    layout.objects = match class.instances() {
-        Instances::Classes | Instances::Objects(_) => Objects::Instances(layout.make_instances()),
-        Instances::References(element) => {
-            Objects::References(element.as_ref().map_or(0, |element| element.id().addr()))
-        }
-        Instances::Primitives(code) => Objects::Primitives(
-            u8::try_from(*code)
-                .ok()
-                .and_then(Type::from_code)
-                .ok_or(Error(JVMTI_ERROR_INTERNAL))?,
-        ),
-    };
-    Ok(layout)
-}
-
-fn own(class: jclass) -> Result<Vec<Own>> {
-    let jvmti = jvm::get().jvmti;
-    let fields = jvmti.class_fields(class)?;
-    let declared = fields.iter().map(|field| {
-        let signature = jvmti.field(class, *field)?.signature;
-        let first = signature.to_bytes().first().copied().unwrap_or(0);
-        Ok(Some(Declared {
-            field: FieldId(*field),
-            of_type: Type::of_descriptor(first).ok_or(Error(JVMTI_ERROR_INTERNAL))?,
-            is_static: jvmti.is_static(class, *field)?,
-        }))
-    });
-    let name = jvmti.class_signature(class)?;
-    let is_first_hidden = FIRST_FIELD_HIDDEN.contains(&name.to_bytes());
-    is_first_hidden.then_some(Ok(None)).into_iter().chain(declared).collect()
-}
-
 impl Layout {
+    /// The layout of a class that declares these fields; `objects` says what its objects are.
+    pub fn new(
+        (superclass, parent): (Id, Option<Arc<Self>>),
+        interfaces: &[(Id, Arc<Self>)],
+        own: Vec<Own>,
+        objects: impl FnOnce(&Self) -> Result<Objects>,
+    ) -> Result<Self> {
+        let mut all_interfaces =
+            parent.as_ref().map(|parent| parent.all_interfaces.clone()).unwrap_or_default();
+        for (id, layout) in interfaces {
+            all_interfaces.insert(*id, layout.own.len());
+            all_interfaces.extend(&layout.all_interfaces);
+        }
+        let mut layout = Self {
+            superclass,
+            interfaces: interfaces.iter().map(|(id, _)| *id).collect(),
+            objects: Objects::References(0),
+            statics: Fields::default(),
+            own,
+            parent,
+            all_interfaces,
+        };
+        layout.statics = layout.make_statics();
+        layout.objects = objects(&layout)?;
+        Ok(layout)
+    }
+
     /// The record of a class that has this ID and these static values, as far as the layout tells it.
     pub fn class_record<'a>(&self, id: Id, statics: &'a [u8]) -> ClassRecord<'a> {
         let instance_size = match &self.objects {
@@ -232,7 +175,8 @@ impl Layout {
         fields
     }
 
-    fn make_instances(&self) -> Fields {
+    /// Where the fields of its objects are, inherited ones included.
+    pub fn make_instances(&self) -> Fields {
         let inherited = self.inherited();
         let slots = vec![NOWHERE; inherited + self.own.len()];
         let first = self.all_interfaces.values().sum();

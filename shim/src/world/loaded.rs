@@ -3,7 +3,7 @@
 //! A class is loaded first and linked later, by whichever thread needs it, or never. What CLASS_LOAD
 //! tells is known only when it is linked.
 
-use super::classes::Class;
+use super::class::Class;
 use crate::lock::Lock;
 use std::sync::Arc;
 

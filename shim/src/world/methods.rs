@@ -1,6 +1,7 @@
 //! Methods. A method's ID is its `jmethodID`; CLASS_LOAD of its class defines it.
 
-use super::classes::{self, Class};
+use super::class::Class;
+use super::classes;
 use crate::jvm::{self, Jni, Jvmti, NATIVE_PREFIX};
 use crate::lock::Map;
 use classfile::{Instructions, access, opcode};

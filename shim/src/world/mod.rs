@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod arenas;
 pub mod calls;
+pub mod class;
 pub mod classes;
 pub mod compiled;
 pub mod contention;
@@ -26,4 +27,5 @@ pub mod tags;
 pub mod thread_status;
 pub mod threads;
 pub mod tracked;
+pub mod tracker;
 pub mod waits;

@@ -3,7 +3,7 @@
 //! A class is rewritten before its methods have IDs, so a number gets its method when it is first
 //! reported: the frame below the report is the method's.
 
-use super::classes::Class;
+use super::class::Class;
 use super::growing::Growing;
 use super::methods;
 use crate::jvm::{self, Jni};

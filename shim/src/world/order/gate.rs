@@ -10,10 +10,9 @@
 //! is about is alive, as the event's thread has a reference to it, so its ID is not among those that
 //! die.
 
-use super::barrier;
 use super::in_flight::{Passage, TrackedPassage};
 use super::patience::Patience;
-use super::{collections, epoch};
+use super::{barrier, collections, epoch};
 use crate::lock::{Condition, Lock};
 use crate::world::threads::{self, Thread};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, compiler_fence};

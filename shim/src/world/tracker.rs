@@ -1,0 +1,42 @@
+//! The shim's own class in the VM, whose natives rewritten code calls (`instrument::tracker`).
+
+use crate::jvm::{FieldId, GlobalRef, Jni};
+use jni_sys::jobject;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+/// The internal name of the class.
+pub const NAME: &CStr = c"jvmpi/Tracker";
+
+/// Its static `boolean` that is true while a thread waits for a monitor.
+pub const CONTENDED: &CStr = c"contended";
+
+/// The class, once it is defined.
+struct Tracker {
+    class: GlobalRef,
+    contended: FieldId,
+}
+
+static TRACKER: OnceLock<Tracker> = OnceLock::new();
+
+/// Whether the class is there.
+pub fn is_defined() -> bool {
+    TRACKER.get().is_some()
+}
+
+/// Takes note of the class, and of its field [`CONTENDED`].
+pub fn defined(class: GlobalRef, contended: FieldId) {
+    TRACKER.get_or_init(|| Tracker { class, contended });
+}
+
+/// A new Tracker, for what it does as a `Function`; None if that failed.
+pub fn instance(jni: Jni) -> Option<jobject> {
+    jni.allocate(TRACKER.get()?.class.get())
+}
+
+/// Says to rewritten code whether a thread waits for a monitor.
+pub fn set_contended(jni: Jni, contended: bool) {
+    if let Some(tracker) = TRACKER.get() {
+        jni.set_static_boolean(tracker.class.get(), tracker.contended, contended);
+    }
+}
