@@ -10,5 +10,6 @@ pub mod epoch;
 pub mod gate;
 mod gc_counts;
 pub mod in_flight;
+mod lock_owner;
 pub mod patience;
 pub mod turn;

@@ -5,17 +5,19 @@
 //! merely waits for a processor, which may take as long as the machine is busy. So a wait is given up
 //! only for a thread that cannot go on. What that is:
 //!
-//! - It waits for the one that waits for it: at raw monitors and in waits of this kind, whose owners
-//!   and aims are known, directly or through others. (If it waits for somebody else in a wait of this
-//!   kind, it gives that up when it has to, and so goes on.)
+//! - It waits for the one that waits for it: at raw monitors, at mutexes of the C library, as the VM's
+//!   locks are, and in waits of this kind, whose owners and aims are known, directly or through others.
+//!   (If it waits for somebody else in a wait of this kind, it gives that up when it has to, and so goes
+//!   on.)
 //! - It sleeps, at some lock or in some call that nobody here knows of, and goes on sleeping without
 //!   having used its processor in between: not because the VM has stopped it, as the one who waits
 //!   looks only when the VM lets it run itself; and not because whoever has the lock is kept from a
 //!   processor, as each thread of the process that wants one has had one meanwhile.
 //! - It has computed for longer than any handler takes, and done no step of what is waited for. Then it
-//!   is no event that is about to end.
+//!   is no event that is about to end. Who has a mutex gives it back, however long that takes.
 
 use super::aim::Awaited;
+use super::lock_owner;
 use crate::jvm;
 use crate::world::threads::{self, Thread};
 use crate::world::{cpu_clock, raw_monitors};
@@ -137,14 +139,15 @@ impl Patience {
             match end_of_line(threads, *other) {
                 End::Me => {}
                 End::Patience => one_ends = true,
-                End::Other(end) => ends.push(end),
+                End::Other { os_thread, has_mutex } => ends.push((os_thread, has_mutex)),
             }
         }
         ends.sort_unstable();
         ends.dedup();
-        self.seen.retain(|seen| ends.contains(&seen.os_thread));
+        self.seen.retain(|seen| ends.iter().any(|(os_thread, _)| *os_thread == seen.os_thread));
         // Each is looked at, as its sleep is counted.
-        let one_goes_on = ends.iter().filter(|end| self.goes_on(**end)).count() > 0 || one_ends;
+        let goes_on = |(os_thread, has_mutex): &&(i32, bool)| self.goes_on(*os_thread, *has_mutex);
+        let one_goes_on = ends.iter().filter(goes_on).count() > 0 || one_ends;
         if one_goes_on {
             self.starving = None;
         }
@@ -168,7 +171,7 @@ impl Patience {
     }
 
     /// Whether a thread that waits for none that is known may do something.
-    fn goes_on(&mut self, os_thread: i32) -> bool {
+    fn goes_on(&mut self, os_thread: i32, has_mutex: bool) -> bool {
         // The state comes first: who has run since shows it by the clock.
         let is_asleep = is_asleep(os_thread);
         let Some(cpu) = cpu_clock::of(os_thread) else { return false };
@@ -178,7 +181,7 @@ impl Patience {
         };
         seen.asleep = if is_asleep && cpu == seen.cpu { seen.asleep + 1 } else { 0 };
         seen.cpu = cpu;
-        seen.asleep < TURNS && cpu - seen.begun < COMPUTING
+        seen.asleep < TURNS && (has_mutex || cpu - seen.begun < COMPUTING)
     }
 }
 
@@ -204,16 +207,16 @@ enum End {
     Me,
     /// A wait of this kind, which is given up if need be: it ends.
     Patience,
-    /// A thread that waits for none that is known.
-    Other(i32),
+    /// A thread that waits for none that is known, and whether another one waits for its mutex.
+    Other { os_thread: i32, has_mutex: bool },
 }
 
 /// Follows those that wait one for the other, beginning with this thread.
 fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
     let me = threads::os_thread();
-    let (mut last, mut is_patient) = (first, false);
+    let (mut last, mut is_patient, mut has_mutex) = (first, false, false);
     // In a circle of others anyone is as good as the last: if it is not for ever, they wake.
-    for _ in 0..threads.len() {
+    for _ in 0..threads.len().max(8) {
         if last == me {
             return End::Me;
         }
@@ -221,16 +224,18 @@ fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
         let next = match awaited {
             Some(Awaited::Thread(other)) => Some(other),
             Some(Awaited::RawMonitor(number)) => raw_monitors::owner(number),
+            None if is_asleep(last) => lock_owner::of(last),
             None => None,
         };
         let Some(next) = next.filter(|next| *next != 0) else { break };
+        has_mutex = awaited.is_none();
         is_patient |= matches!(awaited, Some(Awaited::Thread(_)));
         last = next;
     }
     match last {
         last if last == me => End::Me,
         _ if is_patient => End::Patience,
-        last => End::Other(last),
+        last => End::Other { os_thread: last, has_mutex },
     }
 }
 
@@ -255,6 +260,7 @@ fn is_asleep(os_thread: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::order::lock_owner::tests::CMutex;
     use std::sync::atomic::{AtomicBool, AtomicI32};
     use std::sync::{Barrier, Mutex};
 
@@ -371,6 +377,70 @@ mod tests {
                 assert!(is_left || is_free.load(Ordering::Relaxed));
                 patience.sleep();
             }
+        });
+    }
+
+    /// Runs `wait` for a thread that waits for the mutex, which `owner` has meanwhile.
+    fn wait_for_mutex(owner: impl FnOnce(&dyn Fn()) + Send, wait: impl FnOnce(i32) + Send) {
+        let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
+        let begun = Barrier::new(2);
+        std::thread::scope(|scope| {
+            let (mutex, number, begun) = (&mutex, &number, &begun);
+            mutex.lock();
+            scope.spawn(|| {
+                number.store(threads::os_thread(), Ordering::Relaxed);
+                begun.wait();
+                mutex.lock();
+                mutex.unlock();
+            });
+            begun.wait();
+            let number = number.load(Ordering::Relaxed);
+            while lock_owner::of(number).is_none() {
+                std::thread::yield_now();
+            }
+            std::thread::scope(|scope| {
+                scope.spawn(|| wait(number));
+                owner(&|| mutex.unlock());
+            });
+        });
+    }
+
+    #[test]
+    fn who_has_a_mutex_is_waited_for_however_long_it_computes() {
+        let clock = || cpu_clock::of(threads::os_thread()).unwrap();
+        let is_free = AtomicBool::new(false);
+        wait_for_mutex(
+            |unlock| {
+                let begun = clock();
+                while clock() - begun < 2 * COMPUTING {}
+                is_free.store(true, Ordering::Relaxed);
+                unlock();
+            },
+            |other| {
+                let mut patience = Patience::new();
+                while patience.is_left_for(other) && !is_free.load(Ordering::Relaxed) {
+                    patience.sleep();
+                }
+                assert!(is_free.load(Ordering::Relaxed));
+            },
+        );
+    }
+
+    #[test]
+    fn who_waits_for_a_mutex_of_the_one_who_waits_is_given_up_at_once() {
+        let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
+        mutex.lock();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                number.store(threads::os_thread(), Ordering::Relaxed);
+                mutex.lock();
+                mutex.unlock();
+            });
+            while lock_owner::of(number.load(Ordering::Relaxed)).is_none() {
+                std::thread::yield_now();
+            }
+            assert!(!Patience::new().is_left_for(number.load(Ordering::Relaxed)));
+            mutex.unlock();
         });
     }
 

@@ -1,0 +1,105 @@
+//! Who has the mutex for which a thread waits in the kernel.
+//!
+//! The VM's locks and most agents' are mutexes of the C library. Of a thread that waits for one, Linux
+//! tells the system call with its arguments, so the address of the mutex, and glibc keeps the owner's
+//! number in it. What was read is believed only if all of it fits.
+
+use std::fs;
+use std::path::Path;
+
+/// glibc's mutex begins with these.
+#[repr(C)]
+#[derive(Default)]
+struct Mutex {
+    lock: u32,
+    _count: u32,
+    owner: i32,
+}
+
+/// What glibc waits for the lock with: it is taken, and somebody waits.
+const CONTENDED: u32 = 2;
+
+/// The number of the thread that has the mutex for which this thread waits, None if it waits for none,
+/// or that cannot be known.
+pub fn of(os_thread: i32) -> Option<i32> {
+    let call = fs::read_to_string(format!("/proc/self/task/{os_thread}/syscall")).ok()?;
+    let mut words = call.split_whitespace();
+    let number: libc::c_long = words.next()?.parse().ok()?;
+    let mut argument = || usize::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let (address, operation, value) = (argument()?, argument()?, argument()?);
+    let waits = operation & !(libc::FUTEX_PRIVATE_FLAG as usize) == libc::FUTEX_WAIT as usize;
+    if number != libc::SYS_futex || !waits || value != CONTENDED as usize {
+        return None;
+    }
+    let mutex = read(address)?;
+    let is_one = mutex.lock == CONTENDED && mutex.owner != os_thread;
+    let exists = |owner: i32| Path::new(&format!("/proc/self/task/{owner}")).exists();
+    (is_one && mutex.owner > 0 && exists(mutex.owner)).then_some(mutex.owner)
+}
+
+/// What lies at an address of this process, None if nothing does: the thread may have gone on, and the
+/// mutex be gone.
+fn read(address: usize) -> Option<Mutex> {
+    let mut mutex = Mutex::default();
+    let length = size_of::<Mutex>();
+    let to = libc::iovec { iov_base: (&raw mut mutex).cast(), iov_len: length };
+    let from =
+        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: length };
+    // SAFETY: the kernel writes into what is ours, and refuses to read what is not there.
+    let count = unsafe { libc::process_vm_readv(libc::getpid(), &to, 1, &from, 1, 0) };
+    (count == length as isize).then_some(mutex)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::world::threads::os_thread::os_thread;
+    use std::cell::UnsafeCell;
+    use std::sync::atomic::{AtomicI32, Ordering};
+
+    /// A mutex of the C library, as agents have them.
+    pub struct CMutex(UnsafeCell<libc::pthread_mutex_t>);
+
+    // SAFETY: that is what a mutex is for.
+    unsafe impl Sync for CMutex {}
+
+    impl CMutex {
+        pub const fn new() -> Self {
+            Self(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
+        }
+
+        pub fn lock(&self) {
+            // SAFETY: it was made by its initializer.
+            unsafe { libc::pthread_mutex_lock(self.0.get()) };
+        }
+
+        pub fn unlock(&self) {
+            // SAFETY: as above; whoever calls this has locked it.
+            unsafe { libc::pthread_mutex_unlock(self.0.get()) };
+        }
+    }
+
+    #[test]
+    fn the_owner_of_a_mutex_is_found_by_who_waits_for_it() {
+        let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
+        mutex.lock();
+        assert_eq!(of(os_thread()), None);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                number.store(os_thread(), Ordering::Relaxed);
+                mutex.lock();
+                mutex.unlock();
+            });
+            // It is on its way there.
+            while of(number.load(Ordering::Relaxed)) != Some(os_thread()) {
+                std::thread::yield_now();
+            }
+            mutex.unlock();
+        });
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_read() {
+        assert!(read(16).is_none());
+    }
+}
