@@ -63,6 +63,7 @@ fn make<T: Default, const CHUNK: usize>(place: &AtomicPtr<T>) {
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU32;
+    use std::thread;
 
     #[test]
     fn entries_stay_where_they_are() {
@@ -76,5 +77,52 @@ mod tests {
         assert_eq!(TABLE.get(last).unwrap().load(Ordering::Relaxed), 7);
         assert!(ptr::eq(TABLE.get(first).unwrap(), TABLE.get(first).unwrap()));
         assert!(TABLE.get(CHUNK * CHUNKS).is_none());
+    }
+
+    /// Every number is one thread's own, whichever thread makes the chunk where its entry lies; what
+    /// has been put behind an entry is there for who finds it.
+    #[test]
+    fn threads_that_fill_it_at_once_share_it() {
+        const CHUNK: usize = 16;
+        const CHUNKS: usize = 2048;
+        const THREADS: usize = 4;
+        static TABLE: Growing<AtomicPtr<usize>, CHUNK, CHUNKS> = Growing::new();
+        let fill = || {
+            let mut filled = 0;
+            while let Some(entry) = TABLE.get(TABLE.reserve(1)) {
+                filled += 1;
+                let content = Box::into_raw(Box::new(filled));
+                let before = entry.swap(content, Ordering::Release);
+                assert!(before.is_null(), "two threads have the number");
+                if filled % (CHUNK / 2) == 0 {
+                    thread::yield_now();
+                }
+            }
+            filled
+        };
+        let look = || {
+            let mut last = 0;
+            while TABLE.count() < CHUNK * CHUNKS {
+                let Some(entry) = TABLE.known(TABLE.count().saturating_sub(1)) else { continue };
+                let content = entry.load(Ordering::Acquire);
+                if !content.is_null() {
+                    // SAFETY: it came from a box that nobody takes back before all is over.
+                    last = unsafe { *content };
+                }
+            }
+            last
+        };
+        thread::scope(|scope| {
+            let filling: Vec<_> = (0..THREADS).map(|_| scope.spawn(fill)).collect();
+            let looking: Vec<_> = (0..2).map(|_| scope.spawn(look)).collect();
+            let filled: usize = filling.into_iter().map(|thread| thread.join().unwrap()).sum();
+            assert_eq!(filled, CHUNK * CHUNKS);
+            looking.into_iter().for_each(|thread| assert!(thread.join().unwrap() <= filled));
+        });
+        for number in 0..CHUNK * CHUNKS {
+            let content = TABLE.get(number).unwrap().load(Ordering::Acquire);
+            // SAFETY: `fill` put it there, and all threads have ended.
+            drop(unsafe { Box::from_raw(content) });
+        }
     }
 }
