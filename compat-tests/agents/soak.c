@@ -5,6 +5,7 @@
  *
  * Options: seed=1       what is random follows from it and from how threads take turns
  *          drivers=2    threads that do it
+ *          length=0     for so many milliseconds; then the program goes on with METHOD_ENTRY alone
  *          dumps=1      heap dumps too
  *          progress=PATH  a file of counters that grow: of events, and of what each driver has done
  */
@@ -248,20 +249,36 @@ static void act(uint64_t *random, JNIEnv *self)
         look(random);
 }
 
+/* What is left enabled shows that the program gets on. */
+static void leave_alone(void)
+{
+    int i;
+
+    jvmpi->EnableEvent(frequent[0], NULL);
+    for (i = 1; i < FREQUENT; i++)
+        jvmpi->DisableEvent(frequent[i], NULL);
+    for (i = 0; i < TOGGLED; i++)
+        jvmpi->DisableEvent(toggled[i], NULL);
+}
+
 /* Half of the time is the program's, however long something takes. */
 static void drive(void *unused)
 {
-    static unsigned drivers;
+    static unsigned drivers, left;
+    long long length = atoll(option("length", "0")) * 1000000, end = nanos() + length;
     unsigned self = __atomic_fetch_add(&drivers, 1, __ATOMIC_RELAXED);
     uint64_t random = ((uint64_t)atoll(option("seed", "1")) * MAX_DRIVERS + self + 1) * 0x9e3779b97f4a7c15u;
     JNIEnv *env = current_env();
 
-    while (!over) {
+    while (!over && (length == 0 || nanos() < end)) {
         long long began = nanos();
         act(&random, env);
         progress->done[self]++;
         sleep_ms((long)((nanos() - began) / 1000000) + (long)pick(&random, 3));
     }
+    progress->done[self] = 0;
+    if (!over && __atomic_add_fetch(&left, 1, __ATOMIC_RELAXED) == (unsigned)atoi(option("drivers", "2")))
+        leave_alone();
 }
 
 /* What a handler may do with what it is told. */

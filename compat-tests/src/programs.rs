@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{Launch, Vm};
+use crate::run::{LOCAL_REFERENCES, Launch, Vm};
 use crate::{jdk, text, workspace_root};
 
 /// One of them.
@@ -54,7 +54,13 @@ impl Program {
 /// The lines of its output that are the same in every run.
 #[must_use]
 pub fn lasting(output: &str) -> String {
-    let varies = |line: &str| line.contains("milliseconds") || line.starts_with("expect rounds=");
+    let varies = |line: &str| {
+        line.contains("milliseconds")
+            || line.starts_with("expect rounds=")
+            // With the stack below it.
+            || line.starts_with(LOCAL_REFERENCES)
+            || line.starts_with('\t')
+    };
     output.lines().filter(|line| !varies(line)).fold(String::new(), |text, line| text + line + "\n")
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::jdk::{Gc, Jdk};
 use crate::programs::{Found, Program, lasting};
-use crate::run::{Outcome, Running, Vm};
+use crate::run::{LOCAL_REFERENCES, Outcome, Running, Vm};
 use crate::spinning::Spinning;
 use crate::stacks;
 use crate::watchdog::{Watchdog, resident};
@@ -37,7 +37,8 @@ pub struct Round<'a> {
     pub gc: Gc,
     /// What runs, or nothing for [`CHURN`].
     pub program: Option<Program>,
-    /// For how long, if it is that.
+    /// For how long it runs, if it is that; anything else runs to its end, and is left alone after
+    /// this time.
     pub length: Duration,
     /// What else is random follows from this.
     pub seed: u64,
@@ -57,10 +58,11 @@ pub enum End {
 pub struct Expected(HashMap<(u32, &'static str), String>);
 
 /// The agents of a round, with their options. The first is the one that the program calls.
-fn agents(seed: u64) -> Vec<(&'static str, String)> {
+fn agents(seed: u64, length: Duration) -> Vec<(&'static str, String)> {
     let soak = |drivers: u32, part: u64| {
+        let (seed, length) = (2 * seed + part, length.as_millis());
         let options =
-            format!("seed={},drivers={drivers},progress=progress-{part}", 2 * seed + part);
+            format!("seed={seed},drivers={drivers},length={length},progress=progress-{part}");
         ("soak", options)
     };
     let sampler = |number: u32| ("sampler", format!("interval=1,out=samples-{number}.txt"));
@@ -92,8 +94,11 @@ impl Round<'_> {
             Found::Ready(launch) => *launch,
         };
         let expected = self.expected(&vm, expected)?;
-        let agents = agents(self.seed);
+        let agents = agents(self.seed, self.length);
         let mut launch = launch.patience(Duration::from_secs(24 * 60 * 60));
+        if self.jdk.feature < 21 {
+            launch = launch.tolerates(LOCAL_REFERENCES);
+        }
         for (number, (name, options)) in agents.iter().enumerate() {
             launch = match *name {
                 // What it writes is for people.
