@@ -5,6 +5,7 @@
  *          prefix=NAME    reports the methods of the classes whose names begin so
  *          late=1+2+3     the events of the commands, if those are others
  *          when=NAME      enables them when a class whose name begins so is loaded
+ *          allocations=1  OBJECT_ALLOC too: what is allocated belongs to the innermost method entered
  *          count=0        only watches the nesting, for programs that make many calls
  * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
  * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
@@ -21,7 +22,7 @@ enum { DEPTH = 1 << 16, CONSTRUCTED = 64 };
 typedef struct Count {
     struct Count *next;
     const Method *method;
-    long entries, entries2, exits, receivers;
+    long entries, entries2, exits, receivers, allocations;
     /* How many constructors were entered with receivers of the method. */
     long constructors;
 } Count;
@@ -30,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Count *counts[METHOD_BUCKETS];
 static const char *events, *prefix, *when;
 static int counting, pairs;
-static atomic_long all_entries, all_exits, not_nested, unknown, left_open;
+static atomic_long all_entries, all_exits, not_nested, unknown, left_open, allocated, misplaced;
 
 /* The methods that the thread has entered and not left. */
 static __thread struct {
@@ -127,6 +128,30 @@ static void leave(const JVMPI_Event *e)
     }
 }
 
+/* The method that allocates is the one on top of the call trace. */
+static void place(const JVMPI_Event *e)
+{
+    JVMPI_CallFrame frame = { 0, NULL };
+    JVMPI_CallTrace trace = { e->env_id, 0, &frame };
+    jmethodID entered = thread.depth > 0 && thread.depth <= DEPTH ? thread.stack[thread.depth - 1] : NULL;
+    const Method *top;
+
+    jvmpi->GetCallTrace(&trace, 1);
+    pthread_mutex_lock(&lock);
+    top = method_of(frame.method_id);
+    if (top != NULL)
+        count_of(frame.method_id)->allocations++;
+    /* The classes of lambda expressions report no calls. */
+    if (entered != NULL && top != NULL && strncmp(top->name, prefix, strlen(prefix)) == 0
+        && strstr(top->name, "$$Lambda") == NULL) {
+        allocated++;
+        if (frame.method_id != entered && misplaced++ < 10)
+            report("misplaced entered=%s top=%s", q(method_of(entered) != NULL ? method_of(entered)->name : NULL),
+                   q(top->name));
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 static void report_counts(void)
 {
     int i;
@@ -136,9 +161,10 @@ static void report_counts(void)
         for (c = counts[i]; c != NULL; c = c->next)
             if (strncmp(c->method->name, prefix, strlen(prefix)) == 0)
                 report("calls method=%s entries=%ld entries2=%ld exits=%ld receivers=%ld"
-                       " constructors=%ld",
+                       " constructors=%ld allocations=%ld",
                        q(c->method->name), c->entries, c->entries2, c->exits, c->receivers,
-                       c->constructors);
+                       c->constructors, c->allocations);
+    report("allocations placed=%ld misplaced=%ld", (long)allocated, (long)misplaced);
     report("total entries=%ld exits=%ld not_nested=%ld unknown=%ld open=%ld", (long)all_entries,
            (long)all_exits, (long)not_nested, (long)unknown, (long)left_open);
 }
@@ -160,6 +186,9 @@ static void notify(JVMPI_Event *e)
         pthread_mutex_lock(&lock);
         report_counts();
         pthread_mutex_unlock(&lock);
+        return;
+    case JVMPI_EVENT_OBJECT_ALLOC:
+        place(e);
         return;
     case JVMPI_EVENT_METHOD_ENTRY:
         entry(e);
@@ -235,6 +264,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_THREAD_END);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    if (atoi(option("allocations", "0")))
+        enable(JVMPI_EVENT_OBJECT_ALLOC);
     switch_events(jvmpi->EnableEvent, events);
     return JNI_OK;
 }

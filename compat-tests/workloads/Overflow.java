@@ -2,7 +2,15 @@
 final class Overflow {
     private static final int ROUNDS = 150;
 
-    private static int narrow, wide, caught, sum;
+    private static int narrow, wide, made, caught, sum;
+
+    /** Its constructor makes another one, and so on. */
+    static final class Chain {
+        Chain(int depth) {
+            made++;
+            sum += new Chain(depth + 1).hashCode();
+        }
+    }
 
     private static void narrow(int depth) {
         narrow++;
@@ -13,17 +21,19 @@ final class Overflow {
     /** So that what follows lies some words further down. */
     private static void wide(int words, long a, long b, Object c) {
         wide++;
-        if (words == 0) {
+        if (words == 0 && b == 0) {
             narrow(0);
+        } else if (words == 0) {
+            new Chain(0);
         } else {
-            wide(words - 1, b, a, c);
+            wide(words - 1, a, b, c);
         }
         sum += words;
     }
 
     private static void overflow(int round) {
         try {
-            wide(round % 16, round, 0, null);
+            wide(round % 16, round, round / 16 % 2, null);
         } catch (StackOverflowError e) {
             caught++;
         }
@@ -38,6 +48,7 @@ final class Overflow {
         thread.start();
         thread.join();
         System.out.println("expect method=Overflow.narrow calls=" + narrow);
+        System.out.println("made=" + made);
         System.out.println("expect method=Overflow.wide calls=" + wide);
         System.out.println("expect method=Overflow.overflow calls=" + caught);
     }

@@ -59,6 +59,45 @@ public final class Receivers {
         }
     }
 
+    /** Makes another one like it before its own constructor calls that of the superclass. */
+    static final class Node extends Base {
+        final Node next;
+
+        Node(long n) {
+            super(n);
+            next = null;
+        }
+
+        Node(int n) {
+            this(n, new Node((long) n));
+        }
+
+        Node(int n, Node next) {
+            super(n);
+            this.next = next;
+        }
+    }
+
+    /** Reads from what may be null before it calls the constructor of the superclass. */
+    static final class Copy extends Base {
+        Copy(Base other) {
+            super(other.value);
+        }
+
+        Copy(long[] values) {
+            super(values.length);
+        }
+    }
+
+    static void fail(Runnable work) {
+        try {
+            work.run();
+            throw new AssertionError();
+        } catch (NullPointerException e) {
+            sum++;
+        }
+    }
+
     static void construct(int n) {
         new Derived(n).touch();
         sum += new Local(n, n + 1).b;
@@ -74,6 +113,12 @@ public final class Receivers {
             }
         };
         anonymous.touch();
+        Node node = new Node(n);
+        node.touch();
+        node.next.touch();
+        new Copy(node).touch();
+        fail(() -> new Copy((Base) null));
+        fail(() -> new Copy((long[]) null));
         LongSupplier lambda = () -> n;
         sum += lambda.getAsLong();
     }
@@ -82,8 +127,9 @@ public final class Receivers {
         for (int i = 0; i < ROUNDS; i++) {
             construct(i);
         }
-        // In each round: Derived has three constructors, the object before it one, the anonymous two.
-        int touched = 3 * ROUNDS, constructors = 6 * ROUNDS;
+        // In each round: Derived has three constructors, the object before it one, the anonymous two; the
+        // first Node three, the other one and Copy two each.
+        int touched = 6 * ROUNDS, constructors = 13 * ROUNDS;
         for (int i = 0; i < ROUNDS; i++) {
             if (i % 2 != 0 && i % 3 != 0) {
                 touched++;
@@ -91,6 +137,7 @@ public final class Receivers {
             }
         }
         System.out.println("expect touched=" + touched + " constructors=" + constructors
-            + " local=" + ROUNDS + " derived=" + 2 * ROUNDS + " failing=" + ROUNDS + " sum=" + sum);
+            + " local=" + ROUNDS + " derived=" + 2 * ROUNDS + " failing=" + ROUNDS
+            + " nodes=" + 3 * ROUNDS + " copies=" + 3 * ROUNDS + " sum=" + sum);
     }
 }

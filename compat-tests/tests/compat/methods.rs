@@ -25,6 +25,7 @@ cases![
     class_objects_as_receivers,
     constructors_of_every_kind,
     enabled_while_a_method_handle_is_made,
+    allocations_belong_to_the_innermost,
     compiled_methods,
     the_compiler,
     virtual_threads.since(21),
@@ -167,10 +168,21 @@ fn classes_that_cannot_be_used(vm: &Vm<'_>) -> Result<(), String> {
 /// Where the stack is too full even for the report of an exit, that comes with the next one.
 fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
     for mode in ["-Xint", "-Xmixed"] {
-        let java = vm.java("Overflow")?.agent("methods", "events=1+3,prefix=Overflow")?;
-        let outcome = java.flag(mode).run()?;
-        well_nested(&outcome)?;
-        counted(&outcome, &["entries", "exits"])?;
+        for events in ["1+3", "1+2+3"] {
+            let options = format!("events={events},prefix=Overflow");
+            let java = vm.java("Overflow")?.agent("methods", &options)?;
+            let outcome = java.flag(mode).run()?;
+            well_nested(&outcome)?;
+            counted(&outcome, &["entries", "exits"])?;
+            // Of each overflow one may be entered that does not come to make another.
+            let chain = outcome.report().find("calls", "method", "Overflow$Chain.<init>")?;
+            equal("constructors left", chain.int("exits")?, chain.int("entries")?)?;
+            let made = outcome.stdout.lines().find_map(|line| line.strip_prefix("made="));
+            let made: i64 = made.and_then(|made| made.parse().ok()).ok_or("nothing was made")?;
+            let overflows = 150 / 2;
+            let expected = made..=made + overflows;
+            ensure!(expected.contains(&chain.int("entries")?), "{made} were made: {chain}");
+        }
     }
     Ok(())
 }
@@ -234,11 +246,20 @@ fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
     equal("objects", of("Base.touch", "entries2")?, expected.int("touched")?)?;
     equal("their constructors", of("Base.touch", "constructors")?, expected.int("constructors")?)?;
     for line in outcome.report().lines("calls") {
-        if line.text("method")?.ends_with(".<init>") {
+        let name = line.text("method")?;
+        if name == "Receivers$Copy.<init>" {
+            // Those that were left before anybody could know their object need not have one.
+            equal(&format!("entries of {name}"), line.int("entries2")?, line.int("exits")?)?;
+        } else if name.ends_with(".<init>") {
             equal(&line.to_string(), line.int("receivers")?, line.int("entries2")?)?;
         }
     }
-    for (class, field) in [("Local", "local"), ("Derived", "derived"), ("Failing", "failing")] {
+    let classes =
+        [("Local", "local"), ("Derived", "derived"), ("Failing", "failing"), ("Node", "nodes")];
+    equal("copies entered", of("Copy.<init>", "entries2")?, expected.int("copies")?)?;
+    let known = of("Copy.<init>", "receivers")?;
+    ensure!(3 * known >= expected.int("copies")?, "{known} copies are known");
+    for (class, field) in classes {
         let method = format!("{class}.<init>");
         equal(&method, of(&method, "receivers")?, expected.int(field)?)?;
     }
@@ -255,6 +276,41 @@ fn enabled_while_a_method_handle_is_made(vm: &Vm<'_>) -> Result<(), String> {
     let made = outcome.expects.one("expect")?.int("made")?;
     let line = outcome.report().find("calls", "method", "Handles$Made.<init>")?;
     equal("constructors", (line.int("entries2")?, line.int("receivers")?), (made, made))
+}
+
+/// What is allocated belongs to the innermost method that was entered, whatever reports it: in
+/// OBJECT_ALLOC of an object none of its constructors has been entered. So says the call trace, also
+/// where nobody wants to know of calls.
+fn allocations_belong_to_the_innermost(vm: &Vm<'_>) -> Result<(), String> {
+    for source in ["alloc=bytecode", "alloc=sampled"] {
+        for events in ["", "1+3", "1+2+3"] {
+            let case = format!("{source} {events}");
+            let options = format!("events={events},prefix=Receivers,allocations=1");
+            let java = vm.java("Receivers")?.agent("methods", &options)?;
+            let settings = format!("{source},include=Receivers*");
+            let outcome = java.settings(&settings).flag("-Xint").flag(VERIFY).run()?;
+            well_nested(&outcome)?;
+            let line = outcome.report().one("allocations")?;
+            let least = if events.is_empty() { 0 } else { 15_000 };
+            ensure!(line.int("placed")? >= least, "{case}: {line}");
+            equal(&format!("misplaced with {case}"), line.int("misplaced")?, 0)?;
+            let expected = outcome.expects.one("expect")?;
+            for (method, field) in [("Derived", "derived"), ("Node", "nodes")] {
+                let name = format!("Receivers${method}.<init>");
+                let lines = outcome.report().lines("calls");
+                let lines = lines.filter(|line| line.text("method") == Ok(&name));
+                let made: i64 = lines.map(|l| l.int("allocations")).sum::<Result<_, _>>()?;
+                // One of its constructors makes one object.
+                let constructors = if method == "Derived" { 2 } else { 3 };
+                equal(
+                    &format!("made by {name} with {case}"),
+                    made,
+                    expected.int(field)? / constructors,
+                )?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What is compiled are the methods that agents know, not those that the shim adds.

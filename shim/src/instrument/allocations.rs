@@ -17,9 +17,6 @@ const STRING: Reporter = ("string", "(Ljava/lang/Object;)V");
 
 /// Adds reports of everything that the class allocates.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
-    if class.name() == b"java/lang/Object" {
-        report_constructed(class, editor)?;
-    }
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         for instruction in code.instructions() {
@@ -41,14 +38,16 @@ fn tracker(
     editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
 }
 
-fn report_constructed(
+/// Adds the report of each object that is constructed to the constructor of `Object`. It comes before
+/// what is added later.
+pub fn report_constructed(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
 ) -> Result<(), classfile::Error> {
     let native = tracker(editor, INITIALIZED)?;
     for constructor in class.methods().filter(|method| method.is_constructor()) {
         if let Some(mut method) = editor.method(constructor.index()) {
-            method.when_this_initialized(|code| code.load_this().invoke_static(native));
+            method.at_entry(|code| code.load_this().invoke_static(native));
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! Rewriting that reports calls: code at a method's entry, before every return, and where an
 //! exception leaves it.
 
+use super::{Reports, beginnings};
+use crate::world::tracked;
 use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Method, MethodRef};
 
@@ -22,17 +24,17 @@ impl Calls {
 pub fn edit(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
-    calls: Calls,
+    reports: Reports,
     wrapped: &[usize],
     first: usize,
 ) -> Result<(), classfile::Error> {
+    let calls = reports.calls;
     let is_reported = |method: &Method<'_>| method.has_code() || wrapped.contains(&method.index());
     if calls == Calls::NONE || !class.methods().any(|method| is_reported(&method)) {
         return Ok(());
     }
     let enter = native(editor, "enter", "(I)V")?;
     let enter_constructor = native(editor, "enter_constructor", "(I)V")?;
-    let escape = native(editor, "escape", "(Ljava/lang/Object;)V")?;
     let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
     for method in class.methods().filter(is_reported) {
@@ -40,10 +42,14 @@ pub fn edit(
         let index = (first + method.index()) as i32;
         // `this` cannot be passed on before the constructor of the superclass has run.
         let is_constructor = method.is_constructor() && class.super_name().is_some();
+        let waits = is_constructor && reports.objects_before_constructors();
+        if waits {
+            tracked::set_beginning(index as usize, beginnings::of(class, &method));
+        }
         if calls.entries || calls.receivers {
             code.at_entry(|c| {
                 let c = c.push_int(index);
-                if is_constructor {
+                if waits {
                     c.invoke_static(enter_constructor)
                 } else if calls.receivers {
                     let c = if method.is_static() { c.push_null() } else { c.load_this() };
@@ -52,9 +58,6 @@ pub fn edit(
                     c.invoke_static(enter)
                 }
             });
-        }
-        if calls.receivers && is_constructor {
-            code.when_this_initialized(|c| c.load_this().invoke_static(escape));
         }
         if calls.exits {
             code.before_returns(|c| c.push_int(index).invoke_static(exit));

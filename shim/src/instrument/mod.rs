@@ -2,6 +2,7 @@
 //! switched on.
 
 pub mod allocations;
+mod beginnings;
 pub mod instructions;
 mod jni_allocations;
 mod jni_functions;
@@ -20,8 +21,8 @@ use crate::boundary::guard;
 use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
 use crate::translate::{
-    instructions as instruction_events, methods as method_events, monitors as monitor_events,
-    objects,
+    construction, instructions as instruction_events, methods as method_events,
+    monitors as monitor_events, objects,
 };
 use crate::world::class::Class;
 use crate::world::classes;
@@ -39,6 +40,8 @@ use tracker::Native;
 pub struct Reports {
     /// What they allocate.
     pub allocations: bool,
+    /// Which objects are constructed; of `Object` only.
+    constructed: bool,
     /// Which of their methods are called.
     pub calls: Calls,
     /// Their instructions.
@@ -53,11 +56,18 @@ pub struct Reports {
 impl Reports {
     pub const NONE: Self = Self {
         allocations: false,
+        constructed: false,
         calls: Calls::NONE,
         instructions: false,
         monitor_exits: false,
         transitions: false,
     };
+
+    /// Whether constructors are told of when their object is known: METHOD_ENTRY2 names it, and
+    /// OBJECT_ALLOC comes before.
+    fn objects_before_constructors(self) -> bool {
+        self.calls.receivers || self.calls.entries && self.allocations
+    }
 
     /// Whether these report all that the others do.
     pub fn include(self, others: Self) -> bool {
@@ -97,7 +107,7 @@ fn replace_reports(after: Reports) -> Reports {
 
 fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), String> {
     tracker::define(jni, &natives())?;
-    if after.calls.receivers {
+    if after.objects_before_constructors() {
         receivers::prepare(jni);
     }
     let jvmti = jvm::get().jvmti;
@@ -185,11 +195,8 @@ natives! {
     fn string(string: jobject) => objects::seen_string;
     /// A method is entered whose receiver nobody wants to know.
     fn enter(number: jint) -> method_events::entered;
-    /// A constructor is entered.
-    fn enter_constructor(number: jint) => method_events::constructor_entered;
-    /// A constructor has an object. If that went nowhere, the compiler would replace it by its fields
-    /// and there would be none to name on entry.
-    fn escape(object: jobject) => |_, _| ();
+    /// A constructor is entered of whose object agents are to hear first.
+    fn enter_constructor(number: jint) => construction::entered;
     /// A method is entered, a static one with NULL.
     fn enter_with(number: jint, receiver: jobject) => method_events::entered_with;
     /// A method is left.
@@ -283,7 +290,10 @@ fn edit(
         transitions::edit(class, &mut editor)?;
     }
     let first = numbers(jni, class, place.class);
-    methods::edit(class, &mut editor, reports.calls, &wrapped, first)?;
+    if reports.constructed {
+        allocations::report_constructed(class, &mut editor)?;
+    }
+    methods::edit(class, &mut editor, reports, &wrapped, first)?;
     if reports.monitor_exits {
         monitors::edit(class, &mut editor)?;
     }

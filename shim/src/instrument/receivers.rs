@@ -14,8 +14,9 @@ use super::tracker::Native;
 use crate::boundary::guard;
 use crate::jvm::{GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
-use crate::world::threads;
+use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jobject, jvalue};
+use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
@@ -72,10 +73,12 @@ impl Walk {
         let streams = jni.find_class(c"java/util/stream/Stream")?;
         let iterators = jni.find_class(c"java/util/Iterator")?;
         let frames = jni.find_class(c"java/lang/LiveStackFrame")?;
-        let make = jni.static_method(frames, c"getStackWalker", c"()Ljava/lang/StackWalker;")?;
+        let make = c"(Ljava/util/Set;)Ljava/lang/StackWalker;";
+        let make = jni.static_method(frames, c"getStackWalker", make)?;
+        let options = jvalue { l: all_frames(jni)? };
         let apply = c"(Ljava/util/function/Function;)Ljava/lang/Object;";
         Some(Self {
-            walker: own(jni, jni.call_static_object(frames, make, &[])?)?,
+            walker: own(jni, jni.call_static_object(frames, make, &[options])?)?,
             function: own(jni, crate::world::tracker::instance(jni)?)?,
             walk: jni.method(walkers, c"walk", apply)?,
             iterator: jni.method(streams, c"iterator", c"()Ljava/util/Iterator;")?,
@@ -84,7 +87,7 @@ impl Walk {
         })
     }
 
-    /// The first local variable of the method that has called the innermost native one.
+    /// The first local variable in the frame behind those that are to be skipped.
     fn run(&self, jni: Jni) -> Option<jobject> {
         jni.call_object(self.walker.get(), self.walk, &[jvalue { l: self.function.get() }])
     }
@@ -92,7 +95,9 @@ impl Walk {
     /// Takes the iterator, as other operations on streams have lambdas.
     fn of_frames(&self, jni: Jni, frames: jobject) -> Option<jobject> {
         let frames = jni.call_object(frames, self.iterator, &[])?;
-        let _native = jni.call_object(frames, self.next, &[])?;
+        for _ in 0..SKIPPED.get() {
+            jni.delete_local(jni.call_object(frames, self.next, &[])?);
+        }
         let frame = jni.call_object(frames, self.next, &[])?;
         let locals = jni.call_object(frame, self.get_locals, &[])?;
         (jni.array_length(locals) > 0).then(|| jni.array_element(locals, 0))
@@ -120,6 +125,17 @@ fn provide_constants(jni: Jni, enumeration: jclass, signature: &CStr) -> Option<
     Some(())
 }
 
+/// The set of options with which a walk sees each frame that JVMTI does.
+fn all_frames(jni: Jni) -> Option<jobject> {
+    let options = jni.find_class(c"java/lang/StackWalker$Option")?;
+    let option = c"Ljava/lang/StackWalker$Option;";
+    let option = jni.static_field(options, c"SHOW_HIDDEN_FRAMES", option)?;
+    let option = jvalue { l: jni.static_object_field(options, option) };
+    let sets = jni.find_class(c"java/util/Set")?;
+    let of = jni.static_method(sets, c"of", c"(Ljava/lang/Object;)Ljava/util/Set;")?;
+    jni.call_static_object(sets, of, &[option])
+}
+
 /// Keeps an object alive that agents do not hear of, not even where a dump meets a walk that is under
 /// way on another thread.
 fn own(jni: Jni, object: jobject) -> Option<GlobalRef> {
@@ -138,11 +154,17 @@ unsafe extern "system" fn apply(env: *mut JNIEnv, this: jobject, argument: jobje
     })
 }
 
-/// The object on which the constructor of this class is called that has called the Tracker's native;
-/// a reference in the current native frame. None if the constructor has no use for it any more, as
-/// one that always throws.
-pub fn of_constructor(jni: Jni, class: jclass) -> Option<jobject> {
+thread_local! {
+    /// How many of the innermost frames the walk of the thread that runs skips.
+    static SKIPPED: Cell<usize> = const { Cell::new(1) };
+}
+
+/// The object on which the constructor of this class is called that is this frame of the thread that
+/// runs, the innermost being 0; a reference in the current native frame. None if the constructor has no
+/// use for it any more, as one that always throws.
+pub fn of_constructor(jni: Jni, thread: &Thread, class: jclass, frame: usize) -> Option<jobject> {
     let walk = WALK.get()?.as_ref()?;
-    let first = threads::quietly(jni, || walk.run(jni))?;
+    SKIPPED.set(frame);
+    let first = threads::quietly(jni, || thread.wasting(|| walk.run(jni)))?;
     jni.instance_of(first, class).then_some(first)
 }

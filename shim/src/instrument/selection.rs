@@ -14,6 +14,7 @@ impl Reports {
         let has_instructions = !is_boot || options.instructions == Instructions::All;
         Self {
             allocations: self.allocations,
+            constructed: name == b"java/lang/Object" && (self.allocations || self.calls.receivers),
             calls: if is_chosen { self.calls } else { Calls::NONE },
             instructions: self.instructions && is_chosen && has_instructions,
             monitor_exits: self.monitor_exits && !transitions::makes(name),

@@ -280,7 +280,7 @@ impl Jni {
     }
 
     /// The value of a static reference field.
-    pub(super) fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
+    pub fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
         jni!(self, GetStaticObjectField, class, field.0)
     }
 

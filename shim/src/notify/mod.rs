@@ -29,6 +29,7 @@ pub fn deliver<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jin
     if !agent.wants(event_type) || !reaches_agents(thread, event_type) {
         return arm;
     }
+    translate::construction::tell_held(jni, thread);
     if event_type != JVMPI_EVENT_THREAD_START {
         translate::threads::announce(jni, agent, thread, thread);
     }

@@ -80,7 +80,8 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Tra
         tracked::was_examined(number, epoch);
     }
     let knows = |agent: &Agent| thread.announced.to(agent);
-    if is_reportable(thread) && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
+    let can_be_relied_on = is_reportable(thread) && !thread.held.any();
+    if can_be_relied_on && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
         thread.was_examined(epoch);
     }
 }

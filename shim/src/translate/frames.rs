@@ -3,11 +3,10 @@
 use super::classes;
 use crate::jvm::{self, Jni};
 use crate::world::agents::Agent;
-use crate::world::class::Class;
 use crate::world::methods::{self, Method};
 use crate::world::order::in_flight::Report;
 use crate::world::threads::Thread;
-use jni_sys::{jint, jmethodID, jobject};
+use jni_sys::{jint, jmethodID};
 use jvmpi_sys::JVMPI_CallFrame;
 use jvmti_sys::jvmtiFrameInfo;
 use std::mem::MaybeUninit;
@@ -27,8 +26,9 @@ pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
         return 0;
     }
     match report {
-        Report::Constructors => 1 + constructors_of(jni, current.subject.any()),
-        _ => 1,
+        Report::Constructors => 1 + constructors(jni),
+        Report::Frames(count) => count,
+        Report::None | Report::Tracker => 1,
     }
 }
 
@@ -41,27 +41,28 @@ fn is_in_tracker(jni: Jni) -> bool {
     method.and_then(|method| methods::of(jni, method)).is_some_and(|m| m.class.is_own())
 }
 
-/// How many frames below the Tracker's are constructors of the object.
-fn constructors_of(jni: Jni, object: jobject) -> usize {
-    let is_instance = |class: &Class| {
-        jni.frame(4, |jni| class.object(jni).is_some_and(|c| jni.instance_of(object, c)))
-    };
+/// How many frames below the Tracker's are constructors of the object that that of `Object`, the first
+/// of them, was called with. Each but that is just calling the one above it for its own object.
+fn constructors(jni: Jni) -> usize {
     let mut count = 0;
     below_tracker(|frame| {
-        let method = methods::of(jni, frame.method).filter(|method| method.is_constructor);
-        let constructs = method.is_some_and(|method| is_instance(&method.class));
+        let own_call = || methods::as_it_is(jni, frame.method, true)?.0.own_call(frame.method);
+        let constructs = count == 0 || own_call() == Some(frame.location);
         count += usize::from(constructs);
         constructs
     });
     count
 }
 
-/// Shows the frames of the thread that runs, which the Tracker's native has called, to `visit` until
-/// that says no.
-pub fn below_tracker(mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
+/// Shows the frames of the thread that runs, below that of the Tracker's native, to `visit` until that
+/// says no.
+pub fn below_tracker(visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
+    each(1, visit);
+}
+
+/// Shows the frames of the thread that runs, without the `next` innermost, to `visit` until that says no.
+pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     const AT_ONCE: usize = 16;
-    // The frame of the native is 0.
-    let mut next = 1;
     loop {
         let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
         let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), next, &mut frames).unwrap_or(0);

@@ -1,8 +1,7 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use super::{classes as class_events, objects};
+use super::{classes as class_events, construction, objects};
 use crate::boundary::guard;
-use crate::instrument::receivers;
 use crate::jvm::Jni;
 use crate::notify::{self, short_cut};
 use crate::world::agents::{self, Agent, OnlyListener};
@@ -18,12 +17,10 @@ use std::ptr;
 /// What a method that is entered is called on.
 #[derive(Clone, Copy)]
 enum Receiver {
-    /// Nothing: the method is static, or nobody asks.
+    /// Nobody asks.
     None,
-    /// This object.
+    /// This object; NULL if the method is static, or a constructor that had none any more.
     Known(jobject),
-    /// An object that code cannot pass on yet: the method is a constructor.
-    Constructed,
 }
 
 /// The agent hears of the entry, and is to hear of the exit.
@@ -34,16 +31,10 @@ fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
     }
 }
 
-/// A method other than a constructor was entered whose receiver nobody wants to know.
+/// A method was entered whose receiver nobody wants to know.
 #[inline]
 pub fn entered(jni: Jni, number: jint) {
     enter(jni, number, Receiver::None);
-}
-
-/// A constructor was entered.
-#[inline]
-pub fn constructor_entered(jni: Jni, number: jint) {
-    enter(jni, number, Receiver::Constructed);
 }
 
 #[inline(always)]
@@ -91,39 +82,40 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
     if !short_cut::is_reportable(&thread) {
         return;
     }
+    construction::tell_held(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
-        thread.in_flight.while_tracking(|| {
-            for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
-                class_events::announce(jni, agent, &thread, method.class);
-                note_entry(&thread, agent, number);
-                let u = JVMPI_Event_method { method_id: method.id };
-                notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_ENTRY, u);
-            }
-            if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
-                enter2(jni, &thread, method, receiver);
-            }
-        });
+        thread.in_flight.while_tracking(|| tell(jni, &thread, method, number, receiver));
     });
 }
 
+/// A constructor was entered on this object, with so many frames inside. It was held until agents
+/// knew the object; NULL if that cannot be known.
+pub fn constructor_held(jni: Jni, thread: &Thread, number: jint, object: jobject, frames: usize) {
+    tracked::with(jni, number as usize, |method| {
+        let receiver = Receiver::Known(object);
+        thread.in_flight.while_hiding(frames, || tell(jni, thread, method, number, receiver));
+    });
+}
+
+fn tell(jni: Jni, thread: &Thread, method: Tracked<'_>, number: jint, receiver: Receiver) {
+    for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
+        class_events::announce(jni, agent, thread, method.class);
+        note_entry(thread, agent, number);
+        let u = JVMPI_Event_method { method_id: method.id };
+        notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
+    }
+    if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
+        enter2(jni, thread, method, receiver);
+    }
+}
+
 fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
-    let is_constructor = matches!(receiver, Receiver::Constructed);
     let receiver = match receiver {
         Receiver::None => ptr::null_mut(),
         Receiver::Known(object) => object,
-        Receiver::Constructed => {
-            let class = method.class.object(jni);
-            class.and_then(|class| receivers::of_constructor(jni, class)).unwrap_or(ptr::null_mut())
-        }
     };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
-        let introduce = || objects::introduce(jni, agent, thread, receiver);
-        let obj_id = match is_constructor {
-            // It is the constructor's caller that has allocated the object.
-            true => thread.in_flight.while_constructing(introduce),
-            false => introduce(),
-        };
-        let obj_id = obj_id.unwrap_or(ptr::null_mut());
+        let obj_id = objects::introduce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
             let u = method_entry2;
@@ -156,6 +148,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     if !short_cut::is_reportable(&thread) {
         return;
     }
+    construction::tell_left(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
         let u = JVMPI_Event_method { method_id: method.id };
         for agent in agents::all() {

@@ -5,6 +5,7 @@ pub mod class_files;
 pub mod classes;
 pub mod collection;
 pub mod compiled;
+pub mod construction;
 pub mod frames;
 pub mod instructions;
 pub mod lifecycle;

@@ -1,6 +1,6 @@
 //! OBJECT_ALLOC.
 
-use super::{callback, classes as class_events};
+use super::{allocations, callback, classes as class_events, construction};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
@@ -32,6 +32,9 @@ pub unsafe extern "system" fn sampled_object_alloc(
 /// An object was allocated by the thread that runs: gives it its ID and tells the agents.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
+    if thread.is_wasting() {
+        return;
+    }
     // The ID must not change between the tag and the event.
     let _passage = gate::enter(&thread);
     let told = classes::with(jni, class, |class| {
@@ -62,17 +65,22 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 /// Rewritten code runs the constructor of `Object` for an object.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
-    let has_id = || tagging::tag(object) != Ok(Tag::NONE);
-    thread.in_flight.while_constructing(|| {
-        // METHOD_ENTRY2 has named it to some agent when its first constructor was entered.
-        if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) && has_id() {
-            for agent in agents::wanting(JVMPI_EVENT_OBJECT_ALLOC) {
-                let _ = introduce(jni, agent, &thread, object);
+    let held = construction::held_of(jni, &thread, object);
+    // Those that are held, that of `Object` and the Tracker's.
+    const INSIDE: usize = 2;
+    if allocations::by_bytecode() {
+        let has_id = || tagging::tag(object) != Ok(Tag::NONE);
+        let report = || {
+            if !thread.unconstructed.is_one(has_id) {
+                announce_new(jni, object);
             }
-        } else if !thread.unconstructed.is_one(has_id) {
-            announce_new(jni, object);
+        };
+        match held.numbers().len() {
+            0 => thread.in_flight.while_constructing(report),
+            count => thread.in_flight.while_hiding(INSIDE + count, report),
         }
-    });
+    }
+    construction::tell(jni, &thread, &held, object, INSIDE);
 }
 
 /// Rewritten code has got an object of which no constructor has run. One may run later.
@@ -196,7 +204,7 @@ pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
 /// of it; the object's ID. CLASS_LOAD is what defines a Class object.
 pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
     let tag = tagging::identify(object)?;
-    let is_open = notify::is_open(thread, JVMPI_EVENT_OBJECT_ALLOC);
+    let is_open = notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     if object.is_null() || !is_open {
         return Ok(tag.id());
     }
@@ -311,9 +319,17 @@ pub struct Untold {
 /// Sends OBJECT_ALLOC for objects that a walk through the heap has found.
 pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
     for object in objects {
-        let Some(class) = classes::by_id(object.class) else { continue };
-        let u = event(jni, agent, thread, &class, object.tag, object.size);
-        notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+        let u = match classes::by_id(object.class) {
+            Some(class) => Some(event(jni, agent, thread, &class, object.tag, object.size)),
+            // A class that was loaded after all others were identified.
+            None => jni.frame(16, |jni| {
+                let found = tagging::object(jni, object.tag.id())?;
+                event_of(jni, agent, thread, found, object.tag).ok()
+            }),
+        };
+        if let Some(u) = u {
+            notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+        }
         patience::count_step();
     }
 }

@@ -25,6 +25,8 @@ pub struct Method {
     redefinitions: jint,
     /// How many places there are where it locks a monitor, once that is known.
     locks: OnceLock<usize>,
+    /// Where a constructor calls another one for its own object, once that is known.
+    own_call: OnceLock<Option<i64>>,
     lines: Lines,
 }
 
@@ -72,6 +74,7 @@ fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
             is_wrapper: lines.0.is_empty() && hidden_name.is_none() && prefixed().is_some(),
             redefinitions,
             locks: OnceLock::new(),
+            own_call: OnceLock::new(),
             lines,
         }))
     })?;
@@ -150,10 +153,36 @@ impl Method {
         *self.locks.get_or_init(|| locks)
     }
 
+    /// Where a constructor calls that of its superclass, or another one of its class, for its own
+    /// object; None for other methods. `method` is what frames name the record's method by.
+    pub fn own_call(&self, method: jmethodID) -> Option<i64> {
+        if !self.is_constructor {
+            return None;
+        }
+        let find = || own_call(&jvm::get().jvmti.bytecodes(method).ok()?);
+        *self.own_call.get_or_init(find)
+    }
+
     /// The source line of a bytecode index; -1 if the class file does not say.
     pub fn line(&self, bytecode_index: i64) -> jint {
         self.lines.at(bytecode_index)
     }
+}
+
+/// The first call of a constructor in this code that is not for an object that the code itself has made.
+/// What else `invokespecial` could call there, a private method, newer class files call otherwise.
+fn own_call(code: &[u8]) -> Option<i64> {
+    let mut made = 0_u32;
+    for instruction in Instructions::of(code) {
+        let instruction = instruction.ok()?;
+        match instruction.opcode() {
+            opcode::NEW => made += 1,
+            opcode::INVOKESPECIAL if made == 0 => return Some(instruction.bci.into()),
+            opcode::INVOKESPECIAL => made -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where each source line of a method begins, ordered by bytecode index.
@@ -190,6 +219,14 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_call_for_the_own_object_is_behind_those_for_others() {
+        let (new, call) = ([opcode::NEW, 0, 1], [opcode::INVOKESPECIAL, 0, 2]);
+        let nested = [new, new, call, call, call, new, call].concat();
+        assert_eq!(own_call(&nested), Some(12));
+        assert_eq!((own_call(&call), own_call(&new)), (Some(0), None));
+    }
 
     #[test]
     fn lines_are_found_by_bytecode_index() {

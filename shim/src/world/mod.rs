@@ -7,6 +7,7 @@ pub mod calls;
 pub mod class;
 pub mod classes;
 pub mod compiled;
+pub mod construction;
 pub mod contention;
 pub mod countdowns;
 pub mod cpu_clock;

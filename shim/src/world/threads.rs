@@ -8,6 +8,7 @@ pub use os_thread::os_thread;
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::calls::Calls;
+use super::construction::Held;
 use super::loaded::Loaded;
 use super::order::aim::Aim;
 use super::order::announced::Announced;
@@ -56,6 +57,8 @@ pub struct Thread {
     pub loaded: Loaded,
     /// The calls that agents have heard of and that are not over.
     pub calls: Calls,
+    /// The constructors that nobody has been told of yet.
+    pub held: Held,
     /// The epoch in which it was found that agents may get the thread's events.
     pub examined_in: AtomicU64,
     /// What the thread waits for at Java monitors.
@@ -68,6 +71,8 @@ pub struct Thread {
     stands_for: AtomicPtr<JNIEnv>,
     /// How deep the thread is in work that the shim does in Java.
     quiet: AtomicU32,
+    /// Whether what the thread allocates is garbage of the shim's own.
+    wastes: AtomicBool,
     in_transition: AtomicBool,
     /// Whether the virtual thread that is being put on the thread waited for a monitor.
     resumes: AtomicBool,
@@ -509,11 +514,6 @@ impl Subject {
         self.object.store(object, Ordering::Relaxed);
     }
 
-    /// The object, NULL if there is none.
-    pub fn any(&self) -> jobject {
-        self.object.load(Ordering::Relaxed)
-    }
-
     /// The object, if the ID is that of the subject.
     pub fn object(&self, id: jobjectID) -> Option<jobject> {
         (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
@@ -550,12 +550,14 @@ impl Thread {
             new_ids: ids::Supply::default(),
             loaded: Loaded::default(),
             calls: Calls::default(),
+            held: Held::default(),
             examined_in: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
             waits_for: Aim::default(),
             at_raw_monitor: AtomicI32::new(0),
             stands_for: AtomicPtr::new(ptr::null_mut()),
             quiet: AtomicU32::new(0),
+            wastes: AtomicBool::new(false),
             in_transition: AtomicBool::new(false),
             resumes: AtomicBool::new(false),
             stop: Stop::default(),
@@ -654,6 +656,18 @@ impl Thread {
         self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
     }
 
+    /// Runs `work`, of which no object lives on, so that none needs to be known.
+    pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
+        let outer = self.wastes.swap(true, Ordering::Relaxed);
+        let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));
+        work()
+    }
+
+    /// Whether what the thread allocates now is garbage of the shim's own.
+    pub fn is_wasting(&self) -> bool {
+        self.wastes.load(Ordering::Relaxed)
+    }
+
     /// Whether a virtual thread is just being put on the thread or taken off.
     pub fn is_in_transition(&self) -> bool {
         self.in_transition.load(Ordering::Relaxed)
@@ -663,6 +677,8 @@ impl Thread {
     pub fn note_transition(&self, begins: bool) {
         self.in_transition.store(begins, Ordering::Relaxed);
         self.calls.set_aside();
+        // Whoever is held here was left by an exception.
+        self.held.take();
         self.must_be_examined();
     }
 
@@ -680,7 +696,7 @@ impl Thread {
     }
 
     /// Takes note that something has changed for the thread alone.
-    fn must_be_examined(&self) {
+    pub fn must_be_examined(&self) {
         self.examined_in.store(epoch::NONE, Ordering::Relaxed);
     }
 
@@ -729,6 +745,6 @@ mod tests {
             assert!(!thread.is_quiet() && thread.subject.object(id) == Some(object));
             assert!(thread.in_flight.report() == Report::None);
         });
-        assert!(thread.subject.any().is_null() && !thread.in_flight.is_any());
+        assert!(thread.subject.object(id).is_none() && !thread.in_flight.is_any());
     }
 }

@@ -4,12 +4,14 @@
 //! reported: the frame below the report is the method's.
 
 use super::class::Class;
+use super::construction::Beginning;
 use super::growing::Growing;
 use super::methods;
 use crate::jvm::{self, Jni};
 use jni_sys::jmethodID;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// The method behind a number.
@@ -20,6 +22,8 @@ struct Place {
     class: AtomicPtr<Class>,
     /// The epoch in which it was found that agents know the class.
     examined_in: AtomicU64,
+    /// Of a constructor, its [`Beginning`].
+    beginning: AtomicU64,
 }
 
 /// A method that is being reported.
@@ -30,11 +34,34 @@ pub struct Tracked<'a> {
     pub class: &'a Class,
 }
 
+impl Tracked<'_> {
+    /// The class's record, also when the class is gone.
+    pub fn kept_class(&self) -> Arc<Class> {
+        // SAFETY: `resolve` got the pointer from an `Arc`, which lives while there is a `Tracked`.
+        unsafe {
+            Arc::increment_strong_count(self.class);
+            Arc::from_raw(self.class)
+        }
+    }
+}
+
 static PLACES: Growing<Place> = Growing::new();
 
 /// Numbers for so many methods; the first of them.
 pub fn reserve(count: usize) -> usize {
     PLACES.reserve(count)
+}
+
+/// Keeps how a constructor begins.
+pub fn set_beginning(number: usize, beginning: Beginning) {
+    if let Some(place) = PLACES.get(number) {
+        place.beginning.store(beginning.bits(), Ordering::Relaxed);
+    }
+}
+
+/// How a constructor begins.
+pub fn beginning(number: usize) -> Option<Beginning> {
+    PLACES.known(number).map(|place| Beginning::from_bits(place.beginning.load(Ordering::Relaxed)))
 }
 
 /// Runs `f` with the method of a number, which the thread that runs is just reporting.
@@ -81,7 +108,7 @@ fn resolve(jni: Jni, place: &Place) -> Option<jmethodID> {
     let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
     // The code may be older than what the method has now, which has the number too.
     let id = method.id();
-    let class = std::sync::Arc::as_ptr(&method.class);
+    let class = Arc::as_ptr(&method.class);
     place.class.store(class.cast_mut(), Ordering::Relaxed);
     place.method.store(id, Ordering::Release);
     Some(id)

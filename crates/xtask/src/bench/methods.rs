@@ -1,5 +1,6 @@
 //! What METHOD_ENTRY and METHOD_EXIT cost: a call, against code that was instrumented by hand and
-//! against JVMTI's own events; and the start of a program, all of whose classes are rewritten.
+//! against JVMTI's own events; a constructor; and the start of a program, all of whose classes are
+//! rewritten.
 
 use std::process::Command;
 
@@ -19,6 +20,9 @@ const STARTS: usize = 15;
 const CALLS: &str = "2_000_000";
 const SLOW_CALLS: &str = "200_000";
 
+/// Objects that each thread makes in a round, with two constructors each.
+const OBJECTS: &str = "400000";
+
 /// On how many threads the calls are made at a time.
 const THREADS: [&str; 3] = ["1", "2", "4"];
 
@@ -26,6 +30,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     for threads in THREADS {
         println!(" {threads} threads");
         calls(jdk, threads)?;
+        constructors(jdk, threads)?;
     }
     start(jdk)
 }
@@ -63,6 +68,29 @@ fn calls(jdk: &Jdk, threads: &str) -> Result<(), String> {
         Side { name: "shim, ENTRY2 + EXIT", run: Box::new(|| run(&[&receivers], "plain", CALLS)) },
         Side { name: "floor, JVMTI events", run: Box::new(|| run(&[&jvmti], "plain", SLOW_CALLS)) },
         Side { name: "no agent", run: Box::new(|| run(&[], "plain", CALLS)) },
+    ];
+    compare(&figures, &sides, ROUNDS)
+}
+
+/// The time for one constructor. One that calls something before `super()` must have its object looked
+/// for.
+fn constructors(jdk: &Jdk, threads: &str) -> Result<(), String> {
+    let classes = build::classes(8)?;
+    let (pairs, receivers) = (counting(jdk, "1+3")?, counting(jdk, "2+3")?);
+    let run = |options: &[&str]| {
+        let program = ["-cp", &classes, "Constructors", OBJECTS, threads];
+        program::run(Command::new(jdk.java()).args(options).args(program))?
+            .numbers(&["plain_ns_per_op=", "calling_ns_per_op="])
+    };
+    let figures = [
+        Figure { name: "constructor, ns", digits: 1, cost: true },
+        Figure { name: "every other one calls something first, ns", digits: 1, cost: true },
+    ];
+    let sides = [
+        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| run(&[&pairs])) },
+        Side { name: "shim, ENTRY2 + EXIT", run: Box::new(|| run(&[&receivers])) },
+        Side { name: "the same, -Xint", run: Box::new(|| run(&[&receivers, "-Xint"])) },
+        Side { name: "no agent", run: Box::new(|| run(&[])) },
     ];
     compare(&figures, &sides, ROUNDS)
 }

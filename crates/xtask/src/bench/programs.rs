@@ -13,8 +13,9 @@ const ROUNDS: usize = 3;
 const PROGRAMS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
 
 /// What an agent enables: its name, that of the agent, and its options.
-const AGENTS: [(&str, &str, &str); 4] = [
+const AGENTS: [(&str, &str, &str); 5] = [
     ("methods", "counter", "events=1+3"),
+    ("with receivers", "counter", "events=2+3"),
     ("allocation", "counter", "events=4+5"),
     ("sampling", "sampler", "interval=1"),
     (

@@ -1,17 +1,17 @@
 //! The events that are being delivered on a thread, one inside the other.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many there are, and what reports the innermost one. Only the thread itself writes this, and
 /// it does so twice for each event: no more fits into what a method event may cost.
 #[derive(Default)]
-pub struct InFlight(AtomicU32);
+pub struct InFlight(AtomicU64);
 
 /// An event in flight.
 pub struct Passage<'a> {
     in_flight: &'a InFlight,
     /// What was there before.
-    outer: u32,
+    outer: u64,
 }
 
 /// The only event in flight, reported by the Tracker. Nothing has to be kept for its end.
@@ -26,13 +26,27 @@ pub enum Report {
     Tracker,
     /// Below the Tracker's frame are the constructors of the event's object.
     Constructors,
+    /// So many of the innermost frames are what agents do not see.
+    Frames(usize),
 }
 
-const COUNT: u32 = (1 << 24) - 1;
+const COUNT: u64 = (1 << KIND) - 1;
+
+/// Where what reports the innermost one begins.
+const KIND: u32 = 32;
 
 impl Report {
-    const fn bits(self) -> u32 {
-        (self as u32) << 24
+    /// The kind of no frames. The number of those is added.
+    const FRAMES: u64 = 3;
+
+    const fn bits(self) -> u64 {
+        let kind = match self {
+            Self::None => 0,
+            Self::Tracker => 1,
+            Self::Constructors => 2,
+            Self::Frames(count) => Self::FRAMES + count as u64,
+        };
+        kind << KIND
     }
 }
 
@@ -62,7 +76,7 @@ impl InFlight {
 
     /// How many there are.
     pub fn count(&self) -> u32 {
-        self.0.load(Ordering::Acquire) & COUNT
+        (self.0.load(Ordering::Acquire) & COUNT) as u32
     }
 
     /// Runs `event` as reported by the Tracker.
@@ -75,6 +89,11 @@ impl InFlight {
         self.reported(Report::Constructors, event)
     }
 
+    /// Runs `event` as if so many of the innermost frames were not there.
+    pub fn while_hiding<R>(&self, frames: usize, event: impl FnOnce() -> R) -> R {
+        self.reported(Report::Frames(frames), event)
+    }
+
     fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
         let outer = self.0.load(Ordering::Relaxed);
         self.0.store(outer & COUNT | report.bits(), Ordering::Relaxed);
@@ -84,10 +103,11 @@ impl InFlight {
 
     /// What rewritten code the innermost event comes from.
     pub fn report(&self) -> Report {
-        match self.0.load(Ordering::Relaxed) & !COUNT {
-            bits if bits == Report::Tracker.bits() => Report::Tracker,
-            bits if bits == Report::Constructors.bits() => Report::Constructors,
-            _ => Report::None,
+        match self.0.load(Ordering::Relaxed) >> KIND {
+            0 => Report::None,
+            1 => Report::Tracker,
+            2 => Report::Constructors,
+            kind => Report::Frames((kind - Report::FRAMES) as usize),
         }
     }
 }
@@ -96,7 +116,7 @@ impl InFlight {
 struct Reported<'a> {
     in_flight: &'a InFlight,
     /// What was there before.
-    outer: u32,
+    outer: u64,
 }
 
 impl Drop for Reported<'_> {

@@ -1,0 +1,146 @@
+//! METHOD_ENTRY and METHOD_ENTRY2 of constructors whose object agents hear of first.
+
+use super::{allocations, frames, methods as method_events, objects};
+use crate::instrument::receivers;
+use crate::jvm::Jni;
+use crate::notify::short_cut;
+use crate::world::agents;
+use crate::world::construction::{Chain, Signature};
+use crate::world::ids::Tag;
+use crate::world::methods;
+use crate::world::tagging;
+use crate::world::threads::{self, Thread};
+use crate::world::tracked;
+use jni_sys::{jint, jobject};
+use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC};
+use jvmti_sys::jvmtiFrameInfo;
+use std::ptr;
+
+/// A constructor was entered.
+pub fn entered(jni: Jni, number: jint) {
+    let thread = threads::current(jni);
+    if !short_cut::is_reportable(&thread) {
+        return;
+    }
+    let number = number as u32;
+    // The method is the one that calls now.
+    let class = tracked::with(jni, number as usize, |method| method.kept_class());
+    let (Some(class), Some(beginning)) = (class, tracked::beginning(number as usize)) else {
+        return;
+    };
+    if !thread.held.awaits(beginning.own) {
+        tell_held(jni, &thread);
+    }
+    // Events that take the short cut would overtake it.
+    thread.must_be_examined();
+    if !thread.held.push(number, &class, beginning.next) {
+        const CALLER: usize = 1;
+        look_and_tell(jni, &thread, thread.held.take(), Some(CALLER));
+    }
+}
+
+/// The constructor of `Object` was called with this object: what is held of it.
+pub fn held_of(jni: Jni, thread: &Thread, object: jobject) -> Chain {
+    if !thread.held.any() || !short_cut::is_reportable(thread) {
+        return Chain::default();
+    }
+    if !thread.held.awaits(Signature::OBJECT) {
+        tell_held(jni, thread);
+    }
+    let chain = thread.held.take();
+    let is_its = jni.frame(2, |jni| {
+        let class = chain.class().and_then(|class| class.object(jni));
+        class.is_some_and(|class| jni.instance_of(object, class))
+    });
+    if is_its {
+        return chain;
+    }
+    // What constructs it is not reported.
+    look_and_tell(jni, thread, chain, None);
+    Chain::default()
+}
+
+/// Something else happens on the thread: agents hear first of what is held.
+#[inline]
+pub fn tell_held(jni: Jni, thread: &Thread) {
+    if thread.held.any() {
+        look_and_tell(jni, thread, thread.held.take(), None);
+    }
+}
+
+/// A method is left that was entered before what is held: so that was left too, by an exception.
+#[inline]
+pub fn tell_left(jni: Jni, thread: &Thread) {
+    if thread.held.any() {
+        tell(jni, thread, &thread.held.take(), ptr::null_mut(), 0);
+    }
+}
+
+/// Tells of constructors after a look for their object. `frame` is that of the last one in the stack of
+/// the thread that runs, if it is known; the innermost is 0.
+#[cold]
+fn look_and_tell(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) {
+    let Some(last) = chain.numbers().last().copied() else { return };
+    jni.frame(4, |jni| {
+        let frame = frame.or_else(|| frame_of(jni, last));
+        let found = chain
+            .class()
+            .and_then(|class| class.object(jni))
+            .zip(frame)
+            .and_then(|(class, frame)| receivers::of_constructor(jni, thread, class, frame));
+        let object = found.unwrap_or(ptr::null_mut());
+        // The constructor of `Object` is going to report that it is new.
+        if found.is_some() && allocations::by_bytecode() && tagging::tag(object) == Ok(Tag::NONE) {
+            thread.unconstructed.add();
+        }
+        tell(jni, thread, &chain, object, frame.unwrap_or(0));
+    });
+}
+
+/// Which frame of the thread that runs is that of the constructor with this number, which calls that
+/// of its superclass at once and has not come back from there; the innermost is 0.
+fn frame_of(jni: Jni, number: u32) -> Option<usize> {
+    let method = tracked::reported(number as usize)?;
+    let is_it = |frame: &jvmtiFrameInfo| {
+        let known = methods::as_it_is(jni, frame.method, true).map(|(known, _)| known);
+        let call = known
+            .filter(|known| known.id() == method)
+            .and_then(|known| known.own_call(frame.method));
+        call.is_some_and(|call| frame.location <= call)
+    };
+    let mut depth = 0;
+    let mut found = None;
+    frames::each(0, |frame| {
+        if is_it(frame) {
+            found = Some(depth);
+        }
+        depth += 1;
+        found.is_none()
+    });
+    found
+}
+
+/// Tells agents that constructors were entered on this object, NULL if it is not known. The last one is
+/// this frame of the thread that runs. Of the object they hear before, as if those were not there.
+pub fn tell(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
+    let numbers = chain.numbers();
+    let Some(outermost) = chain.class() else { return };
+    // While there is this reference, the constructors' classes live.
+    let Some(class) = outermost.object(jni) else { return };
+    if !object.is_null() {
+        thread.in_flight.while_hiding(frame + numbers.len(), || introduce(jni, thread, object));
+    }
+    for (i, number) in numbers.iter().enumerate() {
+        let inside = numbers.len() - 1 - i;
+        method_events::constructor_held(jni, thread, *number as jint, object, frame + inside);
+    }
+    jni.delete_local(class);
+}
+
+/// Those agents hear of the object that would hear of it or of its constructors.
+fn introduce(jni: Jni, thread: &Thread, object: jobject) {
+    let concerns = [JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_METHOD_ENTRY2];
+    for agent in agents::all().iter().filter(|a| concerns.iter().any(|event| a.wants(*event))) {
+        let _ = objects::introduce(jni, agent, thread, object);
+    }
+}

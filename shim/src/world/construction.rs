@@ -1,0 +1,198 @@
+//! Constructors that a thread has entered and that nobody has been told of yet.
+//!
+//! A constructor cannot pass its object on before that of the superclass has run, and agents are to
+//! hear of the object first. But that of `Object` can, and most constructors do nothing before they
+//! call it, through those of the superclasses. So their entries are held until it runs. Whatever else
+//! is to be told on the thread comes behind them, and has the object looked for.
+
+use super::class::Class;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// Stands for a constructor: a number made of its class and descriptor, of which two are hardly ever
+/// the same. 0 is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Signature(u32);
+
+impl Signature {
+    pub const NONE: Self = Self(0);
+    /// The constructor of `Object`.
+    pub const OBJECT: Self = Self(1);
+
+    pub fn of(class: &[u8], descriptor: &[u8]) -> Self {
+        if class == b"java/lang/Object" {
+            return Self::OBJECT;
+        }
+        // FNV-1a.
+        let byte = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        Self(class.iter().chain(descriptor).fold(0x811c_9dc5, byte) | 2)
+    }
+}
+
+/// How a constructor begins, as its code says.
+#[derive(Clone, Copy)]
+pub struct Beginning {
+    /// Which constructor it is.
+    pub own: Signature,
+    /// The one of the same object that it calls, if it calls nothing before.
+    pub next: Signature,
+}
+
+impl Beginning {
+    pub fn bits(self) -> u64 {
+        u64::from(self.own.0) << 32 | u64::from(self.next.0)
+    }
+
+    pub fn from_bits(bits: u64) -> Self {
+        Self { own: Signature((bits >> 32) as u32), next: Signature(bits as u32) }
+    }
+}
+
+/// The most constructors of an object that are held.
+const MOST: usize = 16;
+
+/// The constructors of one object that are held, each called by the one before, by the numbers that
+/// rewritten code passes. Only the thread itself uses this.
+pub struct Held<C = Class> {
+    numbers: [AtomicU32; MOST],
+    count: AtomicU32,
+    /// What the last one calls.
+    next: AtomicU32,
+    /// The class of the first one, of which this keeps the record.
+    class: AtomicPtr<C>,
+}
+
+/// What was held.
+pub struct Chain<C = Class> {
+    numbers: [u32; MOST],
+    count: usize,
+    class: Option<Arc<C>>,
+}
+
+impl<C> Default for Held<C> {
+    fn default() -> Self {
+        let numbers = [const { AtomicU32::new(0) }; MOST];
+        let [count, next] = [const { AtomicU32::new(0) }; 2];
+        Self { numbers, count, next, class: AtomicPtr::default() }
+    }
+}
+
+impl<C> Default for Chain<C> {
+    fn default() -> Self {
+        Self { numbers: [0; MOST], count: 0, class: None }
+    }
+}
+
+impl<C> Held<C> {
+    /// Whether there is any.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether this is the constructor that the last one calls for its object.
+    pub fn awaits(&self, constructor: Signature) -> bool {
+        self.any() && self.next.load(Ordering::Relaxed) == constructor.0
+    }
+
+    /// One of this class is entered. Returns whether it can be held: it calls another one at once, and
+    /// there is room for that.
+    pub fn push(&self, number: u32, class: &Arc<C>, next: Signature) -> bool {
+        let count = self.count.load(Ordering::Relaxed) as usize;
+        let Some(place) = self.numbers.get(count) else { return false };
+        if count == 0 {
+            let class = Arc::into_raw(Arc::clone(class)).cast_mut();
+            self.class.store(class, Ordering::Relaxed);
+        }
+        place.store(number, Ordering::Relaxed);
+        self.count.store(count as u32 + 1, Ordering::Relaxed);
+        self.next.store(next.0, Ordering::Relaxed);
+        next != Signature::NONE && count + 1 < MOST
+    }
+
+    /// None is held any more.
+    pub fn take(&self) -> Chain<C> {
+        let count = self.count.swap(0, Ordering::Relaxed) as usize;
+        if count == 0 {
+            return Chain::default();
+        }
+        let class = self.class.swap(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the pointer came from `Arc::into_raw`, with the first of these, and is not used again.
+        let class = (!class.is_null()).then(|| unsafe { Arc::from_raw(class) });
+        let mut chain = Chain { numbers: [0; MOST], count, class };
+        for (number, held) in chain.numbers[..count].iter_mut().zip(&self.numbers) {
+            *number = held.load(Ordering::Relaxed);
+        }
+        chain
+    }
+}
+
+impl<C> Drop for Held<C> {
+    fn drop(&mut self) {
+        self.take();
+    }
+}
+
+impl<C> Chain<C> {
+    /// The numbers, the outermost constructor first.
+    pub fn numbers(&self) -> &[u32] {
+        &self.numbers[..self.count]
+    }
+
+    /// The class of the outermost one.
+    pub fn class(&self) -> Option<&C> {
+        self.class.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_comes_in_order_and_once() {
+        let (held, class) = (Held::default(), Arc::new("Outer"));
+        let inner = Signature::of(b"Inner", b"()V");
+        assert!(!held.any() && !held.awaits(Signature::NONE));
+        assert!(
+            held.push(7, &class, inner) && held.awaits(inner) && !held.awaits(Signature::OBJECT)
+        );
+        assert!(
+            held.push(8, &Arc::new("Inner"), Signature::OBJECT) && held.awaits(Signature::OBJECT)
+        );
+        let chain = held.take();
+        assert_eq!((chain.numbers(), chain.class()), (&[7, 8][..], Some(&"Outer")));
+        assert!(!held.any() && held.take().numbers().is_empty());
+    }
+
+    #[test]
+    fn not_too_many_are_held() {
+        let (held, class) = (Held::default(), Arc::new(()));
+        assert!(!held.push(1, &class, Signature::NONE));
+        held.take();
+        let can_be_held = |number| held.push(number, &class, Signature::OBJECT);
+        assert!((1..MOST as u32).all(can_be_held) && !can_be_held(MOST as u32));
+        assert_eq!(held.take().numbers().len(), MOST);
+    }
+
+    #[test]
+    fn the_class_is_kept_as_long_as_it_is_held() {
+        let (held, class) = (Held::default(), Arc::new(()));
+        held.push(1, &class, Signature::OBJECT);
+        held.push(2, &class, Signature::OBJECT);
+        assert_eq!(Arc::strong_count(&class), 2);
+        drop(held.take());
+        held.push(3, &class, Signature::OBJECT);
+        drop(held);
+        assert_eq!(Arc::strong_count(&class), 1);
+    }
+
+    #[test]
+    fn a_beginning_is_kept_in_bits() {
+        let own = Signature::of(b"A", b"(I)V");
+        let beginning = Beginning::from_bits(Beginning { own, next: Signature::OBJECT }.bits());
+        assert!(beginning.own == own && beginning.next == Signature::OBJECT);
+        assert!(own != Signature::of(b"A", b"(J)V"));
+    }
+}
