@@ -12,6 +12,7 @@ use crate::world::class::Class;
 use crate::world::classes;
 use crate::world::ids::{self, Tag};
 use crate::world::layout::Layout;
+use crate::world::lookup;
 use crate::world::order::gate::NoGc;
 use crate::world::order::{claims, collections};
 use crate::world::tagging;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let _no_gc = NoGc::begin();
     let made = jni.frame(32, |jni| {
-        let object = tagging::object(jni, id)?;
+        let object = lookup::object(jni, id)?;
         Some(make(jni, agent, thread, object, id))
     });
     let mut bytes = match made {
@@ -130,7 +131,7 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     drop(claim);
     let mut found = [ptr::null_mut(); 2];
     for (object, guard) in found.iter_mut().zip(walk.guards) {
-        *object = tagging::object(jni, guard.id()).unwrap_or(ptr::null_mut());
+        *object = lookup::object(jni, guard.id()).unwrap_or(ptr::null_mut());
     }
     Ok(found)
 }

@@ -2,8 +2,9 @@
 
 use crate::translate::objects;
 use crate::world::agents::Agent;
+use crate::world::lookup;
 use crate::world::threads::Thread;
-use crate::world::{methods, phase, tagging, threads};
+use crate::world::{methods, phase, threads};
 use jni_sys::{JNIEnv, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use std::ptr;
@@ -31,7 +32,7 @@ pub fn object(_: &Agent, id: jobjectID) -> jobject {
             return None;
         }
         let (jni, _) = threads::current_attached()?;
-        tagging::object(jni, id)
+        lookup::object(jni, id)
     };
     object().unwrap_or(ptr::null_mut())
 }

@@ -5,10 +5,11 @@ use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::class::Class;
+use crate::world::lookup;
 use crate::world::methods::Lines;
 use crate::world::order::{announcements, gate};
 use crate::world::threads::{self, Thread};
-use crate::world::{class, classes, tagging};
+use crate::world::{class, classes};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
@@ -190,7 +191,7 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
 /// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     jni.frame(32, |jni| {
-        let Some(object) = tagging::object(jni, id).filter(|object| is_class(jni, *object)) else {
+        let Some(object) = lookup::object(jni, id).filter(|object| is_class(jni, *object)) else {
             return false;
         };
         let Ok(class) = classes::of(jni, object) else { return false };

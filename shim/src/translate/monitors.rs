@@ -5,6 +5,8 @@
 use super::objects::post_about;
 use super::{callback, frames};
 use crate::jvm::{self, Jni};
+use crate::jvm::{GlobalRef, MethodId};
+use crate::lock::Memo;
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::threads::{self, Current};
@@ -168,7 +170,7 @@ fn has_locked_once(jni: Jni) -> bool {
 /// the monitor, and not be interrupted already.
 fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
     let state = jvm::get().jvmti.thread_state(ptr::null_mut()).unwrap_or(0);
-    state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && threads::holds_lock(jni, object)
+    state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && holds_lock(jni, object)
 }
 
 /// The thread that runs, if it is what waits and agents hear of that.
@@ -192,4 +194,18 @@ fn monitor(_: &Agent, object: jobjectID) -> JVMPI_Event_monitor {
 /// The arm of a wait with this timeout, or of this duration.
 fn wait(time: Duration) -> impl Fn(&Agent, jobjectID) -> JVMPI_Event_monitor_wait {
     move |_, object| JVMPI_Event_monitor_wait { object, timeout: time.as_millis() as jlong }
+}
+
+/// Whether the thread that runs owns the object's monitor.
+fn holds_lock(jni: Jni, object: jobject) -> bool {
+    static HOLDS_LOCK: Memo<Option<(GlobalRef, MethodId)>> = Memo::new();
+    let method = HOLDS_LOCK.get_or_find(|| {
+        jni.frame(4, |jni| {
+            let class = jni.find_class(c"java/lang/Thread")?;
+            let method = jni.static_method(class, c"holdsLock", c"(Ljava/lang/Object;)Z")?;
+            Some((GlobalRef::new(jni, class)?, method))
+        })
+    });
+    let Some((class, method)) = method else { return false };
+    jni.call_static_boolean(class.get(), *method, object)
 }

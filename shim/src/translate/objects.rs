@@ -7,6 +7,7 @@ use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::class::{Class, Instances};
 use crate::world::ids::{self, Tag};
+use crate::world::lookup;
 use crate::world::order::announcements::{self, Replay};
 use crate::world::order::{collections, gate, patience};
 use crate::world::threads::{self, Thread};
@@ -278,7 +279,7 @@ fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
 /// RequestEvent(OBJECT_ALLOC): false if the ID is not that of a live object.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let requested = jni.frame(16, |jni| {
-        let object = tagging::object(jni, id)?;
+        let object = lookup::object(jni, id)?;
         let tag = tagging::update(object, |tag| tag.tell(agent)).ok()?;
         let u = event_of(jni, agent, thread, object, tag).ok()?;
         thread.subject.with(id, object, || {
@@ -323,7 +324,7 @@ pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
             Some(class) => Some(event(jni, agent, thread, &class, object.tag, object.size)),
             // A class that was loaded after all others were identified.
             None => jni.frame(16, |jni| {
-                let found = tagging::object(jni, object.tag.id())?;
+                let found = lookup::object(jni, object.tag.id())?;
                 event_of(jni, agent, thread, found, object.tag).ok()
             }),
         };

@@ -4,8 +4,8 @@ use super::{callback, classes, objects};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
+use crate::world::lookup;
 use crate::world::order::{announcements, gate};
-use crate::world::tagging;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
 use jvmpi_sys::{
@@ -64,7 +64,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
 /// RequestEvent(THREAD_START): false if the ID is not that of a live platform thread.
 pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool {
     let subject = jni.frame(16, |jni| {
-        threads::by_id(id).or_else(|| threads::discover(jni, tagging::object(jni, id)?))
+        threads::by_id(id).or_else(|| threads::discover(jni, lookup::object(jni, id)?))
     });
     subject.is_some_and(|subject| define(jni, agent, current, &subject))
 }

@@ -6,7 +6,7 @@
 
 use super::ids::Tag;
 use super::order::{collections, gate};
-use super::{cpu_clock, phase, tagging};
+use super::{classes, cpu_clock, ids, phase, tagging, threads};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
@@ -38,9 +38,28 @@ struct State {
 static STATE: Lock<State> =
     Lock::new(State { table: None, searches: 0, patience: SEARCHES, taken: Duration::ZERO });
 
+/// The object with this ID, in the current frame; None if there is none such or it is gone.
+///
+/// Fast for classes, threads and the object of the event that the thread is in; others are looked for.
+pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
+    if !ids::was_given(id) {
+        return None;
+    }
+    if let Some(object) = threads::current(jni).subject.object(id) {
+        return Some(jni.new_local(object));
+    }
+    if let Some(class) = classes::by_id(id) {
+        return class.object(jni);
+    }
+    if let Some(thread) = threads::by_id(id) {
+        return thread.object().map(|object| jni.new_local(object.get()));
+    }
+    search(jni, id, &ids::possible_tags(id))
+}
+
 /// The object with this ID, in the current frame; it is searched for among those with one of the
 /// tags if it is in no table.
-pub fn search(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
+fn search(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
     let in_table = |table: Arc<Table>| table.object(jni, id);
     let table = STATE.lock().table.clone();
     if let Some(object) = table.and_then(in_table) {

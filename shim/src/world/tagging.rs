@@ -1,9 +1,8 @@
-//! Objects get their IDs, and are found by them. The ID is kept in the object's JVMTI tag ([`ids`]).
+//! Objects get their IDs. The ID is kept in the object's JVMTI tag ([`ids`]).
 
 use super::ids::{self, Tag};
 use super::order::claims;
-use super::{classes, lookup, threads};
-use crate::jvm::{self, Jni, Result};
+use crate::jvm::{self, Result};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 
@@ -35,24 +34,4 @@ pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
 /// The object's ID, which it is given now if it has none; NULL for NULL.
 pub fn id_of(object: jobject) -> Result<jobjectID> {
     identify(object).map(Tag::id)
-}
-
-/// The object with this ID, in the current frame; None if there is none such or it is gone.
-///
-/// Fast for classes, threads and the object of the event that the thread is in; others are [looked
-/// up](lookup).
-pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
-    if !ids::was_given(id) {
-        return None;
-    }
-    if let Some(object) = threads::current(jni).subject.object(id) {
-        return Some(jni.new_local(object));
-    }
-    if let Some(class) = classes::by_id(id) {
-        return class.object(jni);
-    }
-    if let Some(thread) = threads::by_id(id) {
-        return thread.object().map(|object| jni.new_local(object.get()));
-    }
-    lookup::search(jni, id, &ids::possible_tags(id))
 }

@@ -26,11 +26,9 @@ mod interruption;
 mod link;
 mod sampling;
 mod signal;
-mod stop;
+pub mod stop;
 mod takeover;
 mod trace;
-
-pub use stop::Stop;
 
 use super::agents::Agent;
 use super::cpu_clock;

@@ -1,100 +1,100 @@
-//! A pointer that each thread keeps for itself.
-//!
-//! A library finds its thread-local variables by a call of the dynamic loader, which is a tenth of
-//! what a method event may cost. The eight bytes here have a fixed distance from the thread's
-//! pointer instead (the "initial exec" model), for which the loader keeps some room.
+//! The thread that runs, seen for the first time or not.
 
-#[cfg(target_arch = "x86_64")]
-mod storage {
-    use std::arch::{asm, global_asm};
+use super::identity::learn_object;
+use super::os_thread::os_thread;
+use super::record::Thread;
+use super::registry::{self, record};
+use super::running::{Current, known_current, own};
+use super::structure;
+use crate::jvm::{self, Jni};
+use jni_sys::{jint, jobject};
+use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
+use std::ptr;
+use std::sync::atomic::Ordering;
 
-    global_asm!(
-        ".section .tbss.jvmpi_current,\"awT\",@nobits",
-        ".p2align 3",
-        ".globl jvmpi_current",
-        ".hidden jvmpi_current",
-        ".type jvmpi_current, @object",
-        ".size jvmpi_current, 8",
-        "jvmpi_current:",
-        ".zero 8",
-        ".text",
-    );
+/// The record of the thread that runs, if it is attached to the VM.
+pub fn try_current() -> Option<Current> {
+    known_current().or_else(|| jvm::try_get()?.jni().map(current))
+}
 
-    #[inline(always)]
-    pub fn get() -> *const () {
-        let pointer;
-        // SAFETY: the variable is 8 bytes that only this thread uses.
-        unsafe {
-            asm!(
-                "mov {0}, qword ptr [rip + jvmpi_current@GOTTPOFF]",
-                "mov {0}, qword ptr fs:[{0}]",
-                out(reg) pointer,
-                options(pure, readonly, nostack, preserves_flags)
-            );
-        }
-        pointer
-    }
+/// The thread that runs and its JNI, if it is attached to the VM.
+pub fn current_attached() -> Option<(Jni, Current)> {
+    let jni = jvm::try_get()?.jni()?;
+    Some((jni, current(jni)))
+}
 
-    pub fn set(pointer: *const ()) {
-        // SAFETY: as above.
-        unsafe {
-            asm!(
-                "mov {1}, qword ptr [rip + jvmpi_current@GOTTPOFF]",
-                "mov qword ptr fs:[{1}], {0}",
-                in(reg) pointer,
-                out(reg) _,
-                options(nostack, preserves_flags)
-            );
-        }
+/// The record of the thread that runs; a new one if it was never seen before.
+pub fn current(jni: Jni) -> Current {
+    match known_current() {
+        Some(thread) if thread.env() == jni.env() => thread,
+        _ => adopt(jni),
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-mod storage {
-    use std::cell::Cell;
-    use std::ptr;
-
-    thread_local! {
-        static POINTER: Cell<*const ()> = const { Cell::new(ptr::null()) };
+/// Makes the record for this environment the one of the thread that runs.
+#[cold]
+fn adopt(jni: Jni) -> Current {
+    let mut thread = record(jni.env());
+    if is_anothers(jni, &thread) {
+        registry::forget(&thread);
+        thread = record(jni.env());
     }
-
-    pub fn get() -> *const () {
-        POINTER.get()
-    }
-
-    pub fn set(pointer: *const ()) {
-        POINTER.set(pointer);
-    }
-}
-
-/// What the thread that runs has set last, at first NULL. May be asked in a signal handler.
-#[inline(always)]
-pub fn get<T>() -> *const T {
-    storage::get().cast()
-}
-
-pub fn set<T>(pointer: *const T) {
-    storage::set(pointer.cast());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{ptr, thread};
-
-    #[test]
-    fn each_thread_has_its_own() {
-        let (one, other) = (1_u32, 2_u32);
-        set(&raw const one);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                assert!(get::<u32>().is_null());
-                set(&raw const other);
-                assert!(ptr::eq(get(), &raw const other));
-            });
+    thread.os_thread.store(os_thread(), Ordering::Relaxed);
+    let current = Current::of(&thread);
+    own(Some(thread));
+    if current.object().is_none() {
+        jni.frame(8, |jni| {
+            let object = carrier(jni);
+            // Not while the thread is being attached: the object is then just being constructed,
+            // which is reported like that of any other.
+            if is_alive(object) {
+                learn_object(&current, jni, object);
+            }
         });
-        assert!(ptr::eq(get(), &raw const one));
-        set(ptr::null::<u32>());
-        assert!(get::<u32>().is_null());
     }
+    current
+}
+
+/// Whether the record is that of a thread which had the same environment before the one that runs, and
+/// which somebody has looked at while it ended.
+pub fn is_anothers(jni: Jni, thread: &Thread) -> bool {
+    let Some(known) = thread.object().filter(|_| structure::is_known()) else { return false };
+    jni.frame(4, |jni| {
+        let object = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
+        // A virtual thread says nothing of its carrier.
+        !object.is_null()
+            && structure::of(jni, object) != 0
+            && !jni.same_object(known.get(), object)
+    })
+}
+
+/// The `java.lang.Thread` of the platform thread that runs; NULL while it is being attached.
+pub fn carrier(jni: Jni) -> jobject {
+    let thread = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
+    if thread.is_null() || structure::of(jni, thread) != 0 {
+        return thread;
+    }
+    // A virtual thread is mounted.
+    jni.find_class(c"java/lang/Thread")
+        .and_then(|class| {
+            let method =
+                jni.static_method(class, c"currentCarrierThread", c"()Ljava/lang/Thread;")?;
+            jni.call_static_object(class, method, &[])
+        })
+        .unwrap_or(thread)
+}
+
+fn is_alive(thread: jobject) -> bool {
+    let state = jvm::get().jvmti.thread_state(thread);
+    !thread.is_null() && state.is_ok_and(|state| state & JVMTI_THREAD_STATE_ALIVE as jint != 0)
+}
+
+/// Makes the thread that runs one with this environment, as if it were attached to a VM.
+#[cfg(test)]
+pub fn adopt_for_test(env: usize) -> Current {
+    let thread = record(ptr::without_provenance_mut(env));
+    thread.os_thread.store(os_thread(), Ordering::Relaxed);
+    let current = Current::of(&thread);
+    own(Some(thread));
+    current
 }

@@ -1,0 +1,63 @@
+//! Threads that have perhaps never run any of the shim's code.
+
+use super::current::{current_attached, try_current};
+use super::identity::learn_object;
+use super::record::Thread;
+use super::registry::{by_env, by_id, forget, has_ended, record};
+use super::running::known_current_env;
+use super::structure;
+use crate::jvm::Jni;
+use crate::world::tagging;
+use jni_sys::{JNIEnv, jobject};
+use std::ptr;
+use std::sync::Arc;
+
+/// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that
+/// have ended. Costs no more than a comparison if that is the thread that runs.
+pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
+    if env == known_current_env() && !env.is_null() {
+        return try_current().filter(|thread| !thread.has_ended()).map(|thread| f(&thread));
+    }
+    if let Some(thread) = by_env(env) {
+        return (!thread.is_hidden()).then(|| f(&thread));
+    }
+    // The thread that runs may never have been seen.
+    let (_, thread) = current_attached().filter(|(jni, _)| jni.env() == env)?;
+    (!thread.has_ended()).then(|| f(&thread))
+}
+
+/// The record of the live platform thread that this `java.lang.Thread` stands for, although it
+/// may never have run any of the shim's code. None if it has ended, has not started or is virtual.
+pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
+    let id = tagging::id_of(object).ok()?;
+    if let Some(thread) = by_id(id) {
+        return Some(thread);
+    }
+    let is_thread = |jni: Jni| {
+        jni.find_class(c"java/lang/Thread").is_some_and(|class| jni.instance_of(object, class))
+    };
+    if !jni.frame(4, is_thread) {
+        return None;
+    }
+    let native = structure::of(jni, object);
+    let distance = structure::env_distance()?;
+    if native == 0 {
+        return None;
+    }
+    let env = native.wrapping_add(distance);
+    let has_ended = || has_ended(env, id);
+    if has_ended() {
+        return None;
+    }
+    let thread = record(ptr::without_provenance_mut(env));
+    learn_object(&thread, jni, object);
+    if thread.id() != id {
+        return None;
+    }
+    if structure::of(jni, object) != native || has_ended() {
+        // It has ended meanwhile, and nobody else will say so.
+        forget(&thread);
+        return None;
+    }
+    Some(thread)
+}

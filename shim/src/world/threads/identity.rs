@@ -1,0 +1,26 @@
+//! Which `java.lang.Thread` a thread is.
+
+use super::record::Thread;
+use super::{hidden, registry};
+use crate::jvm::{GlobalRef, Jni};
+use crate::world::tagging;
+use jni_sys::jobject;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Takes note of the `java.lang.Thread` of a thread.
+pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
+    let Some(reference) = GlobalRef::new(jni, object) else { return };
+    let Ok(id) = tagging::id_of(object) else { return };
+    let reference = Arc::new(reference);
+    // A reference that is not needed is given back outside the lock.
+    let known = Arc::clone(thread.object.lock().get_or_insert_with(|| Arc::clone(&reference)));
+    if !jni.same_object(known.get(), object) {
+        // The environment is another thread's by now.
+        return;
+    }
+    thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);
+    thread.must_be_examined();
+    thread.id.store(id, Ordering::Release);
+    registry::note_id(thread, id);
+}

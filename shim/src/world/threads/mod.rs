@@ -1,0 +1,30 @@
+//! Threads. A thread's ID is its `JNIEnv *`; what happens in a virtual thread belongs to the
+//! carrier whose environment it runs in.
+
+mod current;
+mod discovery;
+mod hidden;
+mod identity;
+mod lifecycle;
+pub mod os_thread;
+mod quiet;
+pub mod record;
+pub mod registry;
+pub mod running;
+mod structure;
+mod subject;
+mod unconstructed;
+mod word;
+
+#[cfg(test)]
+pub use current::adopt_for_test;
+pub use current::{current, current_attached, try_current};
+pub use discovery::{discover, with_env};
+pub use hidden::{hidden_objects, hide, is_hidden_object, start_hidden};
+pub use lifecycle::{ended, started};
+pub use os_thread::os_thread;
+pub use quiet::quietly;
+pub use record::Thread;
+pub use registry::{all, by_env, by_id, by_os_thread, known_to};
+pub use running::{Current, known_current, known_current_env};
+pub use structure::locate_environments;

@@ -1,0 +1,30 @@
+//! What the shim itself does in Java, of which agents hear nothing.
+
+use super::current::current;
+use super::record::Thread;
+use crate::jvm::Jni;
+use std::sync::atomic::Ordering;
+
+/// Runs Java code on the shim's behalf: agents hear of nothing that it does.
+pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
+    let thread = current(jni);
+    let _quiet = Quiet::begin(&thread);
+    work()
+}
+
+/// The thread works for the shim until this is dropped.
+pub struct Quiet<'a>(&'a Thread);
+
+impl<'a> Quiet<'a> {
+    pub fn begin(thread: &'a Thread) -> Self {
+        thread.quiet.fetch_add(1, Ordering::Relaxed);
+        thread.must_be_examined();
+        Self(thread)
+    }
+}
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        self.0.quiet.fetch_sub(1, Ordering::Relaxed);
+    }
+}

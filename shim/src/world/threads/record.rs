@@ -1,0 +1,261 @@
+//! What the shim knows of one thread.
+
+use super::subject::Subject;
+use super::unconstructed::Unconstructed;
+use crate::jvm::GlobalRef;
+use crate::lock::Lock;
+use crate::world::agents::{Agent, MAX_AGENTS};
+use crate::world::calls::Calls;
+use crate::world::construction::Held;
+use crate::world::ids;
+use crate::world::loaded::Loaded;
+use crate::world::order::aim::Aim;
+use crate::world::order::announced::Announced;
+use crate::world::order::epoch;
+use crate::world::order::in_flight::InFlight;
+use crate::world::suspension::stop::Stop;
+use crate::world::waits::Waits;
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::jobjectID;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// A thread. No two threads share a cache line: each writes its own at every
+/// event.
+#[repr(align(128))]
+pub struct Thread {
+    env: *mut JNIEnv,
+    /// The number by which the system knows the thread, 0 as long as it has not been seen to run.
+    pub(super) os_thread: AtomicI32,
+    pub(super) object: Lock<Option<Arc<GlobalRef>>>,
+    pub(super) id: AtomicPtr<jvmpi_sys::_jobjectID>,
+    local_storage: [AtomicPtr<c_void>; MAX_AGENTS],
+    pub(super) ended: AtomicBool,
+    pub(super) hidden: AtomicBool,
+    /// Who has had THREAD_START.
+    pub announced: Announced,
+    /// The events that are being delivered on the thread.
+    pub in_flight: InFlight,
+    /// The object of the event that is being delivered on the thread.
+    pub subject: Subject,
+    /// What the thread has allocated without running a constructor.
+    pub unconstructed: Unconstructed,
+    /// The IDs for what the thread allocates.
+    pub new_ids: ids::Supply,
+    /// The classes that the thread has loaded and agents have perhaps not heard of.
+    pub loaded: Loaded,
+    /// The calls that agents have heard of and that are not over.
+    pub calls: Calls,
+    /// The constructors that nobody has been told of yet.
+    pub held: Held,
+    /// The epoch in which it was found that agents may get the thread's events.
+    pub examined_in: AtomicU64,
+    /// What the thread waits for at Java monitors.
+    pub waits: Waits,
+    /// For whom or what the thread waits just now.
+    pub waits_for: Aim,
+    /// What the thread does at a raw monitor: a `JVMPI_THREAD_…`, 0 if it waits at none.
+    at_raw_monitor: AtomicI32,
+    /// The environment in whose name agents are called on a thread of the shim's own.
+    stands_for: AtomicPtr<JNIEnv>,
+    /// How deep the thread is in work that the shim does in Java.
+    pub(super) quiet: AtomicU32,
+    /// Whether what the thread allocates is garbage of the shim's own.
+    wastes: AtomicBool,
+    in_transition: AtomicBool,
+    /// Whether the virtual thread that is being put on the thread waited for a monitor.
+    resumes: AtomicBool,
+    /// Whether an agent has suspended the thread, and how.
+    pub stop: Stop,
+}
+
+// SAFETY: the environment is only an identity here; the other fields are safe to share.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
+/// Does something when it is dropped, also by a panic.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+impl Thread {
+    pub(super) fn new(env: *mut JNIEnv) -> Self {
+        Self {
+            env,
+            os_thread: AtomicI32::new(0),
+            object: Lock::default(),
+            id: AtomicPtr::new(ptr::null_mut()),
+            local_storage: Default::default(),
+            ended: AtomicBool::new(false),
+            hidden: AtomicBool::new(false),
+            announced: Announced::default(),
+            in_flight: InFlight::default(),
+            subject: Subject::default(),
+            unconstructed: Unconstructed::default(),
+            new_ids: ids::Supply::default(),
+            loaded: Loaded::default(),
+            calls: Calls::default(),
+            held: Held::default(),
+            examined_in: AtomicU64::new(epoch::NONE),
+            waits: Waits::default(),
+            waits_for: Aim::default(),
+            at_raw_monitor: AtomicI32::new(0),
+            stands_for: AtomicPtr::new(ptr::null_mut()),
+            quiet: AtomicU32::new(0),
+            wastes: AtomicBool::new(false),
+            in_transition: AtomicBool::new(false),
+            resumes: AtomicBool::new(false),
+            stop: Stop::default(),
+        }
+    }
+
+    /// The thread's ID.
+    pub fn env(&self) -> *mut JNIEnv {
+        self.env
+    }
+
+    /// The number by which the system knows the thread, 0 as long as it has not been seen to run.
+    pub fn os_thread(&self) -> i32 {
+        self.os_thread.load(Ordering::Relaxed)
+    }
+
+    /// The ID of the thread's object, NULL while that is not known.
+    pub fn id(&self) -> jobjectID {
+        self.id.load(Ordering::Acquire)
+    }
+
+    /// The thread's `java.lang.Thread`, None before it is known and after the end.
+    pub fn object(&self) -> Option<Arc<GlobalRef>> {
+        self.object.lock().clone()
+    }
+
+    /// Whether THREAD_END is over.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Whether the thread is one of the shim's own.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden.load(Ordering::Acquire)
+    }
+
+    /// The thread's ID as agents are to see it: on a thread of the shim's own that of the one for
+    /// which it stands, NULL if it stands for none.
+    pub fn env_for_agents(&self) -> *mut JNIEnv {
+        if self.is_hidden() { self.stands_for.load(Ordering::Relaxed) } else { self.env }
+    }
+
+    /// Runs `work`, in which a thread of the shim's own stands for another.
+    pub fn standing_for<R>(&self, env: *mut JNIEnv, work: impl FnOnce() -> R) -> R {
+        let outer = self.stands_for.swap(env, Ordering::Relaxed);
+        let _after = OnDrop(|| self.stands_for.store(outer, Ordering::Relaxed));
+        work()
+    }
+
+    /// Runs `wait`, during which the thread has this status because it waits at a raw monitor.
+    pub fn at_raw_monitor<R>(&self, status: jint, wait: impl FnOnce() -> R) -> R {
+        self.at_raw_monitor.store(status, Ordering::Release);
+        let _after = OnDrop(|| self.at_raw_monitor.store(0, Ordering::Release));
+        wait()
+    }
+
+    /// The `JVMPI_THREAD_…` of a thread that waits at a raw monitor.
+    pub fn status_at_raw_monitor(&self) -> Option<jint> {
+        Some(self.at_raw_monitor.load(Ordering::Acquire)).filter(|status| *status != 0)
+    }
+
+    /// Whether what the thread does now is the shim's doing, of which agents hear nothing.
+    pub fn is_quiet(&self) -> bool {
+        self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
+    }
+
+    /// Runs `work`, of which no object lives on, so that none needs to be known.
+    pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
+        let outer = self.wastes.swap(true, Ordering::Relaxed);
+        let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));
+        work()
+    }
+
+    /// Whether what the thread allocates now is garbage of the shim's own.
+    pub fn is_wasting(&self) -> bool {
+        self.wastes.load(Ordering::Relaxed)
+    }
+
+    /// Whether a virtual thread is just being put on the thread or taken off.
+    pub fn is_in_transition(&self) -> bool {
+        self.in_transition.load(Ordering::Relaxed)
+    }
+
+    /// Takes note that a virtual thread is being put on the thread or taken off, or has been.
+    pub fn note_transition(&self, begins: bool) {
+        self.in_transition.store(begins, Ordering::Relaxed);
+        self.calls.set_aside();
+        // Whoever is held here was left by an exception.
+        self.held.take();
+        self.must_be_examined();
+    }
+
+    /// Takes note that a virtual thread is about to be put on the thread which waited for a monitor,
+    /// or that a virtual thread goes on now: if it is that one, nobody will tell that it is there.
+    pub fn note_resumption(&self, begins: bool) {
+        if self.resumes.swap(begins, Ordering::Relaxed) {
+            self.note_transition(false);
+        }
+    }
+
+    /// Takes note that agents may get the thread's events in this epoch.
+    pub fn was_examined(&self, epoch: u64) {
+        self.examined_in.store(epoch, Ordering::Relaxed);
+    }
+
+    /// Takes note that something has changed for the thread alone.
+    pub fn must_be_examined(&self) {
+        self.examined_in.store(epoch::NONE, Ordering::Relaxed);
+    }
+
+    /// The agent's thread-local storage, NULL until it is set.
+    pub fn local_storage(&self, agent: &Agent) -> *mut c_void {
+        self.local_storage[agent.index].load(Ordering::Acquire)
+    }
+
+    pub fn set_local_storage(&self, agent: &Agent, value: *mut c_void) {
+        self.local_storage[agent.index].store(value, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boundary::guard;
+    use crate::world::order::in_flight::Report;
+    use crate::world::threads::quiet::Quiet;
+
+    #[test]
+    fn a_panic_leaves_the_subject_and_the_events_as_they_were() {
+        let thread = Thread::new(ptr::null_mut());
+        let numbered =
+            |number| (ptr::without_provenance_mut(number), ptr::without_provenance_mut(number));
+        let (id, object) = numbered(16);
+        thread.subject.with(id, object, || {
+            let _event = thread.in_flight.enter();
+            guard((), || {
+                let _quiet = Quiet::begin(&thread);
+                let (id, object) = numbered(32);
+                let _inner = thread.in_flight.enter();
+                thread.subject.with(id, object, || {
+                    thread.in_flight.while_tracking(|| panic!("in the event"));
+                });
+            });
+            assert!(!thread.is_quiet() && thread.subject.object(id) == Some(object));
+            assert!(thread.in_flight.report() == Report::None);
+        });
+        assert!(thread.subject.object(id).is_none() && !thread.in_flight.is_any());
+    }
+}

@@ -1,0 +1,84 @@
+//! The live threads that are known, by environment and by object.
+
+use super::record::Thread;
+use crate::lock::Map;
+use crate::world::agents::Agent;
+use jni_sys::JNIEnv;
+use jvmpi_sys::{JVMPI_EVENT_THREAD_START, jobjectID};
+use std::ptr;
+use std::sync::{Arc, LazyLock};
+
+/// Live threads by the address of their environment.
+static BY_ENV: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
+/// The ID of the `java.lang.Thread` object by the environment of the thread that ended there last. For
+/// a while the object still leads to the environment.
+static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
+/// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
+static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
+
+/// The live record for this environment, a new one if there is none.
+pub fn record(env: *mut JNIEnv) -> Arc<Thread> {
+    let known = BY_ENV.get(env.addr());
+    known.unwrap_or_else(|| BY_ENV.get_or_insert(env.addr(), Arc::new(Thread::new(env))))
+}
+
+/// Nobody finds the record any more.
+pub fn forget(thread: &Thread) {
+    BY_ENV.remove_if(thread.env().addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
+    BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env().addr());
+    // The reference is given back outside the lock.
+    let object = thread.object.lock().take();
+    drop(object);
+}
+
+/// Takes note that the thread is the object with this ID.
+pub fn note_id(thread: &Thread, id: jobjectID) {
+    BY_ID.insert(id.addr(), thread.env().addr());
+}
+
+/// Takes note that the thread which is an object with this ID has ended.
+pub fn note_end(thread: &Thread) {
+    ENDED.insert(thread.env().addr(), thread.id().addr());
+}
+
+/// Whether the thread that is an object with this ID has ended at this environment.
+pub fn has_ended(env: usize, id: jobjectID) -> bool {
+    ENDED.get(env) == Some(id.addr())
+}
+
+/// The live thread with this environment; None for NULL, garbage and threads that have ended.
+pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
+    if env.is_null() {
+        return None;
+    }
+    BY_ENV.get(env.addr())
+}
+
+/// The live thread that the system knows by this number, if it has been seen to run.
+pub fn by_os_thread(number: i32) -> Option<Arc<Thread>> {
+    all().into_iter().find(|thread| thread.os_thread() == number)
+}
+
+/// The live thread whose `java.lang.Thread` object has this ID.
+pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
+    BY_ENV.get(BY_ID.get(id.addr())?)
+}
+
+/// A live thread that the agent has heard of: rather one for which it keeps data, and of those
+/// one that will not end, as the VM's own threads that have never run any of the shim's code.
+pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
+    let knows = |thread: &Arc<Thread>| {
+        !thread.is_hidden()
+            && (thread.announced.to(agent) || !agent.wants(JVMPI_EVENT_THREAD_START))
+    };
+    let rank = |thread: &Arc<Thread>| {
+        let has_data = !thread.local_storage(agent).is_null();
+        (!has_data, thread.os_thread() != 0, thread.id().addr())
+    };
+    all().into_iter().filter(knows).min_by_key(rank)
+}
+
+/// All live threads that are known.
+pub fn all() -> Vec<Arc<Thread>> {
+    BY_ENV.values()
+}

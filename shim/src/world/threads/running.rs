@@ -1,0 +1,80 @@
+//! The thread that runs, as far as it is known.
+
+use super::record::Thread;
+use super::{registry, word};
+use crate::jvm;
+use jni_sys::JNIEnv;
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::ptr;
+use std::sync::Arc;
+
+thread_local! {
+    /// Keeps the record of the thread that runs, to which [`word`] points.
+    static OWNER: Owner = const { Owner(RefCell::new(None)) };
+}
+
+struct Owner(RefCell<Option<Arc<Thread>>>);
+
+impl Owner {
+    fn set(&self, thread: Option<Arc<Thread>>) {
+        word::set(thread.as_ref().map_or(ptr::null(), Arc::as_ptr));
+        self.0.replace(thread);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        word::set(ptr::null::<Thread>());
+    }
+}
+
+/// The record of the thread that runs; it cannot leave that thread.
+pub struct Current(*const Thread);
+
+impl Current {
+    /// The thread that runs must be the one that the record is of, and [`own`] it.
+    pub(super) fn of(thread: &Arc<Thread>) -> Self {
+        Self(Arc::as_ptr(thread))
+    }
+}
+
+impl Deref for Current {
+    type Target = Thread;
+
+    #[inline]
+    fn deref(&self) -> &Thread {
+        // SAFETY: `OWNER` of this thread keeps the record until it is replaced, which happens
+        // only when the thread has ended for the VM and is attached anew.
+        unsafe { &*self.0 }
+    }
+}
+
+/// The environment of the thread that runs as far as it is known already, else NULL.
+pub fn known_current_env() -> *mut JNIEnv {
+    known_current().map_or(ptr::null_mut(), |thread| thread.env())
+}
+
+/// The record of the thread that runs, if it was seen before. A signal handler may ask: the storage
+/// of a thread whose number the shim knows has been used before, so that looking allocates nothing.
+#[inline]
+pub fn known_current() -> Option<Current> {
+    let thread = word::get::<Thread>();
+    (!thread.is_null()).then_some(Current(thread))
+}
+
+/// Makes this the record of the thread that runs. A thread that runs agents' code so late that
+/// its own storage is gone leaks its record.
+pub fn own(thread: Option<Arc<Thread>>) {
+    let mut thread = Some(thread);
+    if OWNER.try_with(|owner| owner.set(thread.take().flatten())).is_err() {
+        std::mem::forget(thread);
+    }
+}
+
+/// The record of the thread that runs, also if only others have looked at it.
+pub fn recorded() -> Option<Arc<Thread>> {
+    let known = known_current_env();
+    let env = if known.is_null() { jvm::try_get()?.jni()?.env() } else { known };
+    registry::by_env(env)
+}

@@ -1,0 +1,70 @@
+//! The VM's own structures of threads.
+
+use super::record::Thread;
+use crate::jvm::{self, FieldId, Jni};
+use crate::lock::Memo;
+use jni_sys::jobject;
+use std::slice;
+use std::sync::atomic::AtomicUsize;
+
+/// How the VM's own thread structures are found from `java.lang.Thread` objects: the private
+/// field `eetop` holds the structure's address, and the JNIEnv lies at a fixed distance from it.
+/// JVMTI has no way from a thread object to its JNIEnv.
+struct NativeThreads {
+    field: FieldId,
+    env_distance: usize,
+}
+
+static NATIVE_THREADS: Memo<Option<NativeThreads>> = Memo::new();
+
+fn native_threads() -> Option<&'static NativeThreads> {
+    NATIVE_THREADS.get()?.as_ref()
+}
+
+/// Finds out where environments are, from the platform thread that runs.
+pub fn locate_environments(jni: Jni) {
+    NATIVE_THREADS.get_or_find(|| {
+        jni.frame(8, |jni| {
+            let field = jni.field(jni.find_class(c"java/lang/Thread")?, c"eetop", c"J")?;
+            let native = jni.long_field(jvm::get().jvmti.current_thread().ok()?, field);
+            (native != 0).then(|| NativeThreads {
+                field,
+                env_distance: jni.env().addr().wrapping_sub(native as usize),
+            })
+        })
+    });
+}
+
+/// The address of the VM's structure; 0 for a virtual thread and one that is not alive, and a
+/// number other than 0 where that cannot be known.
+pub fn of(jni: Jni, thread: jobject) -> usize {
+    native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field) as usize)
+}
+
+/// Whether they can be found.
+pub fn is_known() -> bool {
+    native_threads().is_some()
+}
+
+/// The distance from the structure to the environment.
+pub fn env_distance() -> Option<usize> {
+    native_threads().map(|known| known.env_distance)
+}
+
+impl Thread {
+    /// Runs `f` with the words of the VM's structure for the thread that lie before its environment;
+    /// the thread itself uses them meanwhile. None if it has ended, or if they cannot be found. `f`
+    /// must not call the VM.
+    pub fn with_structure<R>(&self, f: impl FnOnce(&[AtomicUsize]) -> R) -> Option<R> {
+        let distance = env_distance()?;
+        // `ended` takes the object away, before which the VM does not free the structure.
+        let object = self.object.lock();
+        if object.is_none() || distance % size_of::<usize>() != 0 {
+            return None;
+        }
+        let first = self.env().wrapping_byte_sub(distance).cast::<AtomicUsize>();
+        // SAFETY: the environment is a member of the structure, which lives and is aligned.
+        let words = unsafe { slice::from_raw_parts(first, distance / size_of::<usize>()) };
+        Some(f(words))
+    }
+}

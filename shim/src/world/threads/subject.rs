@@ -1,0 +1,47 @@
+//! What the event that is being delivered on a thread is about.
+
+use jni_sys::jobject;
+use jvmpi_sys::jobjectID;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The object that the event being delivered on a thread is about, and where it is: agents ask
+/// for it in the event. Only the thread itself uses this.
+#[derive(Default)]
+pub struct Subject {
+    id: AtomicPtr<jvmpi_sys::_jobjectID>,
+    object: AtomicPtr<jni_sys::_jobject>,
+}
+
+impl Subject {
+    /// Runs `event` with the object, which lives until it returns, as its subject.
+    pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
+        let (outer_id, outer_object) =
+            (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+        let _outer = Outer { subject: self, id: outer_id, object: outer_object };
+        self.set(id, object);
+        event()
+    }
+
+    fn set(&self, id: jobjectID, object: jobject) {
+        self.id.store(id, Ordering::Relaxed);
+        self.object.store(object, Ordering::Relaxed);
+    }
+
+    /// The object, if the ID is that of the subject.
+    pub fn object(&self, id: jobjectID) -> Option<jobject> {
+        (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
+    }
+}
+
+/// What the subject was before the event, and is again when this is dropped.
+struct Outer<'a> {
+    subject: &'a Subject,
+    id: jobjectID,
+    object: jobject,
+}
+
+impl Drop for Outer<'_> {
+    fn drop(&mut self) {
+        self.subject.set(self.id, self.object);
+    }
+}
