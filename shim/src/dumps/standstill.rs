@@ -89,7 +89,7 @@ impl Standstill {
             let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
             let is_ours = self.suspended.iter().any(|suspended| suspended.get() == object.get());
             let hidden =
-                if is_ours || suspension::shows(thread) { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
+                if is_ours || thread.stop.shows() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
             self.threads.push(Resting {
                 thread: Arc::clone(thread),
                 frames: stack(if is_current { ptr::null_mut() } else { object.get() }, start),

@@ -2,9 +2,8 @@
 
 use crate::translate::objects;
 use crate::world::agents::Agent;
-use crate::world::lookup;
 use crate::world::threads::Thread;
-use crate::world::{methods, phase, threads};
+use crate::world::{lookup, methods, phase, threads};
 use jni_sys::{JNIEnv, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use std::ptr;

@@ -5,11 +5,10 @@ use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::class::Class;
-use crate::world::lookup;
 use crate::world::methods::Lines;
 use crate::world::order::{announcements, gate};
 use crate::world::threads::{self, Thread};
-use crate::world::{class, classes};
+use crate::world::{class, classes, lookup};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,

@@ -4,8 +4,7 @@
 
 use super::objects::post_about;
 use super::{callback, frames};
-use crate::jvm::{self, Jni};
-use crate::jvm::{GlobalRef, MethodId};
+use crate::jvm::{self, GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::notify;
 use crate::world::agents::{self, Agent};

@@ -10,6 +10,7 @@ use super::{classes, cpu_clock, ids, phase, tagging, threads};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
+use crate::world::threads::registry;
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::jobjectID;
 use jvmti_sys::{JVMTI_EVENT_OBJECT_FREE, JVMTI_HEAP_FILTER_UNTAGGED};
@@ -51,7 +52,7 @@ pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
     if let Some(class) = classes::by_id(id) {
         return class.object(jni);
     }
-    if let Some(thread) = threads::by_id(id) {
+    if let Some(thread) = registry::by_id(id) {
         return thread.object().map(|object| jni.new_local(object.get()));
     }
     search(jni, id, &ids::possible_tags(id))

@@ -4,8 +4,9 @@
 //! do not tell who owns them, which a monitor dump must.
 
 use super::growing::Growing;
-use super::threads;
 use crate::lock::{Condition, Lock, Locked};
+use crate::world::threads::os_thread::os_thread;
+use crate::world::threads::running;
 use dump::{Kind, Monitor};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITOR_WAIT};
@@ -67,7 +68,7 @@ impl Default for Env {
 impl Env {
     /// That of the thread that runs; NULL for one of the shim's own, of which agents do not know.
     fn current() -> Self {
-        let thread = threads::known_current().filter(|thread| !thread.is_hidden());
+        let thread = running::known_current().filter(|thread| !thread.is_hidden());
         Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
     }
 }
@@ -173,7 +174,7 @@ impl RawMonitor {
     /// Enters, once more if the thread is inside already. `contended` is called outside all locks
     /// when the thread has to wait, and again when it has entered.
     pub fn enter(&self, contended: impl Fn(&Self, Contention)) {
-        let me = threads::os_thread();
+        let me = os_thread();
         let Some(mut state) = self.lock() else { return };
         if state.owner == me {
             state.entry_count += 1;
@@ -213,7 +214,7 @@ impl RawMonitor {
             state
         };
         // Who waits for this thread is to know for whom it waits.
-        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match threads::known_current() {
+        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match running::known_current() {
             Some(current) => current.waits_for.while_blocked(number(self.handle), || wait(state)),
             None => wait(state),
         });
@@ -229,7 +230,7 @@ impl RawMonitor {
     /// called outside all locks when the monitor became free and others wait for it.
     pub fn exit(&self, contended: impl Fn(&Self, Contention)) {
         let Some(mut state) = self.lock() else { return };
-        if state.owner != threads::os_thread() {
+        if state.owner != os_thread() {
             return;
         }
         state.entry_count -= 1;
@@ -257,7 +258,7 @@ impl RawMonitor {
     /// Leaves all levels, waits until notified or until the time is over (None: no limit), and
     /// enters as often again. Returns at once if the thread does not own the monitor.
     pub fn wait(&self, at_most: Option<Duration>, contended: impl Fn(&Self, Contention)) {
-        let me = threads::os_thread();
+        let me = os_thread();
         let Some(mut state) = self.lock() else { return };
         if state.owner != me {
             return;
@@ -296,7 +297,7 @@ impl RawMonitor {
     /// Wakes all waiting threads; nothing happens if the thread does not own the monitor.
     pub fn notify_all(&self) {
         let Some(mut state) = self.lock() else { return };
-        if state.owner == threads::os_thread() {
+        if state.owner == os_thread() {
             state.notifications += 1;
             drop(state);
             self.place.notified.notify_all();
@@ -320,7 +321,7 @@ impl RawMonitor {
 
 /// Waits; meanwhile the thread that runs has this status.
 fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
-    match threads::known_current() {
+    match running::known_current() {
         Some(thread) => thread.at_raw_monitor(status, wait),
         None => wait(),
     }
@@ -343,6 +344,7 @@ fn remove(envs: &mut Vec<Env>, env: Env) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::threads;
     use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
     use std::thread;
 

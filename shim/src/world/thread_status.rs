@@ -14,7 +14,7 @@ use std::time::Duration;
 /// if it cannot be known.
 pub fn state(thread: &Thread) -> Option<jint> {
     let state = suspension::jvmti_state(thread, Duration::ZERO)?;
-    let hidden = if suspension::shows(thread) { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
+    let hidden = if thread.stop.shows() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
     Some(state & !hidden)
 }
 

@@ -8,7 +8,7 @@ use super::announced::{Announced, Sent};
 use super::patience::Patience;
 use crate::lock::{Lock, Locked};
 use crate::world::agents::{Agent, MAX_AGENTS};
-use crate::world::threads;
+use crate::world::threads::os_thread::os_thread;
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -28,9 +28,7 @@ pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
                 return sending.done();
             }
             Err(Sent::Already) => return,
-            Err(Sent::JustNow { by })
-                if by == threads::os_thread() || !patience.is_left_for(by) =>
-            {
+            Err(Sent::JustNow { by }) if by == os_thread() || !patience.is_left_for(by) => {
                 return;
             }
             Err(Sent::JustNow { .. }) => patience.sleep(),
@@ -58,7 +56,7 @@ fn under_way() -> Locked<'static, Vec<Announcement>> {
 /// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
 /// closed that.
 pub fn of_object(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
-    let this = Announcement { agent: agent.index, object: object.addr(), by: threads::os_thread() };
+    let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
     let mut patience = Patience::new();
     while let Some(teller) = this.begin() {
         if teller == this.by || !patience.is_left_for(teller) {
@@ -106,7 +104,7 @@ pub struct Replay {
 impl Replay {
     /// Begins before any object is marked.
     pub fn begin(agent: &Agent) -> Self {
-        let outer = REPLAYS[agent.index].swap(threads::os_thread(), Ordering::SeqCst);
+        let outer = REPLAYS[agent.index].swap(os_thread(), Ordering::SeqCst);
         Self { agent: agent.index, outer }
     }
 }
@@ -128,7 +126,7 @@ pub fn wait_for_replay(agent: &Agent) {
     let mut patience = Patience::new();
     loop {
         let by = REPLAYS[agent.index].load(Ordering::Acquire);
-        if [0, threads::os_thread()].contains(&by) || !patience.is_left_for(by) {
+        if [0, os_thread()].contains(&by) || !patience.is_left_for(by) {
             return;
         }
         patience.sleep();

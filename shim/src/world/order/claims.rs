@@ -17,8 +17,9 @@
 use super::patience::Patience;
 use crate::jvm;
 use crate::lock::assert_none_held;
-use crate::world::suspension::{self, futex};
-use crate::world::threads;
+use crate::world::suspension::futex;
+use crate::world::threads::os_thread::os_thread;
+use crate::world::threads::{registry, running};
 use jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -91,7 +92,7 @@ impl Claim {
     }
 
     fn is_mine(&self) -> bool {
-        self.owner.load(Ordering::Relaxed) & !AWAITED == threads::os_thread() as u32
+        self.owner.load(Ordering::Relaxed) & !AWAITED == os_thread() as u32
     }
 
     fn take(&'static self) -> Claimed {
@@ -105,9 +106,9 @@ impl Claim {
         }
         while self.wait_for(suspending) {
             // Known or not, it may be suspended.
-            let current = threads::try_current();
+            let current = running::recorded();
             let put_down = || self.put_down();
-            if !current.is_some_and(|me| suspension::wait_until_resumed(&me, put_down)) {
+            if !current.is_some_and(|me| me.stop.wait_until_resumed(put_down)) {
                 return Claimed(Some(self));
             }
         }
@@ -116,7 +117,7 @@ impl Claim {
 
     /// Waits until the claim is free and takes it; false if its owner cannot go on.
     fn wait_for(&self, suspending: bool) -> bool {
-        let me = threads::os_thread() as u32;
+        let me = os_thread() as u32;
         if self.change(0, me) {
             return true;
         }
@@ -175,13 +176,13 @@ impl Claim {
 /// Whether somebody has suspended the owner of a claim who did not ask for claims.
 fn is_stuck(owner: u32, patience: &mut Patience) -> bool {
     let os_thread = (owner & !AWAITED) as i32;
-    let known = threads::by_os_thread(os_thread);
+    let known = registry::by_os_thread(os_thread);
     let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
         // It begins, and gives an ID to its own Thread object, which nobody can ask JVMTI about yet.
         return !patience.is_left_for(os_thread);
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
-    state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !suspension::is_suspended(&owner)
+    state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.stop.is_suspended()
 }
 
 #[cfg(test)]

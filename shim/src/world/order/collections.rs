@@ -11,7 +11,9 @@ use super::{gate, gc_counts};
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock, Locked};
 use crate::world::tags::{self, Kind};
-use crate::world::threads::{self, Thread};
+use crate::world::threads;
+use crate::world::threads::os_thread::os_thread;
+use crate::world::threads::record::Thread;
 use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -187,7 +189,7 @@ pub fn object_died(tag: i64) {
 
 /// Takes note that a tagged object was found dead, as the environment for classes hears of it.
 pub fn class_tag_died(tag: i64) {
-    REPORTER.store(threads::os_thread(), Ordering::Relaxed);
+    REPORTER.store(os_thread(), Ordering::Relaxed);
     due().class_tag_died(tag);
     WAKE.notify_all();
 }
@@ -233,7 +235,7 @@ struct Playing(());
 impl Playing {
     /// Waits for the leave. None if the thread that has it waits for the one that runs, or is that.
     fn begin() -> Option<Self> {
-        let me = threads::os_thread();
+        let me = os_thread();
         let mut patience = Patience::new();
         loop {
             let mut player = PLAYER.lock();
@@ -276,7 +278,7 @@ pub fn start(jni: Jni, play: Play) {
     }
     make_sentinel(jni);
     let run = move |jni| {
-        THREAD.store(threads::os_thread(), Ordering::Relaxed);
+        THREAD.store(os_thread(), Ordering::Relaxed);
         let thread = threads::current(jni);
         while wait_for_signs() {
             if let Some(playing) = Playing::begin() {

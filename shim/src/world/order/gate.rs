@@ -14,7 +14,9 @@ use super::in_flight::{Passage, TrackedPassage};
 use super::patience::Patience;
 use super::{barrier, collections, epoch};
 use crate::lock::{Condition, Lock};
-use crate::world::threads::{self, Thread};
+use crate::world::threads::os_thread::os_thread;
+use crate::world::threads::record::Thread;
+use crate::world::threads::{registry, running};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
@@ -31,7 +33,7 @@ static OPENED: Condition = Condition::new();
 fn is_closed_to_me() -> bool {
     // Who finds it open again sees what agents have done in the collection.
     let closed_by = CLOSED_BY.load(Ordering::Acquire);
-    closed_by != 0 && closed_by != threads::os_thread()
+    closed_by != 0 && closed_by != os_thread()
 }
 
 /// Lets an event of the thread that runs pass; waits while a collection is being told, unless it
@@ -95,7 +97,7 @@ fn wait_until_open() -> bool {
 /// `DisableGC`: counts; returns when a collection that is just being told has been. One that is about
 /// to be told goes first, unless that would wait for an event of the thread that runs.
 pub fn disable_gc() {
-    if !threads::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
+    if !running::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
         collections::let_owed_go_first();
         wait_until_open();
     }
@@ -145,7 +147,7 @@ pub struct Closed {
 /// Closes the gate when no event of another thread is in flight, but for those that cannot end. None
 /// if garbage collection is disabled, and if another thread has closed the gate.
 pub fn close() -> Option<Closed> {
-    let me = threads::os_thread();
+    let me = os_thread();
     let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
     if gc_is_disabled() || close().is_err() {
         return None;
@@ -171,7 +173,7 @@ impl Closed {
 
 /// Runs what calls an agent's handler while the thread that runs keeps the gate closed, if it does.
 pub fn call_agent(call: impl FnOnce()) {
-    let _calling = (CLOSED_BY.load(Ordering::Relaxed) == threads::os_thread()).then(Calling::begin);
+    let _calling = (CLOSED_BY.load(Ordering::Relaxed) == os_thread()).then(Calling::begin);
     call();
 }
 
@@ -205,10 +207,10 @@ impl Drop for Calling {
 /// again. None if garbage collection is disabled meanwhile: enabled again or not, there may be events
 /// that can end.
 fn wait_until_quiet() -> Option<bool> {
-    let me = threads::os_thread();
+    let me = os_thread();
     let mut patience = Patience::new();
     loop {
-        let all = threads::all();
+        let all = registry::all();
         let is_busy = |os_thread: &i32| *os_thread != me;
         let in_flight = all.iter().filter(|thread| thread.in_flight.is_any());
         let busy: Vec<i32> = in_flight.map(|t| t.os_thread()).filter(is_busy).collect();
@@ -228,6 +230,7 @@ fn wait_until_quiet() -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::threads;
     use std::cell::UnsafeCell;
     use std::thread;
 

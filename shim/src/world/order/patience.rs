@@ -19,7 +19,9 @@
 use super::aim::Awaited;
 use super::lock_owner;
 use crate::jvm;
-use crate::world::threads::{self, Thread};
+use crate::world::threads::os_thread::os_thread;
+use crate::world::threads::record::Thread;
+use crate::world::threads::{registry, running};
 use crate::world::{cpu_clock, raw_monitors};
 use std::fs;
 use std::sync::Arc;
@@ -100,13 +102,13 @@ impl Patience {
     /// thread that runs here.
     pub fn is_left_for(&mut self, other: i32) -> bool {
         self.aim_at(other);
-        self.look(&threads::all(), &[other])
+        self.look(&registry::all(), &[other])
     }
 
     /// Shows for whom the thread that runs waits, so that those who wait for it know.
     pub fn aim_at(&mut self, other: i32) {
         if self.me.is_none() {
-            self.me = threads::by_env(threads::known_current_env());
+            self.me = registry::by_env(running::known_current_env());
         }
         if let Some(me) = &self.me {
             me.waits_for.set(other);
@@ -115,13 +117,13 @@ impl Patience {
 
     /// Shows that the wait of the thread that runs ends whatever others do.
     pub fn ends_by_itself(&mut self) {
-        self.aim_at(threads::os_thread());
+        self.aim_at(os_thread());
     }
 
     /// Whether one of these threads can go on, so that the wait for all of them makes sense still. No
     /// lock may be held, as above.
     pub fn is_left_for_any(&mut self, others: &[i32]) -> bool {
-        self.look(&threads::all(), others)
+        self.look(&registry::all(), others)
     }
 
     fn look(&mut self, threads: &[Arc<Thread>], others: &[i32]) -> bool {
@@ -158,7 +160,7 @@ impl Patience {
     /// first: it may be the one that could wake the others.
     fn somebody_starves(&mut self) -> bool {
         let starving = self.starving.get_or_insert_with(|| {
-            let me = threads::os_thread();
+            let me = os_thread();
             let wants = |os_thread: &i32| *os_thread != me && !is_asleep(*os_thread);
             let has_had =
                 |os_thread| Some(Starving { os_thread, until: cpu_clock::of(os_thread)? + SLICE });
@@ -213,7 +215,7 @@ enum End {
 
 /// Follows those that wait one for the other, beginning with this thread.
 fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
-    let me = threads::os_thread();
+    let me = os_thread();
     let (mut last, mut is_patient, mut has_mutex) = (first, false, false);
     // In a circle of others anyone is as good as the last: if it is not for ever, they wake.
     for _ in 0..threads.len().max(8) {
@@ -270,7 +272,7 @@ mod tests {
         let held = lock.lock().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                number.store(threads::os_thread(), Ordering::Relaxed);
+                number.store(os_thread(), Ordering::Relaxed);
                 begun.wait();
                 work(&lock);
             });
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn who_is_gone_is_not_waited_for() {
-        wait_in_vain(std::thread::spawn(threads::os_thread).join().unwrap());
+        wait_in_vain(std::thread::spawn(os_thread).join().unwrap());
     }
 
     #[test]
@@ -358,7 +360,7 @@ mod tests {
                 starved(|| {
                     let held = lock.lock();
                     begun.wait();
-                    let clock = || cpu_clock::of(threads::os_thread()).unwrap();
+                    let clock = || cpu_clock::of(os_thread()).unwrap();
                     let begun = clock();
                     while clock() - begun < SLICE / 3 {}
                     is_free.store(true, Ordering::Relaxed);
@@ -366,7 +368,7 @@ mod tests {
                 });
             });
             scope.spawn(|| {
-                number.store(threads::os_thread(), Ordering::Relaxed);
+                number.store(os_thread(), Ordering::Relaxed);
                 begun.wait();
                 drop(lock.lock());
             });
@@ -388,7 +390,7 @@ mod tests {
             let (mutex, number, begun) = (&mutex, &number, &begun);
             mutex.lock();
             scope.spawn(|| {
-                number.store(threads::os_thread(), Ordering::Relaxed);
+                number.store(os_thread(), Ordering::Relaxed);
                 begun.wait();
                 mutex.lock();
                 mutex.unlock();
@@ -407,7 +409,7 @@ mod tests {
 
     #[test]
     fn who_has_a_mutex_is_waited_for_however_long_it_computes() {
-        let clock = || cpu_clock::of(threads::os_thread()).unwrap();
+        let clock = || cpu_clock::of(os_thread()).unwrap();
         let is_free = AtomicBool::new(false);
         wait_for_mutex(
             |unlock| {
@@ -432,7 +434,7 @@ mod tests {
         mutex.lock();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                number.store(threads::os_thread(), Ordering::Relaxed);
+                number.store(os_thread(), Ordering::Relaxed);
                 mutex.lock();
                 mutex.unlock();
             });

@@ -107,7 +107,7 @@ impl Worker {
                 | JVMTI_THREAD_STATE_SUSPENDED;
             let state = || suspension::jvmti_state(thread, Duration::ZERO);
             thread.in_flight.count() > self.events
-                || suspension::is_suspended(thread)
+                || thread.stop.is_suspended()
                 || state().is_none_or(|state| state & BLOCKED != 0)
         };
         threads::by_env(self.env).is_none_or(|thread| waits(&thread))

@@ -1,6 +1,6 @@
 //! The list of the threads that wait for the service thread, as far as it lies in each of them.
 
-use crate::world::threads::Thread;
+use crate::world::threads::record::Thread;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// A thread's place among those that wait for the service thread.

@@ -269,7 +269,7 @@ pub fn resume(agent: &Agent, thread: &Arc<Thread>) -> bool {
     if stop.is_held() {
         return true;
     }
-    if is_suspended(thread) {
+    if stop.is_suspended() {
         stop.history.end();
     }
     loop {
@@ -301,38 +301,6 @@ pub fn resume(agent: &Agent, thread: &Arc<Thread>) -> bool {
             return true;
         }
     }
-}
-
-/// Waits until the thread that runs, in native code, has been resumed, `before` which it does what
-/// nobody else may have to wait for; false if it is not suspended.
-pub fn wait_until_resumed(current: &Thread, before: impl FnOnce()) -> bool {
-    let stop = &current.stop;
-    // As good as suspended: by JVMTI, which stops it at the next call of the VM, or by a signal that
-    // it does not hear.
-    let is_suspended = |state| !matches!(state, RUNNING | LEAVING | LOOSE);
-    if !is_suspended(stop.state()) {
-        return false;
-    }
-    before();
-    loop {
-        let state = stop.state();
-        if !is_suspended(state) {
-            return true;
-        }
-        stop.wait_while(state, i64::MAX);
-    }
-}
-
-/// Whether an agent has suspended the thread.
-pub fn is_suspended(thread: &Thread) -> bool {
-    !matches!(thread.stop.state(), RUNNING | LEAVING | UNWANTED | LOOSE)
-}
-
-/// Whether JVMTI shows the thread as suspended because an agent has suspended it.
-pub fn shows(thread: &Thread) -> bool {
-    let stop = &thread.stop;
-    let by_others = stop.state() == SUSPENDED && stop.by_others.load(Ordering::SeqCst);
-    is_suspended(thread) && !by_others
 }
 
 /// `ThreadHasRun`: whether a suspended thread has consumed CPU time between its last resumption,

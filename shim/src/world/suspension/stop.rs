@@ -5,6 +5,7 @@ use super::link::Link;
 use super::sampling::History;
 use super::trace::Trace;
 use crate::world::agents::Agent;
+use state::*;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
 /// What a thread's suspension is at. "Agent" is whoever calls the functions of `suspension`.
@@ -163,6 +164,36 @@ impl Stop {
     /// Whether some agent has it suspended.
     pub fn is_held(&self) -> bool {
         self.agents.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether an agent has suspended the thread.
+    pub fn is_suspended(&self) -> bool {
+        !matches!(self.state(), RUNNING | LEAVING | UNWANTED | LOOSE)
+    }
+
+    /// Whether JVMTI shows the thread as suspended because an agent has suspended it.
+    pub fn shows(&self) -> bool {
+        let by_others = self.state() == SUSPENDED && self.by_others.load(Ordering::SeqCst);
+        self.is_suspended() && !by_others
+    }
+
+    /// Waits until the thread, which is the one that runs, in native code, has been resumed; does
+    /// `before` it what nobody else may have to wait for. False if it is not suspended.
+    pub fn wait_until_resumed(&self, before: impl FnOnce()) -> bool {
+        // As good as suspended: by JVMTI, which stops it at the next call of the VM, or by a signal that
+        // it does not hear.
+        let is_suspended = |state| !matches!(state, RUNNING | LEAVING | LOOSE);
+        if !is_suspended(self.state()) {
+            return false;
+        }
+        before();
+        loop {
+            let state = self.state();
+            if !is_suspended(state) {
+                return true;
+            }
+            self.wait_while(state, i64::MAX);
+        }
     }
 
     /// Whether a signal has to be sent: only one is ever on its way.

@@ -18,13 +18,13 @@ mod word;
 
 #[cfg(test)]
 pub use current::adopt_for_test;
-pub use current::{current, current_attached, try_current};
+pub use current::{current, current_attached};
 pub use discovery::{discover, with_env};
 pub use hidden::{hidden_objects, hide, is_hidden_object, start_hidden};
 pub use lifecycle::{ended, started};
 pub use os_thread::os_thread;
 pub use quiet::quietly;
 pub use record::Thread;
-pub use registry::{all, by_env, by_id, by_os_thread, known_to};
+pub use registry::{all, by_env, by_id, known_to};
 pub use running::{Current, known_current, known_current_env};
 pub use structure::locate_environments;
