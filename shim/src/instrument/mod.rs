@@ -1,39 +1,28 @@
-//! Bytecode rewriting: which classes are rewritten, what the rewritten code calls, and how it is
-//! switched on.
+//! Bytecode rewriting: which classes are rewritten, what code is inserted, and how it is switched on.
 
 pub mod allocations;
 mod beginnings;
 pub mod instructions;
-mod jni_allocations;
-mod jni_functions;
-pub mod jni_references;
 mod methods;
 mod monitors;
 mod natives;
-pub mod receivers;
 mod retransformation;
 mod selection;
-pub mod sleep;
 pub mod tracker;
 mod transitions;
 
 use crate::boundary::guard;
 use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
-use crate::translate::{
-    construction, instructions as instruction_events, methods as method_events,
-    monitors as monitor_events, objects,
-};
 use crate::world::class::Class;
 use crate::world::classes;
 use crate::world::{threads, tracked};
 use classfile::{ClassFile, Editor};
-use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
+use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use methods::Calls;
-use std::ffi::{c_char, c_uchar, c_void};
+use std::ffi::{c_char, c_uchar};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use tracker::Native;
 
 /// What classes report.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +54,7 @@ impl Reports {
 
     /// Whether constructors are told of when their object is known: METHOD_ENTRY2 names it, and
     /// OBJECT_ALLOC comes before.
-    fn objects_before_constructors(self) -> bool {
+    pub fn objects_before_constructors(self) -> bool {
         self.calls.receivers || self.calls.entries && self.allocations
     }
 
@@ -90,8 +79,8 @@ pub fn reports() -> Reports {
     *REPORTS.lock()
 }
 
-/// Makes all classes report this. One thread at a time may call it; if it fails, classes go on
-/// reporting what they did before, or more.
+/// Makes all classes report this, to the natives of the Tracker, which must be defined. One thread at a
+/// time may call it; if it fails, classes go on reporting what they did before, or more.
 pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     let before = replace_reports(after);
     let rewritten = threads::quietly(jni, || rewrite_classes(jni, before, after));
@@ -106,10 +95,6 @@ fn replace_reports(after: Reports) -> Reports {
 }
 
 fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), String> {
-    tracker::define(jni, &natives())?;
-    if after.objects_before_constructors() {
-        receivers::prepare(jni);
-    }
     let jvmti = jvm::get().jvmti;
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
@@ -123,104 +108,8 @@ fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), Stri
         .and_then(|()| {
             let any = after != Reports::NONE;
             jvmti.set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, any)
-        })
-        .and_then(|()| match after.allocations == before.allocations {
-            true => Ok(()),
-            false => jni_allocations::replace(after.allocations),
         });
     rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
-}
-
-/// The code of a parameter's type in a descriptor (JVMS 4.3.2).
-macro_rules! code {
-    (jboolean) => {
-        "Z"
-    };
-    (jint) => {
-        "I"
-    };
-    (jobject) => {
-        "Ljava/lang/Object;"
-    };
-}
-
-/// Calls what reports: `=>` lets no panic out, `->` is for what sees to that itself.
-macro_rules! report {
-    (=> $report:expr) => {
-        guard((), || $report)
-    };
-    (-> $report:expr) => {
-        $report
-    };
-}
-
-/// Defines the static natives of the Tracker, and a function that lists them.
-macro_rules! natives {
-    ($($(#[$about:meta])*
-    fn $name:ident($($argument:ident: $type:ident),*) $arrow:tt $report:expr;)*) => {
-        $(
-            $(#[$about])*
-            unsafe extern "system" fn $name(env: *mut JNIEnv, _: jclass, $($argument: $type),*) {
-                // SAFETY: the VM passes the environment of the thread that runs this.
-                report!($arrow $report(unsafe { Jni::new(env) }, $($argument),*));
-            }
-        )*
-
-        fn natives() -> Vec<Native> {
-            vec![
-                receivers::APPLY,
-                $(Native {
-                    name: tracker::name(concat!(stringify!($name), "\0")),
-                    descriptor: tracker::name(concat!("(", $(code!($type),)* ")V\0")),
-                    is_static: true,
-                    function: $name as *mut c_void,
-                },)*
-            ]
-        }
-    };
-}
-
-natives! {
-    /// `Object.<init>` runs for a new object.
-    fn initialized(object: jobject) => objects::constructed;
-    /// An instruction made an array.
-    fn array(object: jobject) => objects::made;
-    /// An array was made, and the arrays in it.
-    fn arrays(object: jobject) => objects::made_with_elements;
-    /// A method returned an object, which may be new.
-    fn returned(object: jobject) => objects::seen;
-    /// A method returned an object of which no constructor has run, and perhaps none will.
-    fn unconstructed(object: jobject) => objects::unconstructed;
-    /// A method returned a string; the compiler may have made it without its constructor.
-    fn string(string: jobject) => objects::seen_string;
-    /// A method is entered whose receiver nobody wants to know.
-    fn enter(number: jint) -> method_events::entered;
-    /// A constructor is entered of whose object agents are to hear first.
-    fn enter_constructor(number: jint) => construction::entered;
-    /// A method is entered, a static one with NULL.
-    fn enter_with(number: jint, receiver: jobject) => method_events::entered_with;
-    /// A method is left.
-    fn exit(number: jint) -> method_events::exited;
-    /// An instruction that decides nothing begins.
-    fn instruction(offset: jint, method: jint) => instruction_events::plain;
-    /// A branch that compares numbers begins.
-    fn compared(one: jint, other: jint, condition: jint, offset: jint, method: jint)
-        => instruction_events::compared;
-    /// A branch that compares references begins.
-    fn same(one: jobject, other: jobject, condition: jint, offset: jint, method: jint)
-        => instruction_events::same;
-    /// A `tableswitch` begins.
-    fn tableswitch(key: jint, low: jint, high: jint, offset: jint, method: jint)
-        => instruction_events::tableswitch;
-    /// A `lookupswitch` begins.
-    fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
-        => instruction_events::lookupswitch;
-    /// A virtual thread is about to be put on its carrier or taken off, or has been.
-    fn transition(begins: jboolean) => |jni, begins| threads::current(jni).note_transition(begins);
-    /// A virtual thread is about to go on in the middle of its code, or goes on now.
-    fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
-    /// A monitor is about to be left while some thread waits for one.
-    fn leaving(object: jobject) => monitor_events::leaving;
 }
 
 /// Rewrites each class that is loaded or retransformed.

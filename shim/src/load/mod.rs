@@ -10,7 +10,7 @@ use crate::dynamic_loader::{self, library_of};
 use crate::jvm;
 use crate::logging;
 use crate::options;
-use crate::translate::{self, lifecycle, subscriptions};
+use crate::translate::{callbacks, lifecycle, subscriptions};
 use crate::world::agents;
 use crate::world::phase::{self, Phase};
 use get_env::interface_for;
@@ -84,11 +84,11 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     logging::set_level(options.log);
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
-    let callbacks = jvmtiEventCallbacks { VMStart: Some(vm_start), ..translate::callbacks() };
+    let callbacks = jvmtiEventCallbacks { VMStart: Some(vm_start), ..callbacks::of_main_env() };
     jvm.jvmti
         .set_callbacks(&callbacks)
-        .and_then(|()| jvm.lookup_env.set_callbacks(&translate::lookup_callbacks()))
-        .and_then(|()| jvm.class_env.set_callbacks(&translate::class_callbacks()))
+        .and_then(|()| jvm.lookup_env.set_callbacks(&callbacks::of_lookup_env()))
+        .and_then(|()| jvm.class_env.set_callbacks(&callbacks::of_class_env()))
         .and_then(|()| subscriptions::start())
         .map_err(|error| format!("the JVM refused the shim's callbacks: {error}"))?;
     // SAFETY: as the caller promises.

@@ -3,10 +3,8 @@
 
 pub mod short_cut;
 
-use crate::jvm::Jni;
 use crate::lock::assert_none_held;
-use crate::translate;
-use crate::world::agents::{self, Agent};
+use crate::world::agents::Agent;
 use crate::world::order::gate;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::Thread;
@@ -15,25 +13,15 @@ use jvmpi_sys::*;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Sends an event of the thread that runs to every agent that has enabled it.
-pub fn post<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
-    for agent in agents::wanting(event_type) {
-        deliver(jni, agent, thread, event_type, arm);
-    }
-}
-
 /// Sends an event of the thread that runs to one agent, if it has enabled it and may get it now;
-/// returns what the agent left in the event.
+/// returns what the agent left in the event. What the event names was announced before.
 #[inline]
-pub fn deliver<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
-    if !agent.wants(event_type) || !reaches_agents(thread, event_type) {
-        return arm;
+pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
+    if agent.wants(event_type) && reaches_agents(thread, event_type) {
+        call(agent, thread, thread.env(), event_type, arm)
+    } else {
+        arm
     }
-    translate::construction::tell_held(jni, thread);
-    if event_type != JVMPI_EVENT_THREAD_START {
-        translate::threads::announce(jni, agent, thread, thread);
-    }
-    call(agent, thread, thread.env(), event_type, arm)
 }
 
 /// Sends an event that no thread of the program causes: what a collection does. `env_id` is that

@@ -2,7 +2,7 @@
 
 use crate::jvm::{self, os_priority};
 use crate::options::CpuTime;
-use crate::translate::classes;
+use crate::translate::method_ids;
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
@@ -49,7 +49,7 @@ fn prepare_to_suspend() {
         return;
     };
     if suspension::prepare(jni) {
-        classes::give_methods_ids(jni);
+        method_ids::give_all(jni);
     }
 }
 

@@ -1,8 +1,8 @@
 //! CLASS_LOAD_HOOK: agents see class files before the VM does, and may replace them.
 
-use super::callback;
+use super::callback::callback;
+use super::send;
 use crate::jvm::{self, ClassFileHook, Jni};
-use crate::notify;
 use crate::world::agents;
 use crate::world::threads;
 use crate::world::tracker;
@@ -56,7 +56,7 @@ fn offer(jni: Jni, original: &[u8]) -> Option<Vec<u8>> {
             new_class_data_len: length,
             malloc_f: Some(malloc_f),
         };
-        let answer = notify::deliver(jni, agent, &thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
+        let answer = send::to(jni, agent, &thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
         let (new, new_length) = (answer.new_class_data, answer.new_class_data_len);
         if new.is_null() || new_length <= 0 {
             continue;

@@ -1,6 +1,7 @@
 //! CLASS_LOAD and CLASS_UNLOAD.
 
-use super::{callback, subscriptions};
+use super::callback::callback;
+use super::send;
 use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
@@ -105,19 +106,6 @@ fn define(jni: Jni, class: jclass) {
     }
 }
 
-/// Gives IDs to the methods of all classes, those that are loaded and those that will be.
-pub fn give_methods_ids(jni: Jni) {
-    let updated = subscriptions::update().and_then(|_| {
-        for class in classes::all_loaded(jni)? {
-            jni.frame(4, |jni| class.object(jni).map(|o| drop(jvm::get().jvmti.class_methods(o))));
-        }
-        Ok(())
-    });
-    if let Err(error) = updated {
-        log::warn!("some methods may be missing in call traces: {error}");
-    }
-}
-
 /// Announces every class that is loaded and prepared to an agent, superclasses first.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let loaded = match classes::all_loaded(jni) {
@@ -177,7 +165,7 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
         match definition {
             Ok(mut definition) => {
                 let u = definition.event(agent, class);
-                notify::deliver(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
+                send::to(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
             }
             Err(error) => log::warn!(
                 "class {:?} cannot be announced: {error}",

@@ -1,9 +1,9 @@
 //! COMPILED_METHOD_LOAD and COMPILED_METHOD_UNLOAD.
 
 use super::classes;
+use super::send;
 use crate::boundary::guard;
 use crate::jvm;
-use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::compiled;
 use crate::world::methods::{self, Lines, Method};
@@ -53,7 +53,7 @@ pub unsafe extern "system" fn compiled_method_load(
             }
             classes::announce(jni, agent, &thread, &record.class);
             if compiled::tell(code_addr.addr(), method, agent) || asks.is_none() {
-                notify::deliver(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
+                send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
             }
         }
     });
@@ -77,7 +77,7 @@ pub unsafe extern "system" fn compiled_method_unload(
         for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_UNLOAD) {
             // An agent that hears of code when it is made hears of the end of that.
             if told.includes(agent) || !agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
-                notify::deliver(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
+                send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
             }
         }
     });

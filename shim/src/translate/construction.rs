@@ -1,16 +1,12 @@
 //! METHOD_ENTRY and METHOD_ENTRY2 of constructors whose object agents hear of first.
 
-use super::{allocations, frames, methods as method_events, objects};
-use crate::instrument::receivers;
+use super::{allocations, frames, methods as method_events, objects, receivers};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
-use crate::world::agents;
 use crate::world::construction::{Chain, Signature};
 use crate::world::ids::Tag;
-use crate::world::methods;
-use crate::world::tagging;
 use crate::world::threads::{self, Thread};
-use crate::world::tracked;
+use crate::world::{agents, methods, tagging, tracked};
 use jni_sys::{jint, jobject};
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC};
 use jvmti_sys::jvmtiFrameInfo;

@@ -1,9 +1,10 @@
 //! INSTRUCTION_START.
 
 use super::classes as class_events;
+use super::send;
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
-use crate::notify::{self, short_cut};
+use crate::notify::short_cut;
 use crate::options::Lookupswitch;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::{switches, threads};
@@ -99,7 +100,7 @@ fn post_to_all(
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
                 class_events::announce(jni, agent, &thread, method.class);
                 let u = event(agent, method.id);
-                notify::deliver(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);
+                send::to(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);
             }
         });
     });

@@ -1,11 +1,10 @@
 //! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST, and what is announced when the VM is ready.
 
-use super::{
-    callback, classes, collection, compiled, objects, subscriptions, threads as thread_events,
-};
+use super::callback::callback;
+use super::send;
+use super::{classes, collection, compiled, objects, subscriptions, threads as thread_events};
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
-use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::order::collections;
 use crate::world::phase::{self, Phase};
@@ -43,7 +42,7 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     }
     phase::advance(Phase::Live);
     for agent in agents {
-        notify::deliver(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
+        send::to(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
     }
 }
 
@@ -88,7 +87,7 @@ fn shut_down(jni: Jni) {
     }
     let known = (world_classes::count(), methods::count());
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
-    notify::post(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
+    send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
     collections::end();
 }
@@ -99,6 +98,6 @@ pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
 
 fn post_without_data(event_type: jint) {
     if let Some((jni, thread)) = threads::current_attached() {
-        notify::post(jni, &thread, event_type, ());
+        send::to_all(jni, &thread, event_type, ());
     }
 }

@@ -1,9 +1,10 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
+use super::send;
 use super::{classes as class_events, construction, objects};
 use crate::boundary::guard;
 use crate::jvm::Jni;
-use crate::notify::{self, short_cut};
+use crate::notify::short_cut;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::threads::{self, Thread};
 use crate::world::tracked::{self, Tracked};
@@ -102,7 +103,7 @@ fn tell(jni: Jni, thread: &Thread, method: Tracked<'_>, number: jint, receiver: 
         class_events::announce(jni, agent, thread, method.class);
         note_entry(thread, agent, number);
         let u = JVMPI_Event_method { method_id: method.id };
-        notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
+        send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
     }
     if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
         enter2(jni, thread, method, receiver);
@@ -119,7 +120,7 @@ fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
             let u = method_entry2;
-            notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
+            send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
         });
     }
 }
@@ -157,7 +158,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
             if was_entered || !agent.hears_of_entries() {
                 class_events::announce(jni, agent, &thread, method.class);
                 thread.in_flight.while_tracking(|| {
-                    notify::deliver(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
+                    send::to(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
                 });
             }
         }
@@ -170,6 +171,6 @@ fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, number: u32) {
     let Some(method_id) = tracked::reported(number as usize) else { return };
     let u = JVMPI_Event_method { method_id };
     thread.in_flight.while_tracking(|| {
-        notify::deliver(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
+        send::to(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
     });
 }

@@ -2,8 +2,9 @@
 //!
 //! A thread that sleeps waits without an object.
 
+use super::callback::callback;
+use super::frames;
 use super::objects::post_about;
-use super::{callback, frames};
 use crate::jvm::{self, GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::notify;

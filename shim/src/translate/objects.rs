@@ -1,6 +1,7 @@
 //! OBJECT_ALLOC.
 
-use super::{allocations, callback, classes as class_events, construction};
+use super::callback::callback;
+use super::{allocations, classes as class_events, construction, send};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
@@ -52,7 +53,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         thread.subject.with(tag.id(), object, || {
             for agent in listeners() {
                 let u = event(jni, agent, &thread, class, tag, size);
-                notify::deliver(jni, agent, &thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+                send::to(jni, agent, &thread, JVMPI_EVENT_OBJECT_ALLOC, u);
             }
         });
         Ok(())
@@ -233,7 +234,7 @@ fn tell_of(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<
     }
     let u = event_of(jni, agent, thread, object, tag)?;
     thread.subject.with(tag.id(), object, || {
-        notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+        send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
     });
     tagging::update(object, |tag| tag.tell(agent)).map(drop)
 }
@@ -255,7 +256,7 @@ pub fn post_about<A: Arm>(
     for agent in agents::wanting(event_type) {
         match introduce(jni, agent, thread, object) {
             Ok(id) => thread.subject.with(id, object, || {
-                notify::deliver(jni, agent, thread, event_type, arm(agent, id));
+                send::to(jni, agent, thread, event_type, arm(agent, id));
             }),
             Err(error) => log::debug!("the object of an event stays unknown: {error}"),
         }
@@ -328,7 +329,7 @@ pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
             }),
         };
         if let Some(u) = u {
-            notify::deliver(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+            send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
         }
         patience::count_step();
     }

@@ -1,6 +1,6 @@
 //! RAW_MONITOR_CONTENDED_ENTER, ENTERED and EXIT.
 
-use crate::notify;
+use super::send;
 use crate::world::agents;
 use crate::world::raw_monitors::{Contention, RawMonitor};
 use crate::world::threads;
@@ -26,5 +26,5 @@ pub fn contended(monitor: &RawMonitor, what: Contention) {
     let Some((jni, thread)) = threads::current_attached() else { return };
     let raw_monitor =
         JVMPI_Event_raw_monitor { name: name.as_ptr().cast_mut(), id: monitor.handle() };
-    notify::post(jni, &thread, event_type, raw_monitor);
+    send::to_all(jni, &thread, event_type, raw_monitor);
 }

@@ -1,6 +1,7 @@
 //! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE.
 
 use super::objects;
+use super::send;
 use crate::jvm::Jni;
 use crate::notify;
 use crate::world::agents;
@@ -55,7 +56,7 @@ pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
         for agent in agents::wanting(free(kind)) {
             // An agent that hears of new references hears of the end of those.
             if told.includes(agent) || !agent.wants(alloc(kind)) {
-                notify::deliver(jni, agent, &thread, free(kind), u);
+                send::to(jni, agent, &thread, free(kind), u);
             }
         }
     });

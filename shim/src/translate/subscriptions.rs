@@ -1,7 +1,8 @@
 //! Which JVMTI events the shim asks for: those that some agent needs, so that an event nobody
 //! has enabled costs nothing.
 
-use super::allocations;
+use super::natives::natives;
+use super::{allocations, jni_allocations, jni_references, receivers, sleep};
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
@@ -65,7 +66,7 @@ const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CL
 pub fn start() -> jvm::Result<()> {
     allocations::prepare();
     if jvm::get().jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) {
-        instrument::sleep::prepare()?;
+        sleep::prepare()?;
     }
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
 }
@@ -244,17 +245,34 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
 
 /// Brings what rewritten code reports in line with the events that agents want.
 fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
-    instrument::report(jni, reports).map_err(|message| {
+    let allocations = |reports: Reports| reports.allocations;
+    let before = allocations(instrument::reports());
+    let switched = prepare_natives(jni, reports).and_then(|()| instrument::report(jni, reports));
+    switched.map_err(|message| {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })?;
+    if allocations(reports) != before {
+        jni_allocations::replace(reports.allocations)?;
+    }
     contention::tell_rewritten_code(jni, reports.monitor_exits);
     Ok(())
 }
 
+/// Makes ready what rewritten code calls.
+fn prepare_natives(jni: Jni, reports: Reports) -> Result<(), String> {
+    threads::quietly(jni, || {
+        instrument::tracker::define(jni, &natives())?;
+        if reports.objects_before_constructors() {
+            receivers::prepare(jni);
+        }
+        Ok(())
+    })
+}
+
 /// Brings the JNI functions that make references in line with the events that agents want.
 fn switch_references(on: bool) -> jvm::Result<()> {
-    instrument::jni_references::replace(on)?;
+    jni_references::replace(on)?;
     if !on {
         world::references::forget_all();
     }

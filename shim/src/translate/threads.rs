@@ -1,6 +1,7 @@
 //! THREAD_START and THREAD_END.
 
-use super::{callback, classes, objects};
+use super::callback::callback;
+use super::{classes, objects, send};
 use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::world::agents::{self, Agent};
@@ -29,7 +30,7 @@ pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: 
     let end = |jni| {
         let thread = threads::current(jni);
         classes::announce_loaded(jni, &thread);
-        notify::post(jni, &thread, JVMPI_EVENT_THREAD_END, ());
+        send::to_all(jni, &thread, JVMPI_EVENT_THREAD_END, ());
         threads::ended(&thread);
     };
     // SAFETY: JVMTI passes the environment of the thread that ends, which runs this.
@@ -56,7 +57,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
         let definition = jni.frame(16, |_| Definition::of(subject));
         if let Some(definition) = definition {
             let u = definition.event();
-            notify::deliver(jni, agent, current, JVMPI_EVENT_THREAD_START, u);
+            send::to(jni, agent, current, JVMPI_EVENT_THREAD_START, u);
         }
     });
 }

@@ -10,8 +10,8 @@
 //! thread makes one of the same kind meanwhile. So nothing that a walk takes may need method handles:
 //! no lambda, no reflection.
 
-use super::tracker::Native;
 use crate::boundary::guard;
+use crate::instrument::tracker::Native;
 use crate::jvm::{GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::world::threads::{self, Thread};

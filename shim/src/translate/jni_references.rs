@@ -1,9 +1,9 @@
 //! The JNI functions that make and delete global references.
 
 use super::jni_functions::{originals, replaces};
+use super::references;
 use crate::boundary::guard;
 use crate::jvm::Jni;
-use crate::translate::references;
 use crate::world::references::Kind;
 use jni_sys::{JNIEnv, jobject};
 

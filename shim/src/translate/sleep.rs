@@ -1,10 +1,10 @@
 //! `Thread.sleep`, of which JVMTI does not tell: its native is replaced when the VM binds it, which
 //! happens before the first class of the program is loaded.
 
+use super::monitors;
 use crate::boundary::guard;
 use crate::jvm::{self, Jni, symbols};
 use crate::lock::Memo;
-use crate::translate::monitors;
 use jni_sys::{JNIEnv, jclass, jlong, jmethodID};
 use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, jthread, jvmtiEnv};
 use std::ffi::{CStr, c_void};

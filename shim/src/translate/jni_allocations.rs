@@ -1,9 +1,9 @@
 //! The JNI functions that allocate without any bytecode: their results are reported.
 
 use super::jni_functions::{originals, replaces};
+use super::objects;
 use crate::boundary::guard;
 use crate::jvm::Jni;
-use crate::translate::objects;
 use jni_sys::{JNIEnv, jchar, jclass, jobject, jsize};
 use std::ffi::c_char;
 

@@ -1,0 +1,17 @@
+//! What every callback of JVMTI's needs.
+
+use crate::boundary::guard;
+use crate::jvm::Jni;
+use jni_sys::JNIEnv;
+
+/// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.
+///
+/// # Safety
+/// `env` is the environment of the thread that runs, as JVMTI passes it to callbacks, or NULL.
+pub unsafe fn callback(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
+    if !env.is_null() {
+        // SAFETY: the caller promises the environment, and the thread stays attached meanwhile.
+        let jni = unsafe { Jni::new(env) };
+        guard((), || body(jni));
+    }
+}

@@ -1,0 +1,50 @@
+//! Which function serves each event of JVMTI's.
+
+use super::{
+    class_files, classes, collection, compiled, lifecycle, monitors, objects, sleep, threads,
+};
+use crate::instrument;
+use jvmti_sys::jvmtiEventCallbacks;
+
+/// The callbacks of the environment for classes.
+pub fn of_class_env() -> jvmtiEventCallbacks {
+    jvmtiEventCallbacks {
+        ClassFileLoadHook: Some(class_files::class_file_load_hook),
+        ObjectFree: Some(collection::class_tag_free),
+        ..jvmtiEventCallbacks::default()
+    }
+}
+
+/// The callbacks of the environment for looking objects up.
+pub fn of_lookup_env() -> jvmtiEventCallbacks {
+    jvmtiEventCallbacks {
+        ObjectFree: Some(collection::object_free),
+        ..jvmtiEventCallbacks::default()
+    }
+}
+
+/// The callbacks of all other JVMTI events that the shim ever asks for, but for `VMStart`, which
+/// `load` has: agents begin then.
+pub fn of_main_env() -> jvmtiEventCallbacks {
+    jvmtiEventCallbacks {
+        VMInit: Some(lifecycle::vm_init),
+        VMDeath: Some(lifecycle::vm_death),
+        DataDumpRequest: Some(lifecycle::data_dump_request),
+        ThreadStart: Some(threads::thread_start),
+        ThreadEnd: Some(threads::thread_end),
+        ClassLoad: Some(classes::class_load),
+        ClassPrepare: Some(classes::class_prepare),
+        ClassFileLoadHook: Some(instrument::class_file_load_hook),
+        SampledObjectAlloc: Some(objects::sampled_object_alloc),
+        ObjectFree: Some(collection::object_free),
+        GarbageCollectionFinish: Some(collection::garbage_collection_finish),
+        CompiledMethodLoad: Some(compiled::compiled_method_load),
+        CompiledMethodUnload: Some(compiled::compiled_method_unload),
+        NativeMethodBind: Some(sleep::native_method_bind),
+        MonitorContendedEnter: Some(monitors::monitor_contended_enter),
+        MonitorContendedEntered: Some(monitors::monitor_contended_entered),
+        MonitorWait: Some(monitors::monitor_wait),
+        MonitorWaited: Some(monitors::monitor_waited),
+        ..jvmtiEventCallbacks::default()
+    }
+}

@@ -1,0 +1,102 @@
+//! The natives of the Tracker, which rewritten code calls: what each reports.
+
+use super::{construction, instructions, methods, monitors, objects, receivers};
+use crate::boundary::guard;
+use crate::instrument::tracker::{self, Native};
+use crate::jvm::Jni;
+use crate::world::threads;
+use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
+use std::ffi::c_void;
+
+/// The code of a parameter's type in a descriptor (JVMS 4.3.2).
+macro_rules! code {
+    (jboolean) => {
+        "Z"
+    };
+    (jint) => {
+        "I"
+    };
+    (jobject) => {
+        "Ljava/lang/Object;"
+    };
+}
+
+/// Calls what reports: `=>` lets no panic out, `->` is for what sees to that itself.
+macro_rules! report {
+    (=> $report:expr) => {
+        guard((), || $report)
+    };
+    (-> $report:expr) => {
+        $report
+    };
+}
+
+/// Defines the static natives of the Tracker, and a function that lists them.
+macro_rules! natives {
+    ($($(#[$about:meta])*
+    fn $name:ident($($argument:ident: $type:ident),*) $arrow:tt $report:expr;)*) => {
+        $(
+            $(#[$about])*
+            unsafe extern "system" fn $name(env: *mut JNIEnv, _: jclass, $($argument: $type),*) {
+                // SAFETY: the VM passes the environment of the thread that runs this.
+                report!($arrow $report(unsafe { Jni::new(env) }, $($argument),*));
+            }
+        )*
+
+        /// All of them.
+        pub fn natives() -> Vec<Native> {
+            vec![
+                receivers::APPLY,
+                $(Native {
+                    name: tracker::name(concat!(stringify!($name), "\0")),
+                    descriptor: tracker::name(concat!("(", $(code!($type),)* ")V\0")),
+                    is_static: true,
+                    function: $name as *mut c_void,
+                },)*
+            ]
+        }
+    };
+}
+
+natives! {
+    /// `Object.<init>` runs for a new object.
+    fn initialized(object: jobject) => objects::constructed;
+    /// An instruction made an array.
+    fn array(object: jobject) => objects::made;
+    /// An array was made, and the arrays in it.
+    fn arrays(object: jobject) => objects::made_with_elements;
+    /// A method returned an object, which may be new.
+    fn returned(object: jobject) => objects::seen;
+    /// A method returned an object of which no constructor has run, and perhaps none will.
+    fn unconstructed(object: jobject) => objects::unconstructed;
+    /// A method returned a string; the compiler may have made it without its constructor.
+    fn string(string: jobject) => objects::seen_string;
+    /// A method is entered whose receiver nobody wants to know.
+    fn enter(number: jint) -> methods::entered;
+    /// A constructor is entered of whose object agents are to hear first.
+    fn enter_constructor(number: jint) => construction::entered;
+    /// A method is entered, a static one with NULL.
+    fn enter_with(number: jint, receiver: jobject) => methods::entered_with;
+    /// A method is left.
+    fn exit(number: jint) -> methods::exited;
+    /// An instruction that decides nothing begins.
+    fn instruction(offset: jint, method: jint) => instructions::plain;
+    /// A branch that compares numbers begins.
+    fn compared(one: jint, other: jint, condition: jint, offset: jint, method: jint)
+        => instructions::compared;
+    /// A branch that compares references begins.
+    fn same(one: jobject, other: jobject, condition: jint, offset: jint, method: jint)
+        => instructions::same;
+    /// A `tableswitch` begins.
+    fn tableswitch(key: jint, low: jint, high: jint, offset: jint, method: jint)
+        => instructions::tableswitch;
+    /// A `lookupswitch` begins.
+    fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
+        => instructions::lookupswitch;
+    /// A virtual thread is about to be put on its carrier or taken off, or has been.
+    fn transition(begins: jboolean) => |jni, begins| threads::current(jni).note_transition(begins);
+    /// A virtual thread is about to go on in the middle of its code, or goes on now.
+    fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
+    /// A monitor is about to be left while some thread waits for one.
+    fn leaving(object: jobject) => monitors::leaving;
+}

@@ -1,0 +1,30 @@
+//! Sending an event of the thread that runs, after what must precede it.
+
+use super::{construction, threads};
+use crate::jvm::Jni;
+use crate::notify;
+use crate::world::agents::{self, Agent};
+use crate::world::threads::Thread;
+use jni_sys::jint;
+use jvmpi_sys::{Arm, JVMPI_EVENT_THREAD_START};
+
+/// Sends it to every agent that has enabled it.
+pub fn to_all<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
+    for agent in agents::wanting(event_type) {
+        to(jni, agent, thread, event_type, arm);
+    }
+}
+
+/// Sends it to one agent, if it has enabled it and may get it now; returns what the agent left in the
+/// event.
+#[inline]
+pub fn to<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
+    if !agent.wants(event_type) || !notify::reaches_agents(thread, event_type) {
+        return arm;
+    }
+    construction::tell_held(jni, thread);
+    if event_type != JVMPI_EVENT_THREAD_START {
+        threads::announce(jni, agent, thread, thread);
+    }
+    notify::deliver(agent, thread, event_type, arm)
+}
