@@ -4,20 +4,20 @@ use super::object_dump::readable;
 use super::stacks::Stacks;
 use super::standstill::{Resting, Standstill};
 use super::walk::{Failure, Stack, Surroundings, Walk};
-use super::{held, layouts};
+use super::{class_objects, layouts};
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
 use crate::translate::classes as class_events;
 use crate::translate::frames::hidden_frames;
-use crate::translate::objects::{self, Untold};
+use crate::translate::objects::{self, Unannounced};
 use crate::world::agents::{self, Agent};
-use crate::world::class::Class;
+use crate::world::class::{self, Class};
 use crate::world::layout::Layout;
 use crate::world::order::announcements::Replay;
 use crate::world::order::gate::NoGc;
 use crate::world::order::{claims, collections};
 use crate::world::threads::{self, Thread};
-use crate::world::{class, classes, lookup, references};
+use crate::world::{classes, lookup, references};
 use dump::{Buffer, Id, Level};
 use jni_sys::{jclass, jint};
 use jvmpi_sys::{JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump};
@@ -63,20 +63,20 @@ struct Dump {
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, String> {
     let _replay = Replay::begin(agent);
-    let mut untold = Vec::new();
-    let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut untold));
+    let mut unannounced = Vec::new();
+    let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut unannounced));
     // They count as told, whatever has become of the dump.
     let (mut walk, resting) = match walked {
         Ok(walked) => walked,
         Err(reason) => {
-            objects::tell(jni, agent, thread, &untold);
+            objects::announce_found(jni, agent, thread, &unannounced);
             return Err(reason);
         }
     };
     for class in walk.classes() {
         class_events::announce(jni, agent, thread, class);
     }
-    objects::tell(jni, agent, thread, &untold);
+    objects::announce_found(jni, agent, thread, &unannounced);
     let stacks = Stacks::of(jni, agent, thread, &resting);
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
     let bytes = walk.finish(told_classes(agent)).map_err(|failure| failure.to_string())?;
@@ -97,7 +97,7 @@ fn walk<'a>(
     agent: &'a Agent,
     thread: &Thread,
     level: Level,
-    untold: &mut Vec<Untold>,
+    unannounced: &mut Vec<Unannounced>,
 ) -> Result<(Walk<'a>, Vec<Resting>), String> {
     let failed = |error: jvm::Error| error.to_string();
     let hidden_frames = hidden_frames(jni, thread);
@@ -109,7 +109,7 @@ fn walk<'a>(
         let known = threads::quietly(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
         let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
-        let held = held::collect(jni, &classes).map_err(failed)?;
+        let held = class_objects::collect(jni, &classes).map_err(failed)?;
         let mut hidden = threads::hidden_objects();
         hidden.extend(own.iter().map(|(class, _)| class.id().addr()));
         let surroundings = Surroundings {
@@ -126,7 +126,7 @@ fn walk<'a>(
         let mut walk = Walk::new(buffer, surroundings);
         let followed =
             collections::during_walk(|| jvm::get().jvmti.follow_references(None, &mut walk));
-        untold.append(&mut walk.untold);
+        unannounced.append(&mut walk.unannounced);
         let resting = standstill.end();
         match walk.failure() {
             // What stands still is not all: a thread may have come, and a virtual one goes on.
@@ -135,7 +135,7 @@ fn walk<'a>(
             None => followed.map_err(failed)?,
         }
         dump_late(jni, &mut walk)?;
-        untold.append(&mut walk.untold);
+        unannounced.append(&mut walk.unannounced);
         return match walk.failure() {
             Some(failure) => Err(failure.to_string()),
             None => Ok((walk, resting)),

@@ -1,7 +1,7 @@
 //! HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP: what RequestEvent makes of them.
 
+mod class_objects;
 pub mod heap_dump;
-mod held;
 mod layouts;
 pub mod monitor_dump;
 pub mod object_dump;

@@ -70,7 +70,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         for Java { object, .. } in &java {
             // An agent that does not hear of the object sees its ID all the same.
             if let Some(object) = lookup::object(jni, *object) {
-                let _ = objects::introduce(jni, agent, thread, object);
+                let _ = objects::announce(jni, agent, thread, object);
                 jni.delete_local(object);
             }
         }

@@ -64,7 +64,7 @@ fn make(
             return Ok(0);
         }
         if listener.is_some() {
-            objects::introduce(jni, agent, thread, object)?;
+            objects::announce(jni, agent, thread, object)?;
         }
         Ok(id.addr())
     };

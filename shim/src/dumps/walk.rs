@@ -6,7 +6,7 @@
 //! Classes are different: their parts are gathered and written at the end.
 
 use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
-use crate::translate::objects::Untold;
+use crate::translate::objects::Unannounced;
 use crate::world::agents::Agent;
 use crate::world::class::{Class, Instances};
 use crate::world::ids::{Supply, Tag};
@@ -172,7 +172,7 @@ pub struct Walk<'a> {
     /// Roots in frames.
     pub in_frames: Vec<InFrame>,
     /// Objects of which the listener has not heard.
-    pub untold: Vec<Untold>,
+    pub unannounced: Vec<Unannounced>,
     /// Whether single objects are dumped.
     is_single: bool,
     failure: Option<Failure>,
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
             late: Vec::new(),
             passed_over: 0,
             in_frames: Vec::new(),
-            untold: Vec::new(),
+            unannounced: Vec::new(),
             is_single: false,
             failure: None,
             around,
@@ -321,11 +321,11 @@ impl<'a> Walk<'a> {
         }
         if let Some(listener) = self.around.listener
             && !is_class
-            && !tag.is_told(listener)
+            && !tag.is_announced_to(listener)
         {
-            tag = tag.tell(listener);
+            tag = tag.announced_to(listener);
             let class = Tag::from_raw(object.class).id();
-            self.untold.push(Untold { class, tag, size: object.size });
+            self.unannounced.push(Unannounced { class, tag, size: object.size });
         }
         if tag.raw() != *raw {
             *raw = tag.raw();

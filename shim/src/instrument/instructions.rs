@@ -1,7 +1,7 @@
 //! Rewriting that reports instructions: a call before each, which gets what decides where a branch
 //! goes.
 
-use crate::world::switches;
+use crate::world::lookupswitch;
 use crate::world::tracker::NAME;
 use classfile::opcode::*;
 use classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
@@ -103,7 +103,7 @@ fn report<'s>(
             Some((low, high)) => (code.dup().push_int(low).push_int(high), natives.tableswitch),
             None => {
                 let keys = switch.cases().map(|(key, _)| key).collect();
-                (code.dup().push_int(switches::number(keys) as i32), natives.lookupswitch)
+                (code.dup().push_int(lookupswitch::number(keys) as i32), natives.lookupswitch)
             }
         },
         _ => (code, natives.instruction),

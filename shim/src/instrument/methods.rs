@@ -2,7 +2,7 @@
 //! exception leaves it.
 
 use super::{Reports, beginnings};
-use crate::world::tracked;
+use crate::world::method_numbers;
 use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Method, MethodRef};
 
@@ -44,7 +44,7 @@ pub fn edit(
         let is_constructor = method.is_constructor() && class.super_name().is_some();
         let waits = is_constructor && reports.objects_before_constructors();
         if waits {
-            tracked::set_beginning(index as usize, beginnings::of(class, &method));
+            method_numbers::set_beginning(index as usize, beginnings::of(class, &method));
         }
         if calls.entries || calls.receivers {
             code.at_entry(|c| {

@@ -4,7 +4,7 @@ pub mod allocations;
 mod beginnings;
 pub mod instructions;
 mod methods;
-mod monitors;
+mod monitor_exits;
 mod natives;
 mod retransformation;
 mod selection;
@@ -15,8 +15,7 @@ use crate::boundary::guard;
 use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
 use crate::world::class::Class;
-use crate::world::classes;
-use crate::world::{threads, tracked};
+use crate::world::{classes, method_numbers, threads};
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
@@ -132,7 +131,7 @@ pub unsafe extern "system" fn class_file_load_hook(
         }
         // SAFETY: JVMTI passes the environment of the thread that runs this.
         let jni = unsafe { Jni::new(env) };
-        let place = Place { class: class_being_redefined, is_boot: loader.is_null() };
+        let place = Target { class: class_being_redefined, is_boot: loader.is_null() };
         let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
         let change = |original: &[u8]| rewrite(jni, original, place, reports);
         // SAFETY: these are the parameters of this callback.
@@ -142,7 +141,7 @@ pub unsafe extern "system" fn class_file_load_hook(
 
 /// What is known of a class whose file is rewritten.
 #[derive(Clone, Copy)]
-struct Place {
+struct Target {
     /// The class that is loaded already, NULL if it is just being loaded.
     class: jclass,
     /// Whether the boot loader defines it.
@@ -150,7 +149,7 @@ struct Place {
 }
 
 /// The class file with everything that the class is to report, None if that is nothing.
-fn rewrite(jni: Jni, original: &[u8], place: Place, reports: Reports) -> Option<Vec<u8>> {
+fn rewrite(jni: Jni, original: &[u8], place: Target, reports: Reports) -> Option<Vec<u8>> {
     match ClassFile::parse(original).and_then(|class| edit(jni, &class, place, reports)) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -163,7 +162,7 @@ fn rewrite(jni: Jni, original: &[u8], place: Place, reports: Reports) -> Option<
 fn edit(
     jni: Jni,
     class: &ClassFile<'_>,
-    place: Place,
+    place: Target,
     reports: Reports,
 ) -> Result<Option<Vec<u8>>, classfile::Error> {
     let mut reports = reports.of(class.name(), place.is_boot);
@@ -184,7 +183,7 @@ fn edit(
     }
     methods::edit(class, &mut editor, reports, &wrapped, first)?;
     if reports.monitor_exits {
-        monitors::edit(class, &mut editor)?;
+        monitor_exits::edit(class, &mut editor)?;
     }
     if reports.allocations {
         allocations::edit(class, &mut editor)?;
@@ -206,10 +205,10 @@ fn edit(
 fn numbers(jni: Jni, file: &ClassFile<'_>, class: jclass) -> usize {
     let count = file.methods().len();
     if class.is_null() {
-        return tracked::reserve(count);
+        return method_numbers::reserve(count);
     }
     let mut shape = DefaultHasher::new();
     file.methods().for_each(|method| (method.name(), method.descriptor()).hash(&mut shape));
-    let numbers = |class: &Class| class.numbers(shape.finish(), || tracked::reserve(count));
-    classes::with(jni, class, numbers).unwrap_or_else(|_| tracked::reserve(count))
+    let numbers = |class: &Class| class.numbers(shape.finish(), || method_numbers::reserve(count));
+    classes::with(jni, class, numbers).unwrap_or_else(|_| method_numbers::reserve(count))
 }

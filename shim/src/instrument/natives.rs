@@ -1,7 +1,7 @@
 //! Native methods have no code that could report their calls, so they get a method in between: it
 //! has the native method's name, and calls it under a new one.
 
-use super::{Calls, Place};
+use super::{Calls, Target};
 use crate::jvm::{self, NATIVE_PREFIX};
 use crate::options;
 use classfile::{ClassFile, Editor, Method};
@@ -17,7 +17,7 @@ const OF_BOOT_LOADER: [&[u8]; 6] =
 pub fn wrap(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
-    place: Place,
+    place: Target,
     calls: Calls,
 ) -> Vec<usize> {
     let mut natives = class.methods().filter(Method::is_native).peekable();
@@ -43,7 +43,7 @@ fn can_wrap() -> bool {
 }
 
 /// Whether the class got wrappers when it was loaded.
-fn has_wrappers(place: Place) -> bool {
+fn has_wrappers(place: Target) -> bool {
     let jvmti = jvm::get().jvmti;
     jvmti.class_methods(place.class).is_ok_and(|methods| {
         methods.iter().any(|method| {

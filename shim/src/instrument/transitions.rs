@@ -34,14 +34,14 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
         let Some(code) = method.code()? else { continue };
         for instruction in code.instructions() {
             let instruction = instruction?;
-            let Some(report) = Report::of(class, &method, instruction)? else { continue };
+            let Some(report) = Notice::of(class, &method, instruction)? else { continue };
             let Some(mut edits) = editor.method(method.index()) else { continue };
             edits.before(instruction.bci, |code| match report {
-                Report::AsArgument => code.dup().invoke_static(transition),
-                Report::Transition(begins) => {
+                Notice::AsArgument => code.dup().invoke_static(transition),
+                Notice::Transition(begins) => {
                     code.push_int(begins.into()).invoke_static(transition)
                 }
-                Report::Resumption(begins) => {
+                Notice::Resumption(begins) => {
                     code.push_int(begins.into()).invoke_static(resumption)
                 }
             });
@@ -51,7 +51,7 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
 }
 
 /// What is reported before an instruction.
-enum Report {
+enum Notice {
     /// That a transition begins or has ended, as the argument of the call says.
     AsArgument,
     Transition(bool),
@@ -61,7 +61,7 @@ enum Report {
     Resumption(bool),
 }
 
-impl Report {
+impl Notice {
     fn of(
         class: &ClassFile<'_>,
         method: &Method<'_>,

@@ -93,7 +93,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
         .map_err(|error| format!("the JVM refused the shim's callbacks: {error}"))?;
     // SAFETY: as the caller promises.
     unsafe { jvm::answer_get_env(vm, interface_for) };
-    announce_start();
+    log_start();
     *started = true;
     Ok(())
 }
@@ -106,7 +106,7 @@ fn keep_loaded() {
     }
 }
 
-fn announce_start() {
+fn log_start() {
     let vm = |name: &CStr| {
         let property = jvm::get().jvmti.system_property(name);
         property.map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()

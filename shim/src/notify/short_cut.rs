@@ -6,11 +6,11 @@
 use super::{call_inside, is_reported};
 use crate::jvm::Jni;
 use crate::world::agents::{self, Agent, OnlyListener};
+use crate::world::method_numbers::{self, NumberedMethod};
 use crate::world::order::in_flight::TrackedPassage;
 use crate::world::order::{epoch, gate};
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
-use crate::world::tracked::{self, Tracked};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{Arm, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
@@ -37,7 +37,7 @@ pub fn with<R>(
     // epoch since.
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
-    let method = tracked::examined(number as usize, epoch)?;
+    let method = method_numbers::for_short_cut(number as usize, epoch)?;
     Some(send(ShortCut { jni, agent, thread: &thread, method, _passage: passage }))
 }
 
@@ -64,12 +64,12 @@ pub fn is_reportable(thread: &Thread) -> bool {
 
 /// Reports the method with this number the long way, and finds out whether the next events of the
 /// thread and of the method can take the short one.
-pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Tracked<'_>)) {
+pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(NumberedMethod<'_>)) {
     let epoch = epoch::now();
-    let is_known = tracked::with(jni, number, |method| {
+    let is_known = method_numbers::with(jni, number, |method| {
         report(method);
-        let knows = |agent: &Agent| method.class.announced.to(agent);
-        agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(knows)
+        let is_announced = |agent: &Agent| method.class.announced.to(agent);
+        agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(is_announced)
     });
     let can_be_relied_on =
         gate::has_epochs() && epoch::is_open(epoch) && phase::now() == Phase::Live;
@@ -77,11 +77,11 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Tra
         return;
     }
     if is_known == Some(true) {
-        tracked::was_examined(number, epoch);
+        method_numbers::allow_short_cut(number, epoch);
     }
-    let knows = |agent: &Agent| thread.announced.to(agent);
+    let is_announced = |agent: &Agent| thread.announced.to(agent);
     let can_be_relied_on = is_reportable(thread) && !thread.held.any();
-    if can_be_relied_on && agents::wanting(JVMPI_EVENT_THREAD_START).all(knows) {
-        thread.was_examined(epoch);
+    if can_be_relied_on && agents::wanting(JVMPI_EVENT_THREAD_START).all(is_announced) {
+        thread.allow_short_cut(epoch);
     }
 }

@@ -42,7 +42,7 @@ pub fn id(agent: &Agent, object: jobject) -> jobjectID {
             return None;
         }
         let (jni, thread) = threads::current_attached()?;
-        objects::introduce(jni, agent, &thread, object).ok()
+        objects::announce(jni, agent, &thread, object).ok()
     };
     id().unwrap_or(ptr::null_mut())
 }

@@ -5,11 +5,10 @@ use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::arenas::{self, Changes, Move};
 use crate::world::class::Class;
-use crate::world::classes;
 use crate::world::ids::{self, Tag};
-use crate::world::lookup;
-use crate::world::order::{collections, gate, patience};
+use crate::world::order::{bounded_wait, collections, gate};
 use crate::world::threads::{self, Thread};
+use crate::world::{classes, lookup};
 use jni_sys::{JNIEnv, jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
@@ -36,11 +35,11 @@ struct Listener {
 }
 
 impl Listener {
-    fn tell<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
+    fn send<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
         gate::call_agent(|| {
             notify::deliver_for_collector(self.agent, thread, self.env, event_type, arm);
         });
-        patience::count_step();
+        bounded_wait::count_step();
     }
 }
 
@@ -55,18 +54,18 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
         .filter_map(|agent| Some(Listener { agent, env: threads::known_to(agent)?.env() }))
         .collect();
     for listener in &listeners {
-        listener.tell(thread, JVMPI_EVENT_GC_START, ());
+        listener.send(thread, JVMPI_EVENT_GC_START, ());
     }
     // While an event is in flight IDs must not change, and all agents have to hear of it.
     let move_survivors = closed.is_quiet() && listeners.len() == agents::all().len();
     let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
     let dead = Dead::of(dead);
     for listener in &listeners {
-        tell(listener, thread, &dead, &changes);
+        send(listener, thread, &dead, &changes);
     }
     let gc_info = heap_figures(bytes);
     for listener in &listeners {
-        listener.tell(thread, JVMPI_EVENT_GC_FINISH, gc_info);
+        listener.send(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
     drop(closed);
     lookup::end_run();
@@ -77,7 +76,7 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
 fn collect(listeners: &[Listener], thread: &Thread) -> Changes {
     if let Some((arena_id, name)) = arenas::next() {
         for listener in listeners {
-            tell_new_arena(listener, thread, arena_id, name);
+            send_new_arena(listener, thread, arena_id, name);
         }
     }
     arenas::collect()
@@ -105,51 +104,51 @@ impl Dead {
     }
 }
 
-fn tell(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
-    let knows = |tag: Tag| tag.is_told(listener.agent);
+fn send(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
+    let is_announced = |tag: Tag| tag.is_announced_to(listener.agent);
     let free = |tag: Tag| {
         let obj_free = JVMPI_Event_obj_free { obj_id: tag.id() };
-        listener.tell(thread, JVMPI_EVENT_OBJECT_FREE, obj_free);
+        listener.send(thread, JVMPI_EVENT_OBJECT_FREE, obj_free);
     };
     for Move { from, arena, new_arena, new_id } in &changes.moves {
-        if knows(*from) {
+        if is_announced(*from) {
             let obj_move = JVMPI_Event_obj_move {
                 arena_id: *arena,
                 obj_id: from.id(),
                 new_arena_id: *new_arena,
                 new_obj_id: *new_id,
             };
-            listener.tell(thread, JVMPI_EVENT_OBJECT_MOVE, obj_move);
+            listener.send(thread, JVMPI_EVENT_OBJECT_MOVE, obj_move);
         }
     }
     if let Some(arena_id) = changes.deleted {
         let delete_arena = JVMPI_Event_delete_arena { arena_id };
-        listener.tell(thread, JVMPI_EVENT_ARENA_DELETE, delete_arena);
+        listener.send(thread, JVMPI_EVENT_ARENA_DELETE, delete_arena);
     }
-    for tag in dead.objects.iter().copied().filter(|tag| knows(*tag)) {
+    for tag in dead.objects.iter().copied().filter(|tag| is_announced(*tag)) {
         free(tag);
     }
     for (tag, class) in &dead.classes {
         let announced = class.announced.to(listener.agent);
         if announced {
             let class_unload = JVMPI_Event_class_unload { class_id: class.id() };
-            listener.tell(thread, JVMPI_EVENT_CLASS_UNLOAD, class_unload);
+            listener.send(thread, JVMPI_EVENT_CLASS_UNLOAD, class_unload);
         }
-        if announced || knows(*tag) {
+        if announced || is_announced(*tag) {
             free(*tag);
         }
     }
 }
 
-fn tell_new_arena(listener: &Listener, thread: &Thread, arena_id: jint, name: &CStr) {
+fn send_new_arena(listener: &Listener, thread: &Thread, arena_id: jint, name: &CStr) {
     let new_arena = JVMPI_Event_new_arena { arena_id, arena_name: name.as_ptr().cast_mut() };
-    listener.tell(thread, JVMPI_EVENT_ARENA_NEW, new_arena);
+    listener.send(thread, JVMPI_EVENT_ARENA_NEW, new_arena);
 }
 
 /// Announces the arenas that there are, on the thread that runs.
 pub fn announce_arenas(agent: &'static Agent, thread: &Thread) {
     for (arena, name) in arenas::at_start() {
-        tell_new_arena(&Listener { agent, env: thread.env() }, thread, *arena, name);
+        send_new_arena(&Listener { agent, env: thread.env() }, thread, *arena, name);
     }
 }
 

@@ -52,7 +52,7 @@ pub unsafe extern "system" fn compiled_method_load(
                 continue;
             }
             classes::announce(jni, agent, &thread, &record.class);
-            if compiled::tell(code_addr.addr(), method, agent) || asks.is_none() {
+            if compiled::mark_announced(code_addr.addr(), method, agent) || asks.is_none() {
                 send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
             }
         }
@@ -66,7 +66,7 @@ pub unsafe extern "system" fn compiled_method_unload(
 ) {
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
-        let told = compiled::forget(code_addr.addr(), method);
+        let announced = compiled::forget(code_addr.addr(), method);
         // The method's class may be unloaded already, so only what is known is looked at.
         let record = methods::known(method);
         if record.as_deref().is_some_and(|record| !is_seen(record)) {
@@ -76,7 +76,7 @@ pub unsafe extern "system" fn compiled_method_unload(
         let u = JVMPI_Event_compiled_method_unload { method_id, code_addr: code_addr.cast_mut() };
         for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_UNLOAD) {
             // An agent that hears of code when it is made hears of the end of that.
-            if told.includes(agent) || !agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
+            if announced.includes(agent) || !agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
                 send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
             }
         }

@@ -6,7 +6,7 @@ use crate::notify::short_cut;
 use crate::world::construction::{Chain, Signature};
 use crate::world::ids::Tag;
 use crate::world::threads::{self, Thread};
-use crate::world::{agents, methods, tagging, tracked};
+use crate::world::{agents, method_numbers, methods, tagging};
 use jni_sys::{jint, jobject};
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC};
 use jvmti_sys::jvmtiFrameInfo;
@@ -20,15 +20,15 @@ pub fn entered(jni: Jni, number: jint) {
     }
     let number = number as u32;
     // The method is the one that calls now.
-    let class = tracked::with(jni, number as usize, |method| method.kept_class());
-    let (Some(class), Some(beginning)) = (class, tracked::beginning(number as usize)) else {
+    let class = method_numbers::with(jni, number as usize, |method| method.kept_class());
+    let (Some(class), Some(beginning)) = (class, method_numbers::beginning(number as usize)) else {
         return;
     };
     if !thread.held.awaits(beginning.own) {
-        tell_held(jni, &thread);
+        send_held(jni, &thread);
     }
     // Events that take the short cut would overtake it.
-    thread.must_be_examined();
+    thread.forbid_short_cut();
     if !thread.held.push(number, &class, beginning.next) {
         const CALLER: usize = 1;
         look_and_tell(jni, &thread, thread.held.take(), Some(CALLER));
@@ -41,7 +41,7 @@ pub fn held_of(jni: Jni, thread: &Thread, object: jobject) -> Chain {
         return Chain::default();
     }
     if !thread.held.awaits(Signature::OBJECT) {
-        tell_held(jni, thread);
+        send_held(jni, thread);
     }
     let chain = thread.held.take();
     let is_its = jni.frame(2, |jni| {
@@ -58,7 +58,7 @@ pub fn held_of(jni: Jni, thread: &Thread, object: jobject) -> Chain {
 
 /// Something else happens on the thread: agents hear first of what is held.
 #[inline]
-pub fn tell_held(jni: Jni, thread: &Thread) {
+pub fn send_held(jni: Jni, thread: &Thread) {
     if thread.held.any() {
         look_and_tell(jni, thread, thread.held.take(), None);
     }
@@ -66,9 +66,9 @@ pub fn tell_held(jni: Jni, thread: &Thread) {
 
 /// A method is left that was entered before what is held: so that was left too, by an exception.
 #[inline]
-pub fn tell_left(jni: Jni, thread: &Thread) {
+pub fn send_left(jni: Jni, thread: &Thread) {
     if thread.held.any() {
-        tell(jni, thread, &thread.held.take(), ptr::null_mut(), 0);
+        send(jni, thread, &thread.held.take(), ptr::null_mut(), 0);
     }
 }
 
@@ -89,14 +89,14 @@ fn look_and_tell(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) 
         if found.is_some() && allocations::by_bytecode() && tagging::tag(object) == Ok(Tag::NONE) {
             thread.unconstructed.add();
         }
-        tell(jni, thread, &chain, object, frame.unwrap_or(0));
+        send(jni, thread, &chain, object, frame.unwrap_or(0));
     });
 }
 
 /// Which frame of the thread that runs is that of the constructor with this number, which calls that
 /// of its superclass at once and has not come back from there; the innermost is 0.
 fn frame_of(jni: Jni, number: u32) -> Option<usize> {
-    let method = tracked::reported(number as usize)?;
+    let method = method_numbers::reported(number as usize)?;
     let is_it = |frame: &jvmtiFrameInfo| {
         let known = methods::as_it_is(jni, frame.method, true).map(|(known, _)| known);
         let call = known
@@ -118,13 +118,13 @@ fn frame_of(jni: Jni, number: u32) -> Option<usize> {
 
 /// Tells agents that constructors were entered on this object, NULL if it is not known. The last one is
 /// this frame of the thread that runs. Of the object they hear before, as if those were not there.
-pub fn tell(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
+pub fn send(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
     let numbers = chain.numbers();
     let Some(outermost) = chain.class() else { return };
     // While there is this reference, the constructors' classes live.
     let Some(class) = outermost.object(jni) else { return };
     if !object.is_null() {
-        thread.in_flight.while_hiding(frame + numbers.len(), || introduce(jni, thread, object));
+        thread.in_flight.while_hiding(frame + numbers.len(), || announce(jni, thread, object));
     }
     for (i, number) in numbers.iter().enumerate() {
         let inside = numbers.len() - 1 - i;
@@ -134,9 +134,9 @@ pub fn tell(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: us
 }
 
 /// Those agents hear of the object that would hear of it or of its constructors.
-fn introduce(jni: Jni, thread: &Thread, object: jobject) {
+fn announce(jni: Jni, thread: &Thread, object: jobject) {
     let concerns = [JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_METHOD_ENTRY2];
     for agent in agents::all().iter().filter(|a| concerns.iter().any(|event| a.wants(*event))) {
-        let _ = objects::introduce(jni, agent, thread, object);
+        let _ = objects::announce(jni, agent, thread, object);
     }
 }

@@ -4,7 +4,7 @@ use super::classes;
 use crate::jvm::{self, Jni};
 use crate::world::agents::Agent;
 use crate::world::methods::{self, Method};
-use crate::world::order::in_flight::Report;
+use crate::world::order::in_flight::Reporter;
 use crate::world::threads::Thread;
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::JVMPI_CallFrame;
@@ -22,13 +22,13 @@ const NATIVE: jint = -3;
 pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
     let report = current.in_flight.report();
     // The handler may be running Java code, which has come here or caused another event.
-    if report == Report::None || !is_in_tracker(jni) {
+    if report == Reporter::None || !is_in_tracker(jni) {
         return 0;
     }
     match report {
-        Report::Constructors => 1 + constructors(jni),
-        Report::Frames(count) => count,
-        Report::None | Report::Tracker => 1,
+        Reporter::Constructors => 1 + constructors(jni),
+        Reporter::Frames(count) => count,
+        Reporter::None | Reporter::Tracker => 1,
     }
 }
 

@@ -1,13 +1,12 @@
 //! INSTRUCTION_START.
 
-use super::classes as class_events;
-use super::send;
+use super::{classes as class_events, send};
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
 use crate::options::Lookupswitch;
 use crate::world::agents::{self, Agent, OnlyListener};
-use crate::world::{switches, threads};
+use crate::world::{lookupswitch, threads};
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
 
@@ -52,7 +51,7 @@ pub fn tableswitch(jni: Jni, key: jint, low: jint, hi: jint, offset: jint, metho
 
 /// A `lookupswitch` begins, whose keys have a number.
 pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint) {
-    let Some((pair, pairs)) = switches::choose(keys as usize, key) else { return };
+    let Some((pair, pairs)) = lookupswitch::choose(keys as usize, key) else { return };
     let info = |agent: &Agent| JVMPI_Event_instruction_lookupswitch_info {
         chosen_pair_index: pair as jint,
         pairs_total: match agent.options().lookupswitch {

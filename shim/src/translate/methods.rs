@@ -1,13 +1,12 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use super::send;
-use super::{classes as class_events, construction, objects};
+use super::{classes as class_events, construction, objects, send};
 use crate::boundary::guard;
 use crate::jvm::Jni;
 use crate::notify::short_cut;
 use crate::world::agents::{self, Agent, OnlyListener};
+use crate::world::method_numbers::{self, NumberedMethod};
 use crate::world::threads::{self, Thread};
-use crate::world::tracked::{self, Tracked};
 use jni_sys::{jint, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
@@ -83,22 +82,28 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
     if !short_cut::is_reportable(&thread) {
         return;
     }
-    construction::tell_held(jni, &thread);
+    construction::send_held(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
-        thread.in_flight.while_tracking(|| tell(jni, &thread, method, number, receiver));
+        thread.in_flight.while_tracking(|| send_entry(jni, &thread, method, number, receiver));
     });
 }
 
 /// A constructor was entered on this object, with so many frames inside. It was held until agents
 /// knew the object; NULL if that cannot be known.
 pub fn constructor_held(jni: Jni, thread: &Thread, number: jint, object: jobject, frames: usize) {
-    tracked::with(jni, number as usize, |method| {
+    method_numbers::with(jni, number as usize, |method| {
         let receiver = Receiver::Known(object);
-        thread.in_flight.while_hiding(frames, || tell(jni, thread, method, number, receiver));
+        thread.in_flight.while_hiding(frames, || send_entry(jni, thread, method, number, receiver));
     });
 }
 
-fn tell(jni: Jni, thread: &Thread, method: Tracked<'_>, number: jint, receiver: Receiver) {
+fn send_entry(
+    jni: Jni,
+    thread: &Thread,
+    method: NumberedMethod<'_>,
+    number: jint,
+    receiver: Receiver,
+) {
     for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
         class_events::announce(jni, agent, thread, method.class);
         note_entry(thread, agent, number);
@@ -110,13 +115,13 @@ fn tell(jni: Jni, thread: &Thread, method: Tracked<'_>, number: jint, receiver: 
     }
 }
 
-fn enter2(jni: Jni, thread: &Thread, method: Tracked<'_>, receiver: Receiver) {
+fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: Receiver) {
     let receiver = match receiver {
         Receiver::None => ptr::null_mut(),
         Receiver::Known(object) => object,
     };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
-        let obj_id = objects::introduce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
+        let obj_id = objects::announce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
             let u = method_entry2;
@@ -149,7 +154,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     if !short_cut::is_reportable(&thread) {
         return;
     }
-    construction::tell_left(jni, &thread);
+    construction::send_left(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
         let u = JVMPI_Event_method { method_id: method.id };
         for agent in agents::all() {
@@ -168,7 +173,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
 /// A method was left, which could not be reported at that time.
 #[cold]
 fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, number: u32) {
-    let Some(method_id) = tracked::reported(number as usize) else { return };
+    let Some(method_id) = method_numbers::reported(number as usize) else { return };
     let u = JVMPI_Event_method { method_id };
     thread.in_flight.while_tracking(|| {
         send::to(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);

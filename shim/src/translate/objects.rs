@@ -9,7 +9,7 @@ use crate::world::agents::{self, Agent};
 use crate::world::class::{Class, Instances};
 use crate::world::ids::{self, Tag};
 use crate::world::order::announcements::{self, Replay};
-use crate::world::order::{collections, gate, patience};
+use crate::world::order::{bounded_wait, collections, gate};
 use crate::world::threads::{self, Thread};
 use crate::world::{arenas, classes, lookup, tagging};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
@@ -45,9 +45,9 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         }
         let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
         // What nobody can be told of now is announced when it is named.
-        let hears = tag != Tag::OWN && notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
-        let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| hears);
-        let tag = listeners().fold(tag, |tag, agent| tag.tell(agent));
+        let wants_it = tag != Tag::OWN && notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
+        let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| wants_it);
+        let tag = listeners().fold(tag, |tag, agent| tag.announced_to(agent));
         jvm::get().jvmti.set_tag(object, tag.raw())?;
         let size = size.map_or_else(|| class.size_of(object), Ok)?;
         thread.subject.with(tag.id(), object, || {
@@ -81,7 +81,7 @@ pub fn constructed(jni: Jni, object: jobject) {
             count => thread.in_flight.while_hiding(INSIDE + count, report),
         }
     }
-    construction::tell(jni, &thread, &held, object, INSIDE);
+    construction::send(jni, &thread, &held, object, INSIDE);
 }
 
 /// Rewritten code has got an object of which no constructor has run. One may run later.
@@ -145,7 +145,7 @@ pub fn seen_string(jni: Jni, string: jobject) {
     });
 }
 
-/// The event for an object of a class that the agent hears of first.
+/// The event for an object of a class that the agent wants_it of first.
 fn event(
     jni: Jni,
     agent: &Agent,
@@ -197,19 +197,19 @@ fn event_of(
 #[inline]
 pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
     let tag = tagging::tag(object).ok()?;
-    let is_known = || tag.is_told(agent) && !announcements::is_replaying(agent);
+    let is_known = || tag.is_announced_to(agent) && !announcements::is_replaying(agent);
     (object.is_null() || is_known()).then(|| tag.id())
 }
 
 /// Tells an agent of an object that an event or a result is about to name, if it has not heard
 /// of it; the object's ID. CLASS_LOAD is what defines a Class object.
-pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
+pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
     let tag = tagging::identify(object)?;
     let is_open = notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     if object.is_null() || !is_open {
         return Ok(tag.id());
     }
-    if tag.is_told(agent) {
+    if tag.is_announced_to(agent) {
         announcements::wait_for_replay(agent);
     } else if let Some(class) = class_behind(jni, object, tag) {
         class_events::announce(jni, agent, thread, &class);
@@ -217,26 +217,26 @@ pub fn introduce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> R
         let mut told = Ok(());
         let _passage = gate::enter(thread);
         announcements::of_object(agent, tag.id(), || {
-            told = jni.frame(8, |jni| tell_of(jni, agent, thread, object));
+            told = jni.frame(8, |jni| announce_now(jni, agent, thread, object));
         });
         told?;
     } else {
-        tagging::update(object, |tag| tag.tell(agent))?;
+        tagging::update(object, |tag| tag.announced_to(agent))?;
     }
     Ok(tag.id())
 }
 
 /// Sends OBJECT_ALLOC for an object, unless another thread has done so.
-fn tell_of(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<()> {
+fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<()> {
     let tag = tagging::tag(object)?;
-    if tag.is_told(agent) {
+    if tag.is_announced_to(agent) {
         return Ok(());
     }
     let u = event_of(jni, agent, thread, object, tag)?;
     thread.subject.with(tag.id(), object, || {
         send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
     });
-    tagging::update(object, |tag| tag.tell(agent)).map(drop)
+    tagging::update(object, |tag| tag.announced_to(agent)).map(drop)
 }
 
 /// Sends an event of the thread that runs about an object, which agents hear of first. `arm` makes
@@ -254,7 +254,7 @@ pub fn post_about<A: Arm>(
     // The ID must not change before the event.
     let _passage = gate::enter(thread);
     for agent in agents::wanting(event_type) {
-        match introduce(jni, agent, thread, object) {
+        match announce(jni, agent, thread, object) {
             Ok(id) => thread.subject.with(id, object, || {
                 send::to(jni, agent, thread, event_type, arm(agent, id));
             }),
@@ -280,7 +280,7 @@ fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let requested = jni.frame(16, |jni| {
         let object = lookup::object(jni, id)?;
-        let tag = tagging::update(object, |tag| tag.tell(agent)).ok()?;
+        let tag = tagging::update(object, |tag| tag.announced_to(agent)).ok()?;
         let u = event_of(jni, agent, thread, object, tag).ok()?;
         thread.subject.with(id, object, || {
             notify::request(agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
@@ -299,18 +299,18 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     // What was found must not be reported dead before it is announced.
     let _no_gc = gate::NoGc::begin();
     let _replay = Replay::begin(agent);
-    tell(jni, agent, thread, &find_unknown(agent, class_of_classes));
+    announce_found(jni, agent, thread, &find_unknown(agent, class_of_classes));
 }
 
 /// The agent, if it would hear of objects now.
 pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
-    let hears = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
+    let wants_it = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
         && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
-    hears.then_some(agent)
+    wants_it.then_some(agent)
 }
 
 /// An object that a walk through the heap has found and of which an agent has not been told.
-pub struct Untold {
+pub struct Unannounced {
     pub class: jobjectID,
     /// Its tag, which says already that the agent was told.
     pub tag: Tag,
@@ -318,7 +318,7 @@ pub struct Untold {
 }
 
 /// Sends OBJECT_ALLOC for objects that a walk through the heap has found.
-pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
+pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unannounced]) {
     for object in objects {
         let u = match classes::by_id(object.class) {
             Some(class) => Some(event(jni, agent, thread, &class, object.tag, object.size)),
@@ -331,7 +331,7 @@ pub fn tell(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Untold]) {
         if let Some(u) = u {
             send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
         }
-        patience::count_step();
+        bounded_wait::count_step();
     }
 }
 
@@ -349,7 +349,7 @@ fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
 struct Unknown<'a> {
     agent: &'a Agent,
     class_of_classes: jobjectID,
-    found: Vec<Untold>,
+    found: Vec<Unannounced>,
 }
 
 impl Visitor for Unknown<'_> {
@@ -358,19 +358,19 @@ impl Visitor for Unknown<'_> {
         let mut tag = Tag::from_raw(*raw);
         let is_own = tag == Tag::OWN || threads::is_hidden_object(tag.id());
         // CLASS_LOAD is what defines a Class object.
-        if !is_own && !tag.is_told(self.agent) && class != self.class_of_classes {
+        if !is_own && !tag.is_announced_to(self.agent) && class != self.class_of_classes {
             if tag == Tag::NONE {
                 tag = ids::fresh();
             }
-            tag = tag.tell(self.agent);
+            tag = tag.announced_to(self.agent);
             *raw = tag.raw();
-            self.found.push(Untold { class, tag, size: object.size });
+            self.found.push(Unannounced { class, tag, size: object.size });
         }
         Next::Follow
     }
 }
 
-fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Untold> {
+fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Unannounced> {
     let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
     if let Err(error) =
         collections::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown))

@@ -29,7 +29,7 @@ pub const APPLY: Native = Native {
 };
 
 /// What a walk takes.
-struct Walk {
+struct StackWalk {
     /// The `StackWalker` that sees local variables.
     walker: GlobalRef,
     /// A Tracker.
@@ -41,7 +41,7 @@ struct Walk {
 }
 
 /// None if the JDK has no such walker.
-static WALK: Memo<Option<Walk>> = Memo::new();
+static WALK: Memo<Option<StackWalk>> = Memo::new();
 
 /// Makes the first walk, so that no later one initializes a class: two threads that do so in
 /// different orders would wait for each other.
@@ -50,7 +50,7 @@ pub fn prepare(jni: Jni) {
         return;
     }
     let rehearsed = jni.frame(16, |jni| {
-        let walk = WALK.get_or_find(|| Walk::new(jni)).as_ref()?;
+        let walk = WALK.get_or_find(|| StackWalk::new(jni)).as_ref()?;
         // There must be a frame to be found: that of `map`, which applies the function to itself.
         let function = jvalue { l: walk.function.get() };
         let class = jni.find_class(c"java/util/Optional")?;
@@ -64,7 +64,7 @@ pub fn prepare(jni: Jni) {
     }
 }
 
-impl Walk {
+impl StackWalk {
     fn new(jni: Jni) -> Option<Self> {
         for (name, values) in ENUMERATIONS {
             jni.find_class(name).map(|enumeration| provide_constants(jni, enumeration, values));

@@ -38,7 +38,7 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     }
     jni.frame(8, |jni| {
         objects::post_about(jni, &thread, alloc(kind), object, |agent, obj_id| {
-            references::tell(kind, reference, agent);
+            references::mark_announced(kind, reference, agent);
             JVMPI_Event_jni_globalref_alloc { obj_id, ref_id: reference }
         });
     });
@@ -46,7 +46,7 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
 
 /// The thread that runs is about to delete a reference.
 pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
-    let told = references::forget(reference);
+    let announced = references::forget(reference);
     let thread = threads::current(jni);
     if !agents::anyone_wants(free(kind)) || !notify::is_reported(&thread) {
         return;
@@ -55,7 +55,7 @@ pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
         let u = JVMPI_Event_jni_globalref_free { ref_id: reference };
         for agent in agents::wanting(free(kind)) {
             // An agent that hears of new references hears of the end of those.
-            if told.includes(agent) || !agent.wants(alloc(kind)) {
+            if announced.includes(agent) || !agent.wants(alloc(kind)) {
                 send::to(jni, agent, &thread, free(kind), u);
             }
         }

@@ -22,7 +22,7 @@ pub fn to<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, ar
     if !agent.wants(event_type) || !notify::reaches_agents(thread, event_type) {
         return arm;
     }
-    construction::tell_held(jni, thread);
+    construction::send_held(jni, thread);
     if event_type != JVMPI_EVENT_THREAD_START {
         threads::announce(jni, agent, thread, thread);
     }

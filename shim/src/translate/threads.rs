@@ -52,7 +52,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     announcements::once(&subject.announced, agent, || {
         if let Some(object) = subject.object() {
             // An agent that does not hear of the object hears of the thread all the same.
-            let _ = objects::introduce(jni, agent, current, object.get());
+            let _ = objects::announce(jni, agent, current, object.get());
         }
         let definition = jni.frame(16, |_| Definition::of(subject));
         if let Some(definition) = definition {

@@ -7,7 +7,7 @@
 //! classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
-use super::order::{collections, patience};
+use super::order::{bounded_wait, collections};
 use super::{classes, contention, threads};
 use crate::jvm;
 use crate::options::{self, Arenas};
@@ -119,7 +119,7 @@ pub fn collect() -> Changes {
 fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Move> {
     let mut moves = Vec::new();
     let visit = |_class, raw: &mut i64, _size| {
-        patience::count_step();
+        bounded_wait::count_step();
         let from = Tag::from_raw(*raw);
         if from == Tag::OWN || threads::is_hidden_object(from.id()) {
             return;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 /// For each agent the calls of one thread whose entry it has heard of, and not the exit. Only the
 /// thread itself uses this.
 #[derive(Default)]
-pub struct Calls([OfAgent; MAX_AGENTS]);
+pub struct OpenCalls([OfAgent; MAX_AGENTS]);
 
 /// Of a size that makes it found quickly among its like.
 #[derive(Default)]
@@ -20,7 +20,7 @@ struct OfAgent {
     aside: AtomicU32,
 }
 
-impl Calls {
+impl OpenCalls {
     /// The agent hears of an entry.
     #[inline]
     pub fn enter(&self, agent: &Agent, number: u32) {
@@ -37,7 +37,7 @@ impl Calls {
         self.of(agent).numbers.pop_if(number)
     }
 
-    /// Whether an exit belongs to an entry that the agent has heard of. Calls inside that were left
+    /// Whether an exit belongs to an entry that the agent has heard of. OpenCalls inside that were left
     /// without a report are passed to `lost`, innermost first: no handler can cover the call of
     /// `super()` in a constructor (JVMS §4.10.1.6), and when the stack is full there is no room to
     /// report anything.
@@ -169,14 +169,14 @@ mod tests {
     use super::*;
     use crate::world::agents;
 
-    fn entered(numbers: impl IntoIterator<Item = u32>) -> Calls {
-        let calls = Calls::default();
+    fn entered(numbers: impl IntoIterator<Item = u32>) -> OpenCalls {
+        let calls = OpenCalls::default();
         numbers.into_iter().for_each(|number| calls.enter(agents::get(0), number));
         calls
     }
 
     /// The exits that an agent hears of, given those that are reported.
-    fn exits(calls: &Calls, reported: &[u32]) -> Vec<u32> {
+    fn exits(calls: &OpenCalls, reported: &[u32]) -> Vec<u32> {
         let agent = agents::get(0);
         let mut heard = Vec::new();
         for &number in reported {

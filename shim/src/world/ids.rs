@@ -2,7 +2,7 @@
 //!
 //! An ID is a multiple of 16 starting at 16, because agents hash IDs by shifting them, and stays
 //! below 2^32 as long as such IDs last, because some agents keep them in 32 bits. It is kept in
-//! the object's JVMTI tag, together with which agents have been told of the object.
+//! the object's JVMTI tag, together with which agents the object was announced to.
 
 use super::agents::{self, Agent};
 use super::tags::{self, Kind};
@@ -26,7 +26,7 @@ impl Tag {
     /// names it: the JDK keeps some such objects for others.
     pub const OWN: Self = Self(Kind::Object.bits() | 1 << 49);
 
-    /// The tag of an object that gets this ID, of which no agent was told.
+    /// The tag of an object that gets this ID, of which no agent was announced.
     fn of(id: i64) -> Self {
         Self(Kind::Object.tag(id))
     }
@@ -46,14 +46,14 @@ impl Tag {
         ptr::without_provenance_mut(tags::value(self.0) as usize)
     }
 
-    /// Whether the agent was told of the object.
-    pub fn is_told(self, agent: &Agent) -> bool {
-        self.0 & told(agent.index) != 0
+    /// Whether the agent was announced of the object.
+    pub fn is_announced_to(self, agent: &Agent) -> bool {
+        self.0 & announced_bit(agent.index) != 0
     }
 
-    /// The tag of the object when the agent has been told.
-    pub fn tell(self, agent: &Agent) -> Self {
-        Self(self.0 | told(agent.index))
+    /// The tag of the object when the agent has been announced.
+    pub fn announced_to(self, agent: &Agent) -> Self {
+        Self(self.0 | announced_bit(agent.index))
     }
 
     /// Whether the object has survived into another arena.
@@ -72,7 +72,7 @@ impl Tag {
     }
 }
 
-fn told(agent: usize) -> i64 {
+fn announced_bit(agent: usize) -> i64 {
     1 << (FIRST_AGENT + agent as u32)
 }
 
@@ -158,8 +158,8 @@ pub fn was_given(id: jobjectID) -> bool {
 pub fn possible_tags(id: jobjectID) -> Vec<i64> {
     let agents = agents::all().len();
     let tag = Tag::of(id.addr() as i64).raw();
-    let told = (0..1_i64 << agents).map(|mask| mask << FIRST_AGENT);
-    told.flat_map(|told| [0, MOVED].map(|moved| tag | told | moved)).collect()
+    let announced = (0..1_i64 << agents).map(|mask| mask << FIRST_AGENT);
+    announced.flat_map(|announced| [0, MOVED].map(|moved| tag | announced | moved)).collect()
 }
 
 #[cfg(test)]
@@ -183,13 +183,13 @@ mod tests {
     fn what_a_tag_says_besides_leaves_the_id_alone() {
         let tag = Tag::of(0x1230);
         let agent = agents::get(7);
-        let changed = tag.tell(agent).moved(true);
+        let changed = tag.announced_to(agent).moved(true);
         assert_eq!(
-            (changed.id(), changed.is_told(agent), changed.has_moved()),
+            (changed.id(), changed.is_announced_to(agent), changed.has_moved()),
             (tag.id(), true, true)
         );
-        assert!(!changed.is_told(agents::get(0)));
+        assert!(!changed.is_announced_to(agents::get(0)));
         let renamed = changed.renamed(Tag::of(0x4560));
-        assert_eq!((renamed.id().addr(), renamed.is_told(agent)), (0x4560, true));
+        assert_eq!((renamed.id().addr(), renamed.is_announced_to(agent)), (0x4560, true));
     }
 }

@@ -2,6 +2,7 @@
 //! may die.
 
 pub mod agents;
+pub mod append_only;
 pub mod arenas;
 pub mod calls;
 pub mod class;
@@ -11,22 +12,21 @@ pub mod construction;
 pub mod contention;
 pub mod countdowns;
 pub mod cpu_clock;
-pub mod growing;
 pub mod ids;
 pub mod layout;
 pub mod loaded;
 pub mod lookup;
+pub mod lookupswitch;
+pub mod method_numbers;
 pub mod methods;
 pub mod order;
 pub mod phase;
 pub mod raw_monitors;
 pub mod references;
 pub mod suspension;
-pub mod switches;
 pub mod tagging;
 pub mod tags;
 pub mod thread_status;
 pub mod threads;
-pub mod tracked;
 pub mod tracker;
 pub mod waits;

@@ -3,10 +3,10 @@
 //! JVMTI's raw monitors do not exist before the VM has started, where agents create theirs, and
 //! do not tell who owns them, which a monitor dump must.
 
-use super::growing::Growing;
+use super::append_only::AppendOnly;
+use super::threads::os_thread::os_thread;
+use super::threads::running;
 use crate::lock::{Condition, Lock, Locked};
-use crate::world::threads::os_thread::os_thread;
-use crate::world::threads::running;
 use dump::{Kind, Monitor};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITOR_WAIT};
@@ -29,7 +29,7 @@ pub enum Contention {
 /// A raw monitor's place. Places are never given back to the system, so that every handle, even
 /// one that was destroyed or is garbage, can be looked at safely.
 #[derive(Default)]
-struct Place {
+struct Slot {
     state: Lock<State>,
     /// Signalled when the monitor is free.
     free: Condition,
@@ -73,7 +73,7 @@ impl Env {
     }
 }
 
-static PLACES: Growing<Place, 512, 2048> = Growing::new();
+static SLOTS: AppendOnly<Slot, 512, 2048> = AppendOnly::new();
 static VACANT: Lock<Vec<usize>> = Lock::new(Vec::new());
 
 /// A handle is the place's number, counted from 1, times 16, with the generation above it.
@@ -88,20 +88,20 @@ fn number(handle: JVMPI_RawMonitor) -> usize {
 
 /// The OS thread that owns the monitor in the place with this number, 0 if none does.
 pub fn owner(number: usize) -> Option<i32> {
-    Some(PLACES.known(number)?.state.lock().owner)
+    Some(SLOTS.known(number)?.state.lock().owner)
 }
 
 /// A raw monitor, live or destroyed.
 #[derive(Clone, Copy)]
 pub struct RawMonitor {
-    place: &'static Place,
+    place: &'static Slot,
     handle: JVMPI_RawMonitor,
 }
 
 /// Makes a monitor; the name is copied. NULL when there are a million monitors already.
 pub fn create(name: &CStr) -> JVMPI_RawMonitor {
-    let number = VACANT.lock().pop().unwrap_or_else(|| PLACES.reserve(1));
-    let Some(place) = PLACES.get(number) else { return ptr::null_mut() };
+    let number = VACANT.lock().pop().unwrap_or_else(|| SLOTS.reserve(1));
+    let Some(place) = SLOTS.get(number) else { return ptr::null_mut() };
     let mut state = place.state.lock();
     state.generation = state.generation.wrapping_add(1);
     state.name = Some(Arc::from(CString::from(name).into_boxed_c_str()));
@@ -117,8 +117,8 @@ pub struct Snapshot {
 
 /// All monitors that are not destroyed.
 pub fn all() -> Vec<Snapshot> {
-    let numbers = 0..PLACES.count();
-    numbers.filter_map(|number| snapshot(number, &PLACES.known(number)?.state.lock())).collect()
+    let numbers = 0..SLOTS.count();
+    numbers.filter_map(|number| snapshot(number, &SLOTS.known(number)?.state.lock())).collect()
 }
 
 fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
@@ -147,7 +147,7 @@ pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
     if bits == 0 || !bits.is_multiple_of(16) {
         return None;
     }
-    Some(RawMonitor { place: PLACES.known(number(handle))?, handle })
+    Some(RawMonitor { place: SLOTS.known(number(handle))?, handle })
 }
 
 impl RawMonitor {

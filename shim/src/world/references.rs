@@ -1,4 +1,4 @@
-//! JNI's global references, as far as agents were told of them.
+//! JNI's global references, as far as agents were announced of them.
 
 use super::agents::Agent;
 use super::tagging;
@@ -34,20 +34,22 @@ pub enum Kind {
     Weak,
 }
 
-/// The kind of each reference, and who was told of it.
-static TOLD: LazyLock<Map<usize, (Kind, Agents)>> = LazyLock::new(Map::new);
+/// The kind of each reference, and who was announced of it.
+static ANNOUNCED: LazyLock<Map<usize, (Kind, Agents)>> = LazyLock::new(Map::new);
 
 /// The agent hears of the reference.
-pub fn tell(kind: Kind, reference: jobject, agent: &Agent) {
+pub fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
     let nobody = || (kind, Agents::default());
-    TOLD.change_or_insert(reference.expose_provenance(), nobody, |(_, told)| told.0 |= bit(agent));
+    ANNOUNCED.change_or_insert(reference.expose_provenance(), nobody, |(_, announced)| {
+        announced.0 |= bit(agent);
+    });
 }
 
-/// The strong references that the agent was told of, by the IDs of their objects.
+/// The strong references that the agent was announced of, by the IDs of their objects.
 pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
     let mut by_object = HashMap::<_, Vec<_>>::new();
-    for (reference, (kind, told)) in TOLD.entries() {
-        if kind != Kind::Strong || !told.includes(agent) {
+    for (reference, (kind, announced)) in ANNOUNCED.entries() {
+        if kind != Kind::Strong || !announced.includes(agent) {
             continue;
         }
         if let Ok(tag) = tagging::tag(ptr::with_exposed_provenance_mut(reference)) {
@@ -57,14 +59,14 @@ pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
     by_object
 }
 
-/// The reference is deleted; who was told of it.
+/// The reference is deleted; who was announced of it.
 pub fn forget(reference: jobject) -> Agents {
-    TOLD.remove(reference.addr()).map_or(Agents::default(), |(_, told)| told)
+    ANNOUNCED.remove(reference.addr()).map_or(Agents::default(), |(_, announced)| announced)
 }
 
 /// Nobody hears of references any more.
 pub fn forget_all() {
-    TOLD.take_all();
+    ANNOUNCED.take_all();
 }
 
 #[cfg(test)]
@@ -75,11 +77,11 @@ mod tests {
     #[test]
     fn each_agent_is_told_by_itself() {
         let reference = ptr::without_provenance_mut(0x1000);
-        tell(Kind::Strong, reference, agents::get(0));
-        tell(Kind::Strong, reference, agents::get(7));
-        let told = forget(reference);
-        assert!([0, 7].iter().all(|agent| told.includes(agents::get(*agent))));
-        assert!(!told.includes(agents::get(1)));
+        mark_announced(Kind::Strong, reference, agents::get(0));
+        mark_announced(Kind::Strong, reference, agents::get(7));
+        let announced = forget(reference);
+        assert!([0, 7].iter().all(|agent| announced.includes(agents::get(*agent))));
+        assert!(!announced.includes(agents::get(1)));
         assert_eq!(forget(reference), Agents::default());
     }
 }

@@ -10,7 +10,7 @@ pub struct Aim(AtomicU64);
 /// What a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
-    /// The thread with this number, in a wait with `Patience`.
+    /// The thread with this number, in a wait with `BoundedWait`.
     Thread(i32),
     /// The raw monitor with this number.
     RawMonitor(usize),

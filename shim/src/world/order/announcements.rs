@@ -1,11 +1,11 @@
 //! Things that are just being announced: who names one meanwhile waits until the agent has got its
 //! defining event.
 //!
-//! Nobody waits for a thread that cannot go on ([`Patience`]): the agent may hold a lock in its handler
+//! Nobody waits for a thread that cannot go on ([`BoundedWait`]): the agent may hold a lock in its handler
 //! that the one who waits needs.
 
 use super::announced::{Announced, Sent};
-use super::patience::Patience;
+use super::bounded_wait::BoundedWait;
 use crate::lock::{Lock, Locked};
 use crate::world::agents::{Agent, MAX_AGENTS};
 use crate::world::threads::os_thread::os_thread;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
 /// closed that.
 pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
-    let mut patience = Patience::new();
+    let mut patience = BoundedWait::new();
     loop {
         match announced.begin(agent) {
             Ok(sending) => {
@@ -28,7 +28,7 @@ pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
                 return sending.done();
             }
             Err(Sent::Already) => return,
-            Err(Sent::JustNow { by }) if by == os_thread() || !patience.is_left_for(by) => {
+            Err(Sent::JustNow { by }) if by == os_thread() || !patience.can_go_on(by) => {
                 return;
             }
             Err(Sent::JustNow { .. }) => patience.sleep(),
@@ -57,9 +57,9 @@ fn under_way() -> Locked<'static, Vec<Announcement>> {
 /// closed that.
 pub fn of_object(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
     let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
-    let mut patience = Patience::new();
+    let mut patience = BoundedWait::new();
     while let Some(teller) = this.begin() {
-        if teller == this.by || !patience.is_left_for(teller) {
+        if teller == this.by || !patience.can_go_on(teller) {
             return;
         }
         patience.sleep();
@@ -123,10 +123,10 @@ pub fn is_replaying(agent: &Agent) -> bool {
 
 /// Waits until the agent has been told of what is marked.
 pub fn wait_for_replay(agent: &Agent) {
-    let mut patience = Patience::new();
+    let mut patience = BoundedWait::new();
     loop {
         let by = REPLAYS[agent.index].load(Ordering::Acquire);
-        if [0, os_thread()].contains(&by) || !patience.is_left_for(by) {
+        if [0, os_thread()].contains(&by) || !patience.can_go_on(by) {
             return;
         }
         patience.sleep();

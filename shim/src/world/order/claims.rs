@@ -14,7 +14,7 @@
 //! claims: the program by `Thread.suspend`, or a debugger. That one may be waiting as well, so whoever
 //! sees it goes on without the claim. What that can cost is an object with two IDs.
 
-use super::patience::Patience;
+use super::bounded_wait::BoundedWait;
 use crate::jvm;
 use crate::lock::assert_none_held;
 use crate::world::suspension::futex;
@@ -145,7 +145,7 @@ impl Claim {
     }
 
     fn wait_and_take(&self, me: u32) -> bool {
-        let mut patience = Patience::new();
+        let mut patience = BoundedWait::new();
         loop {
             let owner = self.owner.load(Ordering::Relaxed);
             if owner == 0 {
@@ -174,12 +174,12 @@ impl Claim {
 }
 
 /// Whether somebody has suspended the owner of a claim who did not ask for claims.
-fn is_stuck(owner: u32, patience: &mut Patience) -> bool {
+fn is_stuck(owner: u32, patience: &mut BoundedWait) -> bool {
     let os_thread = (owner & !AWAITED) as i32;
     let known = registry::by_os_thread(os_thread);
     let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
         // It begins, and gives an ID to its own Thread object, which nobody can ask JVMTI about yet.
-        return !patience.is_left_for(os_thread);
+        return !patience.can_go_on(os_thread);
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.stop.is_suspended()

@@ -6,7 +6,7 @@
 //! events only mark that a collection is due and queue the tags of the dead; a thread of the
 //! shim, or the caller of RunGC, then plays the collection to the agents.
 
-use super::patience::Patience;
+use super::bounded_wait::BoundedWait;
 use super::{gate, gc_counts};
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock, Locked};
@@ -196,13 +196,13 @@ pub fn class_tag_died(tag: i64) {
 
 /// Runs a walk through the heap, to which the VM may report what it finds dead.
 pub fn during_walk<R>(walk: impl FnOnce() -> R) -> R {
-    let _walk = Walk::begin();
+    let _walk = WalkUnderWay::begin();
     walk()
 }
 
-struct Walk(());
+struct WalkUnderWay(());
 
-impl Walk {
+impl WalkUnderWay {
     fn begin() -> Self {
         due().walks += 1;
         WALKS.set(true);
@@ -210,7 +210,7 @@ impl Walk {
     }
 }
 
-impl Drop for Walk {
+impl Drop for WalkUnderWay {
     fn drop(&mut self) {
         WALKS.set(false);
         due().walk_ended();
@@ -236,7 +236,7 @@ impl Playing {
     /// Waits for the leave. None if the thread that has it waits for the one that runs, or is that.
     fn begin() -> Option<Self> {
         let me = os_thread();
-        let mut patience = Patience::new();
+        let mut patience = BoundedWait::new();
         loop {
             let mut player = PLAYER.lock();
             let other = *player;
@@ -248,7 +248,7 @@ impl Playing {
                 return None;
             }
             drop(PLAYED.wait_for(player, patience.pause()));
-            if !patience.is_left_for(other) {
+            if !patience.can_go_on(other) {
                 return None;
             }
         }
@@ -310,8 +310,8 @@ pub fn may_go_on() {
 /// Waits for a collection that is owed and can be told now. Agents that disable collections most of
 /// the time would leave no room for it.
 pub fn let_owed_go_first() {
-    let mut patience = Patience::new();
-    while due().can_pay() && patience.is_left_for(THREAD.load(Ordering::Relaxed)) {
+    let mut patience = BoundedWait::new();
+    while due().can_pay() && patience.can_go_on(THREAD.load(Ordering::Relaxed)) {
         patience.sleep();
     }
 }
@@ -389,7 +389,7 @@ const UNTIL_WOKEN: Duration = Duration::from_secs(2);
 /// it alive.
 fn wait_for_reports(at_least: Duration) {
     let begun = Instant::now();
-    let mut patience = Patience::new();
+    let mut patience = BoundedWait::new();
     while reports_later() {
         let due = due();
         if !due.sentinels.newest_is_alive() {
@@ -401,7 +401,7 @@ fn wait_for_reports(at_least: Duration) {
                 patience.ends_by_itself();
                 begun.elapsed() < FIRST_REPORTS
             }
-            reporter => patience.is_left_for(reporter),
+            reporter => patience.can_go_on(reporter),
         };
         if !is_at_work && begun.elapsed() >= at_least {
             return;
@@ -422,7 +422,7 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
         let sentinel = make_sentinel(jni);
         {
             // Who waits for this thread sees it sleep, as long as a concurrent collector takes.
-            let mut collection = Patience::new();
+            let mut collection = BoundedWait::new();
             collection.ends_by_itself();
             jvm::get().jvmti.force_garbage_collection()?;
         }

@@ -5,13 +5,13 @@
 //! flight; whoever wants to tell a collection closes the gate to new ones, makes every thread's
 //! stores visible with one process-wide barrier, and waits until all counters are zero.
 //!
-//! Whoever waits does so with [`Patience`]. An agent may hold a lock in its handler that somebody needs
+//! Whoever waits does so with [`BoundedWait`]. An agent may hold a lock in its handler that somebody needs
 //! to go on, so events may be in flight that cannot end before GC_FINISH. The object that such an event
 //! is about is alive, as the event's thread has a reference to it, so its ID is not among those that
 //! die.
 
+use super::bounded_wait::BoundedWait;
 use super::in_flight::{Passage, TrackedPassage};
-use super::patience::Patience;
 use super::{barrier, collections, epoch};
 use crate::lock::{Condition, Lock};
 use crate::world::threads::os_thread::os_thread;
@@ -66,7 +66,7 @@ pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
     // `barrier` does the rest: no epoch is relied on without it.
     compiler_fence(Ordering::SeqCst);
     let epoch = epoch::now();
-    (thread.examined_in.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
+    (thread.short_cut_epoch.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
 }
 
 /// Whether [`enter_in_epoch`] may be used.
@@ -77,7 +77,7 @@ pub fn has_epochs() -> bool {
 /// Waits while the gate is closed to the thread that runs; false if who has closed it waits for that
 /// thread.
 fn wait_until_open() -> bool {
-    let mut patience = Patience::new();
+    let mut patience = BoundedWait::new();
     loop {
         let telling = TELLING.lock();
         if !is_closed_to_me() {
@@ -88,7 +88,7 @@ fn wait_until_open() -> bool {
         patience.aim_at(closed_by);
         // Outside agents' handlers whoever has closed the gate finds out itself what cannot end.
         let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
-        if may_be_stuck && !patience.is_left_for(closed_by) {
+        if may_be_stuck && !patience.can_go_on(closed_by) {
             return false;
         }
     }
@@ -208,7 +208,7 @@ impl Drop for Calling {
 /// that can end.
 fn wait_until_quiet() -> Option<bool> {
     let me = os_thread();
-    let mut patience = Patience::new();
+    let mut patience = BoundedWait::new();
     loop {
         let all = registry::all();
         let is_busy = |os_thread: &i32| *os_thread != me;
@@ -220,7 +220,7 @@ fn wait_until_quiet() -> Option<bool> {
         if gc_is_disabled() {
             return None;
         }
-        if !patience.is_left_for_any(&busy) {
+        if !patience.can_any_go_on(&busy) {
             return Some(false);
         }
         patience.sleep();
@@ -272,7 +272,7 @@ mod tests {
                 let _inside = enter(&thread);
                 add(place, 2);
                 if has_epochs() && epoch::is_open(epoch) {
-                    thread.was_examined(epoch);
+                    thread.allow_short_cut(epoch);
                 }
             }
             events += 1;

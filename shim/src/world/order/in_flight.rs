@@ -19,7 +19,7 @@ pub struct TrackedPassage<'a>(&'a InFlight);
 
 /// What rewritten code an event comes from, whose frames agents do not see.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Report {
+pub enum Reporter {
     /// None: the VM itself reports.
     None,
     /// The innermost frame is the Tracker's.
@@ -35,7 +35,7 @@ const COUNT: u64 = (1 << KIND) - 1;
 /// Where what reports the innermost one begins.
 const KIND: u32 = 32;
 
-impl Report {
+impl Reporter {
     /// The kind of no frames. The number of those is added.
     const FRAMES: u64 = 3;
 
@@ -65,7 +65,7 @@ impl InFlight {
         if self.0.load(Ordering::Relaxed) != 0 {
             return None;
         }
-        self.0.store(1 | Report::Tracker.bits(), Ordering::Relaxed);
+        self.0.store(1 | Reporter::Tracker.bits(), Ordering::Relaxed);
         Some(TrackedPassage(self))
     }
 
@@ -81,20 +81,20 @@ impl InFlight {
 
     /// Runs `event` as reported by the Tracker.
     pub fn while_tracking<R>(&self, event: impl FnOnce() -> R) -> R {
-        self.reported(Report::Tracker, event)
+        self.reported(Reporter::Tracker, event)
     }
 
     /// Runs `event` as reported by the constructor of `Object` for the object that it is about.
     pub fn while_constructing<R>(&self, event: impl FnOnce() -> R) -> R {
-        self.reported(Report::Constructors, event)
+        self.reported(Reporter::Constructors, event)
     }
 
     /// Runs `event` as if so many of the innermost frames were not there.
     pub fn while_hiding<R>(&self, frames: usize, event: impl FnOnce() -> R) -> R {
-        self.reported(Report::Frames(frames), event)
+        self.reported(Reporter::Frames(frames), event)
     }
 
-    fn reported<R>(&self, report: Report, event: impl FnOnce() -> R) -> R {
+    fn reported<R>(&self, report: Reporter, event: impl FnOnce() -> R) -> R {
         let outer = self.0.load(Ordering::Relaxed);
         self.0.store(outer & COUNT | report.bits(), Ordering::Relaxed);
         let _reported = Reported { in_flight: self, outer };
@@ -102,12 +102,12 @@ impl InFlight {
     }
 
     /// What rewritten code the innermost event comes from.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> Reporter {
         match self.0.load(Ordering::Relaxed) >> KIND {
-            0 => Report::None,
-            1 => Report::Tracker,
-            2 => Report::Constructors,
-            kind => Report::Frames((kind - Report::FRAMES) as usize),
+            0 => Reporter::None,
+            1 => Reporter::Tracker,
+            2 => Reporter::Constructors,
+            kind => Reporter::Frames((kind - Reporter::FRAMES) as usize),
         }
     }
 }
@@ -156,21 +156,21 @@ mod tests {
         in_flight.while_constructing(|| {
             let outer = in_flight.enter();
             assert!(outer.is_outermost() && in_flight.is_any());
-            assert!(in_flight.report() == Report::Constructors);
+            assert!(in_flight.report() == Reporter::Constructors);
             assert!(in_flight.enter_tracked().is_none());
             in_flight.while_tracking(|| {
                 let inner = in_flight.enter();
-                assert!(!inner.is_outermost() && in_flight.report() == Report::Tracker);
+                assert!(!inner.is_outermost() && in_flight.report() == Reporter::Tracker);
             });
-            assert!(in_flight.report() == Report::Constructors);
+            assert!(in_flight.report() == Reporter::Constructors);
             drop(outer);
             assert!(!in_flight.is_any());
         });
-        assert!(in_flight.report() == Report::None);
+        assert!(in_flight.report() == Reporter::None);
         {
             let _tracked = in_flight.enter_tracked();
-            assert!(in_flight.is_any() && in_flight.report() == Report::Tracker);
+            assert!(in_flight.is_any() && in_flight.report() == Reporter::Tracker);
         }
-        assert!(!in_flight.is_any() && in_flight.report() == Report::None);
+        assert!(!in_flight.is_any() && in_flight.report() == Reporter::None);
     }
 }

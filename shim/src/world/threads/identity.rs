@@ -20,7 +20,7 @@ pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
         return;
     }
     thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);
-    thread.must_be_examined();
+    thread.forbid_short_cut();
     thread.id.store(id, Ordering::Release);
     registry::note_id(thread, id);
 }

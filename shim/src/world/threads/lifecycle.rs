@@ -33,7 +33,7 @@ pub fn ended(thread: &Thread) {
         let _claim = claims::to_resume();
         thread.ended.store(true, Ordering::Release);
     }
-    thread.must_be_examined();
+    thread.forbid_short_cut();
     registry::note_end(thread);
     registry::forget(thread);
 }

@@ -13,8 +13,8 @@ pub mod registry;
 pub mod running;
 mod structure;
 mod subject;
+mod thread_local_word;
 mod unconstructed;
-mod word;
 
 #[cfg(test)]
 pub use current::adopt_for_test;

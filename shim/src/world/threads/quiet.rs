@@ -18,7 +18,7 @@ pub struct Quiet<'a>(&'a Thread);
 impl<'a> Quiet<'a> {
     pub fn begin(thread: &'a Thread) -> Self {
         thread.quiet.fetch_add(1, Ordering::Relaxed);
-        thread.must_be_examined();
+        thread.forbid_short_cut();
         Self(thread)
     }
 }

@@ -5,7 +5,7 @@ use super::unconstructed::Unconstructed;
 use crate::jvm::GlobalRef;
 use crate::lock::Lock;
 use crate::world::agents::{Agent, MAX_AGENTS};
-use crate::world::calls::Calls;
+use crate::world::calls::OpenCalls;
 use crate::world::construction::Held;
 use crate::world::ids;
 use crate::world::loaded::Loaded;
@@ -47,11 +47,11 @@ pub struct Thread {
     /// The classes that the thread has loaded and agents have perhaps not heard of.
     pub loaded: Loaded,
     /// The calls that agents have heard of and that are not over.
-    pub calls: Calls,
+    pub calls: OpenCalls,
     /// The constructors that nobody has been told of yet.
     pub held: Held,
     /// The epoch in which it was found that agents may get the thread's events.
-    pub examined_in: AtomicU64,
+    pub short_cut_epoch: AtomicU64,
     /// What the thread waits for at Java monitors.
     pub waits: Waits,
     /// For whom or what the thread waits just now.
@@ -101,9 +101,9 @@ impl Thread {
             unconstructed: Unconstructed::default(),
             new_ids: ids::Supply::default(),
             loaded: Loaded::default(),
-            calls: Calls::default(),
+            calls: OpenCalls::default(),
             held: Held::default(),
-            examined_in: AtomicU64::new(epoch::NONE),
+            short_cut_epoch: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
             waits_for: Aim::default(),
             at_raw_monitor: AtomicI32::new(0),
@@ -199,7 +199,7 @@ impl Thread {
         self.calls.set_aside();
         // Whoever is held here was left by an exception.
         self.held.take();
-        self.must_be_examined();
+        self.forbid_short_cut();
     }
 
     /// Takes note that a virtual thread is about to be put on the thread which waited for a monitor,
@@ -211,13 +211,13 @@ impl Thread {
     }
 
     /// Takes note that agents may get the thread's events in this epoch.
-    pub fn was_examined(&self, epoch: u64) {
-        self.examined_in.store(epoch, Ordering::Relaxed);
+    pub fn allow_short_cut(&self, epoch: u64) {
+        self.short_cut_epoch.store(epoch, Ordering::Relaxed);
     }
 
     /// Takes note that something has changed for the thread alone.
-    pub fn must_be_examined(&self) {
-        self.examined_in.store(epoch::NONE, Ordering::Relaxed);
+    pub fn forbid_short_cut(&self) {
+        self.short_cut_epoch.store(epoch::NONE, Ordering::Relaxed);
     }
 
     /// The agent's thread-local storage, NULL until it is set.
@@ -234,7 +234,7 @@ impl Thread {
 mod tests {
     use super::*;
     use crate::boundary::guard;
-    use crate::world::order::in_flight::Report;
+    use crate::world::order::in_flight::Reporter;
     use crate::world::threads::quiet::Quiet;
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
                 });
             });
             assert!(!thread.is_quiet() && thread.subject.object(id) == Some(object));
-            assert!(thread.in_flight.report() == Report::None);
+            assert!(thread.in_flight.report() == Reporter::None);
         });
         assert!(thread.subject.object(id).is_none() && !thread.in_flight.is_any());
     }

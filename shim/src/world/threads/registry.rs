@@ -54,7 +54,7 @@ pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     BY_ENV.get(env.addr())
 }
 
-/// The live thread that the system knows by this number, if it has been seen to run.
+/// The live thread that the system is_announced by this number, if it has been seen to run.
 pub fn by_os_thread(number: i32) -> Option<Arc<Thread>> {
     all().into_iter().find(|thread| thread.os_thread() == number)
 }
@@ -67,7 +67,7 @@ pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
 /// A live thread that the agent has heard of: rather one for which it keeps data, and of those
 /// one that will not end, as the VM's own threads that have never run any of the shim's code.
 pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
-    let knows = |thread: &Arc<Thread>| {
+    let is_announced = |thread: &Arc<Thread>| {
         !thread.is_hidden()
             && (thread.announced.to(agent) || !agent.wants(JVMPI_EVENT_THREAD_START))
     };
@@ -75,7 +75,7 @@ pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
         let has_data = !thread.local_storage(agent).is_null();
         (!has_data, thread.os_thread() != 0, thread.id().addr())
     };
-    all().into_iter().filter(knows).min_by_key(rank)
+    all().into_iter().filter(is_announced).min_by_key(rank)
 }
 
 /// All live threads that are known.

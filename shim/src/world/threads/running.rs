@@ -1,7 +1,7 @@
 //! The thread that runs, as far as it is known.
 
 use super::record::Thread;
-use super::{registry, word};
+use super::{registry, thread_local_word};
 use crate::jvm;
 use jni_sys::JNIEnv;
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::Arc;
 
 thread_local! {
-    /// Keeps the record of the thread that runs, to which [`word`] points.
+    /// Keeps the record of the thread that runs, to which [`thread_local_word`] points.
     static OWNER: Owner = const { Owner(RefCell::new(None)) };
 }
 
@@ -18,14 +18,14 @@ struct Owner(RefCell<Option<Arc<Thread>>>);
 
 impl Owner {
     fn set(&self, thread: Option<Arc<Thread>>) {
-        word::set(thread.as_ref().map_or(ptr::null(), Arc::as_ptr));
+        thread_local_word::set(thread.as_ref().map_or(ptr::null(), Arc::as_ptr));
         self.0.replace(thread);
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        word::set(ptr::null::<Thread>());
+        thread_local_word::set(ptr::null::<Thread>());
     }
 }
 
@@ -59,7 +59,7 @@ pub fn known_current_env() -> *mut JNIEnv {
 /// of a thread whose number the shim knows has been used before, so that looking allocates nothing.
 #[inline]
 pub fn known_current() -> Option<Current> {
-    let thread = word::get::<Thread>();
+    let thread = thread_local_word::get::<Thread>();
     (!thread.is_null()).then_some(Current(thread))
 }
 

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Up to `CHUNK * CHUNKS` entries, by number; usually 33 million. They stay where they are, and are
 /// never dropped.
-pub struct Growing<T, const CHUNK: usize = 4096, const CHUNKS: usize = 8192> {
+pub struct AppendOnly<T, const CHUNK: usize = 4096, const CHUNKS: usize = 8192> {
     /// Arrays of `CHUNK` entries, or NULL.
     chunks: [AtomicPtr<T>; CHUNKS],
     count: AtomicUsize,
 }
 
-impl<T: Default, const CHUNK: usize, const CHUNKS: usize> Growing<T, CHUNK, CHUNKS> {
+impl<T: Default, const CHUNK: usize, const CHUNKS: usize> AppendOnly<T, CHUNK, CHUNKS> {
     pub const fn new() -> Self {
         Self {
             chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS],
@@ -69,7 +69,7 @@ mod tests {
     fn entries_stay_where_they_are() {
         const CHUNK: usize = 4;
         const CHUNKS: usize = 8;
-        static TABLE: Growing<AtomicU32, CHUNK, CHUNKS> = Growing::new();
+        static TABLE: AppendOnly<AtomicU32, CHUNK, CHUNKS> = AppendOnly::new();
         let first = TABLE.reserve(3 * CHUNK);
         let last = first + 3 * CHUNK - 1;
         TABLE.get(last).unwrap().store(7, Ordering::Relaxed);
@@ -86,7 +86,7 @@ mod tests {
         const CHUNK: usize = 16;
         const CHUNKS: usize = 2048;
         const THREADS: usize = 4;
-        static TABLE: Growing<AtomicPtr<usize>, CHUNK, CHUNKS> = Growing::new();
+        static TABLE: AppendOnly<AtomicPtr<usize>, CHUNK, CHUNKS> = AppendOnly::new();
         let fill = || {
             let mut filled = 0;
             while let Some(entry) = TABLE.get(TABLE.reserve(1)) {

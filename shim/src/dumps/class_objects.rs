@@ -4,8 +4,7 @@
 
 use crate::jvm::{self, FieldId, Jni, Result};
 use crate::world::class::Class;
-use crate::world::ids;
-use crate::world::threads;
+use crate::world::{ids, threads};
 use dump::Id;
 use jni_sys::{jclass, jint};
 use std::sync::Arc;

@@ -26,9 +26,9 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
         let Some(mut edits) = editor.method(method.index()) else { continue };
         for exit in exits {
             match exit {
-                Exit::Before(bci) => edits.before(bci, probe.of(Object::OnStack)),
+                Exit::Before(bci) => edits.before(bci, probe.of(Locked::OnStack)),
                 Exit::Catch { handler, slot } => {
-                    edits.on_catch(handler, probe.of(Object::Local(slot)))
+                    edits.on_catch(handler, probe.of(Locked::Local(slot)))
                 }
             };
         }
@@ -80,7 +80,7 @@ impl Exit {
 
 /// The object whose monitor is left.
 #[derive(Clone, Copy)]
-enum Object {
+enum Locked {
     /// It lies on the stack and stays there.
     OnStack,
     Local(u16),
@@ -104,14 +104,14 @@ impl Probe {
     }
 
     /// The code that reports that the object's monitor is left.
-    fn of(self, object: Object) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy {
+    fn of(self, object: Locked) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy {
         let Self { flag, leaving } = self;
         move |code| {
             code.guard(flag, |code| {
                 match object {
-                    Object::OnStack => code.dup(),
-                    Object::Local(slot) => code.load(Kind::Reference, slot),
-                    Object::Class(class) => code.push_class(class),
+                    Locked::OnStack => code.dup(),
+                    Locked::Local(slot) => code.load(Kind::Reference, slot),
+                    Locked::Class(class) => code.push_class(class),
                 };
                 code.invoke_static(leaving)
             })
@@ -125,12 +125,12 @@ fn locked(
     method: Method<'_>,
     code: &Code<'_>,
     constants: &mut Constants,
-) -> Result<Option<Object>, classfile::Error> {
+) -> Result<Option<Locked>, classfile::Error> {
     if method.is_static() {
         let has_it = class.major_version() >= PUSHES_CLASSES_SINCE;
-        return has_it.then(|| constants.class_ref(class.name()).map(Object::Class)).transpose();
+        return has_it.then(|| constants.class_ref(class.name()).map(Locked::Class)).transpose();
     }
     // Compilers leave `this` where it is; another one might not.
     let stays = code.instructions().flatten().all(|instruction| instruction.stores_to() != Some(0));
-    Ok(stays.then_some(Object::Local(0)))
+    Ok(stays.then_some(Locked::Local(0)))
 }

@@ -1,13 +1,13 @@
 //! The keys of `lookupswitch` instructions, by the numbers that rewritten code passes.
 
-use super::growing::Growing;
+use super::append_only::AppendOnly;
 use crate::lock::Lock;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 type Keys = Box<[i32]>;
 
-static KEYS: Growing<OnceLock<Keys>> = Growing::new();
+static KEYS: AppendOnly<OnceLock<Keys>> = AppendOnly::new();
 /// The number of each list of keys: a class is rewritten more than once.
 static NUMBERS: LazyLock<Lock<HashMap<Keys, usize>>> = LazyLock::new(Lock::default);
 

@@ -54,7 +54,7 @@ const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// One wait for others.
-pub struct Patience {
+pub struct BoundedWait {
     pause: Duration,
     steps: u64,
     seen: Vec<Seen>,
@@ -82,7 +82,7 @@ struct Starving {
     until: i64,
 }
 
-impl Patience {
+impl BoundedWait {
     pub fn new() -> Self {
         Self { pause: FIRST_PAUSE, steps: steps(), seen: Vec::new(), starving: None, me: None }
     }
@@ -100,7 +100,7 @@ impl Patience {
 
     /// Whether the wait for this thread makes sense still. No lock may be held, as the VM may stop the
     /// thread that runs here.
-    pub fn is_left_for(&mut self, other: i32) -> bool {
+    pub fn can_go_on(&mut self, other: i32) -> bool {
         self.aim_at(other);
         self.look(&registry::all(), &[other])
     }
@@ -122,7 +122,7 @@ impl Patience {
 
     /// Whether one of these threads can go on, so that the wait for all of them makes sense still. No
     /// lock may be held, as above.
-    pub fn is_left_for_any(&mut self, others: &[i32]) -> bool {
+    pub fn can_any_go_on(&mut self, others: &[i32]) -> bool {
         self.look(&registry::all(), others)
     }
 
@@ -140,7 +140,7 @@ impl Patience {
         for other in others {
             match end_of_line(threads, *other) {
                 End::Me => {}
-                End::Patience => one_ends = true,
+                End::BoundedWait => one_ends = true,
                 End::Other { os_thread, has_mutex } => ends.push((os_thread, has_mutex)),
             }
         }
@@ -187,7 +187,7 @@ impl Patience {
     }
 }
 
-impl Drop for Patience {
+impl Drop for BoundedWait {
     fn drop(&mut self) {
         if let Some(me) = &self.me {
             me.waits_for.clear();
@@ -208,7 +208,7 @@ enum End {
     /// The thread that runs: nobody gets on.
     Me,
     /// A wait of this kind, which is given up if need be: it ends.
-    Patience,
+    BoundedWait,
     /// A thread that waits for none that is known, and whether another one waits for its mutex.
     Other { os_thread: i32, has_mutex: bool },
 }
@@ -236,7 +236,7 @@ fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
     }
     match last {
         last if last == me => End::Me,
-        _ if is_patient => End::Patience,
+        _ if is_patient => End::BoundedWait,
         last => End::Other { os_thread: last, has_mutex },
     }
 }
@@ -291,8 +291,8 @@ mod tests {
     }
 
     fn wait_in_vain(other: i32) {
-        let mut patience = Patience::new();
-        while patience.is_left_for(other) {
+        let mut patience = BoundedWait::new();
+        while patience.can_go_on(other) {
             patience.sleep();
         }
     }
@@ -311,15 +311,15 @@ mod tests {
     fn who_computes_is_waited_for() {
         wait_for(compute_until, |other| {
             let clock = || cpu_clock::of(other).unwrap();
-            let (mut patience, begun) = (Patience::new(), clock());
+            let (mut patience, begun) = (BoundedWait::new(), clock());
             while clock() - begun < COMPUTING / 2 {
-                assert!(patience.is_left_for(other));
+                assert!(patience.can_go_on(other));
                 patience.sleep();
             }
             // A step shows that what is waited for is being done.
             let begun = clock();
             count_step();
-            while patience.is_left_for(other) {
+            while patience.can_go_on(other) {
                 patience.sleep();
             }
             assert!(clock() - begun >= COMPUTING);
@@ -373,9 +373,9 @@ mod tests {
                 drop(lock.lock());
             });
             begun.wait();
-            let mut patience = Patience::new();
+            let mut patience = BoundedWait::new();
             while !is_free.load(Ordering::Relaxed) {
-                let is_left = patience.is_left_for(number.load(Ordering::Relaxed));
+                let is_left = patience.can_go_on(number.load(Ordering::Relaxed));
                 assert!(is_left || is_free.load(Ordering::Relaxed));
                 patience.sleep();
             }
@@ -419,8 +419,8 @@ mod tests {
                 unlock();
             },
             |other| {
-                let mut patience = Patience::new();
-                while patience.is_left_for(other) && !is_free.load(Ordering::Relaxed) {
+                let mut patience = BoundedWait::new();
+                while patience.can_go_on(other) && !is_free.load(Ordering::Relaxed) {
                     patience.sleep();
                 }
                 assert!(is_free.load(Ordering::Relaxed));
@@ -441,7 +441,7 @@ mod tests {
             while lock_owner::of(number.load(Ordering::Relaxed)).is_none() {
                 std::thread::yield_now();
             }
-            assert!(!Patience::new().is_left_for(number.load(Ordering::Relaxed)));
+            assert!(!BoundedWait::new().can_go_on(number.load(Ordering::Relaxed)));
             mutex.unlock();
         });
     }
@@ -450,9 +450,9 @@ mod tests {
     fn several_are_waited_for_as_long_as_one_can_go_on() {
         wait_for(sleep_until, |sleeper| {
             wait_for(compute_until, |other| {
-                let mut patience = Patience::new();
+                let mut patience = BoundedWait::new();
                 for _ in 0..2 * TURNS {
-                    assert!(patience.is_left_for_any(&[sleeper, other]));
+                    assert!(patience.can_any_go_on(&[sleeper, other]));
                     sleep(FIRST_PAUSE);
                 }
             });
