@@ -31,7 +31,8 @@ type Module = Vec<String>;
 /// What imports what.
 type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Fails with every import that does not run down, and every circle that is too large.
+/// Fails with every import that does not run down, every circle that is too large, and every file that
+/// `docs/architecture.md` names although it is not there.
 pub fn run(_: &[String]) -> Result<(), String> {
     let arrows = arrows_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shim/src"))?;
     let mut faults: Vec<String> = arrows
@@ -40,6 +41,7 @@ pub fn run(_: &[String]) -> Result<(), String> {
         .filter(|(from, to)| !runs_down(from, to))
         .map(|(from, to)| format!("{} imports {}", name(from), name(to)))
         .collect();
+    faults.extend(missing_files()?);
     let circles = circles(&arrows);
     for circle in &circles {
         let names: Vec<String> = circle.iter().map(name).collect();
@@ -52,6 +54,19 @@ pub fn run(_: &[String]) -> Result<(), String> {
     } else {
         Err(format!("{} faults in the shim's layers:\n{}", faults.len(), faults.join("\n")))
     }
+}
+
+/// The files that `docs/architecture.md` names and that are not there, below the root or the shim's
+/// source.
+fn missing_files() -> Result<Vec<String>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("docs/architecture.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let in_code = text.split('`').skip(1).step_by(2);
+    let files = in_code.filter(|name| name.contains('/') && name.ends_with(".rs"));
+    let places = [root.clone(), root.join("crates"), root.join("shim/src")];
+    let is_missing = |name: &&str| !places.iter().any(|place| place.join(name).is_file());
+    Ok(files.filter(is_missing).map(|name| format!("docs/architecture.md names {name}")).collect())
 }
 
 fn name(module: &Module) -> String {
