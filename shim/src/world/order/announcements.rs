@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
 /// closed that.
 pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
-    let mut patience = BoundedWait::new();
+    let mut waiting = BoundedWait::new();
     loop {
         match announced.begin(agent) {
             Ok(sending) => {
@@ -28,10 +28,10 @@ pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
                 return sending.done();
             }
             Err(Sent::Already) => return,
-            Err(Sent::JustNow { by }) if by == os_thread() || !patience.can_go_on(by) => {
+            Err(Sent::JustNow { by }) if by == os_thread() || !waiting.can_go_on(by) => {
                 return;
             }
-            Err(Sent::JustNow { .. }) => patience.sleep(),
+            Err(Sent::JustNow { .. }) => waiting.sleep(),
         }
     }
 }
@@ -57,12 +57,12 @@ fn under_way() -> Locked<'static, Vec<Announcement>> {
 /// closed that.
 pub fn of_object(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
     let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
-    let mut patience = BoundedWait::new();
+    let mut waiting = BoundedWait::new();
     while let Some(teller) = this.begin() {
-        if teller == this.by || !patience.can_go_on(teller) {
+        if teller == this.by || !waiting.can_go_on(teller) {
             return;
         }
-        patience.sleep();
+        waiting.sleep();
     }
     let _under_way = UnderWay(this);
     tell();
@@ -123,13 +123,13 @@ pub fn is_replaying(agent: &Agent) -> bool {
 
 /// Waits until the agent has been told of what is marked.
 pub fn wait_for_replay(agent: &Agent) {
-    let mut patience = BoundedWait::new();
+    let mut waiting = BoundedWait::new();
     loop {
         let by = REPLAYS[agent.index].load(Ordering::Acquire);
-        if [0, os_thread()].contains(&by) || !patience.can_go_on(by) {
+        if [0, os_thread()].contains(&by) || !waiting.can_go_on(by) {
             return;
         }
-        patience.sleep();
+        waiting.sleep();
     }
 }
 

@@ -216,7 +216,7 @@ enum End {
 /// Follows those that wait one for the other, beginning with this thread.
 fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
     let me = os_thread();
-    let (mut last, mut is_patient, mut has_mutex) = (first, false, false);
+    let (mut last, mut is_bounded, mut has_mutex) = (first, false, false);
     // In a circle of others anyone is as good as the last: if it is not for ever, they wake.
     for _ in 0..threads.len().max(8) {
         if last == me {
@@ -231,12 +231,12 @@ fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
         };
         let Some(next) = next.filter(|next| *next != 0) else { break };
         has_mutex = awaited.is_none();
-        is_patient |= matches!(awaited, Some(Awaited::Thread(_)));
+        is_bounded |= matches!(awaited, Some(Awaited::Thread(_)));
         last = next;
     }
     match last {
         last if last == me => End::Me,
-        _ if is_patient => End::BoundedWait,
+        _ if is_bounded => End::BoundedWait,
         last => End::Other { os_thread: last, has_mutex },
     }
 }
@@ -291,9 +291,9 @@ mod tests {
     }
 
     fn wait_in_vain(other: i32) {
-        let mut patience = BoundedWait::new();
-        while patience.can_go_on(other) {
-            patience.sleep();
+        let mut waiting = BoundedWait::new();
+        while waiting.can_go_on(other) {
+            waiting.sleep();
         }
     }
 
@@ -311,16 +311,16 @@ mod tests {
     fn who_computes_is_waited_for() {
         wait_for(compute_until, |other| {
             let clock = || cpu_clock::of(other).unwrap();
-            let (mut patience, begun) = (BoundedWait::new(), clock());
+            let (mut waiting, begun) = (BoundedWait::new(), clock());
             while clock() - begun < COMPUTING / 2 {
-                assert!(patience.can_go_on(other));
-                patience.sleep();
+                assert!(waiting.can_go_on(other));
+                waiting.sleep();
             }
             // A step shows that what is waited for is being done.
             let begun = clock();
             count_step();
-            while patience.can_go_on(other) {
-                patience.sleep();
+            while waiting.can_go_on(other) {
+                waiting.sleep();
             }
             assert!(clock() - begun >= COMPUTING);
         });
@@ -373,11 +373,11 @@ mod tests {
                 drop(lock.lock());
             });
             begun.wait();
-            let mut patience = BoundedWait::new();
+            let mut waiting = BoundedWait::new();
             while !is_free.load(Ordering::Relaxed) {
-                let is_left = patience.can_go_on(number.load(Ordering::Relaxed));
+                let is_left = waiting.can_go_on(number.load(Ordering::Relaxed));
                 assert!(is_left || is_free.load(Ordering::Relaxed));
-                patience.sleep();
+                waiting.sleep();
             }
         });
     }
@@ -419,9 +419,9 @@ mod tests {
                 unlock();
             },
             |other| {
-                let mut patience = BoundedWait::new();
-                while patience.can_go_on(other) && !is_free.load(Ordering::Relaxed) {
-                    patience.sleep();
+                let mut waiting = BoundedWait::new();
+                while waiting.can_go_on(other) && !is_free.load(Ordering::Relaxed) {
+                    waiting.sleep();
                 }
                 assert!(is_free.load(Ordering::Relaxed));
             },
@@ -450,9 +450,9 @@ mod tests {
     fn several_are_waited_for_as_long_as_one_can_go_on() {
         wait_for(sleep_until, |sleeper| {
             wait_for(compute_until, |other| {
-                let mut patience = BoundedWait::new();
+                let mut waiting = BoundedWait::new();
                 for _ in 0..2 * TURNS {
-                    assert!(patience.can_any_go_on(&[sleeper, other]));
+                    assert!(waiting.can_any_go_on(&[sleeper, other]));
                     sleep(FIRST_PAUSE);
                 }
             });

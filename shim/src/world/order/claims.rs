@@ -145,7 +145,7 @@ impl Claim {
     }
 
     fn wait_and_take(&self, me: u32) -> bool {
-        let mut patience = BoundedWait::new();
+        let mut waiting = BoundedWait::new();
         loop {
             let owner = self.owner.load(Ordering::Relaxed);
             if owner == 0 {
@@ -158,7 +158,7 @@ impl Claim {
                 let is_woken = futex::wait(&self.owner, awaited, Some(LOOK));
                 if !is_woken
                     && self.owner.load(Ordering::Relaxed) == awaited
-                    && is_stuck(owner, &mut patience)
+                    && is_stuck(owner, &mut waiting)
                 {
                     return false;
                 }
@@ -174,12 +174,12 @@ impl Claim {
 }
 
 /// Whether somebody has suspended the owner of a claim who did not ask for claims.
-fn is_stuck(owner: u32, patience: &mut BoundedWait) -> bool {
+fn is_stuck(owner: u32, waiting: &mut BoundedWait) -> bool {
     let os_thread = (owner & !AWAITED) as i32;
     let known = registry::by_os_thread(os_thread);
     let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
         // It begins, and gives an ID to its own Thread object, which nobody can ask JVMTI about yet.
-        return !patience.can_go_on(os_thread);
+        return !waiting.can_go_on(os_thread);
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.stop.is_suspended()

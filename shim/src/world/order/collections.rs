@@ -236,7 +236,7 @@ impl Playing {
     /// Waits for the leave. None if the thread that has it waits for the one that runs, or is that.
     fn begin() -> Option<Self> {
         let me = os_thread();
-        let mut patience = BoundedWait::new();
+        let mut waiting = BoundedWait::new();
         loop {
             let mut player = PLAYER.lock();
             let other = *player;
@@ -247,8 +247,8 @@ impl Playing {
             if other == me {
                 return None;
             }
-            drop(PLAYED.wait_for(player, patience.pause()));
-            if !patience.can_go_on(other) {
+            drop(PLAYED.wait_for(player, waiting.pause()));
+            if !waiting.can_go_on(other) {
                 return None;
             }
         }
@@ -310,9 +310,9 @@ pub fn may_go_on() {
 /// Waits for a collection that is owed and can be told now. Agents that disable collections most of
 /// the time would leave no room for it.
 pub fn let_owed_go_first() {
-    let mut patience = BoundedWait::new();
-    while due().can_pay() && patience.can_go_on(THREAD.load(Ordering::Relaxed)) {
-        patience.sleep();
+    let mut waiting = BoundedWait::new();
+    while due().can_pay() && waiting.can_go_on(THREAD.load(Ordering::Relaxed)) {
+        waiting.sleep();
     }
 }
 
@@ -389,19 +389,19 @@ const UNTIL_WOKEN: Duration = Duration::from_secs(2);
 /// it alive.
 fn wait_for_reports(at_least: Duration) {
     let begun = Instant::now();
-    let mut patience = BoundedWait::new();
+    let mut waiting = BoundedWait::new();
     while reports_later() {
         let due = due();
         if !due.sentinels.newest_is_alive() {
             return;
         }
-        drop(WAKE.wait_for(due, patience.pause()));
+        drop(WAKE.wait_for(due, waiting.pause()));
         let is_at_work = match REPORTER.load(Ordering::Relaxed) {
             0 => {
-                patience.ends_by_itself();
+                waiting.ends_by_itself();
                 begun.elapsed() < FIRST_REPORTS
             }
-            reporter => patience.can_go_on(reporter),
+            reporter => waiting.can_go_on(reporter),
         };
         if !is_at_work && begun.elapsed() >= at_least {
             return;

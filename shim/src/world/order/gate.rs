@@ -77,18 +77,18 @@ pub fn has_epochs() -> bool {
 /// Waits while the gate is closed to the thread that runs; false if who has closed it waits for that
 /// thread.
 fn wait_until_open() -> bool {
-    let mut patience = BoundedWait::new();
+    let mut waiting = BoundedWait::new();
     loop {
         let telling = TELLING.lock();
         if !is_closed_to_me() {
             return true;
         }
-        drop(OPENED.wait_for(telling, patience.pause()));
+        drop(OPENED.wait_for(telling, waiting.pause()));
         let closed_by = CLOSED_BY.load(Ordering::SeqCst);
-        patience.aim_at(closed_by);
+        waiting.aim_at(closed_by);
         // Outside agents' handlers whoever has closed the gate finds out itself what cannot end.
         let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
-        if may_be_stuck && !patience.can_go_on(closed_by) {
+        if may_be_stuck && !waiting.can_go_on(closed_by) {
             return false;
         }
     }
@@ -208,7 +208,7 @@ impl Drop for Calling {
 /// that can end.
 fn wait_until_quiet() -> Option<bool> {
     let me = os_thread();
-    let mut patience = BoundedWait::new();
+    let mut waiting = BoundedWait::new();
     loop {
         let all = registry::all();
         let is_busy = |os_thread: &i32| *os_thread != me;
@@ -220,10 +220,10 @@ fn wait_until_quiet() -> Option<bool> {
         if gc_is_disabled() {
             return None;
         }
-        if !patience.can_any_go_on(&busy) {
+        if !waiting.can_any_go_on(&busy) {
             return Some(false);
         }
-        patience.sleep();
+        waiting.sleep();
     }
 }
 
