@@ -15,6 +15,7 @@ cases![
     everything.on_every_gc(),
     beside_another.under_load(),
     everything_under_a_mutex.on_every_gc(),
+    held_during_dumps,
 ];
 
 /// Four threads allocate while the agent makes these calls; the agent's own account of them.
@@ -72,4 +73,14 @@ fn beside_another(vm: &Vm<'_>) -> Result<(), String> {
 fn everything_under_a_mutex(vm: &Vm<'_>) -> Result<(), String> {
     let done = churn(vm, &format!("lock=mutex,{EVERYTHING}"))?;
     did(&done, &["collections", "requests", "frames", "disabled"])
+}
+
+/// While the program stands still for a dump, a thread that holds the agent's lock does too. So the agent
+/// is told of nothing that the dump makes the VM load.
+fn held_during_dumps(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Deadlock")?.agent("keeper", "")?.run()?;
+    let dumped = outcome.report().one("dumped")?;
+    ensure!(dumped.int("monitors")? == 0 && dumped.int("heap")? == 0, "{dumped}");
+    ensure!(dumped.int("events")? > 0, "{dumped}");
+    Ok(())
 }

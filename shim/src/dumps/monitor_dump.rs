@@ -53,8 +53,14 @@ struct Dump {
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
-    // What needs classes to be loaded is found before all threads stand still.
-    let _ = threads::quietly(jni, || (thread_snapshot::get(jni), virtual_threads::get(jni)));
+    // What needs classes to be loaded or initialized is done before all threads stand still.
+    threads::quietly(jni, || {
+        let (snapshots, object) = (thread_snapshot::get(jni), thread.object());
+        if let (Some(snapshots), Some(object)) = (snapshots, object) {
+            jni.frame(LARGE_FRAME, |jni| drop(snapshots.locked(jni, object.get())));
+        }
+        virtual_threads::get(jni);
+    });
     // Classes are candidates, and are known by their tags.
     classes::all_loaded(jni).map_err(failed)?;
     // What is made meanwhile is told to nobody: who stands still may hold an agent's lock.

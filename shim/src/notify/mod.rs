@@ -5,7 +5,7 @@ pub mod short_cut;
 
 use crate::lock::assert_none_held;
 use crate::world::agents::Agent;
-use crate::world::order::gate;
+use crate::world::order::{claims, gate};
 use crate::world::phase::{self, Phase};
 use crate::world::threads::Thread;
 use jni_sys::{JNIEnv, jint};
@@ -44,9 +44,9 @@ pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A)
     call(agent, thread, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
 }
 
-/// Whether an event of this type would come to an agent that has enabled it.
+/// Whether an event of this type, of the thread that runs, would come to an agent that has enabled it.
 pub fn reaches_agents(thread: &Thread, event_type: jint) -> bool {
-    !thread.is_hidden() && is_open(thread, event_type)
+    !thread.is_hidden() && is_open(thread, event_type) && !claims::is_suspending()
 }
 
 /// Whether what the thread that runs does now is told at all: it is not the shim's own work, and the

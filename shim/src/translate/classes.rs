@@ -7,7 +7,7 @@ use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::class::Class;
 use crate::world::methods::Lines;
-use crate::world::order::{announcements, gate};
+use crate::world::order::{announcements, claims, gate};
 use crate::world::threads::{self, Thread};
 use crate::world::{class, classes, lookup};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
@@ -39,7 +39,9 @@ fn load(jni: Jni, class: jclass) {
         Ok(record) if !record.is_own() => record,
         _ => return,
     };
-    if !jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null()) {
+    let is_boot = jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
+    // Nor while threads are at rest, which may be initializing what linking takes.
+    if !is_boot || claims::is_suspending() {
         return thread.loaded.add(record, is_over);
     }
     thread.loaded.add_to_link(record);
@@ -97,6 +99,7 @@ fn define(jni: Jni, class: jclass) {
     }
     let thread = threads::current(jni);
     match classes::of(jni, class) {
+        Ok(record) if claims::is_suspending() => thread.loaded.add(record, is_over),
         Ok(record) => {
             for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
                 announce_object(jni, agent, &thread, &record, class);

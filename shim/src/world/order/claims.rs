@@ -73,6 +73,12 @@ pub struct ToSuspend {
     _tagging: Claimed,
 }
 
+/// Whether the thread that runs may just suspend others. It calls no agent then, and has nobody else do
+/// so: whatever an agent needs may be with a thread that is at rest.
+pub fn is_suspending() -> bool {
+    SUSPENSIONS.is_mine()
+}
+
 /// See [`ToSuspend`].
 ///
 /// Samplers ask for this all the time, and keep it for long where each suspension stops the world: who
