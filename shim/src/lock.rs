@@ -1,11 +1,11 @@
 //! The shim's locks. A lock is held for a moment: never while the VM or an agent is called.
 //!
-//! Both may block, come back into the shim, or be where a thread is suspended while others wait for
-//! what it holds. With debug assertions, as all tests run, each thread counts the locks that it
-//! holds, and a call with one in its hands is an error ([`assert_none_held`]). A table is behind
-//! locks too: [`Map`] gives out copies of what is in it, and drops outside what it drops.
+//! Such a call may block, come back into the shim, or suspend the thread while others wait for its
+//! locks. With debug assertions, as all tests run, each thread counts the locks that it holds, and a
+//! call while it holds one is an error ([`assert_none_held`]). A table is behind locks too: [`Map`]
+//! returns copies of its values, and drops values only after it has released its lock.
 //!
-//! What must be held over calls of the VM is in `world::claims`.
+//! What must be held over calls of the VM is in `world::order::claims`.
 
 use dashmap::DashMap;
 use std::hash::Hash;
@@ -21,7 +21,7 @@ mod count {
         static HELD: Cell<u32> = const { Cell::new(0) };
     }
 
-    /// A lock that the thread that runs holds.
+    /// A lock held by the current thread.
     pub struct Counted(());
 
     impl Counted {
@@ -66,7 +66,7 @@ pub fn assert_none_held() {
     debug_assert_eq!(count::held(), 0, "a lock of the shim's is held over a call");
 }
 
-/// A value behind a lock. A panic inside leaves it as it is, and usable.
+/// A value behind a lock. A panic while it is held leaves the value as it is, and the lock usable.
 #[derive(Default)]
 pub struct Lock<T>(Mutex<T>);
 
@@ -101,7 +101,7 @@ impl<T> DerefMut for Locked<'_, T> {
     }
 }
 
-/// What threads wait for that hold a [`Lock`], which is free meanwhile.
+/// A condition variable: a thread that holds a [`Lock`] releases it while it waits.
 #[derive(Default)]
 pub struct Condition(Condvar);
 
@@ -114,7 +114,7 @@ impl Condition {
         Locked { value: self.0.wait(value).unwrap_or_else(PoisonError::into_inner), counted }
     }
 
-    /// As [`Self::wait`], for so long at most; false if the time was over.
+    /// As [`Self::wait`], with a time limit; false if it was reached.
     pub fn wait_for<'a, T>(
         &self,
         Locked { value, counted }: Locked<'a, T>,
@@ -134,8 +134,8 @@ impl Condition {
     }
 }
 
-/// A value that is found out when it is first asked for, outside all locks: threads that ask at the
-/// same time may all find it out, and have one of what they found.
+/// A value that is computed on first use, outside all locks: threads that ask at the same time may
+/// all compute it, and all get the same one of the results.
 pub struct Memo<T>(OnceLock<T>);
 
 impl<T> Memo<T> {
@@ -156,7 +156,7 @@ impl<T> Memo<T> {
     }
 }
 
-/// A table that all threads share. What a function passed to it does is done under a lock.
+/// A table that all threads share. Functions passed to it run while a lock is held.
 pub struct Map<K, V>(DashMap<K, V>);
 
 impl<K: Copy + Eq + Hash, V> Map<K, V> {
@@ -175,22 +175,21 @@ impl<K: Copy + Eq + Hash, V> Map<K, V> {
         self.0.contains_key(&key)
     }
 
-    /// Puts a value in the place of what is there.
     pub fn insert(&self, key: K, value: V) {
         drop(self.0.insert(key, value));
     }
 
-    /// What is there; `value` is put there if that is nothing.
+    /// The value of the key, which is `value` if there was none.
     pub fn get_or_insert(&self, key: K, value: V) -> V
     where
         V: Clone,
     {
-        // Lives longer than the lock if it is not needed.
+        // A value that is not needed is dropped after the lock is released.
         let mut value = Some(value);
         self.0.entry(key).or_insert_with(|| value.take().expect("it is taken once")).clone()
     }
 
-    /// Changes what is there, which is made for it if there is nothing.
+    /// Changes the value of the key, which is made first if there is none.
     pub fn change_or_insert<R>(
         &self,
         key: K,
@@ -201,7 +200,7 @@ impl<K: Copy + Eq + Hash, V> Map<K, V> {
         change(&mut self.0.entry(key).or_insert_with(make))
     }
 
-    /// Changes what is there, if there is anything.
+    /// Changes the value of the key, if there is one.
     pub fn change<R>(&self, key: K, change: impl FnOnce(&mut V) -> R) -> Option<R> {
         let _counted = Counted::new();
         self.0.get_mut(&key).map(|mut value| change(&mut value))
@@ -216,7 +215,7 @@ impl<K: Copy + Eq + Hash, V> Map<K, V> {
         self.0.remove_if(&key, |_, value| is_it(value)).map(|(_, value)| value)
     }
 
-    /// Takes out everything.
+    /// Removes and returns all values.
     pub fn take_all(&self) -> Vec<V> {
         self.keys().into_iter().filter_map(|key| self.remove(key)).collect()
     }
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_with_a_lock_in_hands_is_an_error() {
+    fn a_call_while_a_lock_is_held_is_an_error() {
         let (one, other) = (Lock::new(1), Lock::new(2));
         assert!(!call_fails());
         let first = one.lock();
