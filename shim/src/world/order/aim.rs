@@ -1,8 +1,8 @@
-//! For whom or what a thread waits, for those to see who wait for it.
+//! What a thread waits for, shown to the threads that wait for it.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// What a thread waits for, as long as it does: by this those that wait for each other are found.
+/// What a thread waits for, as long as it does: by this threads that wait for each other are found.
 /// Only the thread itself writes this.
 #[derive(Default)]
 pub struct Aim(AtomicU64);
@@ -16,7 +16,7 @@ pub enum Awaited {
     RawMonitor(usize),
 }
 
-/// Above the number of a thread, the number of a raw monitor, counted from 1.
+/// The first bit of a raw monitor's number, counted from 1; below is a thread's number.
 const MONITOR: u32 = 32;
 
 impl Aim {
@@ -34,12 +34,12 @@ impl Aim {
         fence(Ordering::SeqCst);
     }
 
-    /// The thread waits for nobody any more.
+    /// The thread waits no longer.
     pub fn clear(&self) {
         self.0.store(0, Ordering::SeqCst);
     }
 
-    /// What it waits for, None if that is nothing that is known.
+    /// What it waits for, None if it does not wait or for something unknown.
     pub fn awaited(&self) -> Option<Awaited> {
         match self.0.load(Ordering::SeqCst) {
             0 => None,

@@ -1,5 +1,5 @@
-//! Which agents have been told of a thing: its defining event is sent once to each, before any
-//! other event names it.
+//! The agents to which a class or thread was announced: its defining event is sent once to each, before
+//! any other event names it.
 
 use crate::world::agents::{Agent, MAX_AGENTS};
 use crate::world::threads::os_thread::os_thread;
@@ -18,7 +18,7 @@ impl Announced {
         self.0[agent.index].load(Ordering::Acquire) == SENT
     }
 
-    /// Takes note that the agent got the defining event because it asked for it.
+    /// Takes note that the agent has got the defining event because it requested it.
     pub fn mark(&self, agent: &Agent) {
         self.0[agent.index].store(SENT, Ordering::Release);
     }
@@ -45,7 +45,7 @@ pub enum Sent {
     },
 }
 
-/// The event is being sent. If that fails, it is as it was before.
+/// The event is being sent. If that fails, it counts as not sent.
 pub struct Sending<'a>(&'a AtomicI32);
 
 impl Sending<'_> {
@@ -57,7 +57,7 @@ impl Sending<'_> {
 
 impl Drop for Sending<'_> {
     fn drop(&mut self) {
-        // What was sent stays so.
+        // After `done` this changes nothing.
         let _ =
             self.0.compare_exchange(os_thread(), NOT_SENT, Ordering::Release, Ordering::Relaxed);
     }

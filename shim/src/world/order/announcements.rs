@@ -1,8 +1,8 @@
-//! Things that are just being announced: who names one meanwhile waits until the agent has got its
-//! defining event.
+//! Announcements in progress: a thread that is about to name such a thing to an agent waits until the
+//! agent has got its defining event.
 //!
-//! Nobody waits for a thread that cannot go on ([`BoundedWait`]): the agent may hold a lock in its handler
-//! that the one who waits needs.
+//! No thread waits for one that cannot go on ([`BoundedWait`]): the agent's handler may need a lock
+//! that the waiting thread holds.
 
 use super::announced::{Announced, Sent};
 use super::bounded_wait::BoundedWait;
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// Returns early to an agent that asks again from within the event itself, and if the thread that is
 /// sending it cannot go on.
 ///
-/// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
-/// closed that.
+/// The current thread must have passed the gate, or a thread that waits for it would wait for the
+/// thread that has closed the gate.
 pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
     let mut waiting = BoundedWait::new();
     loop {
@@ -40,7 +40,7 @@ pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
 struct Announcement {
     agent: usize,
     object: usize,
-    /// The OS thread that tells the agent.
+    /// The OS thread that announces.
     by: i32,
 }
 
@@ -50,26 +50,25 @@ fn under_way() -> Locked<'static, Vec<Announcement>> {
     UNDER_WAY.lock()
 }
 
-/// Runs `tell`, which tells the agent of the object unless it knows it by now, when no other thread
-/// does so. Does nothing if the thread that runs is just doing it: the agent asks from within.
+/// Runs `announce`, which announces the object to the agent unless that has been done by now, while no
+/// other thread does so. Does nothing if the current thread is doing it: the agent asks from within.
 ///
-/// The thread that runs must have passed the gate, or who waits for it would wait for whoever has
-/// closed that.
-pub fn of_object(agent: &Agent, object: jobjectID, tell: impl FnOnce()) {
+/// The current thread must have passed the gate, as for [`once`].
+pub fn of_object(agent: &Agent, object: jobjectID, announce: impl FnOnce()) {
     let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
     let mut waiting = BoundedWait::new();
-    while let Some(teller) = this.begin() {
-        if teller == this.by || !waiting.can_go_on(teller) {
+    while let Some(other) = this.begin() {
+        if other == this.by || !waiting.can_go_on(other) {
             return;
         }
         waiting.sleep();
     }
     let _under_way = UnderWay(this);
-    tell();
+    announce();
 }
 
 impl Announcement {
-    /// Begins unless a thread tells the agent already; that thread.
+    /// Begins, unless a thread announces the object already: then returns that thread.
     fn begin(&self) -> Option<i32> {
         let is_same = |other: &&Self| other.agent == self.agent && other.object == self.object;
         let mut all = under_way();
@@ -90,14 +89,14 @@ impl Drop for UnderWay {
     }
 }
 
-/// By agent, the OS thread that tells it of what a walk through the heap has found, which is marked
-/// as told already; 0 if there is none.
+/// By agent, the OS thread that announces what a walk through the heap has found, which is marked as
+/// announced already; 0 if there is none.
 static REPLAYS: [AtomicI32; MAX_AGENTS] = [const { AtomicI32::new(0) }; MAX_AGENTS];
 
-/// While it lives, the agent is being told of objects that are marked as told.
+/// While it lives, objects that are marked as announced are still being announced to the agent.
 pub struct Replay {
     agent: usize,
-    /// What was there before: the agent's handler may ask for another replay.
+    /// The value before: the agent's handler may ask for another replay.
     outer: i32,
 }
 
@@ -115,13 +114,13 @@ impl Drop for Replay {
     }
 }
 
-/// Whether an object that is marked as told may be one that the agent is only just told of.
+/// Whether an object that is marked as announced may still be about to be announced.
 #[inline]
 pub fn is_replaying(agent: &Agent) -> bool {
     REPLAYS[agent.index].load(Ordering::Relaxed) != 0
 }
 
-/// Waits until the agent has been told of what is marked.
+/// Waits until what is marked has been announced to the agent.
 pub fn wait_for_replay(agent: &Agent) {
     let mut waiting = BoundedWait::new();
     loop {
@@ -143,8 +142,8 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     /// Objects are numbers here, which threads can share.
-    fn one(agent: &Agent, object: usize, tell: impl FnOnce()) {
-        of_object(agent, without_provenance_mut(object), tell);
+    fn one(agent: &Agent, object: usize, announce: impl FnOnce()) {
+        of_object(agent, without_provenance_mut(object), announce);
     }
 
     #[test]
@@ -176,21 +175,21 @@ mod tests {
     }
 
     #[test]
-    fn a_second_thread_waits_until_the_first_has_told() {
+    fn a_second_thread_waits_until_the_first_has_announced() {
         let (agent, object) = (agents::get(1), 16);
-        let (begun, told) = (Barrier::new(2), AtomicU32::new(0));
+        let (begun, announced) = (Barrier::new(2), AtomicU32::new(0));
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 one(agent, object, || {
                     begun.wait();
-                    one(agent, object, || unreachable!("it is being told"));
+                    one(agent, object, || unreachable!("it is being announced"));
                     (0..1000).for_each(|_| std::thread::yield_now());
-                    told.store(1, Ordering::Relaxed);
+                    announced.store(1, Ordering::Relaxed);
                 });
             });
             begun.wait();
             one(agent, 32, || ());
-            one(agent, object, || assert_eq!(told.load(Ordering::Relaxed), 1));
+            one(agent, object, || assert_eq!(announced.load(Ordering::Relaxed), 1));
         });
         assert!(under_way().iter().all(|one| one.agent != agent.index));
     }
@@ -199,9 +198,9 @@ mod tests {
     fn what_fails_is_not_under_way() {
         let (agent, object) = (agents::get(3), 16);
         guard((), || one(agent, object, || panic!("in the event")));
-        let mut told = false;
-        one(agent, object, || told = true);
-        assert!(told);
+        let mut announced = false;
+        one(agent, object, || announced = true);
+        assert!(announced);
     }
 
     #[test]
@@ -209,7 +208,7 @@ mod tests {
         let (agent, object) = (agents::get(2), 16);
         one(agent, object, || {
             std::thread::scope(|threads| {
-                threads.spawn(|| one(agent, object, || unreachable!("it is being told")));
+                threads.spawn(|| one(agent, object, || unreachable!("it is being announced")));
             });
         });
         let _replay = Replay::begin(agent);

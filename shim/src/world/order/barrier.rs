@@ -1,4 +1,4 @@
-//! One barrier of the kernel's for all threads instead of one for each event.
+//! One memory barrier that the kernel runs on all threads, instead of one for each event.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -14,8 +14,8 @@ fn membarrier(command: libc::membarrier_cmd) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// On the side that must be cheap: orders what the thread that runs has stored before what it loads
-/// next, given [`of_all_threads`] on the other side.
+/// For the side that must be cheap: orders the current thread's stores before its later loads, given
+/// [`of_all_threads`] on the other side.
 pub fn fence() {
     if is_cheap() {
         compiler_fence(Ordering::SeqCst);
@@ -24,8 +24,8 @@ pub fn fence() {
     }
 }
 
-/// On the other side: behind it every thread either sees what was stored before, or what it had stored
-/// itself is seen. Each thread that is on a processor is interrupted for it.
+/// For the other side: afterwards every other thread either sees what this one has stored, or has its
+/// own stores seen. Each thread that is on a processor is interrupted for it.
 pub fn of_all_threads() {
     if is_cheap() {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);

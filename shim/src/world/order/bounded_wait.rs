@@ -1,20 +1,20 @@
 //! Waiting for other threads, as long as they can go on.
 //!
-//! Who is waited for may be in an agent's handler, and the agent may hold a lock that the one who
-//! waits would have to release: such a wait never ends. Time does not tell that from a thread that
-//! merely waits for a processor, which may take as long as the machine is busy. So a wait is given up
-//! only for a thread that cannot go on. What that is:
+//! The other thread may be in an agent's handler, blocked on a lock that the waiting thread holds:
+//! such a wait never ends. Time does not tell this deadlock from a thread that merely waits for a
+//! processor, which may take as long as the machine is busy. So a wait is given up only when the other
+//! thread cannot go on, which is so in three cases:
 //!
-//! - It waits for the one that waits for it: at raw monitors, at mutexes of the C library, as the VM's
-//!   locks are, and in waits of this kind, whose owners and aims are known, directly or through others.
-//!   (If it waits for somebody else in a wait of this kind, it gives that up when it has to, and so goes
-//!   on.)
-//! - It sleeps, at some lock or in some call that nobody here knows of, and goes on sleeping without
-//!   having used its processor in between: not because the VM has stopped it, as the one who waits
-//!   looks only when the VM lets it run itself; and not because whoever has the lock is kept from a
-//!   processor, as each thread of the process that wants one has had one meanwhile.
-//! - It has computed for longer than any handler takes, and done no step of what is waited for. Then it
-//!   is no event that is about to end. Who has a mutex gives it back, however long that takes.
+//! - It waits for the waiting thread, directly or through others: at raw monitors, at mutexes of the C
+//!   library, as the VM's locks are, or in waits of this kind, of all of which the owner or the awaited
+//!   thread is known. (If it waits for a third thread in a wait of this kind, it gives that up when it
+//!   has to, and so goes on.)
+//! - It is blocked, at a lock or in a call that the shim does not know of, and stays blocked without
+//!   having used its processor in between. The VM has not stopped it at a safepoint, as the waiting
+//!   thread looks only when it may run in the VM itself; and the owner of that lock is not merely kept
+//!   from a processor, as each thread of the process that wants one has had one meanwhile.
+//! - It has computed for longer than any handler takes, without a step of what is waited for. Then it
+//!   is no event that is about to end. The owner of a mutex releases it, however long that takes.
 
 use super::aim::Awaited;
 use super::lock_owner;
@@ -29,24 +29,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Counts what is done of that for which others wait: a collection that is played, a replay.
+/// Counts the steps of work for which others wait: a collection that is played, a replay.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// Takes note that what others wait for has got a step further.
+/// Takes note of a step in work for which others wait.
 pub fn count_step() {
     STEPS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How often a thread is found asleep in a row until it counts as one that does not wake by itself.
-/// They are counted by the one who waits, which gets its turns as slowly as all others do where there
-/// are too few processors.
+/// How often in a row a thread is found asleep until it counts as blocked for good. This is no guess
+/// at a time: the thread that counts is itself slowed down where there are too few processors.
 const TURNS: u32 = 24;
 
 /// How many nanoseconds of its processor's time a thread may use without a step.
 const COMPUTING: i64 = 250_000_000;
 
-/// A thread that has had a processor for so many nanoseconds has given back what it held for a moment
-/// only, as the VM's locks are held: the scheduler gives about as much at once.
+/// A thread that has had a processor for so many nanoseconds has released locks that are held for a
+/// moment only, as the VM's are: it is about the scheduler's time slice.
 const SLICE: i64 = 3_000_000;
 
 /// The pauses between two looks: most waits are over after the first.
@@ -58,19 +57,19 @@ pub struct BoundedWait {
     pause: Duration,
     steps: u64,
     seen: Vec<Seen>,
-    /// Those that want a processor and have not had their [`SLICE`] since none of the others seemed to
-    /// go on; None as long as one does.
+    /// The threads that want a processor and have not had their [`SLICE`] since all awaited threads
+    /// have seemed blocked; None as long as one of those goes on.
     starving: Option<Vec<Starving>>,
-    /// The record in which the aim of the wait is to be seen.
+    /// The current thread's record, which shows to others what it waits for.
     me: Option<Arc<Thread>>,
 }
 
 /// A thread that is waited for.
 struct Seen {
     os_thread: i32,
-    /// Its CPU time when it was looked at first, or when there was a step.
+    /// Its CPU time at the first look, or at the first one after a step.
     begun: i64,
-    /// Its CPU time when it was looked at last.
+    /// Its CPU time at the last look.
     cpu: i64,
     /// How often it has been found asleep in a row.
     asleep: u32,
@@ -98,14 +97,14 @@ impl BoundedWait {
         sleep(self.pause());
     }
 
-    /// Whether the wait for this thread makes sense still. No lock may be held, as the VM may stop the
-    /// thread that runs here.
+    /// Whether this thread can go on, so that it is still worth waiting for. No lock may be held, as
+    /// the VM may stop the current thread here.
     pub fn can_go_on(&mut self, other: i32) -> bool {
         self.aim_at(other);
         self.look(&registry::all(), &[other])
     }
 
-    /// Shows for whom the thread that runs waits, so that those who wait for it know.
+    /// Shows which thread the current one waits for, to those that wait for the current one.
     pub fn aim_at(&mut self, other: i32) {
         if self.me.is_none() {
             self.me = registry::by_env(running::known_current_env());
@@ -115,19 +114,19 @@ impl BoundedWait {
         }
     }
 
-    /// Shows that the wait of the thread that runs ends whatever others do.
+    /// Shows that the wait of the current thread ends whatever others do.
     pub fn ends_by_itself(&mut self) {
         self.aim_at(os_thread());
     }
 
-    /// Whether one of these threads can go on, so that the wait for all of them makes sense still. No
-    /// lock may be held, as above.
+    /// Whether one of these threads can go on, so that all of them are still worth waiting for. No lock
+    /// may be held, as above.
     pub fn can_any_go_on(&mut self, others: &[i32]) -> bool {
         self.look(&registry::all(), others)
     }
 
     fn look(&mut self, threads: &[Arc<Thread>], others: &[i32]) -> bool {
-        // Who is still asleep behind this does not sleep because the VM stands still.
+        // A thread that is still asleep after this is not stopped at a safepoint.
         if let Some(jni) = jvm::try_get().and_then(jvm::Jvm::jni) {
             jni.pass_safepoint();
         }
@@ -138,7 +137,7 @@ impl BoundedWait {
         }
         let (mut ends, mut one_ends) = (Vec::new(), false);
         for other in others {
-            match end_of_line(threads, *other) {
+            match end_of_chain(threads, *other) {
                 End::Me => {}
                 End::BoundedWait => one_ends = true,
                 End::Other { os_thread, has_mutex } => ends.push((os_thread, has_mutex)),
@@ -147,7 +146,7 @@ impl BoundedWait {
         ends.sort_unstable();
         ends.dedup();
         self.seen.retain(|seen| ends.iter().any(|(os_thread, _)| *os_thread == seen.os_thread));
-        // Each is looked at, as its sleep is counted.
+        // No short circuit: each look counts.
         let goes_on = |(os_thread, has_mutex): &&(i32, bool)| self.goes_on(*os_thread, *has_mutex);
         let one_goes_on = ends.iter().filter(goes_on).count() > 0 || one_ends;
         if one_goes_on {
@@ -156,15 +155,15 @@ impl BoundedWait {
         one_goes_on || !ends.is_empty() && self.somebody_starves()
     }
 
-    /// Whether a thread of the process that wants a processor has not had one since this was asked
-    /// first: it may be the one that could wake the others.
+    /// Whether a thread of the process that wants a processor has not had one since the first of these
+    /// calls: it may own the lock at which the others are blocked.
     fn somebody_starves(&mut self) -> bool {
         let starving = self.starving.get_or_insert_with(|| {
             let me = os_thread();
             let wants = |os_thread: &i32| *os_thread != me && !is_asleep(*os_thread);
-            let has_had =
+            let starving =
                 |os_thread| Some(Starving { os_thread, until: cpu_clock::of(os_thread)? + SLICE });
-            os_threads().filter(wants).filter_map(has_had).collect()
+            os_threads().filter(wants).filter_map(starving).collect()
         });
         starving.retain(|Starving { os_thread, until }| {
             cpu_clock::of(*os_thread).is_some_and(|cpu| cpu < *until) && !is_asleep(*os_thread)
@@ -172,9 +171,9 @@ impl BoundedWait {
         !starving.is_empty()
     }
 
-    /// Whether a thread that waits for none that is known may do something.
+    /// Whether a thread that waits for no known thread can go on.
     fn goes_on(&mut self, os_thread: i32, has_mutex: bool) -> bool {
-        // The state comes first: who has run since shows it by the clock.
+        // The state is read first: if the thread runs after that, its clock shows it.
         let is_asleep = is_asleep(os_thread);
         let Some(cpu) = cpu_clock::of(os_thread) else { return false };
         let Some(seen) = self.seen.iter_mut().find(|seen| seen.os_thread == os_thread) else {
@@ -203,21 +202,22 @@ fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
     threads.iter().find(|thread| thread.os_thread() == os_thread)
 }
 
-/// What a wait for a thread comes down to, if that waits itself.
+/// Where the chain of threads that wait for each other ends.
 enum End {
-    /// The thread that runs: nobody gets on.
+    /// At the current thread: a deadlock.
     Me,
-    /// A wait of this kind, which is given up if need be: it ends.
+    /// At a wait of this kind, which is given up if need be: it ends.
     BoundedWait,
-    /// A thread that waits for none that is known, and whether another one waits for its mutex.
+    /// At a thread that waits for no known thread, and whether the chain leads there by its mutex.
     Other { os_thread: i32, has_mutex: bool },
 }
 
-/// Follows those that wait one for the other, beginning with this thread.
-fn end_of_line(threads: &[Arc<Thread>], first: i32) -> End {
+/// Follows the threads that wait one for the other, beginning with `first`.
+fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
     let me = os_thread();
     let (mut last, mut is_bounded, mut has_mutex) = (first, false, false);
-    // In a circle of others anyone is as good as the last: if it is not for ever, they wake.
+    // The bound ends a circle of other threads. Any of them then stands for all: if it is no deadlock,
+    // they wake.
     for _ in 0..threads.len().max(8) {
         if last == me {
             return End::Me;
@@ -247,14 +247,14 @@ fn os_threads() -> impl Iterator<Item = i32> {
     all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Whether the thread sleeps until something happens, and neither runs nor waits for a processor or a
-/// disk.
+/// Whether the thread is blocked until something happens, and neither runs nor waits for a processor or
+/// a disk.
 fn is_asleep(os_thread: i32) -> bool {
     let Ok(stat) = fs::read(format!("/proc/self/task/{os_thread}/stat")) else {
-        // Then only its clock tells.
+        // Then its clock decides alone.
         return true;
     };
-    // The name comes before, in parentheses, and may be anything.
+    // The state follows the name, which is in parentheses and may contain any character.
     let name_end = stat.iter().rposition(|byte| *byte == b')');
     name_end.and_then(|end| stat.get(end + 2)) == Some(&b'S')
 }
@@ -303,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_not_waited_for() {
+    fn a_thread_that_is_gone_is_not_waited_for() {
         wait_in_vain(std::thread::spawn(os_thread).join().unwrap());
     }
 
     #[test]
-    fn who_computes_is_waited_for() {
+    fn a_thread_that_computes_is_waited_for() {
         wait_for(compute_until, |other| {
             let clock = || cpu_clock::of(other).unwrap();
             let (mut waiting, begun) = (BoundedWait::new(), clock());
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeper_is_waited_for_whose_lock_another_cannot_give_back_for_want_of_a_processor() {
+    fn a_sleeper_is_waited_for_while_the_owner_of_its_lock_gets_no_processor() {
         let (lock, begun) = (Mutex::new(()), Barrier::new(3));
         let (number, is_free) = (AtomicI32::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
@@ -382,7 +382,7 @@ mod tests {
         });
     }
 
-    /// Runs `wait` for a thread that waits for the mutex, which `owner` has meanwhile.
+    /// Runs `wait` for a thread that waits for the mutex, which `owner` holds meanwhile.
     fn wait_for_mutex(owner: impl FnOnce(&dyn Fn()) + Send, wait: impl FnOnce(i32) + Send) {
         let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
         let begun = Barrier::new(2);
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_mutex_is_waited_for_however_long_it_computes() {
+    fn the_owner_of_a_mutex_is_waited_for_however_long_it_computes() {
         let clock = || cpu_clock::of(os_thread()).unwrap();
         let is_free = AtomicBool::new(false);
         wait_for_mutex(
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_mutex_of_the_one_who_waits_is_given_up_at_once() {
+    fn a_thread_that_waits_for_a_mutex_of_the_waiting_one_is_given_up_at_once() {
         let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
         mutex.lock();
         std::thread::scope(|scope| {

@@ -1,18 +1,18 @@
 //! What one thread at a time may do although it takes calls of the VM: tag objects, and change which
 //! threads agents have suspended. No other lock is held over such calls (`lock`).
 //!
-//! In a call of the VM a thread can be suspended, and must not be with a claim in its hands, or all
-//! who want the claim would wait with it; among them may be the one who is to resume it. Hence the
-//! rule:
+//! In a call of the VM a thread can be suspended. It must not hold a claim then, or all threads that
+//! want the claim would be blocked, perhaps also the one that is to resume it. Hence the rules:
 //!
-//! - Whoever suspends threads has both claims. So nobody who has one is suspended.
+//! - A thread that suspends others holds both claims. So no owner of a claim is suspended.
 //! - JVMTI lets native code of a suspended thread run until it calls the VM, so a suspended thread may
-//!   come to a claim. It puts it down at once and waits until it has been resumed.
-//! - Resuming takes [`to_resume`] alone, which nobody holds who waits for [`to_tag`].
+//!   take a claim. It releases it at once and waits until it has been resumed.
+//! - Resuming takes [`to_resume`] alone, which no thread holds that waits for [`to_tag`].
 //!
-//! So the owner of a claim always gets on, unless somebody has suspended it who does not ask for
-//! claims: the program by `Thread.suspend`, or a debugger. That one may be waiting as well, so whoever
-//! sees it goes on without the claim. What that can cost is an object with two IDs.
+//! So the owner of a claim always goes on, unless it was suspended without a claim: by the program's
+//! `Thread.suspend`, or by a debugger. The thread that is to resume it may be blocked too, so a thread
+//! that finds the owner suspended in this way goes on without the claim. What that can cost is an
+//! object with two IDs.
 
 use super::bounded_wait::BoundedWait;
 use crate::jvm;
@@ -25,48 +25,48 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Something that one thread at a time may do.
 struct Claim {
-    /// The number by which the system knows the thread that has it, 0 if none has; with [`AWAITED`].
+    /// The OS thread that owns it, 0 for none; with [`AWAITED`].
     owner: AtomicU32,
     /// How many threads wait for it that do not want to suspend others.
-    patient: AtomicU32,
-    /// Counts those that had to wait and got it.
+    waiting: AtomicU32,
+    /// Counts those of them whose wait is over.
     served: AtomicU32,
 }
 
 /// Whether threads wait: a bit of no thread's number.
 const AWAITED: u32 = 1 << 31;
 /// Nanoseconds between two looks whether the owner has been suspended. It can be any number: it
-/// passes only if the owner keeps the claim for so long. For as long at most a thread that is to
-/// suspend others lets those have the claim first that wait for it.
+/// passes only if the owner holds the claim for so long. It is also the limit for which a thread that
+/// is to suspend others lets waiting threads have the claim first.
 const LOOK: i64 = 10_000_000;
 
 static TAGGING: Claim = Claim::new();
 static SUSPENSIONS: Claim = Claim::new();
 
-/// The claim, until it is dropped; None where the thread has it already, or goes on without.
+/// Holds the claim until it is dropped; None where the thread holds it already, or goes on without.
 #[must_use]
 pub struct Claimed(Option<&'static Claim>);
 
 impl Drop for Claimed {
     fn drop(&mut self) {
         if let Some(claim) = self.0 {
-            claim.put_down();
+            claim.release();
         }
     }
 }
 
-/// Leave to look at objects and tag them, or to do something else that one thread at a time may do
-/// over calls of the VM. A thread that has it may ask again.
+/// The right to look at objects and tag them, or to do something else that one thread at a time may
+/// do over calls of the VM. Its owner may take it again.
 pub fn to_tag() -> Claimed {
     TAGGING.take()
 }
 
-/// Leave to resume threads, and to look at the stacks of suspended ones.
+/// The right to resume threads, and to look at the stacks of suspended ones.
 pub fn to_resume() -> Claimed {
     SUSPENSIONS.take()
 }
 
-/// Leave to suspend threads, and all that the others allow.
+/// The right to suspend threads, and all that the other claims allow.
 #[must_use]
 pub struct ToSuspend {
     _suspensions: Claimed,
@@ -81,8 +81,8 @@ pub fn is_suspending() -> bool {
 
 /// See [`ToSuspend`].
 ///
-/// Samplers ask for this all the time, and keep it for long where each suspension stops the world: who
-/// begins or ends a thread meanwhile would wait for seconds.
+/// Samplers take this all the time, and hold it for long where each suspension stops the world, as
+/// before JDK 17: without precedence for others, a thread that starts or ends would wait for seconds.
 pub fn to_suspend() -> ToSuspend {
     if !TAGGING.is_mine() {
         TAGGING.let_others_first();
@@ -94,7 +94,7 @@ pub fn to_suspend() -> ToSuspend {
 
 impl Claim {
     const fn new() -> Self {
-        Self { owner: AtomicU32::new(0), patient: AtomicU32::new(0), served: AtomicU32::new(0) }
+        Self { owner: AtomicU32::new(0), waiting: AtomicU32::new(0), served: AtomicU32::new(0) }
     }
 
     fn is_mine(&self) -> bool {
@@ -111,10 +111,10 @@ impl Claim {
             return Claimed(None);
         }
         while self.wait_for(suspending) {
-            // Known or not, it may be suspended.
+            // Others may have suspended it before it has run any of the shim's code.
             let current = running::recorded();
-            let put_down = || self.put_down();
-            if !current.is_some_and(|me| me.stop.wait_until_resumed(put_down)) {
+            let release = || self.release();
+            if !current.is_some_and(|me| me.stop.wait_until_resumed(release)) {
                 return Claimed(Some(self));
             }
         }
@@ -130,18 +130,18 @@ impl Claim {
         if suspending {
             return self.wait_and_take(me);
         }
-        self.patient.fetch_add(1, Ordering::Relaxed);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         let taken = self.wait_and_take(me);
-        self.patient.fetch_sub(1, Ordering::Relaxed);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
         self.served.fetch_add(1, Ordering::Relaxed);
         futex::wake(&self.served);
         taken
     }
 
-    /// Gives those a chance to take the claim that wait for it.
+    /// Gives waiting threads a chance to take the claim.
     fn let_others_first(&self) {
         let served = self.served.load(Ordering::Relaxed);
-        if self.patient.load(Ordering::Relaxed) > 0 {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
             futex::wait(&self.served, served, Some(LOOK));
         }
     }
@@ -172,19 +172,19 @@ impl Claim {
         }
     }
 
-    fn put_down(&self) {
+    fn release(&self) {
         if self.owner.swap(0, Ordering::Release) & AWAITED != 0 {
             futex::wake_one(&self.owner);
         }
     }
 }
 
-/// Whether somebody has suspended the owner of a claim who did not ask for claims.
+/// Whether the owner of a claim was suspended without a claim, or cannot go on.
 fn is_stuck(owner: u32, waiting: &mut BoundedWait) -> bool {
     let os_thread = (owner & !AWAITED) as i32;
     let known = registry::by_os_thread(os_thread);
     let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
-        // It begins, and gives an ID to its own Thread object, which nobody can ask JVMTI about yet.
+        // It is starting, and gives an ID to its own Thread object, of which JVMTI says nothing yet.
         return !waiting.can_go_on(os_thread);
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
@@ -198,7 +198,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn one_thread_at_a_time_has_a_claim() {
+    fn one_thread_at_a_time_holds_a_claim() {
         static CLAIM: Claim = Claim::new();
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -208,7 +208,7 @@ mod tests {
                         let _claim = CLAIM.take();
                         assert!(!IS_TAKEN.swap(true, Ordering::Relaxed));
                         let again = CLAIM.take();
-                        assert!(again.0.is_none(), "the thread has it");
+                        assert!(again.0.is_none(), "the thread holds it");
                         drop(again);
                         if i % 64 == 0 {
                             thread::yield_now();

@@ -1,10 +1,10 @@
 //! The virtual collection.
 //!
-//! JVMPI's collections stop all threads, and everything that happens in one is told on one thread
-//! between GC_START and GC_FINISH. JVMTI tells of a real collection while the world is stopped,
-//! where no agent may be called, and of dead objects later, on a thread of the VM's. So the real
-//! events only mark that a collection is due and queue the tags of the dead; a thread of the
-//! shim, or the caller of RunGC, then plays the collection to the agents.
+//! JVMPI's collections stop all threads, and all events of one are sent on one thread between GC_START
+//! and GC_FINISH. JVMTI reports a real collection while the world is stopped, where no agent may be
+//! called, and dead objects later, on a thread of the VM's. So the real events only mark that a
+//! collection is due and enqueue the tags of the dead; a thread of the shim, or the caller of RunGC,
+//! then plays the collection to the agents.
 
 use super::bounded_wait::BoundedWait;
 use super::{gate, gc_counts};
@@ -19,26 +19,26 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-// From JDK 16 on a thread of the VM's reports the dead of one environment after the other, in the
-// order in which the environments were made, some time after the collection. (Switching the event
-// off would make the VM report at once, but can deadlock it with that thread.) So an object that
-// nobody holds, a sentinel, is tagged in the environment that was made last: when it is reported
+// From JDK 16 on (JDK-8212879) a thread of the VM's reports the dead of one environment after the
+// other, in the order in which the environments were made, some time after the collection. (Switching
+// the event off makes the VM report at once, but can deadlock it with that thread: JDK 17 to 25.) So an
+// unreferenced object, a sentinel, is tagged in the environment that was made last: when it is reported
 // dead, all others of the same collection have been.
 //
-// A walk through the heap that comes before these reports finds the dead of all environments, and
-// they are reported to the one that walks, on the thread that walks. A sentinel that is found so died
-// in a collection, but of what the VM's own thread is just reporting something may be missing; the
-// next sentinel will tell. One that another tool's walk has found is never heard of again, and one
-// that has survived a collection of young objects may live long. So after each pause another one
-// is made, whether or not the last one is dead.
+// A walk through the heap that comes before these reports finds the dead of all environments, and the
+// VM reports them to the environment that walks, on the thread that walks. A sentinel reported in this
+// way has died in a collection, but reports that the VM's own thread is just making may be missing; the
+// next sentinel shows when those are complete. One that another tool's walk has found is never reported
+// to the shim, and one that has survived a collection of young objects may live long. So after each
+// pause another one is made, whether or not the last one is dead.
 
-/// The objects that nobody holds, by their numbers, in the order in which they were made.
+/// The sentinels, by their numbers, in the order in which they were made.
 struct Sentinels {
     newest: i64,
-    /// Of these a death shows nothing new: a collection that was played has taken them away, or
+    /// The death of one up to this shows nothing new: it has died in a collection that was played, or
     /// should have.
     counted: i64,
-    /// The newest one that was reported dead when all else had been.
+    /// The newest one that was reported dead after all others of its collection.
     reported: i64,
     /// The newest one that a walk through the heap has found dead.
     found: i64,
@@ -54,7 +54,7 @@ impl Sentinels {
         self.reported.max(self.found) > self.counted
     }
 
-    /// Whether there was such an effect; from now on it is none.
+    /// As [`Self::show_effect`]; from now on that effect does not count.
     fn take_effect(&mut self) -> bool {
         let effect = self.show_effect();
         if effect {
@@ -64,14 +64,14 @@ impl Sentinels {
     }
 }
 
-/// What happened in the real VM and was not told yet. Whoever holds the lock never calls the VM:
-/// the events come while the world is stopped.
+/// What happened in the VM and was not played yet. The VM must never wait for its lock: it takes the
+/// lock itself, in events while the world is stopped.
 struct Due {
     /// Pauses of collectors that ended.
     pauses: u64,
-    /// Whether there were collections while agents had disabled them: to agents they are one, which
-    /// comes when collections are enabled again.
-    is_owed: bool,
+    /// Whether there were collections while agents had disabled them: they are played as one when
+    /// collections are enabled again.
+    is_deferred: bool,
     /// Tags of dead objects, some of a collection whose reports are still coming.
     dead: Vec<i64>,
     /// Tags that were reported to walks through the heap which are still under way.
@@ -90,7 +90,7 @@ impl Due {
     const fn new() -> Self {
         Self {
             pauses: 0,
-            is_owed: false,
+            is_deferred: false,
             dead: Vec::new(),
             walked: Vec::new(),
             walks: 0,
@@ -100,12 +100,12 @@ impl Due {
         }
     }
 
-    /// What was reported until now is all that a collection has found.
+    /// All dead objects of a collection have been reported.
     fn complete_reports(&mut self) {
         self.complete.append(&mut self.dead);
     }
 
-    /// The environment for classes, the last one, hears of a death.
+    /// A death is reported to the environment for classes, which is the last one.
     fn class_tag_died(&mut self, tag: i64) {
         if Kind::of(tag) == Some(Kind::Sentinel) {
             self.complete_reports();
@@ -113,7 +113,7 @@ impl Due {
         }
     }
 
-    /// The environment for objects hears of a death; `walks` if that is on a thread that walks
+    /// A death is reported to the environment for objects; `walks` if that is on a thread that walks
     /// through the heap.
     fn object_died(&mut self, tag: i64, walks: bool) {
         if walks {
@@ -123,8 +123,8 @@ impl Due {
         }
     }
 
-    /// A walk is over. With the last one their reports are complete: a class is among them with all
-    /// its instances that were not reported before.
+    /// A walk is over. With the last one the walks' reports are complete: a class is among them
+    /// together with all its instances that were not reported before.
     fn walk_ended(&mut self) {
         self.walks -= 1;
         if self.walks > 0 {
@@ -136,20 +136,21 @@ impl Due {
                 Some(Kind::Sentinel) => {
                     self.sentinels.found = self.sentinels.found.max(tags::value(tag));
                 }
-                // A class is told by the tag of its Class object; what is of no kind is not ours.
+                // The death of a class is that of its Class object, which has a tag of its own; a tag
+                // of no kind is another tool's.
                 Some(Kind::Class) | None => {}
             }
         }
     }
 
-    /// Whether there is a sign that a collection is to be told.
+    /// Whether there is a sign that a collection is to be played.
     fn has_sign(&self) -> bool {
-        self.pauses > 0 || self.sentinels.show_effect() || self.can_pay()
+        self.pauses > 0 || self.sentinels.show_effect() || self.can_play_deferred()
     }
 
-    /// Whether a collection that is owed can be told now.
-    fn can_pay(&self) -> bool {
-        self.is_owed && !self.is_over && !gate::gc_is_disabled()
+    /// Whether there is a deferred collection that can be played now.
+    fn can_play_deferred(&self) -> bool {
+        self.is_deferred && !self.is_over && !gate::gc_is_disabled()
     }
 }
 
@@ -182,12 +183,12 @@ thread_local! {
 /// The VM's own thread that reports the dead, 0 until it is known.
 static REPORTER: AtomicI32 = AtomicI32::new(0);
 
-/// Takes note that a tagged object was found dead, as the environment for objects hears of it.
+/// Takes note that a dead object was reported to the environment for objects.
 pub fn object_died(tag: i64) {
     due().object_died(tag, WALKS.try_with(Cell::get) == Ok(true));
 }
 
-/// Takes note that a tagged object was found dead, as the environment for classes hears of it.
+/// Takes note that a dead object was reported to the environment for classes.
 pub fn class_tag_died(tag: i64) {
     REPORTER.store(os_thread(), Ordering::Relaxed);
     due().class_tag_died(tag);
@@ -218,8 +219,8 @@ impl Drop for WalkUnderWay {
     }
 }
 
-/// Plays a collection: the agents' side of it, which `translate` knows. False if it was not played
-/// as garbage collection is disabled.
+/// Sends agents the events of a collection, which is `translate`'s part. False if garbage collection is
+/// disabled, so that nothing was sent.
 ///
 /// The arguments are the thread that plays it and the tags of the dead.
 pub type Play = fn(Jni, &Thread, &[i64]) -> bool;
@@ -229,11 +230,11 @@ static PLAYER: Lock<i32> = Lock::new(0);
 /// Signalled when there is none.
 static PLAYED: Condition = Condition::new();
 
-/// Leave to play collections, which one thread has at a time.
+/// The right to play collections, which one thread has at a time.
 struct Playing(());
 
 impl Playing {
-    /// Waits for the leave. None if the thread that has it waits for the one that runs, or is that.
+    /// Waits for the right. None if its owner is the current thread, or cannot go on before that.
     fn begin() -> Option<Self> {
         let me = os_thread();
         let mut waiting = BoundedWait::new();
@@ -264,7 +265,7 @@ impl Drop for Playing {
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// The OS thread that plays what nobody has asked for.
+/// The OS thread that plays the collections that no agent has asked for.
 static THREAD: AtomicI32 = AtomicI32::new(0);
 
 /// Starts the thread that plays collections, once.
@@ -301,17 +302,17 @@ fn wait_for_signs() -> bool {
 }
 
 /// Takes note that agents have enabled collections again.
-pub fn may_go_on() {
-    if due().is_owed {
+pub fn enabled_again() {
+    if due().is_deferred {
         WAKE.notify_all();
     }
 }
 
-/// Waits for a collection that is owed and can be told now. Agents that disable collections most of
-/// the time would leave no room for it.
-pub fn let_owed_go_first() {
+/// Waits for a deferred collection that can be played now. Agents that disable collections most of the
+/// time would leave no room for it.
+pub fn let_deferred_go_first() {
     let mut waiting = BoundedWait::new();
-    while due().can_pay() && waiting.can_go_on(THREAD.load(Ordering::Relaxed)) {
+    while due().can_play_deferred() && waiting.can_go_on(THREAD.load(Ordering::Relaxed)) {
         waiting.sleep();
     }
 }
@@ -325,34 +326,34 @@ pub fn end() {
 
 /// Plays one collection for each that is due; the dead go with the first.
 fn play_due(jni: Jni, thread: &Thread, play: Play, playing: &Playing) {
-    let (pauses, effect, is_owed) = take_signs();
+    let (pauses, effect, is_deferred) = take_signs();
     let collections = gc_counts::collections_since_last_time(pauses, effect);
     if collections > 0 && !effect {
         wait_for_reports(Duration::ZERO);
         due().sentinels.take_effect();
     }
     make_sentinel(jni);
-    for _ in 0..collections + u64::from(is_owed) {
+    for _ in 0..collections + u64::from(is_deferred) {
         if !play_one(jni, thread, play, playing) {
             return;
         }
     }
 }
 
-/// The pauses, whether they had an effect, and whether a collection is owed.
+/// The pauses, whether they had an effect, and whether there is a deferred collection.
 fn take_signs() -> (u64, bool, bool) {
     let mut due = due();
     let pauses = std::mem::take(&mut due.pauses);
-    (pauses, due.sentinels.take_effect(), due.is_owed)
+    (pauses, due.sentinels.take_effect(), due.is_deferred)
 }
 
-/// Plays a collection with all the dead whose reports are complete. If collections are disabled this
-/// one comes later: then it returns false.
+/// Plays a collection with all the dead whose reports are complete. False if collections are disabled:
+/// then this one is deferred.
 fn play_one(jni: Jni, thread: &Thread, play: Play, _: &Playing) -> bool {
     let dead = std::mem::take(&mut due().complete);
     let is_played = play(jni, thread, &dead);
     let mut due = due();
-    due.is_owed = !is_played;
+    due.is_deferred = !is_played;
     if !is_played {
         due.complete.extend(dead);
     }
@@ -376,17 +377,18 @@ fn make_sentinel(jni: Jni) -> Option<i64> {
     threads::quietly(jni, || jni.frame(4, object))
 }
 
-/// How long the reports are waited for before it is known which thread of the VM's makes them. If they
-/// come later, the dead ride in the next collection.
+/// How long to wait for the reports while it is not known which thread of the VM's makes them. If they
+/// come later, the dead are part of the next collection.
 const FIRST_REPORTS: Duration = Duration::from_millis(200);
 
-/// How long RunGC lets that thread sleep. A concurrent collector has finished its cycle when RunGC's
-/// call returns, but the collector's thread that wakes the other may have to wait for a processor yet.
+/// How long RunGC waits although that thread is blocked. When the VM's call for RunGC returns, a
+/// concurrent collector has finished its cycle, but its thread that wakes the reporting one may still
+/// have to wait for a processor.
 const UNTIL_WOKEN: Duration = Duration::from_secs(2);
 
 /// Waits until the newest sentinel is known to be dead, as long as the VM's thread that reports that
-/// is at work, and at least so long. A collection that was under way when the sentinel was made leaves
-/// it alive.
+/// is at work, and for `at_least` in any case. A collection that had begun before the sentinel was made
+/// leaves it alive.
 fn wait_for_reports(at_least: Duration) {
     let begun = Instant::now();
     let mut waiting = BoundedWait::new();
@@ -410,24 +412,26 @@ fn wait_for_reports(at_least: Duration) {
 }
 
 /// RunGC: collects, and plays the collection on the calling thread before it returns. If another
-/// collection is being told and cannot go on before the calling thread does, the new one is told later.
+/// collection is being played and cannot go on before the calling thread does, the new one is played
+/// later.
 pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     let Some(playing) = Playing::begin() else {
         return jvm::get().jvmti.force_garbage_collection();
     };
-    // What was due before is told before.
+    // The collections that were due before come first.
     play_due(jni, thread, play, &playing);
     loop {
-        // One that was made before may die of an earlier collection, whose reports are late.
+        // An older sentinel may have died in an earlier collection, whose reports are late.
         let sentinel = make_sentinel(jni);
         {
-            // Who waits for this thread sees it sleep, as long as a concurrent collector takes.
+            // This thread is blocked for as long as a concurrent collector takes: no reason for others to
+            // give it up.
             let mut collection = BoundedWait::new();
             collection.ends_by_itself();
             jvm::get().jvmti.force_garbage_collection()?;
         }
         wait_for_reports(UNTIL_WOKEN);
-        // What a walk has found is complete after one more collection.
+        // If a walk has found the sentinel, the reports are complete only after one more collection.
         if sentinel.is_none_or(|sentinel| due().sentinels.found < sentinel) {
             break;
         }
@@ -438,8 +442,8 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     Ok(())
 }
 
-/// Runs `f` while no collection is being played, unless that one cannot go on before the thread that
-/// runs does.
+/// Runs `f` while no collection is being played, but for one that cannot go on before the current
+/// thread does.
 pub fn between<R>(f: impl FnOnce() -> R) -> R {
     let _playing = Playing::begin();
     f()
@@ -464,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_walk_finds_dead_is_told_whatever_it_is() {
+    fn what_a_walk_finds_dead_is_sorted_by_kind() {
         let mut due = Due::new();
         due.sentinels.newest = 2;
         due.walks = 1;

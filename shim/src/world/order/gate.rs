@@ -1,14 +1,14 @@
-//! When collections may be told and IDs may die: not while an agent has disabled garbage collection
-//! (`DisableGC`), and not while an event is being delivered.
+//! When collections may be played and IDs may die: not while an agent has disabled garbage collection
+//! (`DisableGC`), and not while an event is in flight.
 //!
 //! Delivering an event must cost only a few plain stores, so each thread counts its own events in
-//! flight; whoever wants to tell a collection closes the gate to new ones, makes every thread's
+//! flight; the thread that plays a collection closes the gate to new ones, makes every thread's
 //! stores visible with one process-wide barrier, and waits until all counters are zero.
 //!
-//! Whoever waits does so with [`BoundedWait`]. An agent may hold a lock in its handler that somebody needs
-//! to go on, so events may be in flight that cannot end before GC_FINISH. The object that such an event
-//! is about is alive, as the event's thread has a reference to it, so its ID is not among those that
-//! die.
+//! All waits are [`BoundedWait`]s. A handler may be blocked on a lock that the agent holds during the
+//! collection, so events may be in flight that cannot end before GC_FINISH. The object that such an
+//! event is about is alive, as the event's thread has a reference to it, so its ID is not among those
+//! that die.
 
 use super::bounded_wait::BoundedWait;
 use super::in_flight::{Passage, TrackedPassage};
@@ -21,23 +21,23 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, compiler_fen
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
-/// Whether that thread is in an agent's handler: only there it may need what others keep.
+/// Whether that thread is in an agent's handler: only there it may need a lock that others hold.
 static CALLS_AGENT: AtomicBool = AtomicBool::new(false);
-/// How often DisableGC was called and not taken back.
+/// The calls of DisableGC without their EnableGC.
 static GC_DISABLED: AtomicU32 = AtomicU32::new(0);
-/// True while a collection is being told.
-static TELLING: Lock<bool> = Lock::new(false);
+/// True while a collection is being played.
+static PLAYING: Lock<bool> = Lock::new(false);
 /// Signalled when the gate opens.
 static OPENED: Condition = Condition::new();
 
 fn is_closed_to_me() -> bool {
-    // Who finds it open again sees what agents have done in the collection.
+    // A thread that finds the gate open again sees what agents have done in the collection.
     let closed_by = CLOSED_BY.load(Ordering::Acquire);
     closed_by != 0 && closed_by != os_thread()
 }
 
-/// Lets an event of the thread that runs pass; waits while a collection is being told, unless it
-/// comes from inside another event.
+/// Lets an event of the current thread pass; waits while a collection is being played, unless the
+/// event is inside another one.
 #[inline]
 pub fn enter(thread: &Thread) -> Passage<'_> {
     let passage = thread.in_flight.enter();
@@ -57,13 +57,12 @@ fn enter_later<'a>(mut passage: Passage<'a>, thread: &'a Thread) -> Passage<'a> 
     passage
 }
 
-/// Lets an event that the Tracker reports pass if it is not inside another one, and this is an epoch
-/// in which the thread was found to be free to send it; returns the epoch. While the gate is closed
-/// there is none.
+/// Lets an event that the Tracker reports pass if it is not inside another one, and the thread was
+/// found free to send it in the current epoch, which is returned too. None while the gate is closed.
 #[inline]
 pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
     let passage = thread.in_flight.enter_tracked()?;
-    // `barrier` does the rest: no epoch is relied on without it.
+    // Enough, as [`has_epochs`] requires the kernel's barrier on the other side.
     compiler_fence(Ordering::SeqCst);
     let epoch = epoch::now();
     (thread.short_cut_epoch.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
@@ -74,19 +73,19 @@ pub fn has_epochs() -> bool {
     barrier::is_cheap()
 }
 
-/// Waits while the gate is closed to the thread that runs; false if who has closed it waits for that
-/// thread.
+/// Waits while the gate is closed to the current thread; false if the thread that has closed it cannot
+/// go on, as it waits for the current one.
 fn wait_until_open() -> bool {
     let mut waiting = BoundedWait::new();
     loop {
-        let telling = TELLING.lock();
+        let playing = PLAYING.lock();
         if !is_closed_to_me() {
             return true;
         }
-        drop(OPENED.wait_for(telling, waiting.pause()));
+        drop(OPENED.wait_for(playing, waiting.pause()));
         let closed_by = CLOSED_BY.load(Ordering::SeqCst);
         waiting.aim_at(closed_by);
-        // Outside agents' handlers whoever has closed the gate finds out itself what cannot end.
+        // Outside agents' handlers the thread that has closed the gate gives up waiting itself.
         let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
         if may_be_stuck && !waiting.can_go_on(closed_by) {
             return false;
@@ -94,17 +93,17 @@ fn wait_until_open() -> bool {
     }
 }
 
-/// `DisableGC`: counts; returns when a collection that is just being told has been. One that is about
-/// to be told goes first, unless that would wait for an event of the thread that runs.
+/// `DisableGC`: counts; returns after the end of a collection that is being played. A deferred one goes
+/// first, unless that would wait for an event of the current thread.
 pub fn disable_gc() {
     if !running::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
-        collections::let_owed_go_first();
+        collections::let_deferred_go_first();
         wait_until_open();
     }
-    let telling = TELLING.lock();
+    let playing = PLAYING.lock();
     GC_DISABLED.fetch_add(1, Ordering::SeqCst);
-    if *telling {
-        drop(telling);
+    if *playing {
+        drop(playing);
         wait_until_open();
     }
 }
@@ -113,7 +112,7 @@ pub fn disable_gc() {
 pub fn enable_gc() {
     let less = |n: u32| n.checked_sub(1);
     if GC_DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) == Ok(1) {
-        collections::may_go_on();
+        collections::enabled_again();
     }
 }
 
@@ -139,13 +138,13 @@ pub fn gc_is_disabled() -> bool {
     GC_DISABLED.load(Ordering::SeqCst) > 0
 }
 
-/// The gate is closed to all threads but this one, to tell a collection, until it is dropped.
+/// The gate is closed to all threads but this one, which plays a collection, until this is dropped.
 pub struct Closed {
     is_quiet: bool,
 }
 
-/// Closes the gate when no event of another thread is in flight, but for those that cannot end. None
-/// if garbage collection is disabled, and if another thread has closed the gate.
+/// Closes the gate and waits until no event of another thread is in flight, but for those that cannot
+/// end. None if garbage collection is disabled, or another thread has closed the gate.
 pub fn close() -> Option<Closed> {
     let me = os_thread();
     let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
@@ -156,12 +155,12 @@ pub fn close() -> Option<Closed> {
     epoch::close();
     barrier::of_all_threads();
     closed.is_quiet = wait_until_quiet()?;
-    let may_tell = {
-        let mut telling = TELLING.lock();
-        *telling = !gc_is_disabled();
-        *telling
+    let may_play = {
+        let mut playing = PLAYING.lock();
+        *playing = !gc_is_disabled();
+        *playing
     };
-    may_tell.then_some(closed)
+    may_play.then_some(closed)
 }
 
 impl Closed {
@@ -171,7 +170,8 @@ impl Closed {
     }
 }
 
-/// Runs what calls an agent's handler while the thread that runs keeps the gate closed, if it does.
+/// Runs `call`, which calls an agent's handler, and takes note of it if the current thread has closed
+/// the gate.
 pub fn call_agent(call: impl FnOnce()) {
     let _calling = (CLOSED_BY.load(Ordering::Relaxed) == os_thread()).then(Calling::begin);
     call();
@@ -179,8 +179,8 @@ pub fn call_agent(call: impl FnOnce()) {
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        let mut telling = TELLING.lock();
-        *telling = false;
+        let mut playing = PLAYING.lock();
+        *playing = false;
         CLOSED_BY.store(0, Ordering::SeqCst);
         epoch::open();
         OPENED.notify_all();
@@ -203,9 +203,9 @@ impl Drop for Calling {
     }
 }
 
-/// Waits until no other thread delivers an event; false if some cannot end before the gate is open
-/// again. None if garbage collection is disabled meanwhile: enabled again or not, there may be events
-/// that can end.
+/// Waits until no event of another thread is in flight; false if some cannot end before the gate is
+/// open again. None if garbage collection is disabled meanwhile: enabled again or not, there may be
+/// events that can end.
 fn wait_until_quiet() -> Option<bool> {
     let me = os_thread();
     let mut waiting = BoundedWait::new();
@@ -234,8 +234,8 @@ mod tests {
     use std::cell::UnsafeCell;
     use std::thread;
 
-    /// What an agent without locks keeps: each thread has a place of its own, and what tells
-    /// collections has all of them.
+    /// The tables of an agent without locks: each thread writes to a place of its own, the thread that
+    /// plays collections to all of them.
     struct Tables([UnsafeCell<u64>; THREADS]);
 
     // SAFETY: that the gate keeps threads from using a place at the same time is what is tested.
@@ -246,7 +246,7 @@ mod tests {
     static TABLES: Tables = Tables([const { UnsafeCell::new(0) }; THREADS]);
     static OVER: AtomicBool = AtomicBool::new(false);
 
-    /// Adds to a place what takes more than one step.
+    /// Adds to a place in more than one step.
     fn add(place: usize, number: u64) {
         let place = TABLES.0[place].get();
         // SAFETY: as above.
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Sends events on both ways until it is over; how many.
+    /// Sends events in both ways until it is over; returns how many.
     fn send_events(place: usize) -> u64 {
         let thread = threads::adopt_for_test(place + 1);
         let mut events = 0_u64;
@@ -290,15 +290,15 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_passes_while_a_collection_is_told() {
+    fn no_other_thread_passes_while_a_collection_is_played() {
         let senders: Vec<_> =
             (0..THREADS).map(|place| thread::spawn(move || send_events(place))).collect();
-        let mut told = 0;
-        while told < COLLECTIONS {
+        let mut played = 0;
+        while played < COLLECTIONS {
             if let Some(closed) = close() {
                 assert!(closed.is_quiet() && !gc_is_disabled() && close().is_none());
                 (0..THREADS).for_each(|place| add(place, 3));
-                told += 1;
+                played += 1;
             }
             thread::yield_now();
         }
@@ -306,7 +306,7 @@ mod tests {
         for (place, sender) in senders.into_iter().enumerate() {
             let events = sender.join().unwrap();
             // SAFETY: the thread that has used it is gone.
-            assert_eq!(unsafe { *TABLES.0[place].get() }, 2 * events + 3 * told);
+            assert_eq!(unsafe { *TABLES.0[place].get() }, 2 * events + 3 * played);
         }
         assert!(epoch::is_open(epoch::now()));
     }

@@ -1,10 +1,9 @@
 //! How many collections a collector's pauses stand for.
 //!
 //! JVMTI reports every pause of every collector alike. For Serial and Parallel a pause is a
-//! collection. G1 also pauses for Remark and Cleanup, and tells its collections apart only in
-//! the VM's performance counters. ZGC and Shenandoah pause several times a cycle; there, and
-//! where there are no counters, a collection is known by its effect: an object that nobody holds
-//! is gone.
+//! collection. G1 also pauses for Remark and Cleanup, and only the VM's performance counters count
+//! its collections alone. ZGC and Shenandoah pause several times a cycle; there, and where there are
+//! no counters, a collection is known by its effect: a sentinel is dead (`collections`).
 
 use crate::lock::Lock;
 use std::fs::{self, File};
@@ -16,19 +15,19 @@ enum Source {
     Pauses,
     /// The counters of young and full collections, and their sum when it was last read.
     Counters { memory: Memory, last: u64 },
-    /// A collection takes away an object that nobody holds.
+    /// A collection is known by the death of a sentinel.
     Effect,
 }
 
 static SOURCE: OnceLock<Lock<Source>> = OnceLock::new();
 
-/// Finds out what to count by, and begins.
+/// Chooses what to count by, and begins.
 pub fn start() {
     SOURCE.get_or_init(|| Lock::new(Source::choose()));
 }
 
 /// How many collections there were since the last call, given the number of pauses since then,
-/// and whether an object that nobody held is gone.
+/// and whether a sentinel has died.
 pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
     let Some(source) = SOURCE.get() else { return 0 };
     source.lock().count(pauses, has_effect)
@@ -68,8 +67,8 @@ fn collections(data: &[u8]) -> u64 {
         .sum()
 }
 
-/// The memory in which the VM publishes its counters. It is mapped from a file in `/tmp`; others of
-/// that name may lie there, of processes with the same number in another container, or which are gone.
+/// The memory in which the VM publishes its counters. It is mapped from a file in `/tmp`, which is not
+/// found by its name: that may be the file of a process in another container, or of one that is gone.
 struct Memory {
     /// The memory of this process, as a file.
     of_process: File,
@@ -91,8 +90,8 @@ impl Memory {
     }
 }
 
-/// Where the VM's counters are among what a process has mapped: the file is `hsperfdata_<user>/<number>`.
-/// What it cannot write are the counters of another VM, which it looks at.
+/// Where the VM's counters are among what a process has mapped: the file is
+/// `hsperfdata_<user>/<number>`. One that is mapped read-only has the counters of another VM.
 fn counters_in(maps: &str) -> Option<(u64, usize)> {
     let is_counters = |line: &&str| {
         line.contains("/hsperfdata_") && line.split(' ').nth(1).is_some_and(|p| p.starts_with("rw"))

@@ -1,42 +1,42 @@
-//! The events that are being delivered on a thread, one inside the other.
+//! The events in flight on a thread, one inside the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many there are, and what reports the innermost one. Only the thread itself writes this, and
-/// it does so twice for each event: no more fits into what a method event may cost.
+/// How many events are in flight, and what reports the innermost one. Only the thread itself writes
+/// this, and just twice for each event: more would cost a method event too much.
 #[derive(Default)]
 pub struct InFlight(AtomicU64);
 
 /// An event in flight.
 pub struct Passage<'a> {
     in_flight: &'a InFlight,
-    /// What was there before.
+    /// The value before.
     outer: u64,
 }
 
-/// The only event in flight, reported by the Tracker. Nothing has to be kept for its end.
+/// The only event in flight, reported by the Tracker: at its end the value is 0 again.
 pub struct TrackedPassage<'a>(&'a InFlight);
 
-/// What rewritten code an event comes from, whose frames agents do not see.
+/// The rewritten code that reports an event: agents do not see its frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Reporter {
     /// None: the VM itself reports.
     None,
     /// The innermost frame is the Tracker's.
     Tracker,
-    /// Below the Tracker's frame are the constructors of the event's object.
+    /// The Tracker, called by the constructors of the event's object.
     Constructors,
-    /// So many of the innermost frames are what agents do not see.
+    /// Something that has so many of the innermost frames.
     Frames(usize),
 }
 
 const COUNT: u64 = (1 << KIND) - 1;
 
-/// Where what reports the innermost one begins.
+/// The first bit of the innermost event's [`Reporter`].
 const KIND: u32 = 32;
 
 impl Reporter {
-    /// The kind of no frames. The number of those is added.
+    /// [`Reporter::Frames`], to which the number of frames is added.
     const FRAMES: u64 = 3;
 
     const fn bits(self) -> u64 {
@@ -69,12 +69,10 @@ impl InFlight {
         Some(TrackedPassage(self))
     }
 
-    /// Whether there is any.
     pub fn is_any(&self) -> bool {
         self.count() > 0
     }
 
-    /// How many there are.
     pub fn count(&self) -> u32 {
         (self.0.load(Ordering::Acquire) & COUNT) as u32
     }
@@ -84,7 +82,7 @@ impl InFlight {
         self.reported(Reporter::Tracker, event)
     }
 
-    /// Runs `event` as reported by the constructor of `Object` for the object that it is about.
+    /// Runs `event` as reported by the constructor of `Object` for its object.
     pub fn while_constructing<R>(&self, event: impl FnOnce() -> R) -> R {
         self.reported(Reporter::Constructors, event)
     }
@@ -101,7 +99,7 @@ impl InFlight {
         event()
     }
 
-    /// What rewritten code the innermost event comes from.
+    /// The rewritten code that reports the innermost event.
     pub fn report(&self) -> Reporter {
         match self.0.load(Ordering::Relaxed) >> KIND {
             0 => Reporter::None,
@@ -112,10 +110,10 @@ impl InFlight {
     }
 }
 
-/// Something that rewritten code reports.
+/// While it lives, events are reported by rewritten code.
 struct Reported<'a> {
     in_flight: &'a InFlight,
-    /// What was there before.
+    /// The value before.
     outer: u64,
 }
 

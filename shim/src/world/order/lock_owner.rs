@@ -1,8 +1,8 @@
-//! Who has the mutex for which a thread waits in the kernel.
+//! The owner of the mutex for which a thread waits in the kernel.
 //!
 //! The VM's locks and most agents' are mutexes of the C library. Of a thread that waits for one, Linux
-//! tells the system call with its arguments, so the address of the mutex, and glibc keeps the owner's
-//! number in it. What was read is believed only if all of it fits.
+//! shows the system call with its arguments, so the address of the mutex, in which glibc keeps the
+//! owner's number. What was read is believed only if all of it fits.
 
 use std::fs;
 use std::path::Path;
@@ -16,11 +16,11 @@ struct Mutex {
     owner: i32,
 }
 
-/// What glibc waits for the lock with: it is taken, and somebody waits.
+/// glibc's value of a lock that is held and for which threads wait.
 const CONTENDED: u32 = 2;
 
-/// The number of the thread that has the mutex for which this thread waits, None if it waits for none,
-/// or that cannot be known.
+/// The OS thread that owns the mutex for which this one waits; None if it waits for none, or the owner
+/// cannot be known.
 pub fn of(os_thread: i32) -> Option<i32> {
     let call = fs::read_to_string(format!("/proc/self/task/{os_thread}/syscall")).ok()?;
     let mut words = call.split_whitespace();
@@ -37,8 +37,8 @@ pub fn of(os_thread: i32) -> Option<i32> {
     (is_one && mutex.owner > 0 && exists(mutex.owner)).then_some(mutex.owner)
 }
 
-/// What lies at an address of this process, None if nothing does: the thread may have gone on, and the
-/// mutex be gone.
+/// The mutex at an address of this process; None if no memory is there: the thread may have gone on,
+/// and the mutex be gone.
 fn read(address: usize) -> Option<Mutex> {
     let mut mutex = Mutex::default();
     let length = size_of::<Mutex>();

@@ -1,4 +1,4 @@
-//! In which order things may happen: what is announced first, when an ID may die, who waits for whom.
+//! The order of events: what is announced first, when an ID may die, which thread waits for which.
 
 pub mod aim;
 pub mod announced;

@@ -1,9 +1,9 @@
 //! Work that one thread does at a time for all: bringing the VM in line with what agents want.
 //!
 //! It calls the VM, so no lock is held meanwhile. A thread that comes while another one works waits
-//! for its turn, as what it has asked for is to be true when it goes on. But the one at work may be
-//! waiting for it: for a lock of the agent's, for a monitor, or to be resumed. Then the thread leaves
-//! its part to the other, which looks once more before it is through.
+//! for its turn, as its request is to be in force when it goes on. But the worker may be waiting for
+//! this thread: for a lock of the agent's, for a monitor, or to be resumed. Then the thread leaves its
+//! request to the worker, which looks once more before it ends.
 
 use crate::jvm::Jni;
 use crate::lock::{Condition, Lock};
@@ -24,21 +24,21 @@ pub struct Turn {
 
 struct State {
     worker: Option<Worker>,
-    /// Whether somebody has left his part to the one at work.
+    /// Whether a thread has left its request to the worker.
     again: bool,
 }
 
 #[derive(Clone, Copy)]
 struct Worker {
     env: *mut JNIEnv,
-    /// The events that were in flight on its thread when it began.
+    /// How many events were in flight on its thread when it began.
     events: u32,
 }
 
 // SAFETY: the environment is only an identity here.
 unsafe impl Send for Worker {}
 
-/// How often one that waits looks whether the one at work waits for it.
+/// How often a waiting thread looks whether the worker waits for it.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Turn {
@@ -46,8 +46,8 @@ impl Turn {
         Self { state: Lock::new(State { worker: None, again: false }), over: Condition::new() }
     }
 
-    /// Works on the thread that runs when its turn has come, and again if others have left their
-    /// part to it; the last result. None if it has left its own to another one.
+    /// Works on the current thread when its turn has come, and again if others have left their requests
+    /// to it; returns the last result. None if it has left its own request to another worker.
     pub fn run<R>(&self, jni: Jni, mut work: impl FnMut() -> R) -> Option<R> {
         let mut turn = self.take(jni)?;
         loop {
@@ -59,13 +59,13 @@ impl Turn {
         }
     }
 
-    /// Whether nobody is at work. Who begins after this has returned finds all that was asked for
-    /// before.
+    /// Whether no thread works. One that begins after this has returned true sees all requests that
+    /// were made before the call.
     pub fn is_free(&self) -> bool {
         self.state.lock().worker.is_none()
     }
 
-    /// Leaves what the thread that runs has asked for to the one at work; false if there is none.
+    /// Leaves the current thread's request to the worker; false if there is none.
     pub fn leave(&self) -> bool {
         let mut state = self.state.lock();
         let is_taken = state.worker.is_some();
@@ -80,7 +80,7 @@ impl Turn {
             drop(state);
             let is_stuck = worker.env == me.env() || worker.may_wait_for_others();
             state = self.state.lock();
-            // It may have ended meanwhile, and would not look again.
+            // If the worker has ended meanwhile, it does not look again.
             if is_stuck && state.worker.is_some() {
                 state.again = true;
                 return None;
@@ -98,8 +98,8 @@ impl Turn {
 }
 
 impl Worker {
-    /// Whether it may be waiting for another thread: it runs an agent's handler, which may take locks,
-    /// or it is blocked or suspended.
+    /// Whether it may wait for another thread: it runs an agent's handler, which may take locks, or it
+    /// is blocked or suspended.
     fn may_wait_for_others(self) -> bool {
         let waits = |thread: &Thread| {
             const BLOCKED: jint = JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER
@@ -114,11 +114,11 @@ impl Worker {
     }
 }
 
-/// The turn of the thread that runs; passes it on when it is dropped.
+/// The turn of the current thread, which is passed on when this is dropped.
 struct Taken<'a>(&'a Turn);
 
 impl Taken<'_> {
-    /// Lets the next thread have the turn; gives it back if somebody has left his part meanwhile.
+    /// Ends the turn; returns it instead if a thread has left its request meanwhile.
     fn pass_on(self) -> Option<Self> {
         let mut state = self.0.state.lock();
         if std::mem::take(&mut state.again) {
