@@ -13,19 +13,20 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::path::PathBuf;
 
-/// An agent of which is known, before it asks for the interface, that it will.
+/// An agent that is expected to ask for the interface.
 struct Expected {
     /// The address at which its library lies.
     base: usize,
     path: PathBuf,
-    /// Its own options.
+    /// The options that its JVM_OnLoad gets.
     options: String,
 }
 
-/// The agents that the shim itself loads and those of `-Xrun`, in the order in which they begin.
+/// The agents that the shim itself loads and those of `-Xrun`, in the order in which their
+/// JVM_OnLoad is called.
 static EXPECTED: Lock<Vec<Expected>> = Lock::new(Vec::new());
 
-/// Says that the agent in this library will ask, and with which options it begins.
+/// Registers the agent in this library as expected, with its options.
 pub fn expect(library: &AgentLibrary, options: &[u8]) {
     if let Some(LoadedLibrary { base, path }) = library_of(library.on_load as usize) {
         let options = String::from_utf8_lossy(options).into_owned();
@@ -54,22 +55,23 @@ impl Drop for Beginning {
     }
 }
 
-/// The agent that this library is, a new one if it has none yet; None when all places are taken.
+/// The agent of this library, which is registered if it is not yet; None if there are `MAX_AGENTS`
+/// already.
 pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
     let LoadedLibrary { base, path } = library;
     if let Some(known) = agents::in_library(base) {
         return Some(known);
     }
-    let of_its_own = {
+    let own_options = {
         let expected = EXPECTED.lock();
         let it = expected.iter().find(|expected| expected.base == base);
         it.map(|expected| expected.options.clone()).unwrap_or_default()
     };
-    let quirks = options::get().describe_quirks(&path, &of_its_own);
+    let quirks = options::get().describe_quirks(&path, &own_options);
     if !quirks.is_empty() {
         log::info!("{} is known to need {quirks}", path.display());
     }
-    agents::claim(base, &path, options::get().agent(&path, &of_its_own), table::of)
+    agents::claim(base, &path, options::get().agent(&path, &own_options), table::of)
 }
 
 /// The agent whose code a call of `GetEnv` returns to.
@@ -84,12 +86,12 @@ fn agent_that_asks(caller: usize) -> Result<&'static Agent, String> {
     let new = |library| claim(library).ok_or_else(too_many);
     match library {
         Some(library) if is_agent(&library) => new(library),
-        // Part of an agent that consists of several libraries; or the call was the last thing that a
-        // function did, and returns to whoever called that.
+        // One of several libraries of an agent; or `GetEnv` was called by a tail call, so that it
+        // returns to the caller of the agent's function.
         library => match (BEGINNING.get().or_else(agents::the_only_one), library) {
             (Some(agent), _) => Ok(agent),
             (None, Some(library)) if !is_of_the_vm(&library) => new(library),
-            // A function that the VM has called.
+            // The tail call is in a function that the VM has called.
             (None, library) => match next_expected() {
                 Some(expected) => new(expected),
                 None if agents::all().is_empty() => {
@@ -105,7 +107,8 @@ fn agent_that_asks(caller: usize) -> Result<&'static Agent, String> {
     }
 }
 
-/// The library of the `-Xrun` option whose turn it is while the VM begins.
+/// While the VM starts: the library of the first `-Xrun` option whose agent has not asked yet, as
+/// the VM calls them in order.
 fn next_expected() -> Option<LoadedLibrary> {
     if phase::now() != Phase::Loading {
         return None;
@@ -128,7 +131,7 @@ pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void
     Ok(agent.interface().cast())
 }
 
-/// Whether the library is the VM's or the shim's: what calls agents and is none.
+/// Whether the library is the VM's or the shim's, which call agents but are none.
 pub fn is_of_the_vm(library: &LoadedLibrary) -> bool {
     this_library().is_some_and(|own| own.base == library.base)
         || symbol_in(&library.path, c"JNI_CreateJavaVM").is_some()

@@ -70,8 +70,8 @@ pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
 /// # Safety
 /// `vm` is the JVM of this process.
 unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
-    // Held over calls of the VM, as nothing of the shim works before it is through: who comes meanwhile
-    // has to wait, and nobody else can.
+    // Held over calls of the VM: nothing of the shim works until it has started, so that another
+    // thread that loads it has to wait anyway.
     static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     if *started {
@@ -129,7 +129,8 @@ fn fail(message: &str) -> ! {
     unsafe { libc::exit(1) }
 }
 
-/// The VM runs Java code now, so JNI answers: agents that the shim itself loads begin.
+/// The VM runs Java code now, so JNI answers: calls JVM_OnLoad of the agents that the shim itself
+/// loads.
 unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, _: *mut JNIEnv) {
     guard((), || on_load::begin_all().unwrap_or_else(|message| fail(&message)));
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// An agent that the shim itself loads, and that has not begun yet.
+/// An agent that the shim itself loads, whose JVM_OnLoad has not been called yet.
 pub struct Pending {
     library: AgentLibrary,
     options: Option<CString>,
@@ -22,7 +22,7 @@ pub struct Pending {
 
 static PENDING: Lock<Vec<Pending>> = Lock::new(Vec::new());
 
-/// Has the agent begin as soon as JNI answers.
+/// Has the agent's JVM_OnLoad called as soon as JNI answers.
 pub fn begin_later(agent: Pending) {
     PENDING.lock().push(agent);
 }
@@ -86,7 +86,7 @@ pub fn check_xrun_libraries() -> Result<(), String> {
     Ok(())
 }
 
-/// Calls JVM_OnLoad of the agents that have waited for it.
+/// Calls JVM_OnLoad of the agents that are pending.
 pub fn begin_all() -> Result<(), String> {
     let pending = std::mem::take(&mut *PENDING.lock());
     pending.into_iter().try_for_each(|agent| begin(agent).map(drop))

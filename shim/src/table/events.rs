@@ -35,12 +35,13 @@ pub fn enable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     result
 }
 
-/// The event is enabled if the VM sends what it comes from; else it is as if nobody had asked for it.
+/// Enables the event, unless the VM refuses what the event is made from.
 fn switch_on(agent: &Agent, event_type: jint) -> jint {
     loop {
         agent.set_wants(event_type, true);
         let updated = subscriptions::update();
-        // Another thread, on which it failed, may have taken it back meanwhile, or disabled it.
+        // The agent may have disabled it meanwhile, or another thread taken it back whose update
+        // failed.
         if !agent.wants(event_type) {
             continue;
         }
@@ -58,7 +59,8 @@ fn switch_on(agent: &Agent, event_type: jint) -> jint {
     }
 }
 
-/// The agent gets no more of the event, even if the VM cannot be told.
+/// Disables the event for the agent, even if the VM refuses to switch off what the event is made
+/// from.
 pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     if !can_be_enabled(event_type) {
         return JVMPI_NOT_AVAILABLE;
@@ -70,12 +72,12 @@ pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     JVMPI_SUCCESS
 }
 
-/// Sends the agent the event of one thing on the thread that runs; false if that failed.
+/// Sends one requested event to the agent on the thread that runs; false if that failed.
 type Serve = fn(Jni, &Agent, &Thread, jobjectID) -> bool;
 
-/// Who serves requests for the type, if anyone does. What they are given is what RequestEvent's
-/// argument means: an ID, not a pointer to one; for a heap dump a pointer to its level, or NULL;
-/// nothing for a monitor dump.
+/// The function that serves requests for the type, if there is one. Its last parameter is
+/// RequestEvent's argument: an ID, not a pointer to one; for a heap dump a pointer to its level, or
+/// NULL; nothing for a monitor dump.
 fn served_by(event_type: jint) -> Option<Serve> {
     Some(match event_type {
         JVMPI_EVENT_CLASS_LOAD => classes::request,
@@ -84,7 +86,7 @@ fn served_by(event_type: jint) -> Option<Serve> {
         JVMPI_EVENT_OBJECT_DUMP => object_dump::request,
         JVMPI_EVENT_MONITOR_DUMP => monitor_dump::request,
         JVMPI_EVENT_HEAP_DUMP => |jni, agent, thread, arg| {
-            // SAFETY: who asks for a heap dump promises that to `request`.
+            // SAFETY: the caller of `request` promises that for a heap dump.
             let level = unsafe { arg.cast::<JVMPI_HeapDumpArg>().as_ref() };
             let level = level.map_or(JVMPI_DUMP_LEVEL_2, |arg| arg.heap_dump_level);
             heap_dump::request(jni, agent, thread, level)

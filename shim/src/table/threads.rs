@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 use std::{ptr, slice};
 
-/// Nanoseconds of CPU time, or of time if the agent is to see it that way.
+/// Nanoseconds of CPU time, or of elapsed time if the agent's settings say so.
 pub fn current_cpu_time(agent: &Agent) -> jlong {
     match agent.options().cputime {
         CpuTime::Cpu => cpu_clock::current(),
@@ -22,13 +22,13 @@ pub fn current_cpu_time(agent: &Agent) -> jlong {
     }
 }
 
-/// Nanoseconds that pass for every thread alike.
+/// Nanoseconds that elapse for every thread alike.
 fn wall_time() -> jlong {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
     BEGAN.elapsed().as_nanos() as jlong
 }
 
-/// Another thread than the one that runs, one that agents may stop.
+/// A thread other than the one that runs, which agents may suspend.
 fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     if !phase::vm_answers() || env == threads::known_current_env() {
         return None;
@@ -43,7 +43,7 @@ pub fn suspend(agent: &Agent, env: *mut JNIEnv) {
     }
 }
 
-/// Gets ready when an agent first suspends a thread.
+/// Prepares the shim when an agent first suspends a thread.
 fn prepare_to_suspend() {
     let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
         return;

@@ -11,7 +11,7 @@ use jvmti_sys::jvmtiFrameInfo;
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::{ptr, slice};
 
-// JVMTI writes its frames where the agent wants its own, so that no depth needs memory of ours.
+// JVMTI writes its frames into the agent's array, so that no depth takes memory of the shim's.
 const _: () = assert!(
     size_of::<jvmtiFrameInfo>() == size_of::<JVMPI_CallFrame>()
         && align_of::<jvmtiFrameInfo>() == align_of::<JVMPI_CallFrame>(),
@@ -46,14 +46,14 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         let mut resolver = if is_current { Resolver::of_current() } else { Resolver::default() };
         let kept = resolve(jni, agent, &current, &mut resolver, &mut room[..walked]);
         trace.num_frames = kept as jint;
-        // The places in a method's code that were found may be those in its old code.
+        // The bytecode indexes that were found may refer to a method's old code.
         if !resolver.met_new_code {
             return;
         }
     }
 }
 
-/// The frames of another thread: those it was stopped at, or those it executes now.
+/// The frames of another thread: those at which it was suspended, or those it executes now.
 fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
     let stopped = suspension::with_trace(thread, room.len(), |frames| {
         for (place, frame) in room.iter_mut().zip(frames) {
@@ -69,9 +69,9 @@ fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
     })
 }
 
-/// Turns frames as JVMTI gives them into those of JVMPI, in place; every method is announced
-/// before the agent learns of it, and one that the VM does not know any more is left out.
-/// How many are left.
+/// Turns frames as JVMTI gives them into those of JVMPI, in place. Every method's class is
+/// announced before the agent gets the frame; a method that the VM does not know any more is left
+/// out. How many are left.
 fn resolve(
     jni: Jni,
     agent: &Agent,

@@ -81,7 +81,7 @@ pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
     }
 }
 
-/// A symbol that the library needs and nobody has, if there is one.
+/// A symbol that the library needs and no loaded library defines, if there is one.
 fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
     let is_missing = |name: &CString| {
         let places = [handle, libc::RTLD_DEFAULT];
