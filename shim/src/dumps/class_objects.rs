@@ -1,6 +1,6 @@
 //! What Class objects refer to. JVMTI's walk takes a Class object for the class, and shows what that
 //! refers to, but not the fields of `java.lang.Class`: names, members known to reflection,
-//! annotations. So that they are met too, all are put into one array before the walk begins.
+//! annotations. So that the walk visits them too, all are put into one array before it begins.
 
 use crate::jvm::{self, FieldId, Jni, Result};
 use crate::world::class::Class;

@@ -25,10 +25,10 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::Arc;
 
-/// How often a walk is begun anew because it met a class that was not known before.
+/// How often a walk is begun anew because it has met an unregistered class.
 const ATTEMPTS: usize = 10;
 
-/// RequestEvent(HEAP_DUMP): false if the level is none, or the dump could not be made.
+/// RequestEvent(HEAP_DUMP): false if there is no such level, or the dump could not be made.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
     let Some(level) = Level::from_number(level) else { return false };
     let _run = lookup::Run::begin();
@@ -65,7 +65,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     let _replay = Replay::begin(agent);
     let mut unannounced = Vec::new();
     let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut unannounced));
-    // They count as told, whatever has become of the dump.
+    // Their tags say already that they are announced, so this is done even if the dump fails.
     let (mut walk, resting) = match walked {
         Ok(walked) => walked,
         Err(reason) => {
@@ -79,19 +79,19 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     objects::announce_found(jni, agent, thread, &unannounced);
     let stacks = Stacks::of(jni, agent, thread, &resting);
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
-    let bytes = walk.finish(told_classes(agent)).map_err(|failure| failure.to_string())?;
+    let bytes = walk.finish(announced_classes(agent)).map_err(|failure| failure.to_string())?;
     Ok(Dump { bytes, stacks })
 }
 
-/// Which classes an agent can read in a dump: those that it was told of, if it is told of classes.
-pub fn told_classes(agent: &Agent) -> impl Fn(&Class) -> bool {
-    let hears_of_classes = classes::any_announced(agent);
-    move |class| class.announced.to(agent) || !hears_of_classes
+/// Which classes an agent can read in a dump: those announced to it, or all if none ever was.
+pub fn announced_classes(agent: &Agent) -> impl Fn(&Class) -> bool {
+    let are_announced = classes::any_announced(agent);
+    move |class| class.announced.to(agent) || !are_announced
 }
 
 type Known = Vec<(Arc<Class>, Option<Arc<Layout>>)>;
 
-/// Walks through the heap while the program is at a standstill.
+/// Walks through the heap while all other threads are suspended.
 fn walk<'a>(
     jni: Jni,
     agent: &'a Agent,
@@ -101,11 +101,11 @@ fn walk<'a>(
 ) -> Result<(Walk<'a>, Vec<Resting>), String> {
     let failed = |error: jvm::Error| error.to_string();
     let hidden_frames = hidden_frames(jni, thread);
-    // Most are looked at before the program has to stand still.
+    // Most classes are looked at before the threads are suspended.
     known_classes(jni, link_archived).map_err(failed)?;
     for _ in 0..ATTEMPTS {
         let standstill = Standstill::begin(jni, thread, hidden_frames)?;
-        // No agent may be called now: others may hold its locks.
+        // No agent may be called now: suspended threads may hold its locks.
         let known = threads::quietly(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
         let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
@@ -129,7 +129,8 @@ fn walk<'a>(
         unannounced.append(&mut walk.unannounced);
         let resting = standstill.end();
         match walk.failure() {
-            // What stands still is not all: a thread may have come, and a virtual one goes on.
+            // Not every thread is suspended: one may have been attached since, and virtual threads
+            // that are mounted go on.
             Some(Failure::UnknownClass(_)) => continue,
             Some(failure) => return Err(failure.to_string()),
             None => followed.map_err(failed)?,
@@ -199,7 +200,7 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
 
 /// The stacks by the IDs of their threads.
 fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMap<Id, Stack> {
-    // While allocations are told, every object gets its ID when it is made.
+    // While allocations are reported, every object gets its ID when it is made.
     let all_have_ids = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
     let stack = |(i, Resting { thread, .. }): (usize, &Resting)| {
         let is_current = thread.env() == current.env();
@@ -214,7 +215,7 @@ fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMa
     resting.iter().enumerate().map(stack).collect()
 }
 
-/// The shim holds every Thread object that it knows.
+/// The shim has a global reference to every Thread object that is registered.
 fn own_references() -> HashMap<Id, usize> {
     let known = threads::all().into_iter().filter(|thread| thread.object().is_some());
     known.map(|thread| (thread.id().addr(), 1)).collect()

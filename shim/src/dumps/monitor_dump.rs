@@ -53,7 +53,7 @@ struct Dump {
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
-    // What needs classes to be loaded or initialized is done before all threads stand still.
+    // What needs classes to be loaded or initialized is done before threads are suspended.
     threads::quietly(jni, || {
         let (snapshots, object) = (thread_snapshot::get(jni), thread.object());
         if let (Some(snapshots), Some(object)) = (snapshots, object) {
@@ -61,9 +61,9 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         }
         virtual_threads::get(jni);
     });
-    // Classes are candidates, and are known by their tags.
+    // Classes are candidates, and are recognized by their tags.
     classes::all_loaded(jni).map_err(failed)?;
-    // What is made meanwhile is told to nobody: who stands still may hold an agent's lock.
+    // No event is sent meanwhile: suspended threads may hold an agent's lock.
     let (java, raw, resting) = threads::quietly(jni, || {
         let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread))?;
         let java = jni
@@ -74,7 +74,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
 
     jni.frame(16, |jni| {
         for Java { object, .. } in &java {
-            // An agent that does not hear of the object sees its ID all the same.
+            // An agent to which the object is not announced gets its ID all the same.
             if let Some(object) = lookup::object(jni, *object) {
                 let _ = objects::announce(jni, agent, thread, object);
                 jni.delete_local(object);
@@ -82,7 +82,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         }
     });
     let stacks = Stacks::of(jni, agent, thread, &resting);
-    let statuses = stacks.told.iter().map(|i| resting[*i].status).collect();
+    let statuses = stacks.threads.iter().map(|i| resting[*i].status).collect();
     let mut bytes = Buffer::new().map_err(|full| full.to_string())?;
     let java = java.into_iter().map(|java| java.monitor);
     for monitor in java.chain(raw.iter().map(|raw| raw.monitor.clone())) {
@@ -126,8 +126,8 @@ fn usage(
     let mut waiting_to_enter = all(&usage.waiters);
     // Up to JDK 21 they are counted twice.
     waiting_to_enter.retain(|thread| !waiting_to_be_notified.contains(thread));
-    let told = env(jni, usage.owner).map(|env| Owner { env, entry_count: usage.entry_count });
-    let owner = told.or_else(|| carriers.get(&id.addr()).copied());
+    let platform = env(jni, usage.owner).map(|env| Owner { env, entry_count: usage.entry_count });
+    let owner = platform.or_else(|| carriers.get(&id.addr()).copied());
     let monitor = Monitor {
         kind: Kind::Java { object: id.addr() },
         owner: owner.map_or(0, |owner| owner.env),
@@ -152,7 +152,7 @@ fn env(jni: Jni, thread: jobject) -> Option<Id> {
     Some(thread.env().addr())
 }
 
-/// Who owns a monitor, and how often it has entered.
+/// The thread that owns a monitor, and how often it has entered.
 #[derive(Clone, Copy)]
 struct Owner {
     env: Id,
@@ -166,38 +166,38 @@ struct Candidates {
     carriers: HashMap<usize, Owner>,
 }
 
-/// The objects that threads own or want to own or wait in, those that the VM keeps monitors for, and,
-/// where the VM does not tell which these are, all that a thread's stack refers to, and all classes.
+/// The objects that threads own, or wait to enter or in; those that the VM keeps monitors for; and,
+/// where the VM does not say which these are, all that a thread's stack refers to, and all classes.
 fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
     let mut objects = Vec::new();
-    // The shim's own threads are not looked at.
+    // The shim's own threads are left out.
     let hidden = threads::all().into_iter().filter(|thread| thread.is_hidden());
-    let mut told: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
+    let mut complete: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
     for Resting { thread, state, .. } in resting {
         let Some(object) = thread.object() else { continue };
         let owned = jvmti.owned_monitors(object.get());
-        let mut tells_all = owned.is_ok();
+        let mut is_complete = owned.is_ok();
         objects.extend(owned.iter().flat_map(|owned| owned.iter().copied()));
         let contended = contended_monitor(object.get());
-        // Up to JDK 22 that is also what it waits in.
+        // Up to JDK 22 that is also the monitor in which the thread waits.
         if contended.is_none() && state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
             let snapshots = thread_snapshot::get(jni);
             match snapshots.and_then(|snapshots| snapshots.locked(jni, object.get())) {
                 Some(locked) => objects.extend(locked),
-                None => tells_all = false,
+                None => is_complete = false,
             }
         }
         objects.extend(contended);
-        if tells_all {
-            told.insert(thread.id().addr());
+        if is_complete {
+            complete.insert(thread.id().addr());
         }
     }
     let virtual_threads = virtual_threads::get(jni);
     let class = virtual_threads.map(|threads| tagging::tag(threads.class())).transpose()?;
     let mut roots = Roots {
         new_ids: &current.new_ids,
-        told: &told,
+        complete: &complete,
         virtual_threads: class.map(Tag::id),
         tags: Vec::new(),
     };
@@ -206,7 +206,8 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;
 
-    let mut tells_all = resting.iter().all(|resting| told.contains(&resting.thread.id().addr()));
+    let mut all_complete =
+        resting.iter().all(|resting| complete.contains(&resting.thread.id().addr()));
     let mut owned_by_carried = Vec::new();
     for (object, _) in &rooted {
         let carrier = virtual_threads.and_then(|threads| threads.carrier(jni, *object));
@@ -215,11 +216,11 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
             Some(owned) => owned_by_carried.extend(
                 owned.into_iter().map(|(object, entry_count)| (object, Owner { env, entry_count })),
             ),
-            None => tells_all = false,
+            None => all_complete = false,
         }
         objects.extend(contended_monitor(*object));
     }
-    if !tells_all {
+    if !all_complete {
         objects.extend(jvmti.loaded_classes()?.iter().copied());
     }
 
@@ -239,16 +240,16 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
     Ok(candidates)
 }
 
-/// The monitor that a thread wants to enter, or, up to JDK 22, in which it waits.
+/// The monitor that a thread waits to enter, or, up to JDK 22, in which it waits.
 fn contended_monitor(thread: jobject) -> Option<jobject> {
     jvm::get().jvmti.contended_monitor(thread).ok().filter(|monitor| !monitor.is_null())
 }
 
-/// What a virtual thread that is carried owns, references in the current frame, and how often it has
-/// entered each. None if the VM does not tell.
+/// The monitors that a mounted virtual thread owns, references in the current frame, and how often
+/// it has entered each. None if the VM does not say.
 fn owned_by_virtual(jni: Jni, thread: jobject) -> Option<Vec<(jobject, u32)>> {
-    // A VM that makes none, such as JDK 21, makes the references to what is owned in the frame of the
-    // carrier.
+    // Without snapshots (JDK 21), JVMTI makes the references to owned monitors in the carrier's
+    // frame.
     let snapshots = thread_snapshot::get(jni)?;
     let owned = jvm::get().jvmti.owned_monitors(thread).ok()?;
     if owned.is_empty() {
@@ -259,13 +260,13 @@ fn owned_by_virtual(jni: Jni, thread: jobject) -> Option<Vec<(jobject, u32)>> {
     Some(owned.iter().map(|object| (*object, count(*object).max(1) as u32)).collect())
 }
 
-/// Collects the objects that roots refer to: monitors, the virtual threads that are carried, and what
-/// is on the stacks of threads of which the VM does not tell all.
+/// Collects the objects that roots refer to: monitors, mounted virtual threads, and what is on the
+/// stacks of threads whose monitors the VM does not list completely.
 struct Roots<'a> {
     new_ids: &'a Supply,
-    /// The others, by their IDs.
-    told: &'a HashSet<usize>,
-    /// The ID of the class.
+    /// The IDs of the threads whose monitors are known without their stacks.
+    complete: &'a HashSet<usize>,
+    /// The ID of the class `java.lang.VirtualThread`.
     virtual_threads: Option<jobjectID>,
     tags: Vec<jlong>,
 }
@@ -284,7 +285,7 @@ impl Visitor for Roots<'_> {
                 self.virtual_threads == Some(Tag::from_raw(object.class).id())
             }
             Edge::Root(Root::StackLocal(local) | Root::JniLocal(local)) => {
-                !self.told.contains(&Tag::from_raw(local.thread).id().addr())
+                !self.complete.contains(&Tag::from_raw(local.thread).id().addr())
             }
             _ => false,
         };

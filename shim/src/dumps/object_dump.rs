@@ -93,7 +93,7 @@ fn make(
     reader.class(object, id.addr(), &layout, others).map_err(failed)
 }
 
-/// Whether the object is one of which agents never hear.
+/// Whether the object is never shown to agents.
 fn is_hidden(id: jobjectID) -> bool {
     threads::is_hidden_object(id) || classes::by_id(id).is_some_and(|class| class.is_own())
 }

@@ -119,8 +119,8 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
     }
 }
 
-/// The instance of Class that stands for no class that could be dumped. As in a heap dump, its values
-/// are not told.
+/// The instance of Class that stands for no class that could be dumped. As in a heap dump, its
+/// values are not given.
 pub fn mirror(id: Id, meta: Id, layout: &Layout) -> Result<Buffer> {
     let Objects::Instances(fields) = &layout.objects else {
         return Err(Error(JVMTI_ERROR_INTERNAL));

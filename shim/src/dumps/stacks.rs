@@ -1,4 +1,4 @@
-//! The stacks that a dump tells of: those of all live threads at one moment.
+//! The call traces of a dump: those of all live threads at one moment.
 
 use super::standstill::Resting;
 use crate::jvm::Jni;
@@ -18,28 +18,33 @@ pub struct Stacks {
     /// trace.
     numbers: Vec<Vec<Option<u32>>>,
     /// Which of the threads each trace is of.
-    pub told: Vec<usize>,
+    pub threads: Vec<usize>,
 }
 
 impl Stacks {
-    /// The traces of all threads. An agent that was told of some, and has switched that off since, is
-    /// told of the others as if it had asked: it looks up what it knows of each.
+    /// The traces of all threads. To an agent that had some threads announced and has disabled
+    /// THREAD_START since, the others are announced as if it had requested that: it looks up its
+    /// record of each.
     pub fn of(jni: Jni, agent: &Agent, current: &Thread, resting: &[Resting]) -> Self {
         for Resting { thread, .. } in resting {
             thread_events::announce(jni, agent, current, thread);
         }
-        let hears_of_threads = threads::all().iter().any(|thread| thread.announced.to(agent));
+        let are_announced = threads::all().iter().any(|thread| thread.announced.to(agent));
         for Resting { thread, .. } in resting {
-            if hears_of_threads && !thread.announced.to(agent) {
+            if are_announced && !thread.announced.to(agent) {
                 thread_events::define(jni, agent, current, thread);
             }
         }
-        // One that has ended meanwhile cannot be told.
-        let is_told = |thread: &Thread| thread.announced.to(agent) || !hears_of_threads;
-        let mut stacks =
-            Self { _frames: Vec::new(), traces: Vec::new(), numbers: Vec::new(), told: Vec::new() };
+        // A thread that has ended meanwhile cannot be announced.
+        let is_shown = |thread: &Thread| thread.announced.to(agent) || !are_announced;
+        let mut stacks = Self {
+            _frames: Vec::new(),
+            traces: Vec::new(),
+            numbers: Vec::new(),
+            threads: Vec::new(),
+        };
         for (i, Resting { thread, frames, .. }) in resting.iter().enumerate() {
-            if !is_told(thread) {
+            if !is_shown(thread) {
                 stacks.numbers.push(Vec::new());
                 continue;
             }
@@ -47,9 +52,9 @@ impl Stacks {
             let mut numbers = Vec::with_capacity(frames.len());
             let mut resolver = Resolver::default();
             for frame in frames {
-                let told = resolver.next(jni, agent, current, *frame);
-                numbers.push(told.map(|_| trace.len() as u32));
-                trace.extend(told);
+                let shown = resolver.next(jni, agent, current, *frame);
+                numbers.push(shown.map(|_| trace.len() as u32));
+                trace.extend(shown);
             }
             stacks.traces.push(JVMPI_CallTrace {
                 env_id: thread.env(),
@@ -58,7 +63,7 @@ impl Stacks {
             });
             stacks._frames.push(trace);
             stacks.numbers.push(numbers);
-            stacks.told.push(i);
+            stacks.threads.push(i);
         }
         stacks
     }

@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
-/// A thread at rest, or the one that runs.
+/// A suspended thread, or the one that runs.
 pub struct Resting {
     pub thread: Arc<Thread>,
     /// Its frames, the innermost first.
@@ -31,19 +31,19 @@ pub struct Standstill {
     /// The live threads, without the shim's own.
     threads: Vec<Resting>,
     suspended: Vec<Arc<GlobalRef>>,
-    /// Given back when the threads have gone on.
+    /// Given back when the threads have been resumed.
     _can_suspend: Borrowed,
-    /// Objects that a dump names keep the IDs that it gives them. Put down after the threads have
-    /// gone on.
+    /// Objects that a dump names keep the IDs that it gives them. Released after the threads have
+    /// been resumed.
     _claim: ToSuspend,
 }
 
-/// How often threads are looked for that began while the others were being suspended.
+/// How often threads are looked for that were started while the others were being suspended.
 const ATTEMPTS: usize = 5;
 
 impl Standstill {
-    /// Suspends all threads but the one that runs, of whose frames the `hidden_frames` innermost are
-    /// not told.
+    /// Suspends all threads but the one that runs, whose `hidden_frames` innermost frames are left
+    /// out.
     ///
     /// # Errors
     /// The reason why that is not possible.
@@ -53,7 +53,7 @@ impl Standstill {
         loop {
             let threads = live(jni, current).map_err(failed)?;
             let standstill = Self::of(&threads, current)?;
-            if attempt == ATTEMPTS || knows_all(jni, &threads, current).map_err(failed)? {
+            if attempt == ATTEMPTS || includes_all(jni, &threads, current).map_err(failed)? {
                 return Ok(standstill.look(&threads, current, hidden_frames));
             }
             attempt += 1;
@@ -74,7 +74,7 @@ impl Standstill {
             jvm::get().jvmti.suspend_list(&references)
         };
         let results = results.map_err(|error| error.to_string())?;
-        // A thread that somebody else has suspended is not ours to resume.
+        // A thread that another JVMTI agent, or the program, has suspended is not ours to resume.
         let suspended = objects.into_iter().zip(results);
         let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
         let suspended = suspended.collect();
@@ -105,7 +105,7 @@ impl Standstill {
         &self.threads
     }
 
-    /// Lets the program go on; what was seen of its threads.
+    /// Resumes the threads; what was found of them.
     pub fn end(mut self) -> Vec<Resting> {
         std::mem::take(&mut self.threads)
     }
@@ -140,8 +140,8 @@ fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
     })
 }
 
-/// Whether no other thread lives.
-fn knows_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
+/// Whether no thread lives besides these and those that agents are never shown.
+fn includes_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
     jni.frame(LARGE_FRAME, |_| {
         for object in jvm::get().jvmti.all_threads()?.iter() {
             let id = tagging::tag(*object)?.id();

@@ -26,11 +26,11 @@ use std::sync::Arc;
 pub enum Failure {
     /// The dump does not fit in memory.
     Full,
-    /// A class was not known when the walk began.
+    /// A class was not registered when the walk began.
     UnknownClass(Id),
     /// A class's field with this index is of another type.
     WrongField(Id, jint),
-    /// The VM shows objects in another way than all that this was made for.
+    /// The VM shows objects in another order than this code relies on.
     Unexpected(&'static str),
 }
 
@@ -89,35 +89,35 @@ struct Entry {
     statics: usize,
 }
 
-/// A thread whose stack the dump tells of.
+/// A thread whose stack the dump contains.
 #[derive(Clone, Copy)]
 pub struct Stack {
     /// Its environment.
     pub thread: Id,
-    /// Its place in the list of traces; None for one whose trace is not told.
+    /// Its index in the list of traces; None for one whose trace is left out.
     pub number: Option<usize>,
     /// Whether the thread may just have made an object that it has not given an ID yet.
     pub is_allocating: bool,
-    /// How many of its innermost frames are not told.
+    /// How many of its innermost frames are left out.
     pub hidden_frames: jint,
 }
 
-/// What the walk has to know beforehand.
+/// What the walk needs to be given.
 pub struct Surroundings<'a> {
     pub level: Level,
     /// The classes that it may meet.
     pub classes: Vec<(Arc<Class>, Option<Arc<Layout>>)>,
     /// The IDs of threads, with their stacks.
     pub threads: HashMap<Id, Stack>,
-    /// What agents never hear of.
+    /// The IDs of threads and classes that are never shown to agents.
     pub hidden: Vec<Id>,
     /// How many global references to an object are the shim's own.
     pub own_references: HashMap<Id, usize>,
-    /// The global references to an object that the agent was told of.
+    /// The global references to an object that were reported to the agent.
     pub global_references: HashMap<Id, Vec<usize>>,
-    /// The array of what Class objects refer to, which is itself not told.
+    /// The array of what Class objects refer to, which is itself left out.
     pub held: Option<Id>,
-    /// Who is to be told of objects that it has not heard of.
+    /// The agent to which unannounced objects that the walk meets are announced afterwards.
     pub listener: Option<&'a Agent>,
 }
 
@@ -136,7 +136,7 @@ struct Current {
     class: usize,
 }
 
-/// IDs of which those that are left are given up at the end.
+/// New IDs; those that are unused are given up at the end.
 #[derive(Default)]
 struct NewIds(Supply);
 
@@ -156,7 +156,7 @@ pub struct Walk<'a> {
     last: (Id, usize),
     class_of_classes: Id,
     statics: Vec<u8>,
-    /// Arrays that were met and not yet visited.
+    /// The lengths of arrays that were referred to and not yet visited.
     lengths: IdMap<u32>,
     /// IDs for objects that have none; all are higher than those that were given before.
     new_ids: NewIds,
@@ -171,7 +171,7 @@ pub struct Walk<'a> {
     passed_over: Id,
     /// Roots in frames.
     pub in_frames: Vec<InFrame>,
-    /// Objects of which the listener has not heard.
+    /// Objects that are to be announced to the listener.
     pub unannounced: Vec<Unannounced>,
     /// Whether single objects are dumped.
     is_single: bool,
@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
         std::mem::take(&mut self.late)
     }
 
-    /// Takes note of the classes that have been linked since the walk began.
+    /// Takes over the layouts of classes that have been linked since the walk began.
     pub fn learn(&mut self) {
         for entry in self.classes.iter_mut().filter(|entry| entry.layout.is_none()) {
             let Some(layout) = entry.class.layout.get() else { continue };
@@ -267,7 +267,7 @@ impl<'a> Walk<'a> {
         self.around.level
     }
 
-    /// What is met from a root and is not the program's.
+    /// Whether a root's object is left out: the shim's own, or one that a thread is just making.
     fn is_own(&mut self, root: Root, tag: Tag) -> bool {
         if tag == Tag::OWN {
             return true;
@@ -377,7 +377,7 @@ impl<'a> Walk<'a> {
     fn root(&mut self, root: Root, object: Id) -> Result<(), Full> {
         let thread = |id: Id| self.around.threads.get(&id).copied();
         let record = match root {
-            // JVMTI does not tell which reference it is: each that is known is taken once.
+            // JVMTI does not say which reference it is: each known one is taken once.
             Root::JniGlobal => {
                 let known = self.around.global_references.get_mut(&object).and_then(Vec::pop);
                 RootRecord::JniGlobal { object, reference: known.unwrap_or(object) }
@@ -519,17 +519,17 @@ impl<'a> Walk<'a> {
         entry.loader
     }
 
-    /// Writes the classes that the walk has met and returns the dump. A Class object that stands for
-    /// no class, or for one that is not told, is an instance of Class; JVMTI tells no values of
+    /// Writes the classes that the walk has met and returns the dump. A Class object that stands
+    /// for no class, or for one that is left out, is an instance of Class; JVMTI gives no values of
     /// its fields.
-    pub fn finish(mut self, is_told: impl Fn(&Class) -> bool) -> Result<Buffer, Failure> {
+    pub fn finish(mut self, is_shown: impl Fn(&Class) -> bool) -> Result<Buffer, Failure> {
         let met = std::mem::take(&mut self.classes);
         let mut instances: Vec<Id> = self.mirrors.drain().collect();
         instances.sort_unstable();
         for entry in met.iter().filter(|entry| entry.is_met) {
             let id = entry.class.id().addr();
             match &entry.layout {
-                Some(layout) if is_told(&entry.class) && self.level() != Level::Objects => {
+                Some(layout) if is_shown(&entry.class) && self.level() != Level::Objects => {
                     let values = entry.statics..;
                     let statics = layout.statics.length(self.around.level);
                     let record = ClassRecord {
