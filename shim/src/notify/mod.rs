@@ -24,8 +24,8 @@ pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A)
     }
 }
 
-/// Sends an event that no thread of the program causes: what a collection does. `env_id` is that
-/// of a live thread that the agent knows, as agents look up its thread-local data.
+/// Sends an event that no thread of the program causes: what a collection does. `env_id` is that of
+/// a live thread that is announced to the agent, as agents look up its thread-local data.
 pub fn deliver_for_collector<A: Arm>(
     agent: &Agent,
     current: &Thread,
@@ -38,8 +38,8 @@ pub fn deliver_for_collector<A: Arm>(
     }
 }
 
-/// Sends the event that an agent has asked for with RequestEvent. In what a collection does it is
-/// that of the same thread.
+/// Sends the event that an agent has requested. During the events of a collection it is sent in the
+/// name of the same thread as those.
 pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) {
     call(agent, thread, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
 }
@@ -49,15 +49,15 @@ pub fn reaches_agents(thread: &Thread, event_type: jint) -> bool {
     !thread.is_hidden() && is_open(thread, event_type) && !claims::is_suspending()
 }
 
-/// Whether what the thread that runs does now is told at all: it is not the shim's own work, and the
+/// Whether what the thread does now is reported at all: it is not the shim's own work, and the
 /// thread's events may be sent.
 pub fn is_reported(thread: &Thread) -> bool {
     !thread.is_quiet() && is_open(thread, JVMPI_EVENT_METHOD_ENTRY)
 }
 
 /// Whether events of this type may be sent on the thread now: nothing follows THREAD_END but the
-/// VM's end, nothing JVM_SHUT_DOWN, and nothing precedes THREAD_START, which nobody can be sent
-/// while the thread is being attached.
+/// VM's end, nothing JVM_SHUT_DOWN, and nothing precedes THREAD_START, which cannot be sent while
+/// the thread is being attached.
 pub fn is_open(thread: &Thread, event_type: jint) -> bool {
     match phase::now() {
         Phase::Replaying | Phase::Live => !thread.has_ended() && !thread.id().is_null(),

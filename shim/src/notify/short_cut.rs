@@ -14,7 +14,7 @@ use crate::world::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{Arm, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
-/// An event that nothing stands in the way of.
+/// An event that may be sent at once.
 pub struct ShortCut<'a> {
     jni: Jni,
     agent: &'static Agent,
@@ -31,10 +31,10 @@ pub fn with<R>(
     number: jint,
     send: impl FnOnce(ShortCut<'_>) -> R,
 ) -> Option<R> {
-    // Before the epoch: it may be another one's.
+    // Read before the epoch, as the agent may belong to an older one.
     let agent = event.agent()?;
-    // If the record is that of an environment that is gone, it has ended, and was examined in no
-    // epoch since.
+    // If the record belongs to an environment that is gone, it is marked as ended, and no epoch
+    // since has allowed it the short cut.
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
     let method = method_numbers::for_short_cut(number as usize, epoch)?;
@@ -63,10 +63,10 @@ pub fn is_reportable(thread: &Thread) -> bool {
 }
 
 /// Reports the method with this number the long way, and finds out whether the next events of the
-/// thread and of the method can take the short one.
+/// thread and of the method may take the short cut.
 pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(NumberedMethod<'_>)) {
     let epoch = epoch::now();
-    let is_known = method_numbers::with(jni, number, |method| {
+    let all_announced = method_numbers::with(jni, number, |method| {
         report(method);
         let is_announced = |agent: &Agent| method.class.announced.to(agent);
         agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(is_announced)
@@ -76,7 +76,7 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Num
     if !can_be_relied_on {
         return;
     }
-    if is_known == Some(true) {
+    if all_announced == Some(true) {
         method_numbers::allow_short_cut(number, epoch);
     }
     let is_announced = |agent: &Agent| thread.announced.to(agent);

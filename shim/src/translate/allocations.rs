@@ -1,4 +1,4 @@
-//! Where the shim learns of allocations.
+//! How allocations are reported: by the VM or by rewritten code.
 //!
 //! The VM can report every object that is allocated (`SampledObjectAlloc` for every byte), which
 //! misses nothing from JDK 17 on but costs a global lock for each object. Rewritten code reports
@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
 
-/// Whether the VM's reports could not be had when the shim was loaded: another agent has them.
+/// Set if the VM's reports were unavailable when the shim was loaded: another agent has the
+/// capability.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether rewritten code reports them.
@@ -42,9 +43,9 @@ fn prefers_bytecode() -> bool {
 /// Whether there were threads before the interval was set.
 static LATE: AtomicBool = AtomicBool::new(false);
 
-/// Makes the VM report every object once reports are on. A thread draws how many bytes it may
-/// allocate until its first report when it is made, so this comes before the first thread is, if the
-/// shim is there so early. While reports are off it costs nothing.
+/// Makes the VM report every object once reports are on. The VM draws a thread's countdown to its
+/// first report when it creates the thread, so this comes before the first one if the shim is
+/// loaded that early. While reports are off it costs nothing.
 pub fn prepare() {
     let jvmti = jvm::get().jvmti;
     if prefers_bytecode() {
@@ -65,10 +66,9 @@ pub fn switch_sampling(jni: Jni, on: bool) -> jvm::Result<()> {
     if on {
         let end_countdowns = || LATE.load(Ordering::Relaxed) && countdowns::end_all(jni);
         end_countdowns();
-        // Threads go on allocating silently in the buffers that they have; a collection takes
-        // those away.
+        // Threads go on allocating unreported in their TLABs; a collection retires those.
         jvmti.force_garbage_collection()?;
-        // A thread that was just counting has done so.
+        // A thread that was in the middle of that has finished it.
         if end_countdowns() {
             jvmti.force_garbage_collection()?;
         }

@@ -26,7 +26,7 @@ pub unsafe extern "system" fn class_file_load_hook(
 ) {
     // SAFETY: JVMTI passes a string, or NULL.
     let is_own = !name.is_null() && unsafe { CStr::from_ptr(name) } == tracker::NAME;
-    // JVMPI knows nothing of classes that are redefined.
+    // JVMPI has no class redefinition.
     if is_own || !class_being_redefined.is_null() {
         return;
     }
@@ -39,8 +39,8 @@ pub unsafe extern "system" fn class_file_load_hook(
     unsafe { callback(env, offer) };
 }
 
-/// Shows a class file to one agent after the other, each what the one before it has made of it;
-/// None if nobody changed it.
+/// Sends a class file to one agent after the other, each as the one before has left it; None if no
+/// agent changed it.
 fn offer(jni: Jni, original: &[u8]) -> Option<Vec<u8>> {
     let thread = threads::current(jni);
     let mut changed = None;

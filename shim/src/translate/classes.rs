@@ -27,9 +27,9 @@ pub unsafe extern "system" fn class_load(
     unsafe { callback(env, |jni| jni.frame(16, |jni| load(jni, class))) };
 }
 
-/// Agents hear of a class on the thread that has loaded it, if that can be: it takes linking it. For
-/// a class of the boot loader that runs no Java code and takes no lock of the program's. Others are
-/// linked by the program, or when the thread ends and holds no lock any more.
+/// Announces a class on the thread that has loaded it, where possible: it has to be linked for
+/// that. Linking a class of the boot loader runs no Java code and takes no lock of the program's.
+/// Other classes are linked by the program, or when the thread ends and holds no lock any more.
 fn load(jni: Jni, class: jclass) {
     if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
         return;
@@ -58,14 +58,14 @@ fn load(jni: Jni, class: jclass) {
     thread.loaded.link_all(can_be_linked, is_over);
 }
 
-/// Whether there is nothing to be told of the class any more.
+/// Whether the class needs no announcement any more.
 fn is_over(class: &Class) -> bool {
     agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(|agent| class.announced.to(agent))
         || classes::by_id(class.id()).is_none()
 }
 
-/// Announces what the thread that runs has loaded, and what linking that loads; it holds no lock of the
-/// program's.
+/// Announces the classes that the thread that runs has loaded, and those that linking them loads;
+/// it holds no lock of the program's.
 pub fn announce_loaded(jni: Jni, thread: &Thread) {
     loop {
         let loaded = thread.loaded.take();
@@ -93,7 +93,8 @@ pub unsafe extern "system" fn class_prepare(
 /// Sends CLASS_LOAD to all agents that want it.
 fn define(jni: Jni, class: jclass) {
     if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
-        // Asking for the methods gives them IDs.
+        // GetClassMethods gives the methods their IDs, without which no stack can be walked in a
+        // signal handler.
         drop(jvm::get().jvmti.class_methods(class));
         return;
     }
@@ -144,11 +145,11 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
 }
 
 fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, object: jclass) {
-    // What cannot be told now is told when the class is named next.
-    let can_be_told = agent.wants(JVMPI_EVENT_CLASS_LOAD)
+    // A class that cannot be announced now is announced when it is named next.
+    let can_be_sent = agent.wants(JVMPI_EVENT_CLASS_LOAD)
         && !class.is_own()
         && notify::reaches_agents(thread, JVMPI_EVENT_CLASS_LOAD);
-    if class.announced.to(agent) || !can_be_told {
+    if class.announced.to(agent) || !can_be_sent {
         return;
     }
     jni.frame(8, |jni| {
@@ -201,7 +202,7 @@ fn is_class(jni: Jni, object: jni_sys::jobject) -> bool {
     jni.find_class(c"java/lang/Class").is_some_and(|class| jni.instance_of(object, class))
 }
 
-/// What CLASS_LOAD tells of a linked class.
+/// The contents of CLASS_LOAD for a linked class.
 struct Definition {
     source: CString,
     interfaces: usize,

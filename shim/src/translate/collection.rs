@@ -46,7 +46,7 @@ impl Listener {
 /// Plays a collection to the agents, on the thread that runs, while no other thread sends events.
 /// Does nothing and returns false while an agent has disabled collections.
 pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
-    // What needs the VM comes before all others have to wait.
+    // What needs the VM comes before the gate is closed.
     let bytes = threads::quietly(jni, || runtime_memory(jni)).unwrap_or((0, 0));
     let Some(closed) = gate::close() else { return false };
     let listeners: Vec<_> = agents::all()
@@ -56,7 +56,8 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
     for listener in &listeners {
         listener.send(thread, JVMPI_EVENT_GC_START, ());
     }
-    // While an event is in flight IDs must not change, and all agents have to hear of it.
+    // While an event is in flight IDs must not change, and every agent has to get the whole
+    // bracket.
     let move_survivors = closed.is_quiet() && listeners.len() == agents::all().len();
     let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
     let dead = Dead::of(dead);
@@ -72,7 +73,8 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
     true
 }
 
-/// What is allocated while the survivors move is in the new arena already, so that is told first.
+/// What is allocated while the survivors move is in the new arena already, so that ARENA_NEW comes
+/// first.
 fn collect(listeners: &[Listener], thread: &Thread) -> Changes {
     if let Some((arena_id, name)) = arenas::next() {
         for listener in listeners {
@@ -82,8 +84,8 @@ fn collect(listeners: &[Listener], thread: &Thread) -> Changes {
     arenas::collect()
 }
 
-/// The dead, in the order in which they are told: objects, then classes, then Class objects. What
-/// is in an arena that is deleted is not told one by one.
+/// The dead, in the order in which their events are sent: objects, then classes, then Class
+/// objects. For what is in an arena that is deleted no OBJECT_FREE is sent.
 struct Dead {
     objects: Vec<Tag>,
     classes: Vec<(Tag, Arc<Class>)>,
@@ -152,8 +154,8 @@ pub fn announce_arenas(agent: &'static Agent, thread: &Thread) {
     }
 }
 
-/// What GC_FINISH tells: bytes as `java.lang.Runtime` does, and the objects that have an ID if
-/// all have one, else 0.
+/// The contents of GC_FINISH: bytes as `java.lang.Runtime` counts them, and the number of objects
+/// that have an ID if all have one, else 0.
 fn heap_figures((total, free): (jlong, jlong)) -> JVMPI_Event_gc_info {
     let every_object_has_an_id = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
     JVMPI_Event_gc_info {

@@ -45,14 +45,14 @@ pub unsafe extern "system" fn compiled_method_load(
             lineno_table_size: table.len() as jint,
             lineno_table: if table.is_empty() { ptr::null_mut() } else { table.as_mut_ptr() },
         };
-        // What exists already is told to the one that asks for it.
-        let asks = REPLAYED_TO.get();
+        // The replay of existing code is for the agent that has enabled the event.
+        let replayed_to = REPLAYED_TO.get();
         for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
-            if asks.is_some_and(|asks| asks != agent.index) {
+            if replayed_to.is_some_and(|index| index != agent.index) {
                 continue;
             }
             classes::announce(jni, agent, &thread, &record.class);
-            if compiled::mark_announced(code_addr.addr(), method, agent) || asks.is_none() {
+            if compiled::mark_announced(code_addr.addr(), method, agent) || replayed_to.is_none() {
                 send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
             }
         }
@@ -67,7 +67,7 @@ pub unsafe extern "system" fn compiled_method_unload(
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
         let announced = compiled::forget(code_addr.addr(), method);
-        // The method's class may be unloaded already, so only what is known is looked at.
+        // The method's class may be unloaded already, so the VM is asked nothing about it.
         let record = methods::known(method);
         if record.as_deref().is_some_and(|record| !is_seen(record)) {
             return;
@@ -75,7 +75,8 @@ pub unsafe extern "system" fn compiled_method_unload(
         let method_id = record.map_or(method, |record| record.id());
         let u = JVMPI_Event_compiled_method_unload { method_id, code_addr: code_addr.cast_mut() };
         for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_UNLOAD) {
-            // An agent that hears of code when it is made hears of the end of that.
+            // An agent that gets COMPILED_METHOD_LOAD gets this only for code that was announced to
+            // it.
             if announced.includes(agent) || !agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
                 send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
             }
@@ -84,12 +85,12 @@ pub unsafe extern "system" fn compiled_method_unload(
 }
 
 thread_local! {
-    /// The number of the agent for which the VM just tells on this thread what is compiled already.
+    /// The number of the agent to which existing compiled code is being replayed on this thread.
     static REPLAYED_TO: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Sends an agent the events for what is compiled already, on the thread that runs, as far as it has not
-/// had them.
+/// Sends an agent COMPILED_METHOD_LOAD, on the thread that runs, for existing code that is not
+/// announced to it yet.
 pub fn replay(agent: &Agent) {
     let outer = REPLAYED_TO.replace(Some(agent.index));
     let sent = jvm::get().jvmti.generate_events(JVMTI_EVENT_COMPILED_METHOD_LOAD);
@@ -99,7 +100,7 @@ pub fn replay(agent: &Agent) {
     }
 }
 
-/// Whether agents know of the method.
+/// Whether the method is shown to agents.
 fn is_seen(method: &Method) -> bool {
     !method.class.is_own() && !method.is_wrapped
 }

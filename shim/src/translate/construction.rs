@@ -1,4 +1,5 @@
-//! METHOD_ENTRY and METHOD_ENTRY2 of constructors whose object agents hear of first.
+//! METHOD_ENTRY and METHOD_ENTRY2 of constructors, which are held back until their object is
+//! announced.
 
 use super::{allocations, frames, methods as method_events, objects, receivers};
 use crate::jvm::Jni;
@@ -19,7 +20,7 @@ pub fn entered(jni: Jni, number: jint) {
         return;
     }
     let number = number as u32;
-    // The method is the one that calls now.
+    // The constructor is the method that has called this native.
     let class = method_numbers::with(jni, number as usize, |method| method.kept_class());
     let (Some(class), Some(beginning)) = (class, method_numbers::beginning(number as usize)) else {
         return;
@@ -31,11 +32,11 @@ pub fn entered(jni: Jni, number: jint) {
     thread.forbid_short_cut();
     if !thread.held.push(number, &class, beginning.next) {
         const CALLER: usize = 1;
-        look_and_tell(jni, &thread, thread.held.take(), Some(CALLER));
+        find_and_send(jni, &thread, thread.held.take(), Some(CALLER));
     }
 }
 
-/// The constructor of `Object` was called with this object: what is held of it.
+/// The constructor of `Object` was called with this object: the entries that are held for it.
 pub fn held_of(jni: Jni, thread: &Thread, object: jobject) -> Chain {
     if !thread.held.any() || !short_cut::is_reportable(thread) {
         return Chain::default();
@@ -44,27 +45,28 @@ pub fn held_of(jni: Jni, thread: &Thread, object: jobject) -> Chain {
         send_held(jni, thread);
     }
     let chain = thread.held.take();
-    let is_its = jni.frame(2, |jni| {
+    let is_instance = jni.frame(2, |jni| {
         let class = chain.class().and_then(|class| class.object(jni));
         class.is_some_and(|class| jni.instance_of(object, class))
     });
-    if is_its {
+    if is_instance {
         return chain;
     }
-    // What constructs it is not reported.
-    look_and_tell(jni, thread, chain, None);
+    // The entries are for another object: the constructors of this one are not reported.
+    find_and_send(jni, thread, chain, None);
     Chain::default()
 }
 
-/// Something else happens on the thread: agents hear first of what is held.
+/// Another event is about to be sent on the thread: sends the entries that are held before it.
 #[inline]
 pub fn send_held(jni: Jni, thread: &Thread) {
     if thread.held.any() {
-        look_and_tell(jni, thread, thread.held.take(), None);
+        find_and_send(jni, thread, thread.held.take(), None);
     }
 }
 
-/// A method is left that was entered before what is held: so that was left too, by an exception.
+/// A method is left that was entered before the constructors whose entries are held: so those were
+/// left too, by an exception.
 #[inline]
 pub fn send_left(jni: Jni, thread: &Thread) {
     if thread.held.any() {
@@ -72,10 +74,10 @@ pub fn send_left(jni: Jni, thread: &Thread) {
     }
 }
 
-/// Tells of constructors after a look for their object. `frame` is that of the last one in the stack of
-/// the thread that runs, if it is known; the innermost is 0.
+/// Sends the entries after looking for the constructors' object. `frame` is that of the last one in
+/// the stack of the thread that runs, if it is known; the innermost is 0.
 #[cold]
-fn look_and_tell(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) {
+fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) {
     let Some(last) = chain.numbers().last().copied() else { return };
     jni.frame(4, |jni| {
         let frame = frame.or_else(|| frame_of(jni, last));
@@ -116,12 +118,13 @@ fn frame_of(jni: Jni, number: u32) -> Option<usize> {
     found
 }
 
-/// Tells agents that constructors were entered on this object, NULL if it is not known. The last one is
-/// this frame of the thread that runs. Of the object they hear before, as if those were not there.
+/// Sends the entries of constructors on this object, NULL if it is not known. The last one is this
+/// frame of the thread that runs. The object is announced before, with a stack as if those frames
+/// were not there.
 pub fn send(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
     let numbers = chain.numbers();
     let Some(outermost) = chain.class() else { return };
-    // While there is this reference, the constructors' classes live.
+    // This reference keeps the constructors' classes loaded.
     let Some(class) = outermost.object(jni) else { return };
     if !object.is_null() {
         thread.in_flight.while_hiding(frame + numbers.len(), || announce(jni, thread, object));
@@ -133,7 +136,7 @@ pub fn send(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: us
     jni.delete_local(class);
 }
 
-/// Those agents hear of the object that would hear of it or of its constructors.
+/// Announces the object to agents that have enabled OBJECT_ALLOC or METHOD_ENTRY2.
 fn announce(jni: Jni, thread: &Thread, object: jobject) {
     let concerns = [JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_METHOD_ENTRY2];
     for agent in agents::all().iter().filter(|a| concerns.iter().any(|event| a.wants(*event))) {

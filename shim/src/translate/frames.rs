@@ -1,4 +1,4 @@
-//! Frames of call traces: which of them agents see, and what they are told of one.
+//! Frames of call traces: which of them agents see, and as what.
 
 use super::classes;
 use crate::jvm::{self, Jni};
@@ -75,7 +75,7 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     }
 }
 
-/// Turns the frames of one stack, the innermost first, into what agents are told.
+/// Turns the frames of one stack, the innermost first, into those of JVMPI.
 #[derive(Default)]
 pub struct Resolver {
     /// The method of the frame before.
@@ -92,8 +92,8 @@ impl Resolver {
         Self { is_current: true, ..Self::default() }
     }
 
-    /// What an agent is told of the next frame, whose method is announced first; None if it is the
-    /// shim's or the VM does not know its method any more.
+    /// The next frame as the agent gets it; its method's class is announced first. None if the
+    /// method is the shim's or unloaded.
     pub fn next(
         &mut self,
         jni: Jni,
@@ -111,7 +111,7 @@ impl Resolver {
         let lineno = if is_native { NATIVE } else { method.line(frame.location) };
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }
-    /// The method, unless it is of the shim's own or the VM does not know it any more.
+    /// The method, unless it is the shim's or unloaded.
     fn known(&mut self, jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         if method.is_null() {
             return None;

@@ -10,7 +10,7 @@ use crate::world::{lookupswitch, threads};
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
 
-/// An instruction that decides nothing begins.
+/// An instruction that is no branch begins.
 #[inline]
 pub fn plain(jni: Jni, offset: jint, method: jint) {
     // Agents that look at it all the same see zeros.

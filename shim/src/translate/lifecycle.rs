@@ -23,14 +23,16 @@ pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jth
     unsafe { callback(env, |jni| go_live(jni, agents::all())) };
 }
 
-/// Lets events flow, and tells the agents what exists already (specification, "Starting up").
+/// Lets events pass, and announces to the agents what exists already (specification, "Starting
+/// up").
 pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     threads::locate_environments(jni);
     let thread = threads::started(jni);
     if phase::advance(Phase::Replaying) {
         collections::start(jni, collection::play);
     }
-    // Objects are in arenas, and may be reported as soon as that is asked for.
+    // Arenas are announced first: objects are in them, and may be reported as soon as OBJECT_ALLOC
+    // is enabled.
     for agent in agents {
         collection::announce_arenas(agent, &thread);
     }

@@ -17,13 +17,13 @@ use std::ptr;
 /// What a method that is entered is called on.
 #[derive(Clone, Copy)]
 enum Receiver {
-    /// Nobody asks.
+    /// No agent wants METHOD_ENTRY2.
     None,
     /// This object; NULL if the method is static, or a constructor that had none any more.
     Known(jobject),
 }
 
-/// The agent hears of the entry, and is to hear of the exit.
+/// Registers an entry that is sent to the agent, if METHOD_EXIT is to follow.
 #[inline]
 fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
     if agent.wants(JVMPI_EVENT_METHOD_EXIT) {
@@ -31,7 +31,7 @@ fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
     }
 }
 
-/// A method was entered whose receiver nobody wants to know.
+/// A method was entered whose receiver no agent wants.
 #[inline]
 pub fn entered(jni: Jni, number: jint) {
     enter(jni, number, Receiver::None);
@@ -88,8 +88,8 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
     });
 }
 
-/// A constructor was entered on this object, with so many frames inside. It was held until agents
-/// knew the object; NULL if that cannot be known.
+/// A constructor was entered on this object, NULL if it cannot be known, with so many frames
+/// inside. The entry was held until the object was announced.
 pub fn constructor_held(jni: Jni, thread: &Thread, number: jint, object: jobject, frames: usize) {
     method_numbers::with(jni, number as usize, |method| {
         let receiver = Receiver::Known(object);
@@ -170,7 +170,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     });
 }
 
-/// A method was left, which could not be reported at that time.
+/// The exit of a method that could not be reported when it was left.
 #[cold]
 fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, number: u32) {
     let Some(method_id) = method_numbers::reported(number as usize) else { return };

@@ -28,9 +28,9 @@ pub unsafe extern "system" fn monitor_contended_enter(
     object: jobject,
 ) {
     let enter = |jni| {
-        let Some(thread) = told_to_wait(jni, waiting) else { return };
+        let Some(thread) = reported_waiter(jni, waiting) else { return };
         let Ok(id) = tagging::id_of(object) else { return };
-        // The owner may leave while agents still hear of this.
+        // Registered first: the owner may leave while the event is still in flight.
         contention::enter(jni, &thread.waits, id);
         post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor);
     };
@@ -45,7 +45,7 @@ pub unsafe extern "system" fn monitor_contended_entered(
     object: jobject,
 ) {
     let entered = |jni| {
-        let Some(thread) = told_to_wait(jni, waiting) else { return };
+        let Some(thread) = reported_waiter(jni, waiting) else { return };
         let Ok(id) = tagging::id_of(object) else { return };
         if contention::entered(jni, &thread.waits, id) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
@@ -72,7 +72,7 @@ pub unsafe extern "system" fn monitor_wait(
             let arm = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, arm);
         }
-        // To wait is to leave the monitor, however often it was entered.
+        // A wait releases the monitor, however often it was entered.
         if is_awaited(object) && lets_go_to_wait(jni, object) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
@@ -92,7 +92,7 @@ pub unsafe extern "system" fn monitor_waited(
     _timed_out: jboolean,
 ) {
     let waited = |jni| {
-        let Some(thread) = told_to_wait(jni, waiting) else { return };
+        let Some(thread) = reported_waiter(jni, waiting) else { return };
         let Some(waited) = thread.waits.end() else { return };
         post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
     };
@@ -100,10 +100,10 @@ pub unsafe extern "system" fn monitor_waited(
     unsafe { callback(env, waited) };
 }
 
-/// The thread that runs is about to sleep; true if it is to be told when it has slept.
+/// The thread that runs is about to sleep; true if [`slept`] is to be called afterwards.
 pub fn sleeping(jni: Jni, time: Duration) -> bool {
     let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
-    // To sleep for no time is not to wait; as a timeout, 0 is for ever.
+    // Sleeping for no time is not waiting; as a timeout, 0 is for ever.
     if time.is_zero() || !wanted.iter().any(|event| agents::anyone_wants(*event)) {
         return false;
     }
@@ -173,8 +173,8 @@ fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
     state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && holds_lock(jni, object)
 }
 
-/// The thread that runs, if it is what waits and agents hear of that.
-fn told_to_wait(jni: Jni, waiting: jthread) -> Option<Current> {
+/// The thread that runs, if it is the one that waits and its events are sent.
+fn reported_waiter(jni: Jni, waiting: jthread) -> Option<Current> {
     let thread = threads::current(jni);
     (notify::is_reported(&thread) && blocks(jni, waiting)).then_some(thread)
 }

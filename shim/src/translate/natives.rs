@@ -21,7 +21,7 @@ macro_rules! code {
     };
 }
 
-/// Calls what reports: `=>` lets no panic out, `->` is for what sees to that itself.
+/// Calls the function that reports: `=>` catches panics, `->` is for those that do so themselves.
 macro_rules! report {
     (=> $report:expr) => {
         guard((), || $report)
@@ -71,15 +71,15 @@ natives! {
     fn unconstructed(object: jobject) => objects::unconstructed;
     /// A method returned a string; the compiler may have made it without its constructor.
     fn string(string: jobject) => objects::seen_string;
-    /// A method is entered whose receiver nobody wants to know.
+    /// A method is entered whose receiver no agent wants.
     fn enter(number: jint) -> methods::entered;
-    /// A constructor is entered of whose object agents are to hear first.
+    /// A constructor is entered whose object is announced first.
     fn enter_constructor(number: jint) => construction::entered;
     /// A method is entered, a static one with NULL.
     fn enter_with(number: jint, receiver: jobject) => methods::entered_with;
     /// A method is left.
     fn exit(number: jint) -> methods::exited;
-    /// An instruction that decides nothing begins.
+    /// An instruction that is no branch begins.
     fn instruction(offset: jint, method: jint) => instructions::plain;
     /// A branch that compares numbers begins.
     fn compared(one: jint, other: jint, condition: jint, offset: jint, method: jint)

@@ -30,7 +30,7 @@ pub unsafe extern "system" fn sampled_object_alloc(
     unsafe { callback(env, |jni| allocated(jni, object, class, Some(size))) };
 }
 
-/// An object was allocated by the thread that runs: gives it its ID and tells the agents.
+/// The thread that runs has allocated an object: gives it its ID and announces it.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
     if thread.is_wasting() {
@@ -38,13 +38,13 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     }
     // The ID must not change between the tag and the event.
     let _passage = gate::enter(&thread);
-    let told = classes::with(jni, class, |class| {
+    let announced = classes::with(jni, class, |class| {
         // CLASS_LOAD is what defines a Class object.
         if matches!(class.instances(), Instances::Classes) {
             return Ok(());
         }
         let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
-        // What nobody can be told of now is announced when it is named.
+        // An object that cannot be announced now is announced when it is named.
         let wants_it = tag != Tag::OWN && notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
         let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| wants_it);
         let tag = listeners().fold(tag, |tag, agent| tag.announced_to(agent));
@@ -58,7 +58,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         });
         Ok(())
     });
-    if let Err::<(), _>(error) = told.flatten() {
+    if let Err::<(), _>(error) = announced.flatten() {
         log::debug!("an object stays unknown: {error}");
     }
 }
@@ -67,7 +67,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
     let held = construction::held_of(jni, &thread, object);
-    // Those that are held, that of `Object` and the Tracker's.
+    // The frames inside the held constructors: that of `Object`'s and the Tracker's.
     const INSIDE: usize = 2;
     if allocations::by_bytecode() {
         let has_id = || tagging::tag(object) != Ok(Tag::NONE);
@@ -193,7 +193,7 @@ fn event_of(
     Ok(u)
 }
 
-/// The object's ID, if the agent has heard of the object; NULL for NULL.
+/// The object's ID, if the object is announced to the agent; NULL for NULL.
 #[inline]
 pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
     let tag = tagging::tag(object).ok()?;
@@ -201,8 +201,8 @@ pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
     (object.is_null() || is_known()).then(|| tag.id())
 }
 
-/// Tells an agent of an object that an event or a result is about to name, if it has not heard
-/// of it; the object's ID. CLASS_LOAD is what defines a Class object.
+/// Announces an object that an event or a result is about to name, unless that was done; the
+/// object's ID. CLASS_LOAD is the defining event of a Class object.
 pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
     let tag = tagging::identify(object)?;
     let is_open = notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
@@ -214,12 +214,12 @@ pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Re
     } else if let Some(class) = class_behind(jni, object, tag) {
         class_events::announce(jni, agent, thread, &class);
     } else if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        let mut told = Ok(());
+        let mut announced = Ok(());
         let _passage = gate::enter(thread);
         announcements::of_object(agent, tag.id(), || {
-            told = jni.frame(8, |jni| announce_now(jni, agent, thread, object));
+            announced = jni.frame(8, |jni| announce_now(jni, agent, thread, object));
         });
-        told?;
+        announced?;
     } else {
         tagging::update(object, |tag| tag.announced_to(agent))?;
     }
@@ -239,8 +239,8 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Re
     tagging::update(object, |tag| tag.announced_to(agent)).map(drop)
 }
 
-/// Sends an event of the thread that runs about an object, which agents hear of first. `arm` makes
-/// it for an agent, given the object's ID.
+/// Sends an event of the thread that runs about an object, which is announced first. `arm` makes it
+/// for an agent, given the object's ID.
 pub fn post_about<A: Arm>(
     jni: Jni,
     thread: &Thread,
@@ -290,7 +290,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
     requested.is_some()
 }
 
-/// Sends OBJECT_ALLOC for every object in the heap that the agent has not heard of.
+/// Sends OBJECT_ALLOC for every object in the heap that is not announced to the agent.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let class_of_classes = match identify_all_classes(jni) {
         Ok(id) => id,
@@ -302,17 +302,17 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     announce_found(jni, agent, thread, &find_unknown(agent, class_of_classes));
 }
 
-/// The agent, if it would hear of objects now.
+/// The agent, if OBJECT_ALLOC would be sent to it now.
 pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
     let wants_it = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
         && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
     wants_it.then_some(agent)
 }
 
-/// An object that a walk through the heap has found and of which an agent has not been told.
+/// An object that a walk through the heap has found and that is to be announced to an agent.
 pub struct Unannounced {
     pub class: jobjectID,
-    /// Its tag, which says already that the agent was told.
+    /// Its tag, which says already that the object is announced.
     pub tag: Tag,
     pub size: jlong,
 }
@@ -343,9 +343,9 @@ fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
     Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
 }
 
-/// Finds the objects that an agent has not heard of, among those that can be reached: what is not in
-/// use of the threads' buffers looks like dead arrays in a walk through the whole heap, and a tag
-/// there would pass to what is allocated next.
+/// Finds the reachable objects that are not announced to an agent. A walk through the whole heap
+/// would show the unused parts of TLABs as dead arrays, and a tag there would pass to what is
+/// allocated next.
 struct Unknown<'a> {
     agent: &'a Agent,
     class_of_classes: jobjectID,

@@ -136,8 +136,8 @@ fn all_frames(jni: Jni) -> Option<jobject> {
     jni.call_static_object(sets, of, &[option])
 }
 
-/// Keeps an object alive that agents do not hear of, not even where a dump meets a walk that is under
-/// way on another thread.
+/// Keeps an object alive that is never shown to agents, not even where a dump meets a walk that is
+/// under way on another thread.
 fn own(jni: Jni, object: jobject) -> Option<GlobalRef> {
     threads::hide(object).ok()?;
     GlobalRef::new(jni, object)

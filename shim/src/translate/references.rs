@@ -14,7 +14,7 @@ use jvmpi_sys::{
     JVMPI_Event_jni_globalref_alloc, JVMPI_Event_jni_globalref_free,
 };
 
-/// The event that tells of a new reference.
+/// The event for a new reference.
 fn alloc(kind: Kind) -> jint {
     match kind {
         Kind::Strong => JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
@@ -22,7 +22,7 @@ fn alloc(kind: Kind) -> jint {
     }
 }
 
-/// The event that tells of the end of a reference.
+/// The event for a deleted reference.
 fn free(kind: Kind) -> jint {
     match kind {
         Kind::Strong => JVMPI_EVENT_JNI_GLOBALREF_FREE,
@@ -54,7 +54,8 @@ pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
     jni.frame(8, |jni| {
         let u = JVMPI_Event_jni_globalref_free { ref_id: reference };
         for agent in agents::wanting(free(kind)) {
-            // An agent that hears of new references hears of the end of those.
+            // An agent that gets the events for new references gets this only for those that were
+            // announced to it.
             if announced.includes(agent) || !agent.wants(alloc(kind)) {
                 send::to(jni, agent, &thread, free(kind), u);
             }

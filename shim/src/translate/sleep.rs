@@ -1,4 +1,4 @@
-//! `Thread.sleep`, of which JVMTI does not tell: its native is replaced when the VM binds it, which
+//! `Thread.sleep`, for which JVMTI has no event: its native is replaced when the VM binds it, which
 //! happens before the first class of the program is loaded.
 
 use super::monitors;
@@ -37,7 +37,8 @@ fn find() -> Option<Original> {
     find(c"JVM_SleepNanos", Duration::from_nanos).or_else(|| find(c"JVM_Sleep", unit))
 }
 
-/// Has the VM report its natives, as long as it has not started: later they are bound.
+/// Has the VM report native methods as it binds them. In a VM that runs already that of `Thread` is
+/// bound.
 pub fn prepare() -> jvm::Result<()> {
     if ORIGINAL.get_or_find(find).is_none() {
         log::debug!("this VM does not export what sleeps");
@@ -46,7 +47,8 @@ pub fn prepare() -> jvm::Result<()> {
     jvm::get().jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, true)
 }
 
-/// The VM binds a native method. It cannot be asked for the name this early.
+/// The VM binds a native method to its function. It cannot be asked for the method's name this
+/// early.
 pub unsafe extern "system" fn native_method_bind(
     _: *mut jvmtiEnv,
     _env: *mut JNIEnv,
@@ -73,10 +75,10 @@ unsafe extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
     let Some(Some(original)) = ORIGINAL.get() else { return };
     let time_asked_for = (original.unit)(u64::try_from(time).unwrap_or(0));
     // SAFETY: the VM passes the environment of the thread that runs this.
-    let is_told = guard(false, || monitors::sleeping(unsafe { Jni::new(env) }, time_asked_for));
+    let is_reported = guard(false, || monitors::sleeping(unsafe { Jni::new(env) }, time_asked_for));
     // SAFETY: the arguments are those that the VM passes to the native.
     unsafe { (original.function)(env, class, time) };
-    if is_told {
+    if is_reported {
         // SAFETY: as above.
         guard((), || monitors::slept(unsafe { Jni::new(env) }));
     }

@@ -13,8 +13,8 @@ use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
 
-/// JVMTI events that the shim needs for itself, from the start: it must know threads, and when
-/// the VM starts, runs and ends.
+/// JVMTI events that the shim needs for itself, from the start: threads are registered by them, and
+/// the VM's phases.
 const ALWAYS: [jvmtiEvent; 5] = [
     JVMTI_EVENT_VM_START,
     JVMTI_EVENT_VM_INIT,
@@ -58,8 +58,9 @@ macro_rules! sources {
 
 for_each_event!(sources);
 
-/// What it takes to walk a stack in a signal handler: methods have IDs, which they get when their
-/// class is prepared, and HotSpot refuses while nobody asks for ClassLoad.
+/// What walking a stack in a signal handler needs: methods have IDs, which they get when their
+/// class is prepared, and HotSpot refuses (AsyncGetCallTrace returns -1) unless ClassLoad is
+/// enabled.
 const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CLASS_LOAD];
 
 /// Asks for the events that the shim needs for itself.
@@ -82,7 +83,7 @@ struct Switches {
     references: bool,
 }
 
-/// What is switched on now. Who has the [`TURN`] changes it.
+/// What is switched on now, changed by the thread that has the [`TURN`].
 static ON: Lock<Switches> = Lock::new(Switches::NONE);
 static TURN: Turn = Turn::new();
 
@@ -119,10 +120,10 @@ impl Switches {
         }
     }
 
-    /// What has to be on now.
+    /// What has to be switched on now.
     fn needed() -> Self {
         let mut needed = Self::for_events(agents::anyone_wants);
-        // What is known of an object goes when it does, whoever made the shim look at it.
+        // Records of an object are freed when it dies, whatever they were made for.
         let events = [JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH];
         let for_handlers = FOR_HANDLERS.into_iter().filter(|_| suspension::wants_method_ids());
         needed.events |= events.into_iter().chain(for_handlers).fold(0, |all, e| all | bit(e));
@@ -133,7 +134,7 @@ impl Switches {
         needed
     }
 
-    /// Whether it has all that the event takes.
+    /// Whether everything that the event is made from is on.
     fn serve(&self, event_type: jint) -> bool {
         let needed = Self::for_events(|other| other == event_type);
         needed.events & !self.events == 0
@@ -158,7 +159,7 @@ fn is_running() -> bool {
 pub enum Updated {
     /// What the VM sends was in line with what agents wanted.
     Done,
-    /// Another thread will see to it, which could not be waited for.
+    /// Another thread will do it, for which this one could not wait.
     Left,
 }
 
@@ -172,7 +173,7 @@ pub fn update() -> jvm::Result<Updated> {
     }
     let Some((jni, _)) = threads::current_attached() else { return update_from_outside() };
     let needed = Switches::needed();
-    // Who is at work may be about to switch off what is needed.
+    // The thread that has the turn may be about to switch off what is needed.
     if TURN.is_free() && *ON.lock() == needed {
         return Ok(Updated::Done);
     }
@@ -180,7 +181,8 @@ pub fn update() -> jvm::Result<Updated> {
     TURN.run(jni, || switch_all(jni)).map_or(Ok(Updated::Left), done)
 }
 
-/// The VM does nothing for a thread that it does not know.
+/// A thread that is not attached cannot call the VM: leaves it to the thread that has the turn, if
+/// any.
 fn update_from_outside() -> jvm::Result<Updated> {
     if TURN.leave() {
         return Ok(Updated::Left);

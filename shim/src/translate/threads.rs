@@ -51,7 +51,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     let _passage = gate::enter(current);
     announcements::once(&subject.announced, agent, || {
         if let Some(object) = subject.object() {
-            // An agent that does not hear of the object hears of the thread all the same.
+            // An agent to which the object is not announced gets THREAD_START all the same.
             let _ = objects::announce(jni, agent, current, object.get());
         }
         let definition = jni.frame(16, |_| Definition::of(subject));
@@ -70,8 +70,8 @@ pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool
     subject.is_some_and(|subject| define(jni, agent, current, &subject))
 }
 
-/// Tells an agent of a thread as if it had asked for it; false if agents do not hear of the thread, or
-/// it has ended.
+/// Sends THREAD_START to an agent as if it had requested it; false if the thread is never shown to
+/// agents, or has ended.
 pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bool {
     let definition = jni.frame(16, |_| {
         if subject.is_hidden() {
@@ -86,7 +86,7 @@ pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bo
     true
 }
 
-/// What THREAD_START tells: names are never NULL, as agents pass them to `strlen`.
+/// The contents of THREAD_START: names are never NULL, as agents pass them to `strlen`.
 struct Definition {
     name: CString,
     group: CString,
