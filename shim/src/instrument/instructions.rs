@@ -1,5 +1,4 @@
-//! Rewriting that reports instructions: a call before each, which gets what decides where a branch
-//! goes.
+//! Rewriting that reports instructions: a call before each, which gets the operands of a branch.
 
 use crate::world::lookupswitch;
 use crate::world::tracker::NAME;

@@ -6,7 +6,7 @@ use crate::world::method_numbers;
 use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Method, MethodRef};
 
-/// What of calls is reported.
+/// Which events of calls are reported.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
     pub entries: bool,

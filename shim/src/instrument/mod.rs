@@ -23,18 +23,18 @@ pub use methods::Calls;
 use std::ffi::{c_char, c_uchar};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What classes report.
+/// What rewritten classes report.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reports {
-    /// What they allocate.
+    /// Their allocations.
     pub allocations: bool,
     /// Which objects are constructed; of `Object` only.
     constructed: bool,
-    /// Which of their methods are called.
+    /// The calls of their methods.
     pub calls: Calls,
     /// Their instructions.
     pub instructions: bool,
-    /// Which monitors they leave.
+    /// The monitors that they leave.
     pub monitor_exits: bool,
     /// Where virtual threads are put on carriers; of the scheduler's classes, if there is any report
     /// at all.
@@ -51,8 +51,8 @@ impl Reports {
         transitions: false,
     };
 
-    /// Whether constructors are told of when their object is known: METHOD_ENTRY2 names it, and
-    /// OBJECT_ALLOC comes before.
+    /// Whether entries of constructors are held until their object is announced: METHOD_ENTRY2
+    /// names it, and OBJECT_ALLOC comes before.
     pub fn objects_before_constructors(self) -> bool {
         self.calls.receivers || self.calls.entries && self.allocations
     }
@@ -78,8 +78,8 @@ pub fn reports() -> Reports {
     *REPORTS.lock()
 }
 
-/// Makes all classes report this, to the natives of the Tracker, which must be defined. One thread at a
-/// time may call it; if it fails, classes go on reporting what they did before, or more.
+/// Makes all classes report this to the natives of the Tracker, which must be defined. Calls must
+/// not overlap; after a failure classes report what they did before, or more.
 pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     let before = replace_reports(after);
     let rewritten = threads::quietly(jni, || rewrite_classes(jni, before, after));
@@ -201,7 +201,7 @@ fn edit(
 }
 
 /// The number of the class's first method; the others follow. A class that is rewritten again
-/// keeps its numbers, unless someone has given it other methods.
+/// keeps its numbers, unless another JVMTI agent has given it other methods.
 fn numbers(jni: Jni, file: &ClassFile<'_>, class: jclass) -> usize {
     let count = file.methods().len();
     if class.is_null() {

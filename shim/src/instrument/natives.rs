@@ -6,7 +6,7 @@ use crate::jvm::{self, NATIVE_PREFIX};
 use crate::options;
 use classfile::{ClassFile, Editor, Method};
 
-/// The packages of the boot loader whose native methods can be wrapped: they do I/O. The VM knows
+/// The packages of the boot loader whose native methods can be wrapped: they do I/O. The VM finds
 /// many others by their place on the stack.
 const OF_BOOT_LOADER: [&[u8]; 6] =
     [b"java/io/", b"java/net/", b"java/nio/", b"java/util/", b"sun/net/", b"sun/nio/"];
@@ -32,7 +32,7 @@ pub fn wrap(
     if !is_wanted {
         return Vec::new();
     }
-    let can_be = |method: &Method<'_>| !place.is_boot || is_known_to_bear_it(class, method);
+    let can_be = |method: &Method<'_>| !place.is_boot || is_safe_to_wrap(class, method);
     let wrapped = natives.filter(can_be).map(|method| method.index());
     wrapped.filter(|index| editor.wrap_native(*index, NATIVE_PREFIX.to_bytes()).is_ok()).collect()
 }
@@ -53,9 +53,9 @@ fn has_wrappers(place: Target) -> bool {
     })
 }
 
-/// Whether a native method of the boot loader can be wrapped. Methods with annotations are those
-/// that look for their caller, and those that the JIT replaces.
-fn is_known_to_bear_it(class: &ClassFile<'_>, method: &Method<'_>) -> bool {
+/// Whether a native method of the boot loader can be wrapped. Those with annotations are
+/// caller-sensitive or intrinsics of the JIT.
+fn is_safe_to_wrap(class: &ClassFile<'_>, method: &Method<'_>) -> bool {
     OF_BOOT_LOADER.iter().any(|package| class.name().starts_with(package))
         && method.attributes().find(b"RuntimeVisibleAnnotations").is_none()
 }

@@ -1,4 +1,4 @@
-//! Making the VM read classes again that are loaded already, so that they are rewritten.
+//! Retransforming loaded classes, so that they are rewritten.
 
 use crate::jvm::{self, Error, GlobalRef, Jni};
 use crate::world::class::{self, Class};
@@ -8,14 +8,13 @@ use jni_sys::{jclass, jint, jmethodID};
 use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
 use std::time::Instant;
 
-/// How many classes are read again at once. For each call the program stands still, the VM looks
-/// through all classes that are loaded, however few the call is for, and the code that it compiles
-/// until the next one is thrown away by that; JDK 11 also looks through that code for each class. But
-/// it keeps both versions of these classes in memory meanwhile, some ten kilobytes each.
+/// How many classes are retransformed at once. Each call stops the world, the VM looks through all
+/// loaded classes, however few the call is for, and throws away code compiled since the last call;
+/// JDK 11 also looks through that code for each class. But the VM keeps both versions of these
+/// classes in memory meanwhile, some ten kilobytes each.
 const AT_ONCE: usize = 4096;
 
-/// Makes the VM read every loaded class that `is_affected` once more. A class that cannot be stays
-/// as it is.
+/// Retransforms every loaded class that `is_affected`. A class that cannot be stays as it is.
 pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
     let affected = affected(jni, is_affected)?;
     if affected.is_empty() {
@@ -35,9 +34,9 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
     Ok(())
 }
 
-/// Those first that are not linked: they are linked now, and the VM refuses a call for the sake of one
-/// that cannot be, once it gets there. Then the oldest, which most compiled code is made of: what is
-/// thrown away for their sake need not be looked at for the others.
+/// Unlinked classes first: the VM links them now, and refuses a call at the first one that cannot
+/// be linked. Then the oldest, on which most compiled code depends: what is thrown away for their
+/// sake need not be looked at for the others.
 fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
     let oldest_first = classes.iter().rev().map(GlobalRef::get);
     let (linked, others): (Vec<_>, Vec<_>) =
@@ -45,23 +44,24 @@ fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
     [others, linked].concat()
 }
 
-/// The classes that are to be read again and can be. Local references to them would count as
-/// references of the frames in which the VM reports what happens meanwhile.
+/// The affected classes that can be retransformed. Local references to them would count as
+/// references of the frames in which the VM calls back meanwhile.
 fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<Vec<GlobalRef>> {
     let classes = classes::all_loaded(jni)?;
     let affected = classes.iter().filter_map(|class| {
         // The references that asking takes must not add up.
         jni.frame(8, |jni| {
             let object = class.object(jni)?;
-            let is_to_be_read =
-                is_affected(object, class) && has_code(object) && can_be_read(object, class);
-            if is_to_be_read { GlobalRef::new(jni, object) } else { None }
+            let is_chosen = is_affected(object, class)
+                && has_code(object)
+                && can_be_retransformed(object, class);
+            if is_chosen { GlobalRef::new(jni, object) } else { None }
         })
     });
     Ok(affected.collect())
 }
 
-/// Whether there is anything in the class that could report; of one that is not linked nobody knows.
+/// Whether the class has code that could report; an unlinked one counts as having some.
 fn has_code(object: jclass) -> bool {
     let jvmti = jvm::get().jvmti;
     let lacks_code = |modifiers: jint| modifiers as u16 & (access::ABSTRACT | access::NATIVE) != 0;
@@ -69,7 +69,7 @@ fn has_code(object: jclass) -> bool {
     jvmti.class_methods(object).map_or(true, |methods| methods.iter().any(is_code))
 }
 
-fn can_be_read(object: jclass, class: &Class) -> bool {
+fn can_be_retransformed(object: jclass, class: &Class) -> bool {
     let jvmti = jvm::get().jvmti;
     if !jvmti.is_modifiable(object) {
         return false;
@@ -83,7 +83,7 @@ fn can_be_read(object: jclass, class: &Class) -> bool {
     is_usable
 }
 
-/// Makes the VM read these classes again, except those that it refuses.
+/// Retransforms these classes, except those that the VM refuses.
 fn retransform(classes: &[jclass]) -> jvm::Result<()> {
     let at_once = |classes: &[jclass]| match jvm::get().jvmti.retransform(classes) {
         Err(error) if error == Error(JVMTI_ERROR_WRONG_PHASE) => Err(error),
@@ -92,8 +92,8 @@ fn retransform(classes: &[jclass]) -> jvm::Result<()> {
     each(classes, &at_once, &|class| class::is_ready(class), &log_refusal)
 }
 
-/// Does something to all of these classes that is done to several at once, or to none of them if one
-/// is `refused`; and nobody says which one.
+/// Calls `at_once` for all of these classes, in parts if it fails; it does nothing then and does
+/// not say for which class. `refused` gets each class with which it fails alone.
 fn each<C: Copy, E>(
     classes: &[C],
     at_once: &impl Fn(&[C]) -> Result<Result<(), Error>, E>,
@@ -106,7 +106,8 @@ fn each<C: Copy, E>(
             refused(class, error);
             return Ok(());
         }
-        // They are linked in order. Where all are, one half is as good as the other.
+        // The VM links them in order, so the first unlinked one is the suspect. If all are linked,
+        // it may be in either half.
         let Some(suspect) = left.iter().position(|class| !is_linked(*class)) else {
             let (half, other) = left.split_at(left.len() / 2);
             return [half, other]

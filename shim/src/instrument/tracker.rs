@@ -1,6 +1,6 @@
 //! The Tracker class: the static natives that rewritten code calls, and a `Function` that is native.
 //!
-//! It lies in the boot loader, so that every class can name it, and agents never hear of it.
+//! It lies in the boot loader, so that every class can name it, and is never shown to agents.
 
 use crate::jvm::{GlobalRef, Jni};
 use crate::world::tracker::{self, CONTENDED, NAME};
@@ -29,8 +29,8 @@ pub const fn name(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Defines the class with these natives, unless that was done. Of threads that do it at the same time
-/// one defines the class, and the others find it.
+/// Defines the class with these natives, unless that was done. Of several threads at the same time
+/// one defines it, and the others find it.
 pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
     if tracker::is_defined() {
         return Ok(());

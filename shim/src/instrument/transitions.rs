@@ -1,6 +1,6 @@
-//! While a virtual thread is put on a carrier or taken off, JVMTI makes everybody wait who asks for
-//! a stack, so code that runs then must report nothing. The scheduler tells the VM where such a
-//! transition begins and ends; it is made to tell the shim too.
+//! While a virtual thread is being mounted or unmounted, JVMTI blocks each thread that asks for its
+//! stack, so code that runs then must report nothing. The scheduler notifies the VM where such a
+//! transition begins and ends; it is made to notify the shim too.
 
 use crate::jvm;
 use crate::world::tracker::NAME;
@@ -9,8 +9,8 @@ use classfile::{ClassFile, Editor, Instruction, Method, opcode};
 /// The classes in which transitions begin and end, with those that are nested in them.
 const SCHEDULER: [&[u8]; 2] = [b"java/lang/VirtualThread", b"jdk/internal/vm/Continuation"];
 
-/// Whether code of the class runs on either side of transitions, where its calls cannot be told
-/// apart.
+/// Whether code of the class runs on either side of transitions, so that its calls cannot be
+/// attributed.
 pub fn makes(class: &[u8]) -> bool {
     SCHEDULER.iter().any(|name| class.starts_with(name))
 }
@@ -18,8 +18,8 @@ pub fn makes(class: &[u8]) -> bool {
 /// Since when a virtual thread that waits for a monitor leaves its carrier.
 const RESUMES_SINCE: u32 = 24;
 
-/// Whether the scheduler calls the class just before a virtual thread goes on that waited for a
-/// monitor. Its calls cannot be reported, as the transition lasts until then.
+/// Whether the scheduler calls the class just before a virtual thread that waited for a monitor is
+/// resumed. Its calls cannot be reported, as the transition lasts until then.
 pub fn serves(class: &ClassFile<'_>) -> bool {
     jvm::get().feature_version() >= RESUMES_SINCE
         && class.interface_names().any(|name| name == b"jdk/internal/access/JavaLangAccess")
@@ -55,9 +55,9 @@ enum Notice {
     /// That a transition begins or has ended, as the argument of the call says.
     AsArgument,
     Transition(bool),
-    /// That a virtual thread is about to go on which waited for a monitor, from JDK 24 on; or that
-    /// now a thread goes on. It does so in the middle of its code, and the VM itself ends the
-    /// transition.
+    /// That a virtual thread that waited for a monitor is about to be resumed, from JDK 24 on; or
+    /// that a thread now runs again. It is resumed in the middle of its code, and the VM itself
+    /// ends the transition.
     Resumption(bool),
 }
 
@@ -82,7 +82,7 @@ impl Notice {
             (b"blockPermit", b"Z") if method.name() == b"runContinuation" => {
                 Some(Self::Resumption(true))
             }
-            // The last that `Continuation` asks for, which cannot be rewritten itself.
+            // The last field that `Continuation` reads, which cannot be rewritten itself.
             (b"VTHREAD_SCOPE", _) if method.name() == b"continuationScope" => {
                 Some(Self::Resumption(false))
             }
