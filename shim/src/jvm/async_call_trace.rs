@@ -12,7 +12,7 @@ pub struct RawFrame {
     /// The bytecode index. It is negative in a native method, but also where compiled code has entered
     /// a method and not come to its first instruction.
     pub bci: jint,
-    /// The method; the VM gives it only if the method has got an ID before.
+    /// The method; the VM gives it only if the method has an ID already.
     pub method: jmethodID,
 }
 

@@ -1,4 +1,4 @@
-//! C functions that learn who calls them.
+//! C functions that get the address of their caller.
 //!
 //! JVMPI passes no context, yet each agent has a function table of its own: the address that a
 //! call returns to lies in the library that makes the call, which tells the agents apart.

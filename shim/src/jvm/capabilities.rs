@@ -43,7 +43,7 @@ pub fn take(jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti) -> Result<()> {
         can_get_thread_cpu_time set_can_get_thread_cpu_time;
         can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
     }
-    // Before JDK 17 the compiler gives up optimizations for it.
+    // Before JDK 17 the compilers give up escape analysis and lock elision for it.
     if jvmti.feature_version() >= 17 {
         taken.set_can_get_owned_monitor_info(possible.can_get_owned_monitor_info());
     }

@@ -39,7 +39,7 @@ pub unsafe fn answer_get_env(vm: *mut JavaVM, answer: GetInterface) {
         table.v1_2.GetEnv = get_env;
         // The VM may read the pointer at any time and keeps using it until the process ends.
         // SAFETY: the JavaVM structure is writable and outlives the shim; readers on other
-        // threads see one table or the other, which differ only in who answers GetEnv.
+        // threads see one table or the other, which differ only in their GetEnv.
         unsafe { ptr::write_volatile(vm, Box::leak(Box::new(table))) };
         Patch { original, answer }
     });

@@ -48,7 +48,7 @@ macro_rules! jni {
 }
 
 /// As `jni!`, but calls the function that was there before the shim replaced it: the shim's own
-/// references are none of the program's.
+/// references are not reported.
 macro_rules! original {
     ($jni:expr, $slot:ident, $argument:expr) => {{
         assert_none_held();
@@ -108,9 +108,9 @@ impl Jni {
         body(self)
     }
 
-    /// Returns when the VM does not stand still, or has gone on since the call.
+    /// Returns when no safepoint is in progress, or after the one that was.
     pub fn pass_safepoint(self) {
-        // Every function that enters the VM does that.
+        // Every function that enters the VM waits for that.
         let _ = jni!(self, ExceptionCheck);
     }
 

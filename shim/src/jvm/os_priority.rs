@@ -1,14 +1,14 @@
-//! The priority of a thread as the operating system sees it. The JVM leaves it alone unless it
-//! is told otherwise, so that a profiler's thread of the highest priority would wait behind the
+//! The priority of a thread as the operating system sees it. By default the JVM does not set
+//! it, so that a profiler's thread of the highest priority would wait behind the
 //! program's threads like any other.
 
 /// Half the highest niceness against others: ahead of the program, not of the system.
 const NICE: i32 = -10;
-/// The shortest time slice that Linux gives; a thread that asks for a short one is let in soon.
+/// The shortest time slice that Linux gives; a thread that asks for a short one is scheduled soon.
 const SLICE_NANOS: u64 = 100_000;
 
-/// Lets the thread that runs get a processor soon whenever it wakes up, as far as the process may:
-/// by a higher weight, which takes a privilege, or else by a short time slice (Linux 6.12).
+/// Has the thread that runs scheduled soon after it wakes up, as far as the process may: by a
+/// higher weight, which takes a privilege, or else by a short time slice (Linux 6.12).
 pub fn favour_current_thread() {
     if !set(NICE) {
         set(0);

@@ -55,8 +55,8 @@ fn new_thread(jni: Jni, name: &CStr) -> Option<jobject> {
     jni.new_object(class, constructor, &[group, name])
 }
 
-/// The thread group above all others: agents' threads are not in the way of a program that
-/// counts or interrupts the threads of its own groups.
+/// The root of the thread groups, so that agents' threads do not disturb a program that counts or
+/// interrupts the threads of its own groups.
 fn top_group() -> Result<jobject> {
     let jvmti = vm::get().jvmti;
     let mut group = jvmti.top_thread_groups()?.first().copied().unwrap_or(ptr::null_mut());

@@ -1,4 +1,4 @@
-//! `java.lang.VirtualThread`: which thread carries one.
+//! `java.lang.VirtualThread`: on which carrier one is mounted.
 
 use super::global_ref::GlobalRef;
 use super::jni::{FieldId, Jni};
@@ -29,8 +29,8 @@ impl VirtualThreads {
         self.class.get()
     }
 
-    /// The thread that carries this one just now, in the current frame; None if the thread is not
-    /// virtual or is carried by none.
+    /// The carrier on which this thread is mounted, in the current frame; None if it is not virtual
+    /// or not mounted.
     pub fn carrier(&self, jni: Jni, thread: jthread) -> Option<jobject> {
         if !jni.instance_of(thread, self.class.get()) {
             return None;

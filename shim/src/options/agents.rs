@@ -1,4 +1,4 @@
-//! Whose settings are whose: what an agent's library and its own options choose among the sources.
+//! Settings for one agent, chosen among the sources by its library and its own options.
 
 use super::config_file::{CHECKSUM, Config, Section, Sections};
 use super::settings::{AgentOptions, Options};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// What [`Options::agent`] chooses from, in the order in which it counts.
+/// What [`Options::agent`] chooses from; later fields override earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agents {
     pub top: Vec<Setting>,
@@ -16,7 +16,7 @@ pub struct Agents {
     pub environment: Vec<Setting>,
 }
 
-/// What the shim itself knows of agents.
+/// The built-in settings of known agents.
 static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
     let quirks = Config::parse(Path::new("quirks.toml"), include_str!("../../quirks.toml"));
     quirks.unwrap_or_default().sections
@@ -43,13 +43,13 @@ impl Options {
             [of(&name), of(&checksum)].concat()
         };
         let (quirks, sections) = (named(quirks), named(sections));
-        // Each was looked at when it was read.
+        // Cannot fail: each setting was checked when it was read.
         overlay([&quirks, top, &sections, environment])
             .map_or_else(|_| AgentOptions::default(), |o| o.1)
     }
 
-    /// What the shim itself knows of the agent in this library and nothing overrides, as in
-    /// `cputime=wall`. Empty if that is nothing.
+    /// The built-in settings for the agent in this library that nothing overrides, as in
+    /// `cputime=wall`. Empty if there are none.
     pub fn describe_quirks(&self, library: impl AsRef<Path>, options: &str) -> String {
         let without = self.agent_with(&Sections::new(), library.as_ref(), options);
         self.agent(library, options).differences(&without).join(" ")

@@ -70,10 +70,10 @@ impl Config {
     }
 }
 
-/// The sections of a file by whose they are.
+/// The sections of a file by the agents that they are for.
 pub type Sections = BTreeMap<Section, Vec<Setting>>;
 
-/// Whose the settings of a section are: `[agent."libfoo.so"]`, or `[agent."libfoo.so"."a=b"]`.
+/// The agents that a section is for: `[agent."libfoo.so"]`, or `[agent."libfoo.so"."a=b"]`.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Section {
     /// The name of the library's file, or its checksum behind [`CHECKSUM`].

@@ -8,7 +8,7 @@ use jvmti_sys::*;
 use std::ffi::c_void;
 use std::{ptr, slice};
 
-/// How the walk has come to an object.
+/// What leads the walk to an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
     /// From no object.
@@ -52,7 +52,7 @@ pub struct Local {
     pub depth: Option<jint>,
 }
 
-/// What JVMTI tells of an object besides its tag.
+/// What JVMTI gives for an object besides its tag.
 #[derive(Clone, Copy, Debug)]
 pub struct Object {
     /// The tag of its class.
@@ -74,16 +74,16 @@ pub struct Referrer {
 /// Whether the walk goes on from an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// Also with what the object refers to, unless that was done already.
+    /// To what the object refers to as well, unless that was visited already.
     Follow,
-    /// Without what the object refers to, unless something else leads there.
+    /// Not to what the object refers to, unless another reference leads there.
     Skip,
     /// No further.
     Stop,
 }
 
-/// Sees what a walk through the heap meets. The world is stopped meanwhile: it must not call the
-/// VM.
+/// Is called for what a walk through the heap meets. The world is stopped meanwhile: it must not
+/// call the VM.
 ///
 /// All roots come first. All edges and values of an object come one after the other.
 pub trait Visitor {

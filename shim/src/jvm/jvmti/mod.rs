@@ -95,7 +95,7 @@ impl Jvmti {
     pub fn copy(self, bytes: &[u8]) -> Option<(*mut u8, jint)> {
         let length = jint::try_from(bytes.len()).ok()?;
         let memory = self.allocate(bytes.len()).ok()?;
-        // SAFETY: Allocate has just returned that many bytes, which nobody else knows of.
+        // SAFETY: Allocate has just returned that many bytes, to which there is no other pointer.
         unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Some((memory, length))
     }

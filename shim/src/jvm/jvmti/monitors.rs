@@ -1,4 +1,4 @@
-//! Who owns a monitor, and who waits for it.
+//! Which thread owns a monitor, and which wait for it.
 
 use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::Result;
@@ -11,7 +11,7 @@ pub struct MonitorUsage {
     /// NULL if no thread owns it, or a virtual one.
     pub owner: jthread,
     pub entry_count: u32,
-    /// The threads that want to enter; up to JDK 21 also those that wait to be notified.
+    /// The threads that wait to enter; up to JDK 21 also those that wait to be notified.
     pub waiters: Allocated<jthread>,
     /// The threads that wait to be notified.
     pub notify_waiters: Allocated<jthread>,
@@ -37,7 +37,7 @@ impl Jvmti {
         Ok(self.array(monitors, count))
     }
 
-    /// The monitor that a thread wants to enter, a reference in the current frame; NULL if it does
+    /// The monitor that a thread waits to enter, a reference in the current frame; NULL if it does
     /// not. Up to JDK 21 also the one in which it waits.
     pub fn contended_monitor(self, thread: jthread) -> Result<jobject> {
         let mut monitor = ptr::null_mut();
