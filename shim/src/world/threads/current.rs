@@ -1,4 +1,4 @@
-//! The thread that runs, seen for the first time or not.
+//! The current thread, which gets its record when it first runs code of the shim's.
 
 use super::identity::learn_object;
 use super::os_thread::os_thread;
@@ -12,18 +12,18 @@ use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-/// The record of the thread that runs, if it is attached to the VM.
+/// The record of the current thread, if it is attached to the VM.
 pub fn try_current() -> Option<Current> {
     known_current().or_else(|| jvm::try_get()?.jni().map(current))
 }
 
-/// The thread that runs and its JNI, if it is attached to the VM.
+/// The current thread and its JNI, if it is attached to the VM.
 pub fn current_attached() -> Option<(Jni, Current)> {
     let jni = jvm::try_get()?.jni()?;
     Some((jni, current(jni)))
 }
 
-/// The record of the thread that runs; a new one if it was never seen before.
+/// The record of the current thread; a new one if it has none.
 pub fn current(jni: Jni) -> Current {
     match known_current() {
         Some(thread) if thread.env() == jni.env() => thread,
@@ -31,7 +31,7 @@ pub fn current(jni: Jni) -> Current {
     }
 }
 
-/// Makes the record for this environment the one of the thread that runs.
+/// Makes the record for this environment that of the current thread.
 #[cold]
 fn adopt(jni: Jni) -> Current {
     let mut thread = record(jni.env());
@@ -45,8 +45,8 @@ fn adopt(jni: Jni) -> Current {
     if current.object().is_none() {
         jni.frame(8, |jni| {
             let object = carrier(jni);
-            // Not while the thread is being attached: the object is then just being constructed,
-            // which is reported like that of any other.
+            // Not while the thread is being attached: its object is being constructed then, and that
+            // is reported as for any other object.
             if is_alive(object) {
                 learn_object(&current, jni, object);
             }
@@ -55,20 +55,20 @@ fn adopt(jni: Jni) -> Current {
     current
 }
 
-/// Whether the record is that of a thread which had the same environment before the one that runs, and
-/// which somebody has looked at while it ended.
+/// Whether the record is that of an earlier thread with the same environment, for which another thread
+/// made a new record while it ended.
 pub fn is_anothers(jni: Jni, thread: &Thread) -> bool {
     let Some(known) = thread.object().filter(|_| structure::is_known()) else { return false };
     jni.frame(4, |jni| {
         let object = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
-        // A virtual thread says nothing of its carrier.
+        // Where a virtual thread is mounted, its object cannot be compared with the carrier's.
         !object.is_null()
             && structure::of(jni, object) != 0
             && !jni.same_object(known.get(), object)
     })
 }
 
-/// The `java.lang.Thread` of the platform thread that runs; NULL while it is being attached.
+/// The `java.lang.Thread` of the current platform thread; NULL while it is being attached.
 pub fn carrier(jni: Jni) -> jobject {
     let thread = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
     if thread.is_null() || structure::of(jni, thread) != 0 {
@@ -89,7 +89,7 @@ fn is_alive(thread: jobject) -> bool {
     !thread.is_null() && state.is_ok_and(|state| state & JVMTI_THREAD_STATE_ALIVE as jint != 0)
 }
 
-/// Makes the thread that runs one with this environment, as if it were attached to a VM.
+/// Gives the current thread this environment, as if it were attached to a VM.
 #[cfg(test)]
 pub fn adopt_for_test(env: usize) -> Current {
     let thread = record(ptr::without_provenance_mut(env));

@@ -1,4 +1,4 @@
-//! Threads that have perhaps never run any of the shim's code.
+//! Finding threads that have perhaps never run any of the shim's code.
 
 use super::current::{current_attached, try_current};
 use super::identity::learn_object;
@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::Arc;
 
 /// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that
-/// have ended. Costs no more than a comparison if that is the thread that runs.
+/// have ended. Costs no more than a comparison for the current thread.
 pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
     if env == known_current_env() && !env.is_null() {
         return try_current().filter(|thread| !thread.has_ended()).map(|thread| f(&thread));
@@ -21,7 +21,7 @@ pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> 
     if let Some(thread) = by_env(env) {
         return (!thread.is_hidden()).then(|| f(&thread));
     }
-    // The thread that runs may never have been seen.
+    // The current thread may have no record yet.
     let (_, thread) = current_attached().filter(|(jni, _)| jni.env() == env)?;
     (!thread.has_ended()).then(|| f(&thread))
 }
@@ -55,7 +55,7 @@ pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
         return None;
     }
     if structure::of(jni, object) != native || has_ended() {
-        // It has ended meanwhile, and nobody else will say so.
+        // It has ended meanwhile, perhaps before the record was made: nobody else drops it then.
         forget(&thread);
         return None;
     }

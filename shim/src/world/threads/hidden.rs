@@ -1,4 +1,4 @@
-//! The shim's own threads, and other objects that it keeps for itself.
+//! The shim's own threads, and other objects that it hides from agents.
 
 use super::quiet::quietly;
 use crate::jvm::{self, Jni};
@@ -9,7 +9,7 @@ use jvmpi_sys::jobjectID;
 use std::ffi::CStr;
 use std::sync::LazyLock;
 
-/// Starts a daemon thread of the shim's own, of which agents never hear.
+/// Starts a hidden daemon thread.
 pub fn start_hidden(
     jni: Jni,
     name: &CStr,
@@ -18,24 +18,23 @@ pub fn start_hidden(
     quietly(jni, || jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run))
 }
 
-/// Makes the object one of the shim's own, and so the thread that will run it.
+/// Hides the object; a thread whose `java.lang.Thread` it is, is hidden too.
 pub fn hide(object: jobject) -> jvm::Result<()> {
     let id = tagging::id_of(object)?;
     HIDDEN.insert(id.addr(), ());
     Ok(())
 }
 
-/// The IDs of the shim's own threads, and of other objects that it keeps.
+/// The IDs of all hidden objects, threads among them.
 pub(super) static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
 
 const NORMAL_PRIORITY: jint = 5;
 
-/// The IDs of the objects that the shim keeps for itself, its own threads among them.
+/// The IDs of all hidden objects, threads among them.
 pub fn hidden_objects() -> Vec<usize> {
     HIDDEN.keys()
 }
 
-/// Whether the object is one that the shim keeps for itself.
 pub fn is_hidden_object(id: jobjectID) -> bool {
     HIDDEN.contains(id.addr())
 }

@@ -13,10 +13,10 @@ pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
     let Some(reference) = GlobalRef::new(jni, object) else { return };
     let Ok(id) = tagging::id_of(object) else { return };
     let reference = Arc::new(reference);
-    // A reference that is not needed is given back outside the lock.
+    // A reference that is not needed is deleted outside the lock.
     let known = Arc::clone(thread.object.lock().get_or_insert_with(|| Arc::clone(&reference)));
     if !jni.same_object(known.get(), object) {
-        // The environment is another thread's by now.
+        // By now the environment belongs to another thread.
         return;
     }
     thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);

@@ -9,7 +9,7 @@ use crate::jvm::Jni;
 use crate::world::order::claims;
 use std::sync::atomic::Ordering;
 
-/// Called when the VM says that the thread that runs has started.
+/// Called when the VM reports that the current thread has started.
 pub fn started(jni: Jni) -> Current {
     if let Some(thread) = known_current()
         && (thread.has_ended() || is_anothers(jni, &thread))
@@ -24,10 +24,10 @@ pub fn started(jni: Jni) -> Current {
     thread
 }
 
-/// Called when the VM says that the thread that runs has ended, after agents were told.
+/// Called when the VM reports that the current thread has ended, after agents got THREAD_END.
 ///
-/// The record stays with the thread, as ended, so that nothing more is reported of it. A thread that
-/// is suspended does not end before it has been resumed, which takes that it can be found.
+/// The record stays with the thread, as ended, so that nothing more is reported of it. A suspended
+/// thread waits here until it has been resumed: until then its record must be found.
 pub fn ended(thread: &Thread) {
     {
         let _claim = claims::to_resume();

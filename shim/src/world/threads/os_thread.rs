@@ -1,4 +1,4 @@
-//! The number by which the system knows a thread.
+//! The kernel's number of a thread.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ thread_local! {
     static OS_THREAD: Cell<i32> = const { Cell::new(0) };
 }
 
-/// The number by which the system knows the thread that runs.
+/// The kernel's number of the current thread.
 pub fn os_thread() -> i32 {
     // SAFETY: gettid has no preconditions.
     let ask = || unsafe { libc::gettid() };

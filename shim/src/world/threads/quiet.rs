@@ -1,18 +1,18 @@
-//! What the shim itself does in Java, of which agents hear nothing.
+//! The shim's own work in Java, of which nothing is reported to agents.
 
 use super::current::current;
 use super::record::Thread;
 use crate::jvm::Jni;
 use std::sync::atomic::Ordering;
 
-/// Runs Java code on the shim's behalf: agents hear of nothing that it does.
+/// Runs Java code on the shim's behalf: nothing that it does is reported to agents.
 pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
     let thread = current(jni);
     let _quiet = Quiet::begin(&thread);
     work()
 }
 
-/// The thread works for the shim until this is dropped.
+/// The thread is quiet until this is dropped.
 pub struct Quiet<'a>(&'a Thread);
 
 impl<'a> Quiet<'a> {

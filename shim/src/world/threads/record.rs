@@ -27,45 +27,45 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, 
 #[repr(align(128))]
 pub struct Thread {
     env: *mut JNIEnv,
-    /// The number by which the system knows the thread, 0 as long as it has not been seen to run.
+    /// The kernel's number, 0 until the thread has run code of the shim's.
     pub(super) os_thread: AtomicI32,
     pub(super) object: Lock<Option<Arc<GlobalRef>>>,
     pub(super) id: AtomicPtr<jvmpi_sys::_jobjectID>,
     local_storage: [AtomicPtr<c_void>; MAX_AGENTS],
     pub(super) ended: AtomicBool,
     pub(super) hidden: AtomicBool,
-    /// Who has had THREAD_START.
+    /// The agents that have had THREAD_START.
     pub announced: Announced,
-    /// The events that are being delivered on the thread.
+    /// The events in flight on the thread.
     pub in_flight: InFlight,
-    /// The object of the event that is being delivered on the thread.
+    /// The object of the event in flight on the thread.
     pub subject: Subject,
     /// What the thread has allocated without running a constructor.
     pub unconstructed: Unconstructed,
     /// The IDs for what the thread allocates.
     pub new_ids: ids::Supply,
-    /// The classes that the thread has loaded and agents have perhaps not heard of.
+    /// The classes that the thread has loaded and that are perhaps not announced yet.
     pub loaded: Loaded,
-    /// The calls that agents have heard of and that are not over.
+    /// The calls whose entry agents have got, and not the exit.
     pub calls: OpenCalls,
-    /// The constructors that nobody has been told of yet.
+    /// The constructors whose entry is held back.
     pub held: Held,
-    /// The epoch in which it was found that agents may get the thread's events.
+    /// The epoch in which the thread's events may take the short cut.
     pub short_cut_epoch: AtomicU64,
     /// What the thread waits for at Java monitors.
     pub waits: Waits,
-    /// For whom or what the thread waits just now.
+    /// The thread or raw monitor that the thread waits for just now.
     pub waits_for: Aim,
-    /// What the thread does at a raw monitor: a `JVMPI_THREAD_…`, 0 if it waits at none.
+    /// Its status while it waits at a raw monitor: a `JVMPI_THREAD_…`, else 0.
     at_raw_monitor: AtomicI32,
-    /// The environment in whose name agents are called on a thread of the shim's own.
+    /// On a hidden thread, the environment that events for agents name.
     stands_for: AtomicPtr<JNIEnv>,
     /// How deep the thread is in work that the shim does in Java.
     pub(super) quiet: AtomicU32,
     /// Whether what the thread allocates is garbage of the shim's own.
     wastes: AtomicBool,
     in_transition: AtomicBool,
-    /// Whether the virtual thread that is being put on the thread waited for a monitor.
+    /// Whether the virtual thread that is being mounted has waited for a monitor.
     resumes: AtomicBool,
     /// Whether an agent has suspended the thread, and how.
     pub stop: Stop,
@@ -121,7 +121,7 @@ impl Thread {
         self.env
     }
 
-    /// The number by which the system knows the thread, 0 as long as it has not been seen to run.
+    /// The kernel's number of the thread, 0 until it has run code of the shim's.
     pub fn os_thread(&self) -> i32 {
         self.os_thread.load(Ordering::Relaxed)
     }
@@ -146,13 +146,13 @@ impl Thread {
         self.hidden.load(Ordering::Acquire)
     }
 
-    /// The thread's ID as agents are to see it: on a thread of the shim's own that of the one for
-    /// which it stands, NULL if it stands for none.
+    /// The thread's ID as agents are to see it: on a hidden thread that of the thread for which it
+    /// stands, NULL if it stands for none.
     pub fn env_for_agents(&self) -> *mut JNIEnv {
         if self.is_hidden() { self.stands_for.load(Ordering::Relaxed) } else { self.env }
     }
 
-    /// Runs `work`, in which a thread of the shim's own stands for another.
+    /// Runs `work`, in which a hidden thread stands for another.
     pub fn standing_for<R>(&self, env: *mut JNIEnv, work: impl FnOnce() -> R) -> R {
         let outer = self.stands_for.swap(env, Ordering::Relaxed);
         let _after = OnDrop(|| self.stands_for.store(outer, Ordering::Relaxed));
@@ -171,12 +171,12 @@ impl Thread {
         Some(self.at_raw_monitor.load(Ordering::Acquire)).filter(|status| *status != 0)
     }
 
-    /// Whether what the thread does now is the shim's doing, of which agents hear nothing.
+    /// Whether what the thread does now is the shim's own work, which is not reported to agents.
     pub fn is_quiet(&self) -> bool {
         self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
     }
 
-    /// Runs `work`, of which no object lives on, so that none needs to be known.
+    /// Runs `work`, none of whose objects outlives it, so that they need no IDs.
     pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
         let outer = self.wastes.swap(true, Ordering::Relaxed);
         let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));
@@ -188,34 +188,35 @@ impl Thread {
         self.wastes.load(Ordering::Relaxed)
     }
 
-    /// Whether a virtual thread is just being put on the thread or taken off.
+    /// Whether a virtual thread is just being mounted or unmounted.
     pub fn is_in_transition(&self) -> bool {
         self.in_transition.load(Ordering::Relaxed)
     }
 
-    /// Takes note that a virtual thread is being put on the thread or taken off, or has been.
+    /// Takes note that a virtual thread is being mounted or unmounted, or has been.
     pub fn note_transition(&self, begins: bool) {
         self.in_transition.store(begins, Ordering::Relaxed);
         self.calls.set_aside();
-        // Whoever is held here was left by an exception.
+        // Constructors that are still held were left by an exception.
         self.held.take();
         self.forbid_short_cut();
     }
 
-    /// Takes note that a virtual thread is about to be put on the thread which waited for a monitor,
-    /// or that a virtual thread goes on now: if it is that one, nobody will tell that it is there.
+    /// Takes note that a virtual thread is about to be mounted that has waited for a monitor, or that a
+    /// virtual thread runs again: after a wait for a monitor the end of the mount is not reported
+    /// (JDK 24 and later).
     pub fn note_resumption(&self, begins: bool) {
         if self.resumes.swap(begins, Ordering::Relaxed) {
             self.note_transition(false);
         }
     }
 
-    /// Takes note that agents may get the thread's events in this epoch.
+    /// Lets the thread's events take the short cut in this epoch.
     pub fn allow_short_cut(&self, epoch: u64) {
         self.short_cut_epoch.store(epoch, Ordering::Relaxed);
     }
 
-    /// Takes note that something has changed for the thread alone.
+    /// Has the thread's next event take the long way: something has changed for this thread alone.
     pub fn forbid_short_cut(&self) {
         self.short_cut_epoch.store(epoch::NONE, Ordering::Relaxed);
     }

@@ -10,8 +10,8 @@ use std::sync::{Arc, LazyLock};
 
 /// Live threads by the address of their environment.
 static BY_ENV: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
-/// The ID of the `java.lang.Thread` object by the environment of the thread that ended there last. For
-/// a while the object still leads to the environment.
+/// By environment, the ID of the `java.lang.Thread` of its last thread that has ended: for a while the
+/// object still leads to the environment.
 static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 /// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
 static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
@@ -22,11 +22,11 @@ pub fn record(env: *mut JNIEnv) -> Arc<Thread> {
     known.unwrap_or_else(|| BY_ENV.get_or_insert(env.addr(), Arc::new(Thread::new(env))))
 }
 
-/// Nobody finds the record any more.
+/// Removes the record: it is not found any more.
 pub fn forget(thread: &Thread) {
     BY_ENV.remove_if(thread.env().addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
     BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env().addr());
-    // The reference is given back outside the lock.
+    // The reference is deleted outside the lock.
     let object = thread.object.lock().take();
     drop(object);
 }
@@ -54,7 +54,7 @@ pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     BY_ENV.get(env.addr())
 }
 
-/// The live thread that the system is_announced by this number, if it has been seen to run.
+/// The live thread with this kernel's number, if it has run code of the shim's.
 pub fn by_os_thread(number: i32) -> Option<Arc<Thread>> {
     all().into_iter().find(|thread| thread.os_thread() == number)
 }
@@ -64,8 +64,8 @@ pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
     BY_ENV.get(BY_ID.get(id.addr())?)
 }
 
-/// A live thread that the agent has heard of: rather one for which it keeps data, and of those
-/// one that will not end, as the VM's own threads that have never run any of the shim's code.
+/// A live thread that was announced to the agent: preferably one with thread-local data of the agent's,
+/// and of those one that will not end, as the VM's own threads, which never run code of the shim's.
 pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
     let is_announced = |thread: &Arc<Thread>| {
         !thread.is_hidden()

@@ -1,4 +1,4 @@
-//! The thread that runs, as far as it is known.
+//! The current thread, if it has a record already.
 
 use super::record::Thread;
 use super::{registry, thread_local_word};
@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::Arc;
 
 thread_local! {
-    /// Keeps the record of the thread that runs, to which [`thread_local_word`] points.
+    /// Keeps the record of the current thread, to which [`thread_local_word`] points.
     static OWNER: Owner = const { Owner(RefCell::new(None)) };
 }
 
@@ -29,11 +29,11 @@ impl Drop for Owner {
     }
 }
 
-/// The record of the thread that runs; it cannot leave that thread.
+/// The record of the current thread; this cannot leave that thread.
 pub struct Current(*const Thread);
 
 impl Current {
-    /// The thread that runs must be the one that the record is of, and [`own`] it.
+    /// The record must be that of the current thread, which must [`own`] it.
     pub(super) fn of(thread: &Arc<Thread>) -> Self {
         Self(Arc::as_ptr(thread))
     }
@@ -50,21 +50,21 @@ impl Deref for Current {
     }
 }
 
-/// The environment of the thread that runs as far as it is known already, else NULL.
+/// The environment of the current thread, NULL if it has no record yet.
 pub fn known_current_env() -> *mut JNIEnv {
     known_current().map_or(ptr::null_mut(), |thread| thread.env())
 }
 
-/// The record of the thread that runs, if it was seen before. A signal handler may ask: the storage
-/// of a thread whose number the shim knows has been used before, so that looking allocates nothing.
+/// The record of the current thread, if it has run code of the shim's before. May be called in a signal
+/// handler: the shim signals only threads that have used this storage before, so no call allocates it.
 #[inline]
 pub fn known_current() -> Option<Current> {
     let thread = thread_local_word::get::<Thread>();
     (!thread.is_null()).then_some(Current(thread))
 }
 
-/// Makes this the record of the thread that runs. A thread that runs agents' code so late that
-/// its own storage is gone leaks its record.
+/// Makes this the record of the current thread. A thread that runs agents' code so late that its
+/// thread-local storage is gone leaks its record.
 pub fn own(thread: Option<Arc<Thread>>) {
     let mut thread = Some(thread);
     if OWNER.try_with(|owner| owner.set(thread.take().flatten())).is_err() {
@@ -72,7 +72,7 @@ pub fn own(thread: Option<Arc<Thread>>) {
     }
 }
 
-/// The record of the thread that runs, also if only others have looked at it.
+/// The record of the current thread, also one that another thread has made for it.
 pub fn recorded() -> Option<Arc<Thread>> {
     let known = known_current_env();
     let env = if known.is_null() { jvm::try_get()?.jni()?.env() } else { known };

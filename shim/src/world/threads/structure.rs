@@ -21,7 +21,7 @@ fn native_threads() -> Option<&'static NativeThreads> {
     NATIVE_THREADS.get()?.as_ref()
 }
 
-/// Finds out where environments are, from the platform thread that runs.
+/// Finds out where environments are, from the current platform thread.
 pub fn locate_environments(jni: Jni) {
     NATIVE_THREADS.get_or_find(|| {
         jni.frame(8, |jni| {
@@ -35,13 +35,13 @@ pub fn locate_environments(jni: Jni) {
     });
 }
 
-/// The address of the VM's structure; 0 for a virtual thread and one that is not alive, and a
-/// number other than 0 where that cannot be known.
+/// The address of the VM's structure; 0 for a virtual thread and one that is not alive, and
+/// `usize::MAX` where the field cannot be read.
 pub fn of(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field) as usize)
 }
 
-/// Whether they can be found.
+/// Whether the VM's structures can be found.
 pub fn is_known() -> bool {
     native_threads().is_some()
 }
@@ -52,12 +52,12 @@ pub fn env_distance() -> Option<usize> {
 }
 
 impl Thread {
-    /// Runs `f` with the words of the VM's structure for the thread that lie before its environment;
-    /// the thread itself uses them meanwhile. None if it has ended, or if they cannot be found. `f`
-    /// must not call the VM.
+    /// Runs `f` with those words of the thread's structure in the VM that lie before its environment;
+    /// the thread itself uses them meanwhile. None if it has ended, or if they cannot be found. A lock
+    /// is held: `f` must not call the VM.
     pub fn with_structure<R>(&self, f: impl FnOnce(&[AtomicUsize]) -> R) -> Option<R> {
         let distance = env_distance()?;
-        // `ended` takes the object away, before which the VM does not free the structure.
+        // The VM frees the structure only after `ended`, which takes the object away.
         let object = self.object.lock();
         if object.is_none() || distance % size_of::<usize>() != 0 {
             return None;

@@ -1,11 +1,11 @@
-//! What the event that is being delivered on a thread is about.
+//! The object that the event in flight on a thread is about.
 
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The object that the event being delivered on a thread is about, and where it is: agents ask
-/// for it in the event. Only the thread itself uses this.
+/// The ID of that object, and a reference: agents ask for it in the event. Only the thread itself uses
+/// this.
 #[derive(Default)]
 pub struct Subject {
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
@@ -33,7 +33,7 @@ impl Subject {
     }
 }
 
-/// What the subject was before the event, and is again when this is dropped.
+/// Restores the subject of the outer event when it is dropped.
 struct Outer<'a> {
     subject: &'a Subject,
     id: jobjectID,

@@ -1,8 +1,8 @@
-//! A pointer that each thread keeps for itself.
+//! A thread-local pointer.
 //!
 //! A library finds its thread-local variables by a call of the dynamic loader, which is a tenth of
-//! what a method event may cost. The eight bytes here have a fixed distance from the thread's
-//! pointer instead (the "initial exec" model), for which the loader keeps some room.
+//! what a method event may cost. The eight bytes here have a fixed distance from the thread pointer
+//! instead (the "initial exec" model), for which the loader reserves some room.
 
 #[cfg(target_arch = "x86_64")]
 mod storage {
@@ -67,7 +67,7 @@ mod storage {
     }
 }
 
-/// What the thread that runs has set last, at first NULL. May be asked in a signal handler.
+/// What the current thread has set last, at first NULL. May be called in a signal handler.
 #[inline(always)]
 pub fn get<T>() -> *const T {
     storage::get().cast()
