@@ -1,6 +1,6 @@
 //! The capability to suspend threads by JVMTI, which only one agent of the process can have. So the shim
 //! takes it when it first needs it: a debugger beside a profiler that never suspends is to work. Where a
-//! debugger has it, signals still stop threads, and the stacks of others are looked at while they run.
+//! debugger has it, signals still stop threads, and stacks of other threads are taken while they run.
 
 use super::signal;
 use crate::jvm::{self, Error, capabilities};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether agents suspend threads: then it is never given back, as they would not be able to resume
 /// them.
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
-/// Whether it could not be had when it was last asked for.
+/// Whether the VM refused it when it was last asked for.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 fn take() -> bool {
@@ -24,8 +24,8 @@ pub fn is_refused() -> bool {
     IS_REFUSED.load(Ordering::Relaxed)
 }
 
-/// What the call returns, with which an agent has JVMTI suspend a thread. It takes the capability, for
-/// good; None if another agent has it.
+/// Makes a call that suspends a thread for an agent, and takes the capability for it, for good. None if
+/// another agent has it.
 pub fn with(call: impl Fn() -> jvm::Result<()>) -> Option<jvm::Result<()>> {
     IS_KEPT.store(true, Ordering::SeqCst);
     match call() {
@@ -56,8 +56,8 @@ fn warn_once() {
 /// The capability for the time of a standstill.
 pub struct Borrowed(());
 
-/// Takes it for the time of a standstill, for somebody who may suspend threads; an error text if another
-/// agent has it.
+/// Takes it for the time of a standstill; the caller holds the claim to suspend threads. An error text
+/// if another agent has it.
 pub fn borrow() -> Result<Borrowed, &'static str> {
     if take() {
         return Ok(Borrowed(()));

@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::atomic::AtomicU32;
 
 /// Waits until the word is woken, at most so many nanoseconds (None: no limit); returns at once if
-/// it does not hold `value`. May return early for no reason. False if the time was over.
+/// it does not hold `value`. May wake spuriously. False if the time was over.
 pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) -> bool {
     let time = at_most.map(|nanos| libc::timespec {
         tv_sec: nanos.max(0) / 1_000_000_000,
@@ -28,14 +28,14 @@ pub fn wake_one(word: &AtomicU32) {
 }
 
 fn wake_at_most(word: &AtomicU32, count: i32) {
-    // SAFETY: the system only compares the address.
+    // SAFETY: the kernel only compares the address.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), WAKE, count) };
 }
 
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 
-/// Nanoseconds of a clock that only goes forward. May be called in a signal handler.
+/// Nanoseconds of a monotonic clock. May be called in a signal handler.
 pub fn now() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours to write.

@@ -1,9 +1,9 @@
 //! A thread's own part in its suspension: the signal handler.
 //!
-//! A stopped thread waits in its signal handler. It may have been stopped anywhere, with a lock of
-//! the VM in its hands, and meanwhile the VM cannot reach a safepoint. So it waits for a short time
+//! A stopped thread waits in its signal handler. It may have been stopped anywhere, also while it
+//! holds a lock of the VM, and meanwhile the VM cannot reach a safepoint. So it waits for a short time
 //! only; if it has not been resumed by then, it hands itself over to JVMTI (see `takeover`), which
-//! stops it where the VM can do without it.
+//! suspends it at a safepoint.
 
 use super::stop::state::*;
 use super::stop::{NOISE, Stop};
@@ -15,23 +15,23 @@ use std::ffi::c_void;
 use std::hint;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// How long a thread watches before it sleeps, in nanoseconds: waking an idle processor takes
-/// longer than most suspensions last.
-const WATCH: i64 = 50_000;
-/// How long a thread naps, in nanoseconds, that runs on the agent's processor. If the agent woke
-/// it, it would push the agent off the processor for milliseconds.
+/// How long a thread spins before it sleeps, in nanoseconds: waking an idle processor takes longer
+/// than most suspensions last.
+const SPIN: i64 = 50_000;
+/// How long a thread on the agent's processor sleeps at a time, in nanoseconds. If the agent woke it,
+/// the kernel might run it instead of the agent, for milliseconds.
 const NAP: i64 = 100_000;
-/// How long a thread stays in the handler, in nanoseconds, before it asks to be taken over.
-const PATIENCE: i64 = 2_000_000;
+/// After how many nanoseconds in the handler a thread asks to be taken over.
+const OVERDUE_AFTER: i64 = 2_000_000;
 /// How long it then waits for a service thread that is in a call of the VM, in nanoseconds. That is a
-/// guess: nobody can tell whether the call waits for this thread. If it does, all that the VM stops for
-/// waits for so long; if not, the thread runs for a moment although it is suspended.
-const LAST_PATIENCE: i64 = 20_000_000;
-/// How long it stays, in nanoseconds, after JVMTI was called to suspend it. Then the VM has been
-/// told, and the thread stops a few instructions later.
+/// guess, as it cannot be known whether the call waits for this thread. If it does, all that the VM
+/// stops for waits for so long; if not, the thread runs for a moment although it is suspended.
+const ADRIFT_AFTER: i64 = 20_000_000;
+/// How long it stays, in nanoseconds, after JVMTI was called to suspend it. By then the VM has the
+/// request, and the thread stops a few instructions later.
 const GRACE: i64 = 200_000;
 
-/// What of that one signal is likely to have cost.
+/// CPU time, in nanoseconds, that the delivery of one signal is likely to cost.
 const DELIVERY: i64 = 3_000;
 /// CPU time, in nanoseconds, that a thread needs to block again in the system call from which a
 /// signal has woken it.
@@ -40,7 +40,7 @@ const BLOCKING: i64 = 40_000;
 /// The processor on which an agent was when it last suspended a thread.
 static AGENT_PROCESSOR: AtomicI32 = AtomicI32::new(-1);
 
-/// Takes note of where the agent that runs is.
+/// Takes note of the processor on which the calling agent is.
 pub fn note_agent_processor() {
     AGENT_PROCESSOR.store(processor(), Ordering::Relaxed);
 }
@@ -50,10 +50,10 @@ fn processor() -> i32 {
     unsafe { libc::sched_getcpu() }
 }
 
-/// The signal handler: stops the thread that runs if that is still wanted.
+/// The signal handler: stops the current thread if that is still requested.
 ///
-/// It may interrupt anything, and so does nothing but system calls and atomic operations, and
-/// walks the stack.
+/// It may interrupt anything, and so does nothing but system calls, atomic operations and the walk of
+/// the stack.
 ///
 /// # Safety
 /// Called in a signal handler with its context; `thread` is the record that the signal was sent
@@ -71,7 +71,7 @@ pub unsafe fn in_handler(thread: &Thread, context: *mut c_void) {
 unsafe fn stop_if_wanted(thread: &Thread, context: *mut c_void) {
     let stop = &thread.stop;
     let account = Account::open(stop);
-    // The record may be that of a Java thread which this thread is not any more.
+    // The thread may have been detached from the VM since the signal was sent.
     if thread.has_ended() || phase::now() >= Phase::Dead {
         stop.change(REQUESTED, RUNNING);
         return;
@@ -102,12 +102,12 @@ fn wait(thread: &Thread, account: &Account<'_>) {
     let entered = futex::now();
     let naps = processor() == AGENT_PROCESSOR.load(Ordering::Relaxed);
     stop.naps.store(naps, Ordering::Relaxed);
-    let watch_until = if naps { entered } else { entered + WATCH };
+    let spin_until = if naps { entered } else { entered + SPIN };
     loop {
         let now = futex::now();
-        let until = stop.requested().max(entered) + PATIENCE;
+        let until = stop.requested().max(entered) + OVERDUE_AFTER;
         match stop.state() {
-            STOPPED if now < watch_until => (0..16).for_each(|_| hint::spin_loop()),
+            STOPPED if now < spin_until => (0..16).for_each(|_| hint::spin_loop()),
             STOPPED => {
                 stop.change(STOPPED, ASLEEP);
             }
@@ -120,12 +120,12 @@ fn wait(thread: &Thread, account: &Account<'_>) {
                 let time = if naps { NAP.min(until - now) } else { until - now };
                 futex::wait(&stop.state, ASLEEP, Some(time));
             }
-            OVERDUE if now >= until + LAST_PATIENCE && takeover::may_be_held_up() => {
+            OVERDUE if now >= until + ADRIFT_AFTER && takeover::may_be_held_up() => {
                 stop.change(OVERDUE, ADRIFT);
             }
             OVERDUE => {
-                let left = until + LAST_PATIENCE - now;
-                let time = if left > 0 { left } else { PATIENCE };
+                let left = until + ADRIFT_AFTER - now;
+                let time = if left > 0 { left } else { OVERDUE_AFTER };
                 futex::wait(&stop.state, OVERDUE, Some(time));
             }
             LEAVING => {
@@ -145,8 +145,8 @@ fn wait(thread: &Thread, account: &Account<'_>) {
     }
 }
 
-/// What the handler makes of the thread's CPU time: whether the thread has run since it was last
-/// accounted for, and that the handler's own time is not the thread's.
+/// Accounts for the thread's CPU time: whether the thread has run since the last account, the time
+/// that it spends in the handler left out.
 struct Account<'a> {
     stop: &'a Stop,
     entered: i64,
@@ -160,16 +160,16 @@ impl<'a> Account<'a> {
         Self { stop, entered, has_run }
     }
 
-    /// Called when the handler is over; `told` is whether agents could see that it has run.
-    fn close(&self, told: bool) {
+    /// Called when the handler is over; `is_shown` is whether agents could see that the thread has run.
+    fn close(&self, is_shown: bool) {
         let now = cpu_clock::current();
-        let accounted = if told && self.has_run {
+        let accounted = if is_shown && self.has_run {
             now
         } else {
-            // To be counted later, when it has become more or somebody can see it.
+            // What the thread itself has used is counted later, when it is more or agents can see it.
             self.stop.accounted.load(Ordering::SeqCst) + (now - self.entered) + DELIVERY
         };
-        let was_blocked = told && self.stop.was_blocked.load(Ordering::SeqCst);
+        let was_blocked = is_shown && self.stop.was_blocked.load(Ordering::SeqCst);
         let accounted = if was_blocked { accounted.max(now + BLOCKING) } else { accounted };
         self.stop.accounted.store(accounted, Ordering::SeqCst);
     }

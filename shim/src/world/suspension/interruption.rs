@@ -1,17 +1,17 @@
-//! Where a signal has interrupted a thread.
+//! What a signal has interrupted: a system call or other code.
 
 use libc::{c_void, ucontext_t};
 
-/// Whether it was in a system call, which has just returned or is about to be made again.
+/// Whether the thread was in a system call, which has just returned or is about to be restarted.
 ///
 /// # Safety
-/// `context` is what the system has given to the signal handler that calls this.
+/// `context` is what the kernel has passed to the signal handler that calls this.
 pub unsafe fn is_in_system_call(context: *mut c_void) -> bool {
     // SAFETY: the caller promises the context.
     let next = unsafe { next_instruction(&*context.cast::<ucontext_t>()) };
     let length = SYSTEM_CALL.len();
     let is_system_call = |address: usize| {
-        // Another page may not be there to be read.
+        // Another page may not be readable.
         let is_on_same_page = address / PAGE == next / PAGE;
         let at_end = (address + length - 1) / PAGE == next / PAGE;
         is_on_same_page && at_end && {
@@ -61,13 +61,13 @@ mod tests {
     fn interrupt(body: impl FnOnce() + Send) -> bool {
         SEEN.store(NOT_SEEN, Ordering::SeqCst);
         thread::scope(|scope| {
-            let (tell, told) = std::sync::mpsc::channel();
+            let (sender, receiver) = std::sync::mpsc::channel();
             scope.spawn(move || {
                 // SAFETY: pthread_self has no preconditions.
-                tell.send(unsafe { libc::pthread_self() }).unwrap();
+                sender.send(unsafe { libc::pthread_self() }).unwrap();
                 body();
             });
-            let thread = told.recv().unwrap();
+            let thread = receiver.recv().unwrap();
             thread::sleep(Duration::from_millis(50));
             // SAFETY: the thread runs until the signal has come.
             assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGRTMIN()) }, 0);

@@ -1,9 +1,9 @@
-//! The list of the threads that wait for the service thread, as far as it lies in each of them.
+//! A link of the list of threads that wait for the service thread, of which each record has one.
 
 use crate::world::threads::record::Thread;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// A thread's place among those that wait for the service thread.
+/// A thread's link in that list.
 #[derive(Default)]
 pub struct Link {
     pub(super) is_waiting: AtomicBool,

@@ -4,20 +4,21 @@
 //! waits until the thread reaches a safepoint poll, which takes milliseconds if the thread is not
 //! on a processor. So a thread that executes Java code is stopped by a signal, which it handles
 //! before any more code of its own: it is as good as stopped at once, whether it is on a processor
-//! or not, and takes its stack itself in the signal handler ([`stop`]). All others, and all threads
-//! where the VM has no `AsyncGetCallTrace`, are suspended by JVMTI, which is quick for them.
+//! or not, and takes its stack itself in the signal handler ([`stop`]). Threads in native code or
+//! blocked, which JVMTI suspends quickly, and all threads where the VM has no `AsyncGetCallTrace`, are
+//! suspended by JVMTI.
 //!
-//! A thread that is not on a processor answers only when it gets there. Whether it has run since
-//! it was resumed is known from its CPU time without its answer, and if it has not, its last stack
-//! is still the true one. If it has, its answer is waited for, but not for long: then
-//! `ThreadHasRun` says no this time and yes when it has answered, so that each yes comes with a
+//! A thread that is not on a processor runs its handler only when it gets there. Whether it has run
+//! since it was resumed is known from its CPU time before that, and if it has not, its last stack is
+//! still the true one. If it has, the caller waits for the handler, but not for long: if that is not
+//! enough, `ThreadHasRun` says no, and yes when the handler has run, so that each yes comes with a
 //! true stack.
 //!
 //! The signal is for samplers: threads are stopped so only after a few brief suspensions by JVMTI,
-//! which a sampler has behind it with its first tick ([`sampling`]).
+//! which a sampler has made with its first tick ([`sampling`]).
 //!
-//! Whatever the agent does between suspension and resumption, nobody waits for ever: a thread that
-//! is stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
+//! Whatever the agent does between suspension and resumption, no thread waits for ever: one that is
+//! stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
 
 pub mod can_suspend;
 pub(super) mod futex;
@@ -46,33 +47,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use stop::state::*;
 
-/// How long `ThreadHasRun` waits for a thread to answer, in nanoseconds from the suspension.
+/// How long `ThreadHasRun` waits for a thread's handler, in nanoseconds from the suspension.
 const ANSWER: i64 = 150_000;
-/// How long the stack of a thread is waited for, in nanoseconds.
+/// How long to wait for the stack of a thread, in nanoseconds.
 const STACK: i64 = 100_000_000;
-/// A thread that has been on a processor for so many nanoseconds and has not answered blocks
+/// A thread that has been on a processor for so many nanoseconds and has not run its handler blocks
 /// signals.
 const DEAF: i64 = 20_000_000;
 
-/// Records that the signal handler may look at although their threads may have ended.
+/// Keeps records for the signal handler, which may use one although its thread has ended.
 static KEPT: Lock<Vec<Arc<Thread>>> = Lock::new(Vec::new());
 
-/// Whether the JVMTI events `ClassLoad` and `ClassPrepare` are needed, and at the latter the
-/// class's methods have to be given IDs: the signal handler cannot do without.
+/// Whether the signal handler needs the JVMTI events `ClassLoad` and `ClassPrepare`, and a class's
+/// methods have to be given IDs at the latter.
 pub fn wants_method_ids() -> bool {
     signal::is_installed()
 }
 
-/// Makes it possible to stop threads by signals, if the VM is made for that and the options do not
-/// forbid it; where this fails, JVMTI suspends them. Only the first call does something: true if
-/// [`wants_method_ids`] has become so.
+/// Makes it possible to stop threads by signals, if the VM supports that and the options allow it;
+/// where this fails, JVMTI suspends them. Only the first call does something: true if
+/// [`wants_method_ids`] has become true.
 pub fn prepare(jni: Jni) -> bool {
     static PREPARED: AtomicBool = AtomicBool::new(false);
     if PREPARED.swap(true, Ordering::SeqCst) || options::get().suspend == Suspend::Jvmti {
         return false;
     }
-    // Before JDK 17, HotSpot stopped all threads to suspend one by JVMTI. That is the only way
-    // for some, and would have to wait until those that a signal has stopped give up.
+    // Before JDK 17 (JDK-8257831), HotSpot needs a safepoint to suspend a thread by JVMTI, the only way
+    // for some threads. It would have to wait until all that a signal has stopped are taken over.
     if jvm::get().feature_version() < 17 {
         log::info!(
             "on this JDK each suspension of a thread stops the whole program for a moment: a sampler \
@@ -98,8 +99,8 @@ pub fn prepare(jni: Jni) -> bool {
 
 /// Suspends a thread on the agent's behalf; true if it is suspended now, also if it was before.
 ///
-/// It returns when the thread executes no more Java code. False for the thread that runs and for
-/// one that has ended.
+/// It returns when the thread executes no more Java code. False for the current thread and for one that
+/// has ended.
 pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let _claim = claims::to_suspend();
     handler::note_agent_processor();
@@ -108,8 +109,8 @@ pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     suspended
 }
 
-/// Suspends several threads, which takes hardly longer than one; `result` is told of each, None
-/// included, what [`suspend`] would have returned.
+/// Suspends several threads, which takes hardly longer than one; `result` gets for each, None included,
+/// what [`suspend`] would have returned.
 pub fn suspend_all(
     agent: &Agent,
     threads: &[Option<Arc<Thread>>],
@@ -123,7 +124,7 @@ pub fn suspend_all(
     settle(threads.iter().flatten());
 }
 
-/// Begins to suspend a thread on the agent's behalf; true if that is under way or done.
+/// Begins to suspend a thread on the agent's behalf; true if that has begun or is done.
 fn request(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let suspended = begin(thread);
     if suspended || thread.stop.state() == LOOSE {
@@ -144,18 +145,19 @@ fn begin(thread: &Arc<Thread>) -> bool {
                 return by_signal(thread) || by_jvmti(thread);
             }
             LEAVING => {
-                // It has not left the handler, and so has not run.
+                // Still in the handler, it has not run.
                 stop.note_request();
                 stop.ran.store(false, Ordering::SeqCst);
                 if stop.change(LEAVING, ASLEEP) {
                     return true;
                 }
             }
-            // There may be a way by now.
+            // By now another agent may have given back can_suspend.
             LOOSE => {
                 stop.change(LOOSE, RUNNING);
             }
-            // Who suspends it by JVMTI resumes it right afterwards, which cannot be called off.
+            // The thread that suspends it by JVMTI is going to resume it at once, which cannot be
+            // called off.
             UNWANTED => {
                 stop.wait_while(UNWANTED, i64::MAX);
             }
@@ -167,7 +169,7 @@ fn begin(thread: &Arc<Thread>) -> bool {
 /// Sends the signal to a thread that executes Java code; false for all others.
 fn by_signal(thread: &Arc<Thread>) -> bool {
     let stop = &thread.stop;
-    // Where JVMTI cannot, a signal may stop it at least for a moment.
+    // Without can_suspend, a signal stops it at least for a moment.
     let is_for_signals = stop.history.is_sampled() || can_suspend::is_refused();
     if !signal::is_installed() || !is_for_signals || stop.is_deaf.load(Ordering::Relaxed) {
         return false;
@@ -193,14 +195,14 @@ fn by_signal(thread: &Arc<Thread>) -> bool {
     true
 }
 
-/// Whether JVMTI would have to wait for the thread: it runs, and no native method.
+/// Whether JVMTI would have to wait for a safepoint poll: the thread runs, and no native method.
 fn executes_java(thread: &Thread) -> bool {
     let state = jvmti_state(thread, RECENT).unwrap_or(0);
     state & JVMTI_THREAD_STATE_RUNNABLE != 0 && state & JVMTI_THREAD_STATE_IN_NATIVE == 0
 }
 
-/// How old a state may be on which it depends how a thread is stopped: either way works in every
-/// state, if slowly.
+/// How old the state may be by which a signal or JVMTI is chosen: either works in every state, if
+/// slowly.
 const RECENT: Duration = Duration::from_micros(100);
 
 /// The thread's state as JVMTI gives it, or as it was not longer ago than `age`: samplers ask for
@@ -229,15 +231,15 @@ fn by_jvmti(thread: &Thread) -> bool {
 /// Makes sure that threads that were sent signals do nothing more of their own.
 fn settle<'a>(threads: impl Iterator<Item = &'a Arc<Thread>> + Clone) {
     if threads.clone().any(|thread| thread.stop.state() == REQUESTED) {
-        // Who is on a processor now takes the signal as the interrupt ends, and who is not as soon as
-        // it comes to one.
+        // A thread on a processor takes the signal as the barrier's interrupt ends, any other as soon as
+        // it gets to one.
         barrier::of_all_threads();
     }
     threads.for_each(|thread| wait_for(thread));
 }
 
-/// Waits until a thread that was sent a signal has stopped or is on no processor. One that blocks
-/// signals is left to JVMTI.
+/// Waits until a signalled thread has stopped or is on no processor. One that blocks signals is left to
+/// JVMTI.
 fn wait_for(thread: &Thread) {
     let stop = &thread.stop;
     let mut cpu = stop.cpu_at_request();
@@ -304,7 +306,7 @@ pub fn resume(agent: &Agent, thread: &Arc<Thread>) -> bool {
 }
 
 /// `ThreadHasRun`: whether a suspended thread has consumed CPU time between its last resumption,
-/// or its start, and its suspension. A trifle does not count until it has grown to [`stop::NOISE`].
+/// or its start, and its suspension: more than [`stop::NOISE`], else it is counted the next time.
 ///
 /// False also for a thread that is not suspended, and for one that has run but has not been on a
 /// processor since it was suspended: it counts as soon as its stack is known.
@@ -331,15 +333,15 @@ fn cpu_time(thread: &Thread) -> Option<i64> {
     })
 }
 
-/// How much of its CPU time has not been accounted for.
+/// The thread's CPU time that has not been accounted for.
 fn consumed(thread: &Thread) -> Option<i64> {
     Some(cpu_time(thread)? - thread.stop.accounted.load(Ordering::SeqCst))
 }
 
 /// Passes the innermost `depth` frames of a thread that was stopped by a signal to `f`. None if the
-/// thread is not suspended, or JVMTI has suspended it: then `GetStackTrace` tells the stack. A thread
+/// thread is not suspended, or JVMTI has suspended it: then `GetStackTrace` gives the stack. A thread
 /// that was stopped where its stack cannot be walked, as in the VM's code for `arraycopy`, is handed
-/// over to JVMTI here, which stops it where it can.
+/// over to JVMTI here, which stops it where it can be.
 pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) -> R) -> Option<R> {
     let stop = &thread.stop;
     let is_known = || {
@@ -372,11 +374,11 @@ fn escalate(thread: &Thread) {
     hand_over(thread);
 }
 
-/// Makes JVMTI suspend a thread that was stopped by a signal, for somebody who may suspend threads;
-/// returns when it has, also if the service thread is just doing it.
+/// Makes JVMTI suspend a thread that was stopped by a signal; returns when it has, also if the service
+/// thread is just doing it. The caller holds the claim to suspend threads.
 pub fn hand_over(thread: &Thread) {
     let stop = &thread.stop;
-    // In the order in which a thread in the handler may go from one to the next.
+    // In the order of the handler's own transitions, or one might be missed.
     let from = [REQUESTED, STOPPED, ASLEEP, OVERDUE, ADRIFT];
     if from.into_iter().any(|from| stop.change(from, TAKEOVER)) {
         takeover::take_over(thread);

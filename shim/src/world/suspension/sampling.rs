@@ -1,9 +1,9 @@
-//! Who suspends threads: a sampler, for the moment of taking a stack, or an agent that wants them to
-//! stand still for longer.
+//! Whether an agent that suspends threads is a sampler, which takes a stack and resumes at once, or
+//! wants them suspended for longer.
 //!
 //! A signal stops a thread in no time, but JVMTI has to take over if it is not resumed soon, and
-//! meanwhile the thread executes a few instructions. JVMTI alone keeps it still from the beginning,
-//! for as long as one likes. So signals are for samplers, which are known by their past.
+//! meanwhile the thread executes a few instructions. A thread that JVMTI suspends executes none, for
+//! however long. So signals are for samplers, which are known by their earlier suspensions.
 
 use super::futex;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -14,15 +14,15 @@ const BRIEF: i64 = 50_000_000;
 /// How many suspensions have to be brief after one that was not, and in the beginning.
 const PROBATION: u32 = 4;
 
-/// How many brief suspensions agents still have to make, of whichever threads.
+/// How many suspensions still have to be brief, of all threads together.
 static OWED: AtomicU32 = AtomicU32::new(PROBATION);
 
-/// The suspensions of one thread. Changed only by whoever suspends or resumes it, one at a time.
+/// The suspensions of one thread. Changed only under the claims to suspend and to resume.
 #[derive(Default)]
 pub struct History {
     /// When the last one began, by [`futex::now`].
     begun: AtomicI64,
-    /// How many have still to be brief.
+    /// How many still have to be brief.
     owed: AtomicU32,
 }
 
@@ -41,7 +41,7 @@ impl History {
         }
     }
 
-    /// Whether the thread is about to be suspended by a sampler, as far as one can tell.
+    /// Whether the thread seems to be suspended by a sampler.
     pub fn is_sampled(&self) -> bool {
         [&self.owed, &OWED].iter().all(|owed| owed.load(Ordering::Relaxed) == 0)
     }

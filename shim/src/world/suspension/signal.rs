@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The signal's number, 0 while there is none.
 static NUMBER: AtomicI32 = AtomicI32::new(0);
-/// This process, which signals that are ours come from.
+/// This process, the sender of the shim's own signals.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
 /// Whether threads can be stopped by a signal.
@@ -17,13 +17,13 @@ pub fn is_installed() -> bool {
     NUMBER.load(Ordering::Acquire) != 0
 }
 
-/// Claims a real-time signal that nobody uses; false if all are in use.
+/// Takes a real-time signal that is not in use; false if all are.
 pub fn install() -> bool {
     // SAFETY: getpid has no preconditions.
     PROCESS.store(unsafe { libc::getpid() }, Ordering::Release);
-    // The JDK interrupts blocking I/O with SIGRTMAX-2, long after that would be seen.
+    // The JDK interrupts blocking I/O with SIGRTMAX-2, which it installs only later.
     let candidates = (libc::SIGRTMIN()..=libc::SIGRTMAX() - 3).rev();
-    let Some(number) = candidates.into_iter().find(|number| is_unused(*number) && claim(*number))
+    let Some(number) = candidates.into_iter().find(|number| is_unused(*number) && take(*number))
     else {
         return false;
     };
@@ -35,11 +35,11 @@ fn is_unused(number: c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: the structure is ours to write.
     let result = unsafe { libc::sigaction(number, ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: all bits zero are a valid structure, and the system filled it in.
+    // SAFETY: all bits zero are a valid structure, and the kernel filled it in.
     result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_DFL
 }
 
-fn claim(number: c_int) -> bool {
+fn take(number: c_int) -> bool {
     // SAFETY: all bits zero are a valid structure: no flags, no signals blocked.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = handle as *const () as libc::sighandler_t;
@@ -48,8 +48,8 @@ fn claim(number: c_int) -> bool {
     unsafe { libc::sigaction(number, &action, ptr::null_mut()) == 0 }
 }
 
-/// What a signal carries, as Linux lays it out on 64-bit machines. The structure of
-/// the `libc` crate lets these be read, but not written.
+/// `siginfo_t` as Linux lays it out on 64-bit machines: that of the `libc` crate lets these fields be
+/// read, but not written.
 #[repr(C)]
 struct Info {
     number: c_int,
@@ -85,7 +85,7 @@ pub unsafe fn send(thread: &Thread) -> bool {
         thread,
         rest: [0; 12],
     };
-    // SAFETY: the system copies the structure.
+    // SAFETY: the kernel copies the structure.
     unsafe {
         libc::syscall(
             libc::SYS_rt_tgsigqueueinfo,
@@ -98,18 +98,18 @@ pub unsafe fn send(thread: &Thread) -> bool {
 }
 
 unsafe extern "C" fn handle(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes the information, and each thread has its own errno.
+    // SAFETY: the kernel passes the information, and each thread has its own errno.
     let (info, errno) = unsafe { (&*info.cast::<Info>(), *libc::__errno_location()) };
     let ours = info.code == libc::SI_QUEUE && info.process == PROCESS.load(Ordering::Relaxed);
     if ours && !info.thread.is_null() {
-        // SAFETY: `send` put it there, whose caller keeps it alive.
+        // SAFETY: `send` put it there, and its caller keeps it alive.
         unsafe { handler::in_handler(&*info.thread, context) };
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Whether the system knows a thread by this number.
+/// Whether the process has a thread with this number.
 pub fn exists(os_thread: i32) -> bool {
     // SAFETY: signal 0 only asks.
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), os_thread, 0) == 0 }

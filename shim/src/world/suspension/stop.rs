@@ -1,4 +1,4 @@
-//! What each thread's suspension is at.
+//! The state of each thread's suspension.
 
 use super::futex;
 use super::link::Link;
@@ -8,14 +8,14 @@ use crate::world::agents::Agent;
 use state::*;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
-/// What a thread's suspension is at. "Agent" is whoever calls the functions of `suspension`.
+/// The states. "Agent" is any caller of the functions of `suspension`.
 pub mod state {
     /// The thread is not suspended.
     pub const RUNNING: u32 = 0;
-    /// The agent wants it stopped, and it has been sent a signal. It runs the handler before any
+    /// The agent has suspended it, and it has been sent a signal. It runs the handler before any
     /// more code of its own, so it is as good as stopped unless it is on a processor just now.
     pub const REQUESTED: u32 = 1;
-    /// It is in the handler, has taken its stack, and watches this word.
+    /// It is in the handler, has taken its stack, and spins on this word.
     pub const STOPPED: u32 = 2;
     /// It is in the handler and sleeps until this word is woken.
     pub const ASLEEP: u32 = 3;
@@ -23,64 +23,65 @@ pub mod state {
     pub const LEAVING: u32 = 4;
     /// It has been in the handler for too long and asks the service thread to take over.
     pub const OVERDUE: u32 = 5;
-    /// It could not wait for the service thread any longer, and runs until that has come.
+    /// It has given up waiting for the service thread, and runs until that takes over.
     pub const ADRIFT: u32 = 6;
-    /// It leaves the handler, and someone is suspending it by JVMTI.
+    /// It leaves the handler, while another thread suspends it by JVMTI.
     pub const TAKEOVER: u32 = 7;
     /// As before, but the agent has resumed it meanwhile.
     pub const UNWANTED: u32 = 8;
-    /// It is suspended as JVMTI does it, by the shim or by somebody else ([`super::Stop::by_others`]).
+    /// JVMTI has suspended it, for the shim or for others ([`super::Stop::by_others`]).
     pub const SUSPENDED: u32 = 9;
-    /// The agent wants it stopped, but only another agent of the process could do that: it runs.
+    /// The agent has suspended it, but it runs: another agent of the process has can_suspend.
     pub const LOOSE: u32 = 10;
 }
 
-/// CPU time, in nanoseconds, that does not count as the thread's own: what the system spends on
-/// the signal's delivery is in the clock but in no one's sight.
+/// CPU time, in nanoseconds, that does not count as the thread's own: its clock includes what the
+/// kernel spends on the signal's delivery.
 pub const NOISE: i64 = 20_000;
+
 /// A thread's suspension.
 #[derive(Default)]
 pub struct Stop {
     /// One of [`state`]; also what threads wait for.
     pub(super) state: AtomicU32,
-    /// How many wait for it to change, the thread in its handler left out.
+    /// How many threads wait for it to change, besides the thread itself in its handler.
     awaited_by: AtomicU32,
     /// Whether a signal is on its way.
     pub(super) is_signalled: AtomicBool,
     /// Whether the thread is in the handler.
     pub(super) is_inside: AtomicBool,
-    /// When the agent last wanted it stopped, by [`futex::now`].
+    /// When an agent last suspended it, by [`futex::now`].
     requested: AtomicI64,
     /// Its CPU time then.
     cpu_at_request: AtomicI64,
     /// Whether it sleeps in naps, and need not be woken.
     pub(super) naps: AtomicBool,
-    /// Its CPU time up to which agents know that it has run, or it has not.
+    /// Its CPU time up to which agents have been shown whether it has run.
     pub accounted: AtomicI64,
     /// Whether it had run when it was stopped.
     pub ran: AtomicBool,
     /// Its stack when it was stopped.
     pub trace: Trace,
-    /// Whether it was blocked in a system call when it was stopped. Only the VM's own code is: JVMTI
-    /// says so of a thread in a native method.
+    /// Whether it was blocked in a system call when it was stopped. That happens in the VM's own code
+    /// only: a thread in a native method is suspended by JVMTI.
     pub was_blocked: AtomicBool,
     /// Whether the trace is of the time [`Self::accounted`].
     pub is_traced: AtomicBool,
-    /// What JVMTI last said of it, and when that was, by [`futex::now`].
+    /// Its state as JVMTI gave it last, and when that was, by [`futex::now`].
     pub seen_state: AtomicI32,
     pub seen_at: AtomicI64,
-    /// How it was suspended before.
+    /// Its earlier suspensions.
     pub history: History,
-    /// Whether signals do not reach it.
+    /// Whether it blocks signals.
     pub is_deaf: AtomicBool,
-    /// Whether the record is being kept for the handler's sake.
+    /// Whether the record is kept for the handler.
     pub is_kept: AtomicBool,
-    /// Its place among those that wait for the service thread.
+    /// Its link in the list of threads that wait for the service thread.
     pub queue: Link,
-    /// The agents that have suspended it, a bit for each. Changed only by whoever suspends or resumes
-    /// it, one at a time.
+    /// The agents that have suspended it, a bit for each. Changed only under the claims to suspend and
+    /// to resume.
     agents: AtomicU8,
-    /// Whether somebody else had suspended it when JVMTI was asked to: that is not ours to undo.
+    /// Whether others had suspended it before JVMTI was asked to: then the shim must not resume it.
     pub by_others: AtomicBool,
 }
 
@@ -94,17 +95,17 @@ impl Stop {
         self.state.load(Ordering::SeqCst)
     }
 
-    /// Goes from one state to another; false if it is in neither of them.
+    /// Goes from one state to another; false if it is not in `from`.
     pub fn change(&self, from: u32, to: u32) -> bool {
         self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
-    /// Wakes whoever waits for the state.
+    /// Wakes all that wait for the state, also the thread in its handler.
     pub fn wake(&self) {
         futex::wake(&self.state);
     }
 
-    /// Wakes those that have come through [`Self::wait_while`].
+    /// Wakes those that wait in [`Self::wait_while`].
     pub fn wake_others(&self) {
         if self.awaited_by.load(Ordering::SeqCst) > 0 {
             self.wake();
@@ -125,12 +126,12 @@ impl Stop {
         true
     }
 
-    /// When the agent last wanted it stopped, by [`futex::now`].
+    /// When an agent last suspended it, by [`futex::now`].
     pub fn requested(&self) -> i64 {
         self.requested.load(Ordering::SeqCst)
     }
 
-    /// Takes note that the agent wants it stopped.
+    /// Takes note that an agent suspends it now.
     pub fn note_request(&self) {
         self.requested.store(futex::now(), Ordering::SeqCst);
     }
@@ -141,32 +142,32 @@ impl Stop {
         self.cpu_at_request.store(cpu, Ordering::SeqCst);
     }
 
-    /// Its CPU time when the agent last wanted it stopped.
+    /// Its CPU time when an agent last suspended it.
     pub fn cpu_at_request(&self) -> i64 {
         self.cpu_at_request.load(Ordering::SeqCst)
     }
 
-    /// Whether it seemed to have run when the agent last wanted it stopped.
+    /// Whether it seemed to have run when an agent last suspended it.
     pub fn may_have_run(&self) -> bool {
         self.cpu_at_request() - self.accounted.load(Ordering::SeqCst) > NOISE
     }
 
-    /// Takes note that the agent has suspended it.
+    /// Takes note that the agent suspends it.
     pub fn hold(&self, agent: &Agent) {
         self.agents.fetch_or(bit(agent), Ordering::Relaxed);
     }
 
-    /// Takes note that the agent has resumed it; false if it had not suspended it.
+    /// Takes note that the agent resumes it; false if it had not suspended it.
     pub fn let_go(&self, agent: &Agent) -> bool {
         self.agents.fetch_and(!bit(agent), Ordering::Relaxed) & bit(agent) != 0
     }
 
-    /// Whether some agent has it suspended.
+    /// Whether some agent has suspended and not resumed it.
     pub fn is_held(&self) -> bool {
         self.agents.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether an agent has suspended the thread.
+    /// Whether the state is one of a suspended thread.
     pub fn is_suspended(&self) -> bool {
         !matches!(self.state(), RUNNING | LEAVING | UNWANTED | LOOSE)
     }
@@ -177,11 +178,11 @@ impl Stop {
         self.is_suspended() && !by_others
     }
 
-    /// Waits until the thread, which is the one that runs, in native code, has been resumed; does
-    /// `before` it what nobody else may have to wait for. False if it is not suspended.
+    /// For the current thread, in native code: waits until it has been resumed. Calls `before` first, to
+    /// release what others may need. False if it is not suspended.
     pub fn wait_until_resumed(&self, before: impl FnOnce()) -> bool {
         // As good as suspended: by JVMTI, which stops it at the next call of the VM, or by a signal that
-        // it does not hear.
+        // it blocks.
         let is_suspended = |state| !matches!(state, RUNNING | LEAVING | LOOSE);
         if !is_suspended(self.state()) {
             return false;
@@ -196,7 +197,7 @@ impl Stop {
         }
     }
 
-    /// Whether a signal has to be sent: only one is ever on its way.
+    /// Whether a signal has to be sent: only one is ever pending.
     pub fn needs_signal(&self) -> bool {
         !self.is_signalled.swap(true, Ordering::SeqCst)
     }
@@ -205,14 +206,14 @@ impl Stop {
         self.is_signalled.store(false, Ordering::SeqCst);
     }
 
-    /// Whether the handler may look at the record at any time.
+    /// Whether the handler or the service thread may use the record at any time.
     pub fn is_in_use(&self) -> bool {
         self.is_signalled.load(Ordering::SeqCst)
             || self.is_inside.load(Ordering::SeqCst)
             || self.queue.is_waiting()
     }
 
-    /// Whether it leaves the handler by itself soon after it may.
+    /// Whether it sleeps in naps, and so leaves the handler soon after it may without being woken.
     pub fn naps(&self) -> bool {
         self.naps.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! How a thread that was stopped by a signal comes to be suspended by JVMTI instead.
+//! The service thread, which has threads that a signal has stopped suspended by JVMTI instead.
 
 use super::stop::state::*;
 use super::{can_suspend, futex};
@@ -8,17 +8,17 @@ use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-/// The threads that wait, the last to come first.
+/// The threads that wait for the service thread, the newest first.
 static WAITING: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
-/// Counts those that came; the service thread waits for it to change.
+/// Counts their requests; the service thread waits for it to change.
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the service thread is in a call of the VM, where it may be waiting for what a thread in a
-/// handler keeps it from.
+/// Whether the service thread is in a call of the VM, where it may be blocked by a thread that is in its
+/// handler.
 static IS_CALLING: AtomicBool = AtomicBool::new(false);
 
-/// Whether the service thread may not come before a thread that waits for it goes on. Otherwise it needs
-/// nothing but a processor.
+/// Whether the service thread may be blocked until a thread that waits for it goes on. Otherwise it
+/// needs nothing but a processor.
 pub fn may_be_held_up() -> bool {
     IS_CALLING.load(Ordering::SeqCst)
 }
@@ -30,8 +30,8 @@ pub fn start(jni: Jni) -> jvm::Result<()> {
     })
 }
 
-/// Asks the service thread to take over the thread that runs, which is overdue. Called in the
-/// signal handler.
+/// Asks the service thread to take over the current thread, which is overdue. Called in the signal
+/// handler.
 pub fn ask_for(thread: &Thread) {
     let link = &thread.stop.queue;
     if link.is_waiting.swap(true, Ordering::SeqCst) {
@@ -65,8 +65,8 @@ fn serve() -> ! {
             next = link.next.load(Ordering::SeqCst);
             // Only a record that does not wait any more may wait again.
             link.is_waiting.store(false, Ordering::SeqCst);
-            // No claim is needed, and none might be had while threads are in handlers: one that is
-            // to be taken over has been kept from claims since the signal was sent.
+            // No claim is taken: its owner may be blocked by a thread that is in its handler. None is
+            // needed: the thread to be taken over has been kept from claims since it was signalled.
             if thread.stop.change(OVERDUE, TAKEOVER) || thread.stop.change(ADRIFT, TAKEOVER) {
                 IS_CALLING.store(true, Ordering::SeqCst);
                 take_over(thread);
@@ -91,8 +91,8 @@ pub fn take_over(thread: &Thread) {
     stop.wake();
 }
 
-/// SuspendThread of JVMTI; the state that the thread is to have then: `SUSPENDED`, also if somebody else
-/// has suspended it already, `LOOSE` if that is left to another agent, and `RUNNING` if the thread has
+/// SuspendThread of JVMTI; the state that the thread is to have then: `SUSPENDED`, also if others had
+/// suspended it already, `LOOSE` if another agent has can_suspend, and `RUNNING` if the thread has
 /// ended, or the VM.
 pub fn suspend(thread: &Thread) -> u32 {
     let Some(object) = thread.object() else { return RUNNING };
@@ -103,7 +103,7 @@ pub fn suspend(thread: &Thread) -> u32 {
     if by_others || result.is_ok() { SUSPENDED } else { RUNNING }
 }
 
-/// ResumeThread of JVMTI, unless somebody else had suspended the thread.
+/// ResumeThread of JVMTI, unless others had suspended the thread before.
 pub fn resume(thread: &Thread) {
     if thread.stop.by_others.load(Ordering::SeqCst) {
         return;

@@ -1,4 +1,4 @@
-//! Where a thread's stack is kept from the moment it is stopped.
+//! The stack of a thread, taken when a signal stops it.
 
 use crate::jvm::async_call_trace::{self, RawFrame};
 use jni_sys::{JNIEnv, jint};
@@ -22,9 +22,8 @@ static DEPTH: AtomicUsize = AtomicUsize::new(64);
 pub struct Trace {
     /// Room for two traces, NULL until the thread is stopped by a signal for the first time.
     memory: AtomicPtr<RawFrame>,
-    /// What is in them.
     halves: [Half; 2],
-    /// Which of them is the trace.
+    /// The half that has the last complete trace.
     current: AtomicUsize,
 }
 
@@ -32,12 +31,12 @@ pub struct Trace {
 struct Half {
     /// How many frames there are; negative if the stack could not be walked.
     count: AtomicI32,
-    /// How many there could have been.
+    /// How many were asked for.
     depth: AtomicUsize,
 }
 
 impl Trace {
-    /// Gets the memory, which must be there before the signal comes.
+    /// Allocates the memory, before the signal is sent.
     pub fn allocate(&self) {
         if !self.memory.load(Ordering::Acquire).is_null() {
             return;
@@ -50,8 +49,8 @@ impl Trace {
         self.memory.store(memory, Ordering::Release);
     }
 
-    /// Takes the stack of the thread that runs. Called in the signal handler of the thread that
-    /// the trace belongs to, and nowhere else.
+    /// Takes the stack of the current thread. Called only in the signal handler of the thread that the
+    /// trace belongs to.
     ///
     /// # Safety
     /// As for [`async_call_trace::walk`], but for the frames.
@@ -74,14 +73,14 @@ impl Trace {
     }
 
     /// The innermost `depth` frames; None if the stack could not be walked at that moment, or the
-    /// trace is less than what is asked for. It must not be taken twice while it is being read.
+    /// trace may have fewer than the stack. It must not be taken twice while it is being read.
     pub fn get(&self, depth: usize) -> Option<&[RawFrame]> {
         let current = self.current.load(Ordering::Acquire);
         let memory = self.memory.load(Ordering::Acquire);
         let count = usize::try_from(self.halves[current].count.load(Ordering::Relaxed)).ok()?;
         let taken = self.halves[current].depth.load(Ordering::Relaxed);
         if count == 0 {
-            // So it is with threads of the VM's own; of others JVMTI knows better.
+            // The VM's own threads have no frames; for others JVMTI finds them.
             return None;
         }
         if memory.is_null() || count == taken && taken < depth {
