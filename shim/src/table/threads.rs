@@ -1,4 +1,5 @@
-//! Suspension, status, CPU time, system threads and thread-local storage.
+//! GetCurrentThreadCpuTime, SuspendThread, SuspendThreadList, ResumeThread, ResumeThreadList,
+//! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
 use crate::jvm::{self, os_priority};
 use crate::options::CpuTime;
@@ -28,7 +29,7 @@ fn wall_time() -> jlong {
     BEGAN.elapsed().as_nanos() as jlong
 }
 
-/// A thread other than the one that runs, which agents may suspend.
+/// A thread other than the current one, which agents may suspend.
 fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     if !phase::vm_answers() || env == threads::known_current_env() {
         return None;

@@ -1,4 +1,4 @@
-//! CLASS_LOAD and CLASS_UNLOAD.
+//! CLASS_LOAD. (CLASS_UNLOAD is in `collection`.)
 
 use super::callback::callback;
 use super::send;
@@ -64,7 +64,7 @@ fn is_over(class: &Class) -> bool {
         || classes::by_id(class.id()).is_none()
 }
 
-/// Announces the classes that the thread that runs has loaded, and those that linking them loads;
+/// Announces the classes that the current thread has loaded, and those that linking them loads;
 /// it holds no lock of the program's.
 pub fn announce_loaded(jni: Jni, thread: &Thread) {
     loop {
