@@ -1,4 +1,4 @@
-//! The program at a standstill: all its threads but the one that runs suspended, their stacks and
+//! The program at a standstill: all its threads but the current one suspended, their stacks and
 //! states taken.
 //!
 //! What agents suspend they resume (`suspension`); this is the shim's own, for the time of a dump.
@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
-/// A suspended thread, or the one that runs.
+/// A suspended thread, or the current one.
 pub struct Resting {
     pub thread: Arc<Thread>,
     /// Its frames, the innermost first.
@@ -42,7 +42,7 @@ pub struct Standstill {
 const ATTEMPTS: usize = 5;
 
 impl Standstill {
-    /// Suspends all threads but the one that runs, whose `hidden_frames` innermost frames are left
+    /// Suspends all threads but the current one, whose `hidden_frames` innermost frames are left
     /// out.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Drop for Standstill {
     }
 }
 
-/// The live threads, without the shim's own. The thread that runs is among them unless it has ended
+/// The live threads, without the shim's own. The current thread is among them unless it has ended
 /// for agents.
 fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
     jni.frame(LARGE_FRAME, |jni| {
@@ -156,7 +156,7 @@ fn includes_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Res
     })
 }
 
-/// All frames of a thread, NULL for the one that runs, without the `start` innermost ones.
+/// All frames of a thread, NULL for the current one, without the `start` innermost ones.
 fn stack(thread: jthread, start: usize) -> Vec<jvmtiFrameInfo> {
     let mut room = vec![MaybeUninit::uninit(); 128];
     loop {

@@ -1,4 +1,4 @@
-//! HotSpot's `AsyncGetCallTrace`: the stack of the thread that runs, in a signal handler.
+//! HotSpot's `AsyncGetCallTrace`: the stack of the current thread, in a signal handler.
 
 use super::symbols;
 use jni_sys::{JNIEnv, jint, jmethodID};
@@ -38,7 +38,7 @@ fn find() -> Option<Function> {
     Some(unsafe { std::mem::transmute::<*mut c_void, Function>(address.as_ptr()) })
 }
 
-/// Writes the innermost frames of the thread that runs; the VM's
+/// Writes the innermost frames of the current thread; the VM's
 /// reason, a negative number, if it cannot walk it just here.
 ///
 /// # Safety

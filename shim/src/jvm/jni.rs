@@ -1,4 +1,4 @@
-//! JNI calls of the thread that runs.
+//! JNI calls of the current thread.
 
 use super::{jni_table, vm};
 use crate::lock::assert_none_held;
@@ -9,7 +9,7 @@ use jni_sys::{
 use std::ffi::CStr;
 use std::ptr;
 
-/// The JNI environment of the thread that runs.
+/// The JNI environment of the current thread.
 ///
 /// It is valid on that thread only, so it is neither `Send` nor `Sync`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Drop for Frame {
 
 impl Jni {
     /// # Safety
-    /// `env` is the JNI environment of the thread that runs, which stays attached while the value
+    /// `env` is the JNI environment of the current thread, which stays attached while the value
     /// is used.
     pub unsafe fn new(env: *mut JNIEnv) -> Self {
         Self(env)

@@ -7,7 +7,7 @@ const NICE: i32 = -10;
 /// The shortest time slice that Linux gives; a thread that asks for a short one is scheduled soon.
 const SLICE_NANOS: u64 = 100_000;
 
-/// Has the thread that runs scheduled soon after it wakes up, as far as the process may: by a
+/// Has the current thread scheduled soon after it wakes up, as far as the process may: by a
 /// higher weight, which takes a privilege, or else by a short time slice (Linux 6.12).
 pub fn favour_current_thread() {
     if !set(NICE) {
@@ -26,6 +26,6 @@ fn set(nice: i32) -> bool {
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: the structure has the size that it says; 0 is the thread that runs.
+    // SAFETY: the structure has the size that it says; 0 is the current thread.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) == 0 }
 }

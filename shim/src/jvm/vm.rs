@@ -56,7 +56,7 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
-    // The one for classes is the last: `world::collections` counts on it.
+    // The one for classes is the last: `world::order::collections` relies on that.
     // SAFETY: the caller promises the VM.
     let new_environment = || unsafe { environment(vm) };
     let (jvmti, lookup_env, class_env) =
@@ -95,7 +95,7 @@ impl Jvm {
         *VERSION.get_or_find(|| self.jvmti.feature_version())
     }
 
-    /// JNI for the thread that runs, None if it is not attached to the VM.
+    /// JNI for the current thread, None if it is not attached to the VM.
     pub fn jni(&self) -> Option<Jni> {
         let mut env: *mut c_void = std::ptr::null_mut();
         // SAFETY: the VM outlives the shim; GetEnv may be called by any thread.

@@ -35,7 +35,7 @@ pub fn expect(library: &AgentLibrary, options: &[u8]) {
 }
 
 thread_local! {
-    /// The agent whose JVM_OnLoad the shim has called on the thread that runs.
+    /// The agent whose JVM_OnLoad the shim has called on the current thread.
     static BEGINNING: Cell<Option<&'static Agent>> = const { Cell::new(None) };
 }
 

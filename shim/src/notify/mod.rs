@@ -13,7 +13,7 @@ use jvmpi_sys::*;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Sends an event of the thread that runs to one agent, if it has enabled it and may get it now;
+/// Sends an event of the current thread to one agent, if it has enabled it and may get it now;
 /// returns what the agent left in the event. What the event names was announced before.
 #[inline]
 pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
@@ -44,7 +44,7 @@ pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A)
     call(agent, thread, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
 }
 
-/// Whether an event of this type, of the thread that runs, would come to an agent that has enabled it.
+/// Whether an event of this type, of the current thread, would come to an agent that has enabled it.
 pub fn reaches_agents(thread: &Thread, event_type: jint) -> bool {
     !thread.is_hidden() && is_open(thread, event_type) && !claims::is_suspending()
 }

@@ -72,7 +72,7 @@ pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     JVMPI_SUCCESS
 }
 
-/// Sends one requested event to the agent on the thread that runs; false if that failed.
+/// Sends one requested event to the agent on the current thread; false if that failed.
 type Serve = fn(Jni, &Agent, &Thread, jobjectID) -> bool;
 
 /// The function that serves requests for the type, if there is one. Its last parameter is

@@ -7,7 +7,7 @@ use jni_sys::JNIEnv;
 /// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.
 ///
 /// # Safety
-/// `env` is the environment of the thread that runs, as JVMTI passes it to callbacks, or NULL.
+/// `env` is the environment of the current thread, as JVMTI passes it to callbacks, or NULL.
 pub unsafe fn callback(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
     if !env.is_null() {
         // SAFETY: the caller promises the environment, and the thread stays attached meanwhile.

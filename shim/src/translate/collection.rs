@@ -43,7 +43,7 @@ impl Listener {
     }
 }
 
-/// Plays a collection to the agents, on the thread that runs, while no other thread sends events.
+/// Plays a collection to the agents, on the current thread, while no other thread sends events.
 /// Does nothing and returns false while an agent has disabled collections.
 pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
     // What needs the VM comes before the gate is closed.
@@ -147,7 +147,7 @@ fn send_new_arena(listener: &Listener, thread: &Thread, arena_id: jint, name: &C
     listener.send(thread, JVMPI_EVENT_ARENA_NEW, new_arena);
 }
 
-/// Announces the arenas that there are, on the thread that runs.
+/// Announces the arenas that there are, on the current thread.
 pub fn announce_arenas(agent: &'static Agent, thread: &Thread) {
     for (arena, name) in arenas::at_start() {
         send_new_arena(&Listener { agent, env: thread.env() }, thread, *arena, name);

@@ -89,7 +89,7 @@ thread_local! {
     static REPLAYED_TO: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Sends an agent COMPILED_METHOD_LOAD, on the thread that runs, for existing code that is not
+/// Sends an agent COMPILED_METHOD_LOAD, on the current thread, for existing code that is not
 /// announced to it yet.
 pub fn replay(agent: &Agent) {
     let outer = REPLAYED_TO.replace(Some(agent.index));

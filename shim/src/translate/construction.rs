@@ -75,7 +75,7 @@ pub fn send_left(jni: Jni, thread: &Thread) {
 }
 
 /// Sends the entries after looking for the constructors' object. `frame` is that of the last one in
-/// the stack of the thread that runs, if it is known; the innermost is 0.
+/// the stack of the current thread, if it is known; the innermost is 0.
 #[cold]
 fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) {
     let Some(last) = chain.numbers().last().copied() else { return };
@@ -95,7 +95,7 @@ fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) 
     });
 }
 
-/// Which frame of the thread that runs is that of the constructor with this number, which calls that
+/// Which frame of the current thread is that of the constructor with this number, which calls that
 /// of its superclass at once and has not come back from there; the innermost is 0.
 fn frame_of(jni: Jni, number: u32) -> Option<usize> {
     let method = method_numbers::reported(number as usize)?;
@@ -119,7 +119,7 @@ fn frame_of(jni: Jni, number: u32) -> Option<usize> {
 }
 
 /// Sends the entries of constructors on this object, NULL if it is not known. The last one is this
-/// frame of the thread that runs. The object is announced before, with a stack as if those frames
+/// frame of the current thread. The object is announced before, with a stack as if those frames
 /// were not there.
 pub fn send(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
     let numbers = chain.numbers();

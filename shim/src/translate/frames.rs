@@ -32,7 +32,7 @@ pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
     }
 }
 
-/// Whether the innermost frame of the thread that runs is the Tracker's.
+/// Whether the innermost frame of the current thread is the Tracker's.
 fn is_in_tracker(jni: Jni) -> bool {
     let mut frame = [MaybeUninit::uninit()];
     let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 0, &mut frame);
@@ -54,13 +54,13 @@ fn constructors(jni: Jni) -> usize {
     count
 }
 
-/// Shows the frames of the thread that runs, below that of the Tracker's native, to `visit` until that
+/// Shows the frames of the current thread, below that of the Tracker's native, to `visit` until that
 /// says no.
 pub fn below_tracker(visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     each(1, visit);
 }
 
-/// Shows the frames of the thread that runs, without the `next` innermost, to `visit` until that says no.
+/// Shows the frames of the current thread, without the `next` innermost, to `visit` until that says no.
 pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     const AT_ONCE: usize = 16;
     loop {
@@ -80,14 +80,14 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
 pub struct Resolver {
     /// The method of the frame before.
     callee: Option<Arc<Method>>,
-    /// Whether the stack is that of the thread that runs.
+    /// Whether the stack is that of the current thread.
     is_current: bool,
     /// Whether a method has got new code, perhaps since the stack was walked.
     pub met_new_code: bool,
 }
 
 impl Resolver {
-    /// For the stack of the thread that runs.
+    /// For the stack of the current thread.
     pub fn of_current() -> Self {
         Self { is_current: true, ..Self::default() }
     }

@@ -100,7 +100,7 @@ pub unsafe extern "system" fn monitor_waited(
     unsafe { callback(env, waited) };
 }
 
-/// The thread that runs is about to sleep; true if [`slept`] is to be called afterwards.
+/// The current thread is about to sleep; true if [`slept`] is to be called afterwards.
 pub fn sleeping(jni: Jni, time: Duration) -> bool {
     let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
     // Sleeping for no time is not waiting; as a timeout, 0 is for ever.
@@ -118,7 +118,7 @@ pub fn sleeping(jni: Jni, time: Duration) -> bool {
     true
 }
 
-/// The thread that runs has slept. If it was interrupted, the exception is pending.
+/// The current thread has slept. If it was interrupted, the exception is pending.
 pub fn slept(jni: Jni) {
     let thread = threads::current(jni);
     let Some(slept) = thread.waits.end() else { return };
@@ -145,7 +145,7 @@ fn is_awaited(object: jobject) -> bool {
     tagging::tag(object).is_ok_and(|tag| contention::is_awaited(tag.id()))
 }
 
-/// Whether the thread that runs, which is about to leave the monitor once, does not own it any
+/// Whether the current thread, which is about to leave the monitor once, does not own it any
 /// more then. The VM knows how often a thread has entered, but stops the world to find out: it is
 /// asked only if more than one place in the methods on the stack can have locked the monitor.
 fn lets_go(jni: Jni, object: jobject) -> bool {
@@ -166,20 +166,20 @@ fn has_locked_once(jni: Jni) -> bool {
     locks <= 1
 }
 
-/// Whether the thread that runs lets go of the monitor in a `wait` that it has called: it must own
+/// Whether the current thread lets go of the monitor in a `wait` that it has called: it must own
 /// the monitor, and not be interrupted already.
 fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
     let state = jvm::get().jvmti.thread_state(ptr::null_mut()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && holds_lock(jni, object)
 }
 
-/// The thread that runs, if it is the one that waits and its events are sent.
+/// The current thread, if it is the one that waits and its events are sent.
 fn reported_waiter(jni: Jni, waiting: jthread) -> Option<Current> {
     let thread = threads::current(jni);
     (notify::is_reported(&thread) && blocks(jni, waiting)).then_some(thread)
 }
 
-/// Whether the platform thread that runs is what waits. A virtual thread that waits for a monitor
+/// Whether the current platform thread is what waits. A virtual thread that waits for a monitor
 /// holds on to its carrier on JDK 21 only; later ones give the carrier to others meanwhile and may
 /// go on with another one, so it would be wrong to say that the carrier waits.
 fn blocks(jni: Jni, waiting: jthread) -> bool {
@@ -196,7 +196,7 @@ fn wait(time: Duration) -> impl Fn(&Agent, jobjectID) -> JVMPI_Event_monitor_wai
     move |_, object| JVMPI_Event_monitor_wait { object, timeout: time.as_millis() as jlong }
 }
 
-/// Whether the thread that runs owns the object's monitor.
+/// Whether the current thread owns the object's monitor.
 fn holds_lock(jni: Jni, object: jobject) -> bool {
     static HOLDS_LOCK: Memo<Option<(GlobalRef, MethodId)>> = Memo::new();
     let method = HOLDS_LOCK.get_or_find(|| {

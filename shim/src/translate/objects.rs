@@ -30,7 +30,7 @@ pub unsafe extern "system" fn sampled_object_alloc(
     unsafe { callback(env, |jni| allocated(jni, object, class, Some(size))) };
 }
 
-/// The thread that runs has allocated an object: gives it its ID and announces it.
+/// The current thread has allocated an object: gives it its ID and announces it.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
     if thread.is_wasting() {
@@ -239,7 +239,7 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Re
     tagging::update(object, |tag| tag.announced_to(agent)).map(drop)
 }
 
-/// Sends an event of the thread that runs about an object, which is announced first. `arm` makes it
+/// Sends an event of the current thread about an object, which is announced first. `arm` makes it
 /// for an agent, given the object's ID.
 pub fn post_about<A: Arm>(
     jni: Jni,

@@ -9,7 +9,7 @@ use jvmpi_sys::{
     JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_Event_raw_monitor,
 };
 
-/// Reports what happens to the thread that runs, except at monitors whose name begins with `_`,
+/// Reports what happens to the current thread, except at monitors whose name begins with `_`,
 /// which agents keep to themselves.
 pub fn contended(monitor: &RawMonitor, what: Contention) {
     let event_type = match what {

@@ -2,7 +2,7 @@
 //!
 //! Until then code cannot pass the object on, but it is a local variable of the constructor's frame.
 //! `java.lang.LiveStackFrame`, which the JDK has had for itself since 9, shows the frames of the
-//! thread that runs with their variables. JVMTI would take a capability for that, which must be held
+//! current thread with their variables. JVMTI would take a capability for that, which must be held
 //! from the start and makes compiled code keep variables longer than it needs them.
 //!
 //! A walk is made in the middle of whatever the program does, and so is the first one if the agent
@@ -155,12 +155,12 @@ unsafe extern "system" fn apply(env: *mut JNIEnv, this: jobject, argument: jobje
 }
 
 thread_local! {
-    /// How many of the innermost frames the walk of the thread that runs skips.
+    /// How many of the innermost frames the walk of the current thread skips.
     static SKIPPED: Cell<usize> = const { Cell::new(1) };
 }
 
-/// The object on which the constructor of this class is called that is this frame of the thread that
-/// runs, the innermost being 0; a reference in the current native frame. None if the constructor has no
+/// The object on which the constructor of this class is called that is this frame of the current
+/// thread, the innermost being 0; a reference in the current native frame. None if the constructor has no
 /// use for it any more, as one that always throws.
 pub fn of_constructor(jni: Jni, thread: &Thread, class: jclass, frame: usize) -> Option<jobject> {
     let walk = WALK.get()?.as_ref()?;

@@ -30,7 +30,7 @@ fn free(kind: Kind) -> jint {
     }
 }
 
-/// The thread that runs has made a reference to the object.
+/// The current thread has made a reference to the object.
 pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     let thread = threads::current(jni);
     if !agents::anyone_wants(alloc(kind)) || !notify::is_reported(&thread) {
@@ -44,7 +44,7 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     });
 }
 
-/// The thread that runs is about to delete a reference.
+/// The current thread is about to delete a reference.
 pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
     let announced = references::forget(reference);
     let thread = threads::current(jni);

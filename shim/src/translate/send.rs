@@ -1,4 +1,4 @@
-//! Sending an event of the thread that runs, after what must precede it.
+//! Sending an event of the current thread, after what must precede it.
 
 use super::{construction, threads};
 use crate::jvm::Jni;

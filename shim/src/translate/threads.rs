@@ -38,7 +38,7 @@ pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: 
 }
 
 /// Sends THREAD_START of `subject` to an agent that has enabled it and has not had it; `current`
-/// is the thread that runs.
+/// is the current thread.
 pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     if subject.announced.to(agent)
         || subject.is_hidden()

@@ -25,7 +25,7 @@ pub struct GroupInfo {
 }
 
 impl Jvmti {
-    /// The frames of a thread, NULL for the one that runs, without the `start` innermost ones; how
+    /// The frames of a thread, NULL for the current one, without the `start` innermost ones; how
     /// many were written.
     pub fn stack_trace(
         self,
@@ -53,7 +53,7 @@ impl Jvmti {
         Ok(self.array(threads, count))
     }
 
-    /// The thread that runs, a reference in the current frame; NULL while it is being attached.
+    /// The current thread, a reference in the current frame; NULL while it is being attached.
     pub fn current_thread(self) -> Result<jthread> {
         let mut thread = ptr::null_mut();
         jvmti!(self, GetCurrentThread, &mut thread)?;
