@@ -124,7 +124,7 @@ fn usage(
     };
     let waiting_to_be_notified = all(&usage.notify_waiters);
     let mut waiting_to_enter = all(&usage.waiters);
-    // Up to JDK 21 they are counted twice.
+    // Up to JDK 22 (JDK-8247972) they are counted twice.
     waiting_to_enter.retain(|thread| !waiting_to_be_notified.contains(thread));
     let platform = env(jni, usage.owner).map(|env| Owner { env, entry_count: usage.entry_count });
     let owner = platform.or_else(|| carriers.get(&id.addr()).copied());
@@ -141,7 +141,8 @@ fn usage(
     Ok(is_used.then_some(monitor))
 }
 
-/// The environment of a thread that agents may know: of a virtual one, that of its carrier.
+/// The environment of a thread, unless it is hidden from agents: of a virtual one, that of its
+/// carrier.
 fn env(jni: Jni, thread: jobject) -> Option<Id> {
     if thread.is_null() {
         return None;

@@ -2,7 +2,7 @@
 //! states taken.
 //!
 //! What agents suspend they resume (`suspension`); this is the shim's own, for the time of a dump.
-//! No agent and no Java code runs meanwhile on the thread that asked for it, so it waits for nobody.
+//! No agent and no Java code runs meanwhile on the requesting thread, so it waits for no other.
 
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
 use crate::world::order::claims::{self, ToSuspend};

@@ -22,7 +22,7 @@ pub struct Jvm {
     pub lookup_env: Jvmti,
     /// An environment for classes. Its tags lead from a class to what the shim knows of it; they
     /// are few, so that looking one up is fast however many objects there are. Its class file hook
-    /// is the agents', who so see class files before the shim rewrites them.
+    /// is the agents', which thus get class files before the shim rewrites them.
     pub class_env: Jvmti,
     /// Whether the VM finds the code of native methods whose names have been prefixed.
     pub finds_prefixed_natives: bool,
@@ -89,7 +89,7 @@ impl Jvm {
         self.vm
     }
 
-    /// The Java version, 11 or 17, say; 0 if the VM does not tell.
+    /// The Java version, 11 or 17, say; 0 if the VM does not say.
     pub fn feature_version(&self) -> u32 {
         static VERSION: Memo<u32> = Memo::new();
         *VERSION.get_or_find(|| self.jvmti.feature_version())

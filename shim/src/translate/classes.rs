@@ -40,13 +40,14 @@ fn load(jni: Jni, class: jclass) {
         _ => return,
     };
     let is_boot = jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
-    // Nor while threads are at rest, which may be initializing what linking takes.
+    // No class is linked while threads are suspended for a dump: one may be initializing what
+    // linking needs.
     if !is_boot || claims::is_suspending() {
         return thread.loaded.add(record, is_over);
     }
     thread.loaded.add_to_link(record);
-    // The class is announced when it has been prepared. That is not yet possible if it is loaded for
-    // the sake of a subclass which its verification takes, as it is not there before.
+    // The class is announced in ClassPrepare. It cannot be linked yet if it is loaded as the
+    // superclass of a class that its own verification needs, which is not there before.
     let can_be_linked = |class: &Class| {
         let link = |jni: Jni| {
             let object = class.object(jni)?;

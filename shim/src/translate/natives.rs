@@ -93,9 +93,9 @@ natives! {
     /// A `lookupswitch` begins.
     fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
         => instructions::lookupswitch;
-    /// A virtual thread is about to be put on its carrier or taken off, or has been.
+    /// A virtual thread is about to be mounted or unmounted, or has been.
     fn transition(begins: jboolean) => |jni, begins| threads::current(jni).note_transition(begins);
-    /// A virtual thread is about to go on in the middle of its code, or goes on now.
+    /// A virtual thread is about to be resumed in the middle of its code, or runs now.
     fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
     /// A monitor is about to be left while some thread waits for one.
     fn leaving(object: jobject) => monitors::leaving;

@@ -335,7 +335,7 @@ pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unann
     }
 }
 
-/// The walk through the heap knows classes by their tags only. Returns the ID of the class of
+/// The walk through the heap identifies classes by their tags only. Returns the ID of the class of
 /// all Class objects.
 fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
     let all = classes::all_loaded(jni)?;

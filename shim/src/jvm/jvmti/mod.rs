@@ -174,7 +174,7 @@ impl Jvmti {
         Some(self.string(value))
     }
 
-    /// The Java version, 11 or 17, say; 0 if the VM does not tell.
+    /// The Java version, 11 or 17, say; 0 if the VM does not say.
     pub fn feature_version(self) -> u32 {
         let version = self.system_property(c"java.vm.specification.version");
         version.and_then(|text| text.to_str().ok()?.parse().ok()).unwrap_or(0)

@@ -6,12 +6,13 @@ use jni_sys::jobject;
 use jvmti_sys::{jthread, jvmtiMonitorUsage};
 use std::ptr;
 
-/// What `GetObjectMonitorUsage` tells, references in the current frame.
+/// What `GetObjectMonitorUsage` returns, references in the current frame.
 pub struct MonitorUsage {
     /// NULL if no thread owns it, or a virtual one.
     pub owner: jthread,
     pub entry_count: u32,
-    /// The threads that wait to enter; up to JDK 21 also those that wait to be notified.
+    /// The threads that wait to enter; up to JDK 22 (JDK-8247972) also those that wait to be
+    /// notified.
     pub waiters: Allocated<jthread>,
     /// The threads that wait to be notified.
     pub notify_waiters: Allocated<jthread>,
@@ -38,7 +39,7 @@ impl Jvmti {
     }
 
     /// The monitor that a thread waits to enter, a reference in the current frame; NULL if it does
-    /// not. Up to JDK 21 also the one in which it waits.
+    /// not. Up to JDK 22 (JDK-8256314) also the one in which it waits.
     pub fn contended_monitor(self, thread: jthread) -> Result<jobject> {
         let mut monitor = ptr::null_mut();
         jvmti!(self, GetCurrentContendedMonitor, thread, &mut monitor)?;

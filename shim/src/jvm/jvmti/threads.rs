@@ -8,7 +8,7 @@ use std::ffi::{CString, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// What `GetThreadInfo` tells, references in the current frame.
+/// What `GetThreadInfo` returns, references in the current frame.
 pub struct ThreadInfo {
     /// The thread's name, modified UTF-8.
     pub name: CString,
@@ -16,7 +16,7 @@ pub struct ThreadInfo {
     pub group: jobject,
 }
 
-/// What `GetThreadGroupInfo` tells.
+/// What `GetThreadGroupInfo` returns.
 pub struct GroupInfo {
     /// The group's name, modified UTF-8.
     pub name: CString,
