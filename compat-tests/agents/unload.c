@@ -1,19 +1,21 @@
 /*
  * unload.c - counts the classes named Victim that are loaded and unloaded, and methods of theirs
  * whose compiled code is. With mode=traced it hears of no classes and knows the methods from call
- * traces only.
+ * traces only. With mode=called it counts the calls of Victim.step and Second.leap.
  */
 #include "call.h"
 #include "methods.h"
 #include "threads.h"
 
-enum { VICTIMS = 64 };
+enum { VICTIMS = 1024 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static jobjectID victims[VICTIMS];
 static int loaded;
 static volatile int unloaded;
 static volatile int compiled, discarded;
+/* Entries less exits, too. */
+static volatile int steps, leaps, open_calls;
 
 /* The CLASS_UNLOAD of a victim undefines its ID. */
 static void forget(jobjectID id)
@@ -35,6 +37,13 @@ static int is_victim(jmethodID id)
     return m != NULL && strstr(m->name, "Victim.") != NULL;
 }
 
+static int is_called(const JVMPI_Event *e, const char *name)
+{
+    const Method *m = method_of(e->u.method.method_id);
+
+    return m != NULL && strcmp(m->name, name) == 0;
+}
+
 static void notify(JVMPI_Event *e)
 {
     track_threads(e);
@@ -42,12 +51,21 @@ static void notify(JVMPI_Event *e)
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
         learn_methods(e);
-        if (strstr(e->u.class_load.class_name, "Victim") != NULL && loaded < VICTIMS)
+        if ((strstr(e->u.class_load.class_name, "Victim") != NULL || strstr(e->u.class_load.class_name, "Second") != NULL)
+            && loaded < VICTIMS)
             victims[loaded++] = e->u.class_load.class_id;
         break;
     case JVMPI_EVENT_CLASS_UNLOAD:
         report("class_unload env=%#lx known_thread=%d", ID(e->env_id), is_known_thread(e->env_id));
         forget(e->u.class_unload.class_id);
+        break;
+    case JVMPI_EVENT_METHOD_ENTRY:
+        steps += is_called(e, "Unload$Victim.step");
+        leaps += is_called(e, "Unload$Second.leap");
+        open_calls++;
+        break;
+    case JVMPI_EVENT_METHOD_EXIT:
+        open_calls--;
         break;
     case JVMPI_EVENT_COMPILED_METHOD_LOAD:
         compiled += is_victim(e->u.compiled_method_load.method_id);
@@ -73,6 +91,12 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->GetCallTrace(&trace, 8);
         return trace.num_frames;
     }
+    if (strcmp(what, "steps") == 0)
+        return steps;
+    if (strcmp(what, "leaps") == 0)
+        return leaps;
+    if (strcmp(what, "open") == 0)
+        return open_calls;
     return strcmp(what, "unloaded") == 0 ? unloaded : strcmp(what, "compiled") == 0 ? compiled : discarded;
 }
 
@@ -85,6 +109,10 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
         return JNI_OK;
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_CLASS_UNLOAD);
+    if (mode_is("called")) {
+        enable(JVMPI_EVENT_METHOD_ENTRY);
+        enable(JVMPI_EVENT_METHOD_EXIT);
+    }
     if (mode_is("compiled")) {
         enable(JVMPI_EVENT_COMPILED_METHOD_LOAD);
         enable(JVMPI_EVENT_COMPILED_METHOD_UNLOAD);

@@ -26,17 +26,35 @@ final class Unload {
         }
     }
 
-    private static final class Loader extends ClassLoader {
-        Class<?> define(byte[] file) {
-            return defineClass("Unload$Victim", file, 0, file.length);
+    /** With as many methods, which are others. */
+    public static final class Second implements Runnable {
+        static int runs;
+
+        private static void leap() {
+            runs++;
+        }
+
+        public void run() {
+            leap();
+            leap();
         }
     }
 
-    /** The argument says what else to look at: nothing, "compiled" code, "traced" methods, or GC "held" off. */
+    private static final class Loader extends ClassLoader {
+        Class<?> define(byte[] file) {
+            return defineClass(null, file, 0, file.length);
+        }
+    }
+
+    /** The argument says what else to look at: nothing, "compiled" code, "traced" methods, GC "held" off, or what is "called". */
     public static void main(String[] arguments) throws Exception {
         String test = arguments.length > 0 ? arguments[0] : "";
         Agent.call("load the library first");
-        byte[] file = read();
+        if (test.equals("called")) {
+            called();
+            return;
+        }
+        byte[] file = read("Unload$Victim");
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
         for (int i = 0; i < (test.equals("traced") ? TRACED : LOADERS); i++) {
             Loader loader = new Loader();
@@ -70,6 +88,27 @@ final class Unload {
         System.out.println("expect unloaded=" + Agent.call("unloaded"));
     }
 
+    /** Two classes in turn, with all of one gone before the other is loaded. */
+    private static void called() throws Exception {
+        final int rounds = 40;
+        byte[][] files = {read("Unload$Victim"), read("Unload$Second")};
+        for (int i = 0; i < rounds; i++) {
+            List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
+            for (int k = 0; k < LOADERS; k++) {
+                Loader loader = new Loader();
+                loaders.add(new WeakReference<>(loader));
+                ((Runnable) loader.define(files[i % 2]).getDeclaredConstructor().newInstance()).run();
+            }
+            long gone = (i + 1) * LOADERS;
+            Await.until("the loaders to die", () -> {
+                Agent.call("collect");
+                return Agent.call("unloaded") >= gone && loaders.stream().allMatch(loader -> loader.get() == null);
+            });
+        }
+        System.out.println("expect steps=" + Agent.call("steps") + " leaps=" + Agent.call("leaps") + " classes="
+                + rounds / 2 * LOADERS + " open=" + Agent.call("open"));
+    }
+
     private static void await(String what, long count) {
         Await.until(count + " classes to be " + what, () -> {
             System.gc();
@@ -77,8 +116,8 @@ final class Unload {
         });
     }
 
-    private static byte[] read() throws IOException {
-        try (InputStream in = Unload.class.getResourceAsStream("Unload$Victim.class")) {
+    private static byte[] read(String name) throws IOException {
+        try (InputStream in = Unload.class.getResourceAsStream(name + ".class")) {
             byte[] buffer = new byte[65536];
             int length = 0;
             for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {

@@ -22,6 +22,7 @@ cases![
     unload.on_every_gc().except(11, Gc::Z),
     unload_waits_until_gc_is_enabled,
     what_was_not_announced_is_forgotten,
+    numbers_of_methods_are_given_again.on_every_gc().except(11, Gc::Z),
     names_live_as_long_as_classes,
     hook_same,
     hook_untouched,
@@ -220,6 +221,24 @@ fn what_was_not_announced_is_forgotten(vm: &Vm<'_>) -> Result<(), String> {
     let numbers = line.ok_or("nothing is said of what is known")?.split(' ');
     let numbers: Vec<usize> = numbers.filter_map(|word| word.parse().ok()).collect();
     ensure!(numbers.len() == 2 && numbers[1] < 100, "known of 150 classes: {numbers:?}");
+    Ok(())
+}
+
+/// Methods of new classes get the numbers of those that were unloaded, and no event is told of one of
+/// these.
+fn numbers_of_methods_are_given_again(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Unload")?.agent("unload", "mode=called")?.argument("called");
+    let outcome = java.settings("log=debug include=Unload$Victim:Unload$Second").run()?;
+    let line = outcome.expects.one("expect")?;
+    let classes = line.int("classes")?;
+    equal("calls of steps", line.int("steps")?, 100 * classes)?;
+    equal("calls of leaps", line.int("leaps")?, 2 * classes)?;
+    equal("entries without an exit", line.int("open")?, 0)?;
+    let is_it = |line: &&str| line.contains("rewritten code has ");
+    let said = outcome.stderr.lines().find(is_it).ok_or("nothing is said of numbers")?;
+    let numbers = said.split(' ').find_map(|word| word.parse::<i64>().ok()).ok_or(said)?;
+    // Each class has three methods, ten classes live at a time, and 400 in all. The JDK's have some, too.
+    ensure!((30..=300).contains(&numbers), "{said}");
     Ok(())
 }
 

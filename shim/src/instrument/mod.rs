@@ -209,6 +209,7 @@ fn numbers(jni: Jni, file: &ClassFile<'_>, class: jclass) -> usize {
     }
     let mut shape = DefaultHasher::new();
     file.methods().for_each(|method| (method.name(), method.descriptor()).hash(&mut shape));
-    let numbers = |class: &Class| class.numbers(shape.finish(), || method_numbers::reserve(count));
+    let numbers =
+        |class: &Class| class.numbers(shape.finish(), || method_numbers::reserve_for(class, count));
     classes::with(jni, class, numbers).unwrap_or_else(|_| method_numbers::reserve(count))
 }

@@ -8,7 +8,7 @@ use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
 use crate::world::order::{bounded_wait, collections, gate};
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, lookup};
+use crate::world::{classes, lookup, method_numbers};
 use jni_sys::{JNIEnv, jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
@@ -97,6 +97,7 @@ impl Dead {
         for tag in tags.iter().map(|raw| Tag::from_raw(*raw)).filter(|tag| *tag != Tag::OWN) {
             ids::count_death();
             if let Some(class) = classes::forget(tag.id()) {
+                method_numbers::give_back(class.take_numbers());
                 dead.classes.push((tag, class));
             } else if !arenas::is_deleted(tag) {
                 dead.objects.push(tag);

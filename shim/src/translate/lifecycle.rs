@@ -9,7 +9,7 @@ use crate::world::agents::{self, Agent};
 use crate::world::order::collections;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
-use crate::world::{classes as world_classes, methods};
+use crate::world::{classes as world_classes, method_numbers, methods};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_DATA_DUMP_REQUEST,
@@ -89,6 +89,7 @@ fn shut_down(jni: Jni) {
     }
     let known = (world_classes::count(), methods::count());
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
+    log::debug!("rewritten code has {} numbers for methods", method_numbers::count());
     send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
     collections::end();

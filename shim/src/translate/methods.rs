@@ -7,7 +7,7 @@ use crate::notify::short_cut;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::method_numbers::{self, NumberedMethod};
 use crate::world::threads::{self, Thread};
-use jni_sys::{jint, jobject};
+use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
     JVMPI_Event_method, JVMPI_Event_method_entry2,
@@ -158,8 +158,9 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     short_cut::prepare(jni, &thread, number as usize, |method| {
         let u = JVMPI_Event_method { method_id: method.id };
         for agent in agents::all() {
-            let lost = |lost| exit_lost(jni, &thread, agent, lost);
-            let was_entered = thread.calls.exit(agent, number as u32, lost);
+            let known = |number| method_numbers::reported(number as usize);
+            let lost = |method| exit_lost(jni, &thread, agent, method);
+            let was_entered = thread.calls.exit(agent, number as u32, known, lost);
             if was_entered || !agent.hears_of_entries() {
                 class_events::announce(jni, agent, &thread, method.class);
                 thread.in_flight.while_tracking(|| {
@@ -172,8 +173,8 @@ fn exited_the_long_way(jni: Jni, number: jint) {
 
 /// The exit of a method that could not be reported when it was left.
 #[cold]
-fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, number: u32) {
-    let Some(method_id) = method_numbers::reported(number as usize) else { return };
+fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, method: Option<jmethodID>) {
+    let Some(method_id) = method else { return };
     let u = JVMPI_Event_method { method_id };
     thread.in_flight.while_tracking(|| {
         send::to(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);

@@ -19,6 +19,11 @@ impl<T: Default, const CHUNK: usize, const CHUNKS: usize> AppendOnly<T, CHUNK, C
         }
     }
 
+    /// How many entries there can be.
+    pub const fn capacity(&self) -> usize {
+        CHUNK * CHUNKS
+    }
+
     /// How many numbers have been reserved.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)

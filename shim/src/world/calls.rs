@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// For each agent the calls of one thread whose entry it has heard of, and not the exit. Only the
-/// thread itself uses this.
+/// thread itself changes this.
 #[derive(Default)]
 pub struct OpenCalls([OfAgent; MAX_AGENTS]);
 
@@ -40,8 +40,15 @@ impl OpenCalls {
     /// Whether an exit belongs to an entry that the agent has heard of. OpenCalls inside that were left
     /// without a report are passed to `lost`, innermost first: no handler can cover the call of
     /// `super()` in a constructor (JVMS §4.10.1.6), and when the stack is full there is no room to
-    /// report anything.
-    pub fn exit(&self, agent: &Agent, number: u32, mut lost: impl FnMut(u32)) -> bool {
+    /// report anything. The methods are looked up as long as they are here: a number that no thread has
+    /// may get another one.
+    pub fn exit<M>(
+        &self,
+        agent: &Agent,
+        number: u32,
+        method: impl Fn(u32) -> M,
+        mut lost: impl FnMut(M),
+    ) -> bool {
         let OfAgent { numbers, aside } = self.of(agent);
         let others = aside.load(Ordering::Relaxed);
         if others == 0 && !numbers.contains(number) {
@@ -49,11 +56,12 @@ impl OpenCalls {
         }
         // The agent may be called for those that are lost, and make calls itself.
         while let Some(innermost) = numbers.last() {
+            let left = method(innermost);
             numbers.pop();
             if innermost == number {
                 return true;
             }
-            lost(innermost);
+            lost(left);
         }
         aside.store(others.saturating_sub(1), Ordering::Relaxed);
         others > 0
@@ -63,6 +71,12 @@ impl OpenCalls {
     /// to the entries of before.
     pub fn set_aside(&self) {
         self.0.iter().for_each(OfAgent::set_aside);
+    }
+
+    /// The numbers of the calls that agents have heard of. Another thread may ask: it gets those that
+    /// stay there meanwhile, and some of the others.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().flat_map(|of_agent| of_agent.numbers.all())
     }
 
     #[inline]
@@ -130,12 +144,17 @@ impl Numbers {
     #[inline]
     fn pop(&self) {
         let count = self.count.load(Ordering::Relaxed);
-        self.count.store(count.saturating_sub(1), Ordering::Relaxed);
+        // What was looked up of the number was so before.
+        self.count.store(count.saturating_sub(1), Ordering::Release);
     }
 
     fn contains(&self, number: u32) -> bool {
-        let mut slots = (0..self.count.load(Ordering::Relaxed)).filter_map(|at| self.slot(at));
-        slots.any(|slot| slot.load(Ordering::Relaxed) == number)
+        self.all().any(|other| other == number)
+    }
+
+    fn all(&self) -> impl Iterator<Item = u32> {
+        let slots = (0..self.count.load(Ordering::Acquire)).filter_map(|at| self.slot(at));
+        slots.map(|slot| slot.load(Ordering::Relaxed))
     }
 
     #[inline]
@@ -181,7 +200,7 @@ mod tests {
         let mut heard = Vec::new();
         for &number in reported {
             if calls.exit_innermost(agent, number)
-                || calls.exit(agent, number, |lost| heard.push(lost))
+                || calls.exit(agent, number, |method| method, |lost| heard.push(lost))
             {
                 heard.push(number);
             }
@@ -207,6 +226,15 @@ mod tests {
         assert_eq!(exits(&calls, &[9, 2, 1]), [9, 2, 8, 7, 1]);
         assert_eq!(exits(&calls, &[1]), []);
         assert_eq!(exits(&entered([1, 5, 5, 5]), &[5, 5, 1]), [5, 5, 5, 1]);
+    }
+
+    #[test]
+    fn calls_that_were_left_unseen_keep_their_numbers() {
+        let calls = entered([1, 7, 8]);
+        assert!(calls.exit_innermost(agents::get(0), 8));
+        assert_eq!(calls.numbers().collect::<Vec<_>>(), [1, 7]);
+        assert_eq!(exits(&calls, &[1]), [7, 1]);
+        assert_eq!(calls.numbers().count(), 0);
     }
 
     #[test]

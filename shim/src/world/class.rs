@@ -10,6 +10,7 @@ use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
 use std::ffi::{CStr, CString};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -24,8 +25,11 @@ pub struct Class {
     methods: Lock<Vec<usize>>,
     /// Whether it was tried in vain to link the class.
     cannot_be_linked: AtomicBool,
-    /// By what numbers rewritten code reports the methods.
-    numbers: OnceLock<(u64, usize)>,
+    /// The first of the numbers by which rewritten code reports the methods, for each shape that the
+    /// class has had.
+    numbers: Lock<Vec<(u64, usize)>>,
+    /// All the numbers of its methods.
+    all_numbers: Lock<Vec<Range<usize>>>,
     /// Where dumps have its fields, once that was asked for.
     pub layout: OnceLock<Arc<Layout>>,
     /// Who has had CLASS_LOAD.
@@ -86,7 +90,8 @@ impl Class {
             with_slashes: c_string(name.to_vec()),
             methods: Lock::default(),
             cannot_be_linked: AtomicBool::new(false),
-            numbers: OnceLock::new(),
+            numbers: Lock::default(),
+            all_numbers: Lock::default(),
             layout: OnceLock::new(),
             announced: Announced::default(),
         }
@@ -157,9 +162,24 @@ impl Class {
 
     /// The first of the numbers by which its methods are reported, which stay the same as long as
     /// the methods' names and order do, whose hash is `shape`.
-    pub fn numbers(&self, shape: u64, reserve: impl Fn() -> usize) -> usize {
-        let (known, first) = *self.numbers.get_or_init(|| (shape, reserve()));
-        if known == shape { first } else { reserve() }
+    pub fn numbers(&self, shape: u64, reserve: impl FnOnce() -> usize) -> usize {
+        let known = self.numbers.lock().iter().find(|(known, _)| *known == shape).copied();
+        if let Some((_, first)) = known {
+            return first;
+        }
+        let first = reserve();
+        self.numbers.lock().push((shape, first));
+        first
+    }
+
+    /// Takes note that these numbers are those of its methods.
+    pub fn add_numbers(&self, numbers: Range<usize>) {
+        self.all_numbers.lock().push(numbers);
+    }
+
+    /// The numbers of its methods, once.
+    pub fn take_numbers(&self) -> Vec<Range<usize>> {
+        std::mem::take(&mut self.all_numbers.lock())
     }
 
     /// Takes note that something is known of a method of the class.

@@ -2,17 +2,24 @@
 //!
 //! A class is rewritten before its methods have IDs, so a number gets its method when it is first
 //! reported: the frame below the report is the method's.
+//!
+//! The numbers of a class come back when it is unloaded. Some thread may still have to report an exit by
+//! one of them, of a call that was left unseen (`calls`); they are given again when none has.
 
 use super::append_only::AppendOnly;
 use super::class::Class;
 use super::construction::Beginning;
-use super::methods;
+use super::runs::Runs;
+use super::{methods, threads};
 use crate::jvm::{self, Jni};
+use crate::lock::Lock;
 use jni_sys::jmethodID;
+use std::collections::{BTreeMap, HashSet};
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Once};
 
 /// The method behind a number.
 #[derive(Default)]
@@ -47,9 +54,89 @@ impl NumberedMethod<'_> {
 
 static PLACES: AppendOnly<Numbered> = AppendOnly::new();
 
-/// Numbers for so many methods; the first of them.
+/// The numbers of classes that have reported nothing yet: how many, by the first.
+static UNREPORTED: Lock<BTreeMap<usize, usize>> = Lock::new(BTreeMap::new());
+/// The numbers of classes that were unloaded, as long as threads may have them.
+static RETURNED: Lock<Vec<Range<usize>>> = Lock::new(Vec::new());
+static FREE: Lock<Runs> = Lock::new(Runs::new());
+
+/// Numbers for the methods of a class that is being loaded; the first of them.
 pub fn reserve(count: usize) -> usize {
-    PLACES.reserve(count)
+    let first = take(count);
+    if count > 0 {
+        UNREPORTED.lock().insert(first, count);
+    }
+    first
+}
+
+/// Numbers for the methods of this class; the first of them.
+pub fn reserve_for(class: &Class, count: usize) -> usize {
+    let first = take(count);
+    class.add_numbers(first..first + count);
+    first
+}
+
+/// How many numbers there are, in use or free.
+pub fn count() -> usize {
+    PLACES.count()
+}
+
+fn take(count: usize) -> usize {
+    let free = FREE.lock().take(count);
+    let free = free.or_else(|| {
+        free_returned();
+        FREE.lock().take(count)
+    });
+    free.unwrap_or_else(|| {
+        let first = PLACES.reserve(count);
+        if first + count > PLACES.capacity() {
+            static SAID: Once = Once::new();
+            SAID.call_once(|| {
+                log::warn!(
+                    "{} methods report their calls, and no more can: those of classes that are loaded \
+                     from now on are silent until others are unloaded",
+                    PLACES.capacity()
+                );
+            });
+        }
+        first
+    })
+}
+
+/// The class with these numbers was unloaded: no code passes them any more.
+pub fn give_back(numbers: Vec<Range<usize>>) {
+    RETURNED.lock().extend(numbers);
+}
+
+/// Makes those free that no thread has.
+fn free_returned() {
+    let returned = std::mem::take(&mut *RETURNED.lock());
+    if returned.is_empty() {
+        return;
+    }
+    let threads = threads::all();
+    let in_use = threads.iter().flat_map(|thread| thread.calls.numbers());
+    let in_use: HashSet<_> = in_use.map(|number| number as usize).collect();
+    let is_in_use = |run: &Range<usize>| run.clone().any(|number| in_use.contains(&number));
+    let (kept, free): (Vec<_>, Vec<_>) = returned.into_iter().partition(is_in_use);
+    free.iter()
+        .cloned()
+        .flatten()
+        .filter_map(|number| PLACES.known(number))
+        .for_each(Numbered::clear);
+    RETURNED.lock().extend(kept);
+    let mut all = FREE.lock();
+    free.into_iter().for_each(|run| all.put(run));
+}
+
+impl Numbered {
+    /// The next method that reports the number may be another one.
+    fn clear(&self) {
+        self.short_cut_epoch.store(0, Ordering::Relaxed);
+        self.beginning.store(0, Ordering::Relaxed);
+        self.method.store(ptr::null_mut(), Ordering::Relaxed);
+        self.class.store(ptr::null_mut(), Ordering::Relaxed);
+    }
 }
 
 /// Keeps how a constructor begins.
@@ -68,7 +155,7 @@ pub fn beginning(number: usize) -> Option<Beginning> {
 pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R) -> Option<R> {
     let place = PLACES.get(number)?;
     let id = place.method.load(Ordering::Acquire);
-    let id = if id.is_null() { resolve(jni, place)? } else { id };
+    let id = if id.is_null() { resolve(jni, number, place)? } else { id };
     // SAFETY: `resolve` stored the class before the method. The record lives as long as the
     // class, which lives as its method is just running.
     let class = unsafe { &*place.class.load(Ordering::Relaxed) };
@@ -98,7 +185,7 @@ pub fn reported(number: usize) -> Option<jmethodID> {
 
 /// Finds out which method reports: the one that called the Tracker.
 #[cold]
-fn resolve(jni: Jni, place: &Numbered) -> Option<jmethodID> {
+fn resolve(jni: Jni, number: usize, place: &Numbered) -> Option<jmethodID> {
     let mut frame = [MaybeUninit::uninit()];
     let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1, &mut frame).ok()?;
     if walked == 0 {
@@ -108,6 +195,13 @@ fn resolve(jni: Jni, place: &Numbered) -> Option<jmethodID> {
     let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
     // The code may be older than what the method has now, which has the number too.
     let id = method.id();
+    let mut unreported = UNREPORTED.lock();
+    let run = unreported.range(..=number).next_back().map(|(first, count)| (*first, *count));
+    if let Some((first, count)) = run.filter(|(first, count)| number < first + count) {
+        unreported.remove(&first);
+        method.class.add_numbers(first..first + count);
+    }
+    drop(unreported);
     let class = Arc::as_ptr(&method.class);
     place.class.store(class.cast_mut(), Ordering::Relaxed);
     place.method.store(id, Ordering::Release);

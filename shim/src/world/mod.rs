@@ -23,6 +23,7 @@ pub mod order;
 pub mod phase;
 pub mod raw_monitors;
 pub mod references;
+mod runs;
 pub mod suspension;
 pub mod tagging;
 pub mod tags;

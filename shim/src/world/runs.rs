@@ -1,0 +1,53 @@
+//! Runs of numbers that are free to be given again.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Runs of numbers that do not touch each other: their ends, by their beginnings.
+pub struct Runs(BTreeMap<usize, usize>);
+
+impl Runs {
+    pub const fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    /// Puts in a run of numbers of which none is there.
+    pub fn put(&mut self, run: Range<usize>) {
+        let Range { mut start, mut end } = run;
+        if let Some((before, _)) = self.0.range(..start).next_back().filter(|(_, e)| **e == start) {
+            start = *before;
+        }
+        if let Some(end_behind) = self.0.remove(&end) {
+            end = end_behind;
+        }
+        self.0.insert(start, end);
+    }
+
+    /// Takes out so many numbers in a row; the first of them.
+    pub fn take(&mut self, count: usize) -> Option<usize> {
+        let (start, end) = self.0.iter().find(|(start, end)| **end - **start >= count)?;
+        let (start, end) = (*start, *end);
+        self.0.remove(&start);
+        if start + count < end {
+            self.0.insert(start + count, end);
+        }
+        Some(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_back_is_taken_again_in_whatever_parts() {
+        let mut runs = Runs::new();
+        assert_eq!(runs.take(1), None);
+        for run in [10..14, 0..4, 20..22, 4..10] {
+            runs.put(run);
+        }
+        assert_eq!(runs.take(15), None);
+        assert_eq!(runs.take(14), Some(0));
+        assert_eq!((runs.take(1), runs.take(1), runs.take(1)), (Some(20), Some(21), None));
+    }
+}
