@@ -20,6 +20,7 @@ cases![
     chosen_classes,
     too_large_a_method,
     classes_that_cannot_be_used,
+    classes_that_are_just_linked,
     full_stacks,
     hooked_classes,
     class_objects_as_receivers,
@@ -163,6 +164,18 @@ fn classes_that_cannot_be_used(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(of_it.iter().all(|line| line.starts_with("[jvmpi] debug")), "{of_it:?}");
     }
     Ok(())
+}
+
+/// The VM misreads the code of a class that another thread is just linking (JDK-8277444).
+fn classes_that_are_just_linked(vm: &Vm<'_>) -> Result<(), String> {
+    // To verify classes would be most of linking them, and the rest is what matters.
+    let java = vm.java("Linking")?.flag("-XX:+UnlockDiagnosticVMOptions");
+    let java = java.flag("-XX:-BytecodeVerificationRemote");
+    let java = java.agent("methods", "late=1+3,prefix=None")?;
+    let outcome = java.settings("include=Made*").run()?;
+    ensure!(!outcome.stderr.contains("is not rewritten"), "{}", outcome.stderr);
+    let line = outcome.expects.one("expect")?;
+    equal("events", line.int("told")?, 2 * line.int("calls")?)
 }
 
 /// Where the stack is too full even for the report of an exit, that comes with the next one.

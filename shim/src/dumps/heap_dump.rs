@@ -150,7 +150,7 @@ fn walk<'a>(
 fn link_archived(jni: Jni, class: jclass) {
     let is_of_boot_loader = jvm::get().jvmti.class_loader(class).is_ok_and(|l| l.is_null());
     if is_of_boot_loader && !class::is_ready(class) {
-        class_events::link(jni, class);
+        classes::link(jni, class);
     }
 }
 

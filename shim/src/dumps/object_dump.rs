@@ -5,7 +5,7 @@ use super::record::{self, Reader};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni};
 use crate::notify;
-use crate::translate::{classes as class_events, objects};
+use crate::translate::objects;
 use crate::world::agents::Agent;
 use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
@@ -170,7 +170,7 @@ pub fn readable(
     object: jclass,
 ) -> Result<(Arc<Class>, Arc<Layout>), String> {
     if class.layout.get().is_none() && !class::is_ready(object) {
-        class_events::link(jni, object);
+        classes::link(jni, object);
     }
     let layout = layouts::of(jni, &class, object).map_err(|error| {
         let name = class.name(crate::options::Names::Dot);

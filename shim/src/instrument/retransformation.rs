@@ -34,9 +34,9 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
     Ok(())
 }
 
-/// Unlinked classes first: the VM links them now, and refuses a call at the first one that cannot
-/// be linked. Then the oldest, on which most compiled code depends: what is thrown away for their
-/// sake need not be looked at for the others.
+/// Classes that cannot be linked first: the VM refuses a call at the first of them. Then the oldest, on
+/// which most compiled code depends: what is thrown away for their sake need not be looked at for the
+/// others.
 fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
     let oldest_first = classes.iter().rev().map(GlobalRef::get);
     let (linked, others): (Vec<_>, Vec<_>) =
@@ -52,10 +52,15 @@ fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Resu
         // The references that asking takes must not add up.
         jni.frame(8, |jni| {
             let object = class.object(jni)?;
-            let is_chosen = is_affected(object, class)
-                && has_code(object)
-                && can_be_retransformed(object, class);
-            if is_chosen { GlobalRef::new(jni, object) } else { None }
+            if !is_affected(object, class) || !can_be_retransformed(object, class) {
+                return None;
+            }
+            // The VM would do it too, but only after it has read the code, which it misreads if another
+            // thread is just linking the class (JDK-8277444, mended in 25.0.2 and 26).
+            if !class::is_ready(object) {
+                classes::link(jni, object);
+            }
+            if has_code(object) { GlobalRef::new(jni, object) } else { None }
         })
     });
     Ok(affected.collect())

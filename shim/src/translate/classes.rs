@@ -10,7 +10,7 @@ use crate::world::methods::Lines;
 use crate::world::order::{announcements, claims, gate};
 use crate::world::threads::{self, Thread};
 use crate::world::{class, classes, lookup};
-use jni_sys::{JNIEnv, jclass, jint, jmethodID, jvalue};
+use jni_sys::{JNIEnv, jclass, jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
 };
@@ -51,7 +51,7 @@ fn load(jni: Jni, class: jclass) {
     let can_be_linked = |class: &Class| {
         let link = |jni: Jni| {
             let object = class.object(jni)?;
-            link(jni, object);
+            classes::link(jni, object);
             class::is_ready(object).then_some(())
         };
         jni.frame(8, link).is_some()
@@ -161,7 +161,7 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
             announce_object(jni, agent, thread, &record, superclass);
         }
     });
-    if !class.is_linked(object, || link(jni, object)) {
+    if !class.is_linked(object, || classes::link(jni, object)) {
         return;
     }
     let _passage = gate::enter(thread);
@@ -189,7 +189,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         let Ok(class) = classes::of(jni, object) else { return false };
         // Such as one from a CDS archive.
         if !class::is_ready(object) {
-            link(jni, object);
+            classes::link(jni, object);
         }
         let Ok(mut definition) = Definition::of(object) else { return false };
         class.announced.mark(agent);
@@ -277,21 +277,5 @@ impl Definition {
             instances: instances.as_mut_ptr(),
             class_id: class.id(),
         }
-    }
-}
-
-/// Links a class without initializing it: reflection on its public fields needs that, of which there
-/// are few. The native below `Class.getDeclaredFields`, unlike that, keeps nothing of what it finds.
-pub fn link(jni: Jni, class: jclass) {
-    let fields = |jni: Jni| {
-        let reflection = jni.find_class(c"java/lang/Class")?;
-        let signature = c"(Z)[Ljava/lang/reflect/Field;";
-        let list = jni.method(reflection, c"getDeclaredFields0", signature)?;
-        let public_only = jvalue { z: true };
-        jni.call_object(class, list, &[public_only]).map(drop)
-    };
-    if threads::quietly(jni, || jni.frame(8, fields)).is_none() && !class::is_ready(class) {
-        let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
-        log::debug!("{} cannot be linked now", signature.to_string_lossy());
     }
 }

@@ -1,12 +1,12 @@
 //! Classes. A class's ID is that of its `java.lang.Class` object; CLASS_LOAD defines it.
 
 use super::agents::Agent;
-use super::class::{Class, Instances, name_in_signature};
+use super::class::{self, Class, Instances, name_in_signature};
 use super::tags::{self, Kind};
 use super::{methods, tagging, threads};
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef};
 use crate::lock::{Map, Memo};
-use jni_sys::{jclass, jint};
+use jni_sys::{jclass, jint, jvalue};
 use jvmpi_sys::*;
 use jvmti_sys::JVMTI_ERROR_INVALID_CLASS;
 use std::ptr;
@@ -78,6 +78,22 @@ fn primitive(descriptor: u8) -> jint {
         b'S' => JVMPI_SHORT,
         b'I' => JVMPI_INT,
         _ => JVMPI_LONG,
+    }
+}
+
+/// Links a class without initializing it: reflection on its public fields needs that, of which there
+/// are few. The native below `Class.getDeclaredFields`, unlike that, keeps nothing of what it finds.
+pub fn link(jni: Jni, class: jclass) {
+    let fields = |jni: Jni| {
+        let reflection = jni.find_class(c"java/lang/Class")?;
+        let signature = c"(Z)[Ljava/lang/reflect/Field;";
+        let list = jni.method(reflection, c"getDeclaredFields0", signature)?;
+        let public_only = jvalue { z: true };
+        jni.call_object(class, list, &[public_only]).map(drop)
+    };
+    if threads::quietly(jni, || jni.frame(8, fields)).is_none() && !class::is_ready(class) {
+        let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
+        log::debug!("{} cannot be linked now", signature.to_string_lossy());
     }
 }
 
