@@ -14,8 +14,9 @@ use crate::world::agents::{self, Agent};
 use crate::world::class::{self, Class};
 use crate::world::layout::Layout;
 use crate::world::order::announcements::Replay;
+use crate::world::order::claims;
+use crate::world::order::deaths;
 use crate::world::order::gate::NoGc;
-use crate::world::order::{claims, collections};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, references};
 use dump::{Buffer, Id, Level};
@@ -124,8 +125,7 @@ fn walk<'a>(
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);
-        let followed =
-            collections::during_walk(|| jvm::get().jvmti.follow_references(None, &mut walk));
+        let followed = deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut walk));
         unannounced.append(&mut walk.unannounced);
         let resting = standstill.end();
         match walk.failure() {
@@ -191,8 +191,7 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
         let _claim = claims::to_tag();
         let jvmti = jvm::get().jvmti;
         for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
-            collections::during_walk(|| jvmti.follow_references(Some(object), walk))
-                .map_err(failed)?;
+            deaths::during_walk(|| jvmti.follow_references(Some(object), walk)).map_err(failed)?;
         }
         Ok(())
     })

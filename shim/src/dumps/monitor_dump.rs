@@ -9,7 +9,7 @@ use crate::translate::frames::hidden_frames;
 use crate::translate::objects;
 use crate::world::agents::Agent;
 use crate::world::ids::{Supply, Tag};
-use crate::world::order::collections;
+use crate::world::order::deaths;
 use crate::world::order::gate::NoGc;
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, raw_monitors, tagging};
@@ -202,7 +202,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         virtual_threads: class.map(Tag::id),
         tags: Vec::new(),
     };
-    collections::during_walk(|| jvmti.follow_references(None, &mut roots))?;
+    deaths::during_walk(|| jvmti.follow_references(None, &mut roots))?;
     roots.tags.sort_unstable();
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;

@@ -10,8 +10,9 @@ use crate::world::agents::Agent;
 use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
 use crate::world::layout::Layout;
+use crate::world::order::claims;
+use crate::world::order::deaths;
 use crate::world::order::gate::NoGc;
-use crate::world::order::{claims, collections};
 use crate::world::threads::{self, Thread};
 use crate::world::{class, classes, lookup, tagging};
 use dump::Buffer;
@@ -124,7 +125,7 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     let claim = claims::to_tag();
     let mut walk = Guards { class: id, guards: [Tag::NONE; 2] };
     let follow = || jvm::get().jvmti.follow_references(Some(class), &mut walk);
-    collections::during_walk(follow)?;
+    deaths::during_walk(follow)?;
     drop(claim);
     let mut found = [ptr::null_mut(); 2];
     for (object, guard) in found.iter_mut().zip(walk.guards) {

@@ -6,7 +6,8 @@ use crate::world::agents::{self, Agent};
 use crate::world::arenas::{self, Changes, Move};
 use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
-use crate::world::order::{bounded_wait, collections, gate};
+use crate::world::order::deaths;
+use crate::world::order::{bounded_wait, gate};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, method_numbers};
 use jni_sys::{JNIEnv, jint, jlong};
@@ -17,15 +18,15 @@ use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
     // No panic is possible here.
-    collections::pause_ended();
+    deaths::pause_ended();
 }
 
 pub unsafe extern "system" fn object_free(_: *mut jvmtiEnv, tag: jlong) {
-    collections::object_died(tag);
+    deaths::object_died(tag);
 }
 
 pub unsafe extern "system" fn class_tag_free(_: *mut jvmtiEnv, tag: jlong) {
-    collections::class_tag_died(tag);
+    deaths::class_tag_died(tag);
 }
 
 /// An agent to which a collection is played, and the thread in whose name that is done.

@@ -9,7 +9,8 @@ use crate::world::agents::{self, Agent};
 use crate::world::class::{Class, Instances};
 use crate::world::ids::{self, Tag};
 use crate::world::order::announcements::{self, Replay};
-use crate::world::order::{bounded_wait, collections, gate};
+use crate::world::order::deaths;
+use crate::world::order::{bounded_wait, gate};
 use crate::world::threads::{self, Thread};
 use crate::world::{arenas, classes, lookup, tagging};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
@@ -373,7 +374,7 @@ impl Visitor for Unknown<'_> {
 fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Unannounced> {
     let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
     if let Err(error) =
-        collections::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown))
+        deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown))
     {
         log::warn!("objects that exist already stay unknown: {error}");
     }

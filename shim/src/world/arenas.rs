@@ -7,10 +7,11 @@
 //! classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
-use super::order::{bounded_wait, collections};
+use super::order::bounded_wait;
 use super::{classes, contention, threads};
 use crate::jvm;
 use crate::options::{self, Arenas};
+use crate::world::order::deaths;
 use jni_sys::jint;
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
@@ -129,7 +130,7 @@ fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Mov
             moves.push(Move { from, arena, new_arena, new_id: to.id() });
         }
     };
-    let walked = collections::during_walk(|| {
+    let walked = deaths::during_walk(|| {
         jvm::get().jvmti.iterate_through_heap(JVMTI_HEAP_FILTER_UNTAGGED as jint, visit)
     });
     if let Err(error) = walked {

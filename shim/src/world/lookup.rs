@@ -5,11 +5,12 @@
 //! that way, a table of all objects is made, which is kept until the agents let IDs die again.
 
 use super::ids::Tag;
-use super::order::{collections, gate};
+use super::order::gate;
 use super::{classes, cpu_clock, ids, phase, tagging, threads};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
+use crate::world::order::deaths;
 use crate::world::threads::registry;
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::jobjectID;
@@ -252,7 +253,7 @@ impl Table {
                 others.push(*raw);
             }
         };
-        collections::during_walk(|| {
+        deaths::during_walk(|| {
             jvm::get().jvmti.iterate_through_heap(JVMTI_HEAP_FILTER_UNTAGGED as jint, visit)
         })?;
         others.sort_unstable_by_key(|tag| Tag::from_raw(*tag).id());
@@ -279,7 +280,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     // The walk finds the dead of all environments, and reports them to this one.
     env.set_notification(JVMTI_EVENT_OBJECT_FREE, true)?;
     let mut groups = Groups::default();
-    collections::during_walk(|| env.follow_references(None, &mut groups))?;
+    deaths::during_walk(|| env.follow_references(None, &mut groups))?;
     let tags: Vec<_> = (0..groups.count.div_ceil(GROUP)).map(group_tag).collect();
     let mut objects = Vec::with_capacity(groups.count);
     for part in tags.chunks(tags.len().div_ceil(PARTS).max(1)) {

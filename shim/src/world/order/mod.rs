@@ -7,6 +7,7 @@ pub mod barrier;
 pub mod bounded_wait;
 pub mod claims;
 pub mod collections;
+pub mod deaths;
 pub mod epoch;
 pub mod gate;
 mod gc_counts;
