@@ -18,7 +18,7 @@ pub const MAX_AGENTS: usize = 8;
 
 /// One agent: a library that asked for the JVMPI interface.
 pub struct Agent {
-    /// Its number, which indexes what the shim keeps per agent.
+    /// Its number, by which other records have what they keep per agent.
     pub index: usize,
     interface: AtomicPtr<JVMPI_Interface>,
     enabled: AtomicU64,
@@ -44,7 +44,7 @@ static AGENTS: [Agent; MAX_AGENTS] = {
 };
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static ENABLED_BY_ANYONE: AtomicU64 = AtomicU64::new(0);
-/// Serializes the arrival of agents and changes of what is enabled.
+/// Serializes the registration of agents and changes of what is enabled.
 static CHANGE: Lock<()> = Lock::new(());
 
 const fn bit(event_type: jint) -> u64 {
@@ -69,7 +69,7 @@ impl Agent {
         self.enabled.load(Ordering::Relaxed) & bit(event_type) != 0
     }
 
-    /// Whether the agent hears of entries: then it hears of the exits that belong to them only.
+    /// Whether the agent gets entries: then it gets only the exits that belong to them.
     pub fn hears_of_entries(&self) -> bool {
         self.wants(JVMPI_EVENT_METHOD_ENTRY) || self.wants(JVMPI_EVENT_METHOD_ENTRY2)
     }
@@ -80,7 +80,7 @@ impl Agent {
         self.set(event_type, wants);
     }
 
-    /// Disables an event type unless `is_served`; true if that was not so. `is_served` must not
+    /// Disables an event type unless `is_served`; true if it was disabled. `is_served` must not
     /// enable or disable anything.
     pub fn take_back(&self, event_type: jint, is_served: impl FnOnce() -> bool) -> bool {
         let _change = CHANGE.lock();
@@ -100,12 +100,12 @@ impl Agent {
         }
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
         ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
-        // Who finds the new listener finds that the old epoch is over, too.
+        // A thread that sees the new listener also sees that the old epoch is over.
         epoch::change();
         OnlyListener::find_all();
     }
 
-    /// The function that the agent wants its events from: whatever its table holds just now.
+    /// The agent's handler: whatever its table holds just now, as agents may replace it.
     pub fn notify_event(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
         let interface = self.interface.load(Ordering::Acquire);
         // SAFETY: the table is static memory once set; the agent may write this slot at any time,
@@ -118,14 +118,14 @@ impl Agent {
         self.asked.store(true, Ordering::Relaxed);
     }
 
-    /// The library that the agent lies in.
+    /// The agent's library.
     pub fn path(&self) -> &Path {
         self.library.get().map_or(Path::new(""), |library| &library.path)
     }
 
     /// The settings that apply to this agent.
     pub fn options(&self) -> &AgentOptions {
-        &self.library.get().expect("an agent is given out with its library").options
+        &self.library.get().expect("an agent is registered with its library").options
     }
 
     /// The function table that was given to [`claim`].
@@ -134,7 +134,7 @@ impl Agent {
     }
 }
 
-/// The agents there are.
+/// All registered agents.
 pub fn all() -> &'static [Agent] {
     &AGENTS[..COUNT.load(Ordering::Acquire)]
 }
@@ -150,14 +150,14 @@ pub fn wanting(event_type: jint) -> impl Iterator<Item = &'static Agent> {
     agents.iter().filter(move |agent| agent.wants(event_type))
 }
 
-/// An event of rewritten code that one agent alone may want.
+/// An event of rewritten code that perhaps only one agent wants.
 #[derive(Clone, Copy)]
 pub enum OnlyListener {
     /// METHOD_ENTRY, while nobody wants METHOD_ENTRY2.
     Entry,
     /// METHOD_ENTRY2, and METHOD_ENTRY if the same agent wants both.
     Entry2,
-    /// METHOD_EXIT, by an agent that hears of entries too.
+    /// METHOD_EXIT, by an agent that gets entries too.
     Exit,
     /// INSTRUCTION_START.
     Instruction,
@@ -202,8 +202,8 @@ pub fn in_library(base: usize) -> Option<&'static Agent> {
     all().iter().find(|agent| agent.library.get().is_some_and(|library| library.base == base))
 }
 
-/// The only agent there is. A library that has been loaded as an agent and leaves it to another one to
-/// ask for the interface does not count beside that.
+/// The agent, if there is only one. A library that was loaded as an agent and has another one ask for
+/// the interface does not count beside that.
 pub fn the_only_one() -> Option<&'static Agent> {
     let only = |is_one: &dyn Fn(&Agent) -> bool| {
         let mut those = all().iter().filter(|agent| is_one(agent));
@@ -213,8 +213,8 @@ pub fn the_only_one() -> Option<&'static Agent> {
     only(&|agent| agent.asked.load(Ordering::Relaxed) || !anyone_asked)
 }
 
-/// The agent in the library that was loaded at `base`, a new one if it is seen for the first
-/// time; `table` gives the function table of a number. None when all places are taken.
+/// The agent in the library that was loaded at `base`, registered on the first call; `table` gives the
+/// function table of a number. None when there are [`MAX_AGENTS`] others.
 pub fn claim(
     base: usize,
     path: &Path,

@@ -3,8 +3,8 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Up to `CHUNK * CHUNKS` entries, by number; usually 33 million. They stay where they are, and are
-/// never dropped.
+/// Up to `CHUNK * CHUNKS` entries, by number; by default 33 million. They never move, and are never
+/// dropped.
 pub struct AppendOnly<T, const CHUNK: usize = 4096, const CHUNKS: usize = 8192> {
     /// Arrays of `CHUNK` entries, or NULL.
     chunks: [AtomicPtr<T>; CHUNKS],
@@ -29,16 +29,16 @@ impl<T: Default, const CHUNK: usize, const CHUNKS: usize> AppendOnly<T, CHUNK, C
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Numbers for so many entries; the first of them. Those beyond the end have none.
+    /// Reserves so many numbers, and returns the first. Numbers beyond the end have no entry.
     pub fn reserve(&self, count: usize) -> usize {
         self.count.fetch_add(count, Ordering::Relaxed)
     }
 
-    /// The entry with a number, if anybody has asked for it or a near one with [`Self::get`].
+    /// The entry with a number, if [`Self::get`] was called for it or for another one of its chunk.
     #[inline]
     pub fn known(&self, number: usize) -> Option<&T> {
         let chunk = self.chunks.get(number / CHUNK)?.load(Ordering::Acquire);
-        // SAFETY: a chunk has this many entries, which live for ever.
+        // SAFETY: a chunk has `CHUNK` entries, which live for ever.
         (!chunk.is_null()).then(|| unsafe { &*chunk.add(number % CHUNK) })
     }
 
@@ -59,7 +59,7 @@ fn make<T: Default, const CHUNK: usize>(place: &AtomicPtr<T>) {
     let new = Box::into_raw(new).cast::<T>();
     let null = ptr::null_mut();
     if place.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        // SAFETY: the chunk comes from a box of this length, and nobody else knows of it.
+        // SAFETY: the chunk comes from a box of this length, and no other thread has seen it.
         drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(new, CHUNK)) });
     }
 }

@@ -1,10 +1,9 @@
 //! The arena models: in which arena agents see an object, and how survivors move.
 //!
-//! Real collectors move objects as they like and JVMTI tells nothing of it, so arenas are a model,
-//! made for testing what agents do with moves. `single`: everything is in arena 1. `generational`:
-//! what survives a collection moves from arena 1 to arena 2. `copying`: what survives moves to a
-//! new arena and gets a new ID there, and the old arena is deleted with all that is left in it;
-//! classes and threads live in arena 1, which stays.
+//! JVMTI does not report how collectors move objects, so arenas are a model, made for testing what
+//! agents do with moves. `single`: everything is in arena 1. `generational`: survivors of a collection
+//! move from arena 1 to arena 2. `copying`: survivors move to a new arena and get new IDs there, and the
+//! old arena is deleted with all that is left in it; classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
 use super::order::bounded_wait;
@@ -18,9 +17,9 @@ use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The arena of everything, of the young, or of what stays for ever.
+/// The arena of all objects, of young objects, or of classes and threads.
 const FIRST: jint = 1;
-/// The arena of the old, or the first semi-space.
+/// The arena of old objects, or the first semi-space.
 const SECOND: jint = 2;
 
 /// The semi-space that objects are allocated in.
@@ -30,7 +29,7 @@ fn model() -> Arenas {
     options::get().arenas
 }
 
-/// The arenas that there are at the start, with their names.
+/// The arenas at the start, with their names.
 pub fn at_start() -> &'static [(jint, &'static CStr)] {
     match model() {
         Arenas::Single => &[(FIRST, c"Java heap")],
@@ -79,8 +78,7 @@ pub fn next() -> Option<(jint, &'static CStr)> {
     (model() == Arenas::Copying).then(next)
 }
 
-/// Whether the object, which is no class, was in an arena that has been deleted with all that was
-/// left in it.
+/// Whether the object, which is no class, was left in an arena that has been deleted.
 pub fn is_deleted(tag: Tag) -> bool {
     model() == Arenas::Copying && !tag.has_moved() && ids::is_of_earlier_generation(tag)
 }
@@ -115,8 +113,8 @@ pub fn collect() -> Changes {
     }
 }
 
-/// Visits every object that agents may know of; `place` says where it goes with which tag and
-/// from where, None if it stays.
+/// Visits every object that may be announced; `place` returns its new tag, its old and its new arena,
+/// None if it stays.
 fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Move> {
     let mut moves = Vec::new();
     let visit = |_class, raw: &mut i64, _size| {

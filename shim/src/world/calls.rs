@@ -1,27 +1,27 @@
-//! The calls that a thread is in, as far as agents have heard of them.
+//! The calls that a thread is in and whose entry agents have got.
 
 use super::agents::{Agent, MAX_AGENTS};
 use crate::lock::Lock;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// For each agent the calls of one thread whose entry it has heard of, and not the exit. Only the
-/// thread itself changes this.
+/// For each agent the calls of one thread whose entry it has got, and not the exit. Only the thread
+/// itself changes this.
 #[derive(Default)]
 pub struct OpenCalls([OfAgent; MAX_AGENTS]);
 
-/// Of a size that makes it found quickly among its like.
+/// Aligned, so that the size is a power of two and indexing takes a shift.
 #[derive(Default)]
 #[repr(align(64))]
 struct OfAgent {
     /// The numbers that rewritten code passes for their methods, outermost first.
     numbers: Numbers,
-    /// How many are going on besides, of which nobody knows the order.
+    /// How many other calls are not over, in unknown order.
     aside: AtomicU32,
 }
 
 impl OpenCalls {
-    /// The agent hears of an entry.
+    /// The agent gets an entry.
     #[inline]
     pub fn enter(&self, agent: &Agent, number: u32) {
         let calls = self.of(agent);
@@ -30,18 +30,18 @@ impl OpenCalls {
         }
     }
 
-    /// The agent hears of an exit, if it is that of the call whose entry it has heard of last. Else
-    /// nothing is done, and [`Self::exit`] finds out.
+    /// The agent gets an exit, if it is that of the innermost call. Else nothing is changed, and
+    /// [`Self::exit`] decides.
     #[inline]
     pub fn exit_innermost(&self, agent: &Agent, number: u32) -> bool {
         self.of(agent).numbers.pop_if(number)
     }
 
-    /// Whether an exit belongs to an entry that the agent has heard of. OpenCalls inside that were left
-    /// without a report are passed to `lost`, innermost first: no handler can cover the call of
-    /// `super()` in a constructor (JVMS §4.10.1.6), and when the stack is full there is no room to
-    /// report anything. The methods are looked up as long as they are here: a number that no thread has
-    /// may get another one.
+    /// Whether an exit belongs to an entry that the agent has got. Calls inside that were left without
+    /// a report are passed to `lost`, innermost first: no handler can cover the call of `super()` in a
+    /// constructor (JVMS §4.10.1.6), and when the stack is full there is no room to report anything.
+    /// Methods are looked up before their numbers are removed: a number that no thread has may get
+    /// another method.
     pub fn exit<M>(
         &self,
         agent: &Agent,
@@ -54,7 +54,7 @@ impl OpenCalls {
         if others == 0 && !numbers.contains(number) {
             return false;
         }
-        // The agent may be called for those that are lost, and make calls itself.
+        // `lost` may call the agent, which may call Java methods: so the stack is read anew each time.
         while let Some(innermost) = numbers.last() {
             let left = method(innermost);
             numbers.pop();
@@ -67,14 +67,14 @@ impl OpenCalls {
         others > 0
     }
 
-    /// A virtual thread has been put on the thread or taken off: what exits come now need not belong
-    /// to the entries of before.
+    /// A virtual thread has been mounted or unmounted: exits that come now need not belong to the
+    /// entries before.
     pub fn set_aside(&self) {
         self.0.iter().for_each(OfAgent::set_aside);
     }
 
-    /// The numbers of the calls that agents have heard of. Another thread may ask: it gets those that
-    /// stay there meanwhile, and some of the others.
+    /// The numbers of all calls. Another thread may call this: it gets those that stay there meanwhile,
+    /// and some of the others.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         self.0.iter().flat_map(|of_agent| of_agent.numbers.all())
     }
@@ -94,12 +94,12 @@ impl OfAgent {
     }
 }
 
-/// A stack of numbers. When it has outgrown its array it goes on in another one; the old ones are
-/// kept, so that what has been found to lie inside one does so for ever.
+/// A stack of numbers. When its array is full it goes on in a longer one; the old ones are kept, so
+/// that a slot found by an index stays valid.
 #[derive(Default)]
 struct Numbers {
     count: AtomicU32,
-    /// The length of the array, or of a shorter one that was there before.
+    /// The length of the array, or of a shorter one before it.
     room: AtomicU32,
     slots: AtomicPtr<AtomicU32>,
     arrays: Lock<Vec<Box<[AtomicU32]>>>,
@@ -107,7 +107,7 @@ struct Numbers {
 
 const FIRST_ROOM: u32 = 256;
 
-/// The stack of a thread takes a gigabyte at most, and so many calls hardly go into that.
+/// The stack of a thread has a gigabyte at most, which hardly has room for so many calls.
 const MOST: u32 = 1 << 24;
 
 impl Numbers {
@@ -131,7 +131,7 @@ impl Numbers {
         Some(slot.load(Ordering::Relaxed))
     }
 
-    /// Takes away the last one if it is this one.
+    /// Removes the last one if it is this one.
     #[inline]
     fn pop_if(&self, number: u32) -> bool {
         let is_last = self.last() == Some(number);
@@ -144,7 +144,7 @@ impl Numbers {
     #[inline]
     fn pop(&self) {
         let count = self.count.load(Ordering::Relaxed);
-        // What was looked up of the number was so before.
+        // Release: a number is looked up before another thread sees that it is gone.
         self.count.store(count.saturating_sub(1), Ordering::Release);
     }
 
@@ -160,8 +160,8 @@ impl Numbers {
     #[inline]
     fn slot(&self, at: u32) -> Option<&AtomicU32> {
         let has_room = at < self.room.load(Ordering::Acquire);
-        // SAFETY: the array is at least as long, as it is put in its place before its length is,
-        // and only longer ones follow. It lives as long as `self`.
+        // SAFETY: the array is at least as long as `room`, as it is stored before its length is, and
+        // only longer ones follow. It lives as long as `self`.
         has_room.then(|| unsafe { &*self.slots.load(Ordering::Relaxed).add(at as usize) })
     }
 

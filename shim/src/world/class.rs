@@ -1,4 +1,4 @@
-//! One class, as far as it is known.
+//! The record of one class.
 
 use super::layout::Layout;
 use super::order::announced::Announced;
@@ -21,9 +21,9 @@ pub struct Class {
     object: WeakRef,
     with_dots: CString,
     with_slashes: CString,
-    /// The methods of which something is known, which dies with the class.
+    /// The methods that have records, which are dropped with the class.
     methods: Lock<Vec<usize>>,
-    /// Whether it was tried in vain to link the class.
+    /// Whether linking the class has failed.
     cannot_be_linked: AtomicBool,
     /// The first of the numbers by which rewritten code reports the methods, for each shape that the
     /// class has had.
@@ -32,7 +32,7 @@ pub struct Class {
     all_numbers: Lock<Vec<Range<usize>>>,
     /// Where dumps have its fields, once that was asked for.
     pub layout: OnceLock<Arc<Layout>>,
-    /// Who has had CLASS_LOAD.
+    /// The agents that have had CLASS_LOAD.
     pub announced: Announced,
 }
 
@@ -41,7 +41,7 @@ unsafe impl Send for Class {}
 // SAFETY: as above.
 unsafe impl Sync for Class {}
 
-/// What the objects of a class are, as OBJECT_ALLOC tells it.
+/// What the objects of a class are, as OBJECT_ALLOC shows it.
 pub enum Instances {
     /// Class objects: `java.lang.Class` itself.
     Classes,
@@ -53,7 +53,7 @@ pub enum Instances {
     Primitives(jint),
 }
 
-/// Whether the class is linked, or an array class: JVMTI tells neither methods nor fields of others.
+/// Whether the class is linked, or an array class: JVMTI gives neither methods nor fields of others.
 pub fn is_ready(class: jclass) -> bool {
     let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
     jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
@@ -102,7 +102,7 @@ impl Class {
         self.id
     }
 
-    /// Whether the class is the shim's own, of which agents never hear.
+    /// Whether the class is the shim's own, which is hidden.
     pub fn is_own(&self) -> bool {
         *self.with_slashes == *tracker::NAME
     }
@@ -127,7 +127,7 @@ impl Class {
         self.object.get(jni)
     }
 
-    /// Whether the class is linked now, or ready in another way. `link` is tried if it is not, once: a
+    /// Whether the class is ready ([`is_ready`]), after `link` if need be. That is called only once: a
     /// class that cannot be linked may still be named often, by arrays of it.
     pub fn is_linked(&self, object: jclass, link: impl FnOnce()) -> bool {
         if is_ready(object) {
@@ -142,7 +142,7 @@ impl Class {
         is_linked
     }
 
-    /// As [`Self::object`], of a class that lives as long as what is returned is used.
+    /// As [`Self::object`], of a class that stays alive as long as the reference is used.
     pub fn object_alive(&self) -> jobject {
         self.object.get_alive()
     }
@@ -177,17 +177,17 @@ impl Class {
         self.all_numbers.lock().push(numbers);
     }
 
-    /// The numbers of its methods, once.
+    /// Takes the numbers of its methods.
     pub fn take_numbers(&self) -> Vec<Range<usize>> {
         std::mem::take(&mut self.all_numbers.lock())
     }
 
-    /// Takes note that something is known of a method of the class.
+    /// Takes note that a method of the class has a record.
     pub fn add_method(&self, method: jmethodID) {
         self.methods.lock().push(method.addr());
     }
 
-    /// The methods of which something is known, once.
+    /// Takes the methods that have records.
     pub fn take_methods(&self) -> Vec<usize> {
         std::mem::take(&mut self.methods.lock())
     }

@@ -14,20 +14,20 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 static BY_ID: LazyLock<Map<usize, Arc<Class>>> = LazyLock::new(Map::new);
 
-/// Runs `f` with the record of a class, a new one if it is seen for the first time. Costs no more
-/// than a look at the class's tag otherwise.
+/// Runs `f` with the record of a class, which is made the first time. Costs no more than reading the
+/// class's tag later.
 pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R> {
     let tag = jvm::get().class_env.tag(class)?;
     if tag == 0 {
         return of(jni, class).map(|record| f(&record));
     }
     let record = ptr::with_exposed_provenance::<Class>(tags::value(tag) as usize);
-    // SAFETY: the tag is made of a pointer to the record, which lives as long as its class, and that
-    // lives because the caller has a reference to it.
+    // SAFETY: the tag is made of a pointer to the record, which lives as long as its class, which lives
+    // because the caller has a reference to it.
     Ok(f(unsafe { &*record }))
 }
 
-/// The record of a class, a new one if it is seen for the first time.
+/// The record of a class, which is made the first time.
 pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
     let id = tagging::id_of(class)?;
     if let Some(known) = by_id(id) {
@@ -61,7 +61,7 @@ fn component(jni: Jni, array_class: jclass) -> Option<Arc<Class>> {
     jni.frame(8, |jni| {
         let reflection = jni.find_class(c"java/lang/Class")?;
         let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
-        // Its call is no event, which would name the array class that is just being examined.
+        // Quietly, as an event of this call would name the array class, which has no record yet.
         let element = threads::quietly(jni, || jni.call_object(array_class, method, &[]))?;
         of(jni, element).ok()
     })
@@ -97,11 +97,11 @@ pub fn link(jni: Jni, class: jclass) {
     }
 }
 
-/// The records of all classes that are loaded, that of `java.lang.Class` first: agents ask for it
-/// when they hear of any other.
+/// The records of all classes that are loaded, that of `java.lang.Class` first: agents request it when
+/// any other is announced.
 pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
-    // Java code must not run while so many local references are held: in what the VM reports
-    // meanwhile they would count as references of ours.
+    // No Java code may run while so many local references exist: in callbacks of the VM that it causes
+    // they would count as the callback's own.
     let loaded = jni.frame(jvm::LARGE_FRAME, |jni| -> Result<Vec<WeakRef>> {
         let loaded = jvm::get().jvmti.loaded_classes()?;
         Ok(loaded.iter().map(|class| WeakRef::new(jni, *class)).collect())
@@ -112,8 +112,8 @@ pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
     Ok(records)
 }
 
-/// How often the class or one that it inherits from was redefined or retransformed, by whomever. The
-/// VM counts that in a field of its own, at the moment when it puts the new methods in their places.
+/// How often the class or one that it inherits from was redefined or retransformed, by any agent. The
+/// VM counts that in a field of its own, at the moment when it installs the new methods.
 pub fn redefinitions(jni: Jni, class: jclass) -> jint {
     static COUNT: Memo<Option<FieldId>> = Memo::new();
     let find =
@@ -122,22 +122,22 @@ pub fn redefinitions(jni: Jni, class: jclass) -> jint {
     count.map_or(0, |count| jni.int_field(class, count))
 }
 
-/// The class with this ID, if it has been seen and is not unloaded.
+/// The class with this ID, if it has a record and is not unloaded.
 pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(id.addr())
 }
 
-/// Whether an agent has been told of any class.
+/// Whether any class was announced to the agent.
 pub fn any_announced(agent: &Agent) -> bool {
     BY_ID.any(|class| class.announced.to(agent))
 }
 
-/// How many classes are known.
+/// How many classes have records.
 pub fn count() -> usize {
     BY_ID.keys().len()
 }
 
-/// Drops what is known of a class that was unloaded, if the ID is one's.
+/// Drops the record of a class that was unloaded, if the ID is a class's.
 pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
     let class = BY_ID.remove(id.addr())?;
     class.take_methods().into_iter().for_each(methods::forget);

@@ -1,4 +1,4 @@
-//! Compiled code, as far as agents were announced of it.
+//! Compiled code that was announced to agents.
 
 use super::agents::Agent;
 use super::references::Agents;
@@ -6,16 +6,16 @@ use crate::lock::Map;
 use jni_sys::jmethodID;
 use std::sync::LazyLock;
 
-/// By its address: the method, and who was announced.
+/// By the code's address: the method, and the agents to which the code was announced.
 static ANNOUNCED: LazyLock<Map<usize, (usize, Agents)>> = LazyLock::new(Map::new);
 
-/// The agent is announced of a method's code at this address; false if it was before.
+/// A method's code at this address is announced to the agent; false if it was before.
 pub fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool {
     ANNOUNCED.change_or_insert(
         address,
         || (method.addr(), Agents::default()),
         |(known, announced)| {
-            // The VM may use the place anew before it tells that the old code is gone.
+            // The VM may reuse the address before it reports that the old code is gone.
             if *known != method.addr() {
                 (*known, *announced) = (method.addr(), Agents::default());
             }
@@ -26,13 +26,13 @@ pub fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool 
     )
 }
 
-/// The code is gone; who was announced of it.
+/// The code is gone; returns the agents to which it was announced.
 pub fn forget(address: usize, method: jmethodID) -> Agents {
     let gone = ANNOUNCED.remove_if(address, |(known, _)| *known == method.addr());
     gone.map_or(Agents::default(), |(_, announced)| announced)
 }
 
-/// Nobody hears of compiled code any more.
+/// Compiled code is not reported any more.
 pub fn forget_all() {
     ANNOUNCED.take_all();
 }

@@ -1,17 +1,16 @@
-//! Constructors that a thread has entered and that nobody has been told of yet.
+//! Constructors that a thread has entered and whose entry is held back.
 //!
-//! A constructor cannot pass its object on before that of the superclass has run, and agents are to
-//! hear of the object first. But that of `Object` can, and most constructors do nothing before they
-//! call it, through those of the superclasses. So their entries are held until it runs. Whatever else
-//! is to be told on the thread comes behind them, and has the object looked for.
+//! A constructor cannot pass its object on before that of the superclass has run, but the object must
+//! be announced before METHOD_ENTRY2 names it. The constructor of `Object` can, and most constructors do
+//! nothing before they call it, through those of the superclasses. So their entries are held until it
+//! runs. Any other event on the thread must come after them: then the object is looked for.
 
 use super::class::Class;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// Stands for a constructor: a number made of its class and descriptor, of which two are hardly ever
-/// the same. 0 is none.
+/// A hash of a constructor's class and descriptor. 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature(u32);
 
@@ -35,7 +34,7 @@ impl Signature {
 pub struct Beginning {
     /// Which constructor it is.
     pub own: Signature,
-    /// The one of the same object that it calls, if it calls nothing before.
+    /// The constructor that it calls for the same object, if it calls nothing before.
     pub next: Signature,
 }
 
@@ -57,13 +56,13 @@ const MOST: usize = 16;
 pub struct Held<C = Class> {
     numbers: [AtomicU32; MOST],
     count: AtomicU32,
-    /// What the last one calls.
+    /// The constructor that the last one calls.
     next: AtomicU32,
-    /// The class of the first one, of which this keeps the record.
+    /// The class of the first one: an `Arc` that this owns.
     class: AtomicPtr<C>,
 }
 
-/// What was held.
+/// The constructors that were held.
 pub struct Chain<C = Class> {
     numbers: [u32; MOST],
     count: usize,
@@ -85,7 +84,6 @@ impl<C> Default for Chain<C> {
 }
 
 impl<C> Held<C> {
-    /// Whether there is any.
     #[inline]
     pub fn any(&self) -> bool {
         self.count.load(Ordering::Relaxed) > 0
@@ -96,8 +94,8 @@ impl<C> Held<C> {
         self.any() && self.next.load(Ordering::Relaxed) == constructor.0
     }
 
-    /// One of this class is entered. Returns whether it can be held: it calls another one at once, and
-    /// there is room for that.
+    /// Adds a constructor of this class that is entered. Returns whether it can be held: it calls another
+    /// one at once, and there is room for that.
     pub fn push(&self, number: u32, class: &Arc<C>, next: Signature) -> bool {
         let count = self.count.load(Ordering::Relaxed) as usize;
         let Some(place) = self.numbers.get(count) else { return false };
@@ -111,14 +109,14 @@ impl<C> Held<C> {
         next != Signature::NONE && count + 1 < MOST
     }
 
-    /// None is held any more.
+    /// Takes all that are held.
     pub fn take(&self) -> Chain<C> {
         let count = self.count.swap(0, Ordering::Relaxed) as usize;
         if count == 0 {
             return Chain::default();
         }
         let class = self.class.swap(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: the pointer came from `Arc::into_raw`, with the first of these, and is not used again.
+        // SAFETY: `push` stored the pointer, which came from `Arc::into_raw`; it is not used again.
         let class = (!class.is_null()).then(|| unsafe { Arc::from_raw(class) });
         let mut chain = Chain { numbers: [0; MOST], count, class };
         for (number, held) in chain.numbers[..count].iter_mut().zip(&self.numbers) {

@@ -1,5 +1,5 @@
-//! Which Java monitors threads wait to enter, as far as it is being reported, and what rewritten code
-//! is told of it.
+//! The Java monitors that threads wait to enter, as far as the VM reports it, and the flag by which
+//! rewritten code learns of it.
 
 use super::order::claims;
 use super::tracker;
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 static WAITING: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 /// The sum of them.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Whether rewritten code is to know that threads wait.
-static TELLS: AtomicBool = AtomicBool::new(false);
-/// What rewritten code has been told.
-static TOLD: AtomicBool = AtomicBool::new(false);
+/// Whether the Tracker's flag is in use.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+/// The Tracker's flag as it was set last.
+static FLAG: AtomicBool = AtomicBool::new(false);
 
-/// Makes rewritten code look, or look no longer, whether somebody waits when it leaves a monitor.
+/// Makes rewritten code look, or look no longer, whether a thread waits for a monitor that it leaves.
 pub fn tell_rewritten_code(jni: Jni, on: bool) {
-    TELLS.store(on, Ordering::SeqCst);
+    IS_USED.store(on, Ordering::SeqCst);
     settle(jni);
 }
 
@@ -58,7 +58,7 @@ pub fn enter(jni: Jni, thread: &Waits, id: jobjectID) {
     settle(jni);
 }
 
-/// The thread has got the monitor; false if it is not known to have waited.
+/// The thread owns the monitor now; false if it is not known to have waited.
 pub fn entered(jni: Jni, thread: &Waits, id: jobjectID) -> bool {
     let has_waited = thread.entered();
     if has_waited {
@@ -68,31 +68,31 @@ pub fn entered(jni: Jni, thread: &Waits, id: jobjectID) -> bool {
     has_waited
 }
 
-/// Brings the flag that rewritten code reads in line with whether anyone waits.
+/// Brings the Tracker's flag in line with whether any thread waits.
 ///
 /// Threads that change the count at the same time may both come here: the flag is set through the
-/// VM, so only one thread at a time may do it, and looks at the count again after it has said
-/// what it is about to set.
+/// VM, so only one thread at a time may do it, and reads the count again after it has stored in
+/// [`FLAG`] what it is about to set.
 fn settle(jni: Jni) {
-    let wanted = || TELLS.load(Ordering::SeqCst) && COUNT.load(Ordering::SeqCst) > 0;
-    if TOLD.load(Ordering::SeqCst) == wanted() {
+    let wanted = || IS_USED.load(Ordering::SeqCst) && COUNT.load(Ordering::SeqCst) > 0;
+    if FLAG.load(Ordering::SeqCst) == wanted() {
         return;
     }
     let _alone = claims::to_tag();
-    if TOLD.load(Ordering::SeqCst) {
-        TOLD.store(false, Ordering::SeqCst);
+    if FLAG.load(Ordering::SeqCst) {
+        FLAG.store(false, Ordering::SeqCst);
         if wanted() {
-            TOLD.store(true, Ordering::SeqCst);
+            FLAG.store(true, Ordering::SeqCst);
         } else {
             tracker::set_contended(jni, false);
         }
     } else if wanted() {
         tracker::set_contended(jni, true);
-        TOLD.store(true, Ordering::SeqCst);
+        FLAG.store(true, Ordering::SeqCst);
     }
 }
 
-/// Nobody is known to wait to enter any more: the VM reports it no longer.
+/// Forgets the waiting threads: the VM does not report them any more.
 pub fn forget_waiting(jni: Jni) {
     ENTRIES.end();
     for waiting in WAITING.take_all() {

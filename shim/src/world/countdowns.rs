@@ -1,10 +1,10 @@
 //! How many bytes each thread may still allocate until the VM reports its next allocation.
 //!
-//! A thread draws that number when it is made, and anew at each report, from the interval that is set
-//! then. With the interval 0 it is always 0 or 1. But threads that are older than the shim have drawn half a
-//! megabyte or so, and nothing that JVMTI has brings it to an end before the thread itself has allocated
-//! as much. The number is a word of the VM's structure for the thread. It is found by experiment, on the
-//! thread that runs, and then set for the others.
+//! The VM draws that number at random when the thread is made, and anew at each report, from the sampling
+//! interval at that time. With the interval 0 it is always 0 or 1. But threads that are older than the
+//! shim have half a megabyte or so, and no function of JVMTI ends that before the thread itself has
+//! allocated as much (measured on JDK 17). The number is a word of the VM's structure for the thread. It
+//! is found by experiment, on the current thread, and then set for the others.
 
 use super::ids::Tag;
 use super::tagging;
@@ -16,18 +16,17 @@ use jvmti_sys::jthread;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is left when the next object is to be reported.
+/// What is stored so that the next object is reported.
 const OVER: usize = 0;
-/// What is left then at most: some VMs have one byte over.
+/// The most that is left when the next object is reported: in some VMs one byte.
 const LAST: usize = 1;
 
-/// Which word of the structure it is; None if that cannot be found out.
+/// The index of that word in the structure; None if it cannot be found.
 static PLACE: Memo<Option<usize>> = Memo::new();
 
-/// Has the next allocation of every thread reported, if each one is to be: the VM reports, at an
-/// interval of 0. Each thread needs a new buffer for its allocations afterwards. Says whether there was
-/// anything to do; unless the world has stood still since the call before, a thread that was just
-/// counting may have undone it.
+/// Has the next allocation of every thread reported, while the VM reports at an interval of 0. Each
+/// thread needs a new allocation buffer (TLAB) afterwards. Returns whether any word was changed: unless
+/// the world was stopped since the last call, a thread that was just counting may have undone that one.
 pub fn end_all(jni: Jni) -> bool {
     let Some(place) = *PLACE.get_or_find(|| threads::quietly(jni, || find(jni))) else {
         return false;
@@ -50,10 +49,10 @@ fn end(thread: &Thread, place: usize) -> bool {
     thread.with_structure(end).unwrap_or(false)
 }
 
-/// Finds the word: it is at most 1 after a report while every object is reported, what was drawn after
-/// a report with another interval, and has the next object reported when it is set to 0 again.
+/// Finds the word: it is at most 1 after a report while every object is reported, a number that fits
+/// the interval after a report with another one, and has the next object reported when it is set to 0.
 fn find(jni: Jni) -> Option<usize> {
-    // What is drawn is too small to be told from other things once in a thousand times.
+    // Once in a thousand times the number drawn is too small to be distinguished from other words.
     const ATTEMPTS: u32 = 3;
     let thread = threads::current(jni);
     let found = (0..ATTEMPTS).find_map(|_| try_to_find(jni, &thread));
@@ -82,10 +81,10 @@ fn try_to_find(jni: Jni, thread: &Thread) -> Option<usize> {
     jvmti.set_heap_sampling_interval(0).ok()?;
     let after: Vec<usize> = read()?;
     let was_drawn = |place: &usize| before[*place] <= LAST && DRAWN.contains(&after[*place]);
-    // A count of what was allocated since the last report may look like it.
+    // A word that counts the bytes allocated since the last report may look like it.
     for place in (0..before.len()).filter(was_drawn) {
         set(place, OVER)?;
-        // The buffer ends where the next report was due.
+        // The allocation buffer was cut off where the report was due: the collection ends it.
         jvmti.force_garbage_collection().ok()?;
         if is_next_reported(jni, SMALL) {
             return Some(place);
@@ -98,7 +97,7 @@ fn try_to_find(jni: Jni, thread: &Thread) -> Option<usize> {
 
 const SMALL: jint = 16;
 
-/// Allocates until something is reported.
+/// Allocates until an object is reported.
 fn end_by_allocating(jni: Jni) -> Option<()> {
     const AT_ONCE: jint = 1 << 16;
     /// More than is ever drawn.
@@ -106,7 +105,7 @@ fn end_by_allocating(jni: Jni) -> Option<()> {
     (0..MOST / AT_ONCE as usize).find(|_| is_next_reported(jni, AT_ONCE)).map(drop)
 }
 
-/// Allocates an array of so many bytes; whether it was reported, and so has a tag.
+/// Allocates an array of so many bytes; true if it was reported, and so has a tag.
 fn is_next_reported(jni: Jni, length: jint) -> bool {
     let is_reported = |array: jobject| tagging::tag(array).is_ok_and(|tag| tag != Tag::NONE);
     jni.frame(2, |jni| jni.new_bytes(length).is_some_and(is_reported))

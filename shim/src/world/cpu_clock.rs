@@ -2,8 +2,7 @@
 
 use libc::{CLOCK_THREAD_CPUTIME_ID, clockid_t, timespec};
 
-/// Nanoseconds of CPU time that the thread that runs has consumed. May be called in a signal
-/// handler.
+/// Nanoseconds of CPU time that the current thread has consumed. May be called in a signal handler.
 pub fn current() -> i64 {
     read(CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }

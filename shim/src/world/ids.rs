@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
 /// has survived into another arena, then the [kind](tags) of the tag, and in the topmost 8 bits the
-/// agents that know of it.
+/// agents to which it was announced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tag(i64);
 
@@ -22,11 +22,11 @@ const FIRST_AGENT: u32 = 56;
 impl Tag {
     /// An object without an ID.
     pub const NONE: Self = Self(0);
-    /// An object that the shim's own work has made, of which agents do not hear unless an event
-    /// names it: the JDK keeps some such objects for others.
+    /// An object that the shim's own work has made, which is not announced unless an event names it: the
+    /// JDK caches some such objects, and the program gets them too.
     pub const OWN: Self = Self(Kind::Object.bits() | 1 << 49);
 
-    /// The tag of an object that gets this ID, of which no agent was announced.
+    /// The tag of an object that gets this ID, and was not announced to any agent.
     fn of(id: i64) -> Self {
         Self(Kind::Object.tag(id))
     }
@@ -46,12 +46,12 @@ impl Tag {
         ptr::without_provenance_mut(tags::value(self.0) as usize)
     }
 
-    /// Whether the agent was announced of the object.
+    /// Whether the object was announced to the agent.
     pub fn is_announced_to(self, agent: &Agent) -> bool {
         self.0 & announced_bit(agent.index) != 0
     }
 
-    /// The tag of the object when the agent has been announced.
+    /// The tag of the object once it is announced to the agent.
     pub fn announced_to(self, agent: &Agent) -> Self {
         Self(self.0 | announced_bit(agent.index))
     }
@@ -80,7 +80,7 @@ const STEP: i64 = 16;
 
 static LAST: AtomicI64 = AtomicI64::new(0);
 
-/// Takes `count` new IDs at once; the first of them. The others follow in steps of 16.
+/// Takes `count` new IDs at once, and returns the first. The others follow in steps of 16.
 fn reserve(count: i64) -> i64 {
     LAST.fetch_add(count * STEP, Ordering::Relaxed) + STEP
 }
@@ -90,7 +90,7 @@ pub fn fresh() -> Tag {
     Tag::of(reserve(1))
 }
 
-/// New IDs of one thread, taken from all in batches so that threads do not meet.
+/// New IDs of one thread, taken in batches so that threads seldom contend for the counter.
 #[derive(Default)]
 pub struct Supply {
     next: AtomicI64,
@@ -113,7 +113,7 @@ impl Supply {
         Tag::of(next)
     }
 
-    /// Gives up the IDs that are left; they do not count as live any more.
+    /// Discards the IDs that are left; they do not count as live any more.
     pub fn give_up(&self) {
         let left = self.end.load(Ordering::Relaxed) - self.next.load(Ordering::Relaxed);
         self.end.store(self.next.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -121,8 +121,8 @@ impl Supply {
     }
 }
 
-/// The last ID of earlier generations: where survivors get new IDs, all others up to this one are
-/// those of dead objects.
+/// The last ID of earlier generations: where survivors get new IDs, all IDs up to this one are those of
+/// dead objects, but for classes and threads.
 static EARLIER: AtomicI64 = AtomicI64::new(0);
 
 /// From now on new IDs are greater than all that have been given.

@@ -7,7 +7,7 @@ use jni_sys::jint;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What dumps tell of a class and of its objects.
+/// What dumps have of a class and of its objects.
 pub struct Layout {
     pub superclass: Id,
     /// The interfaces that it names, in the order of CLASS_LOAD.
@@ -15,7 +15,7 @@ pub struct Layout {
     pub objects: Objects,
     /// The values of the class itself.
     pub statics: Fields,
-    /// The fields that it declares: how many classes of which it is made up have in all.
+    /// The fields that it declares.
     own: Vec<Own>,
     parent: Option<Arc<Self>>,
     /// All interfaces that it has, with the number of their fields.
@@ -30,7 +30,7 @@ pub enum Objects {
     Primitives(Type),
 }
 
-/// A field; None if JVMTI tells nothing of it but counts it.
+/// A field; None if JVMTI does not describe it but counts it.
 pub type Own = Option<Declared>;
 
 pub struct Declared {
@@ -89,7 +89,7 @@ impl Fields {
         self.slots.iter().filter_map(field)
     }
 
-    /// Gives a place to each of the fields, whose slots are given.
+    /// Gives offsets to fields, whose slots are given.
     fn place(&mut self, fields: impl Iterator<Item = (usize, FieldId, Type)>) {
         for (slot, field, of_type) in fields {
             self.slots[slot] = Slot {

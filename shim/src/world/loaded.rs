@@ -1,7 +1,7 @@
-//! The classes that a thread has loaded and agents have perhaps not heard of.
+//! The classes that a thread has loaded and that are perhaps not announced yet.
 //!
-//! A class is loaded first and linked later, by whichever thread needs it, or never. What CLASS_LOAD
-//! tells is known only when it is linked.
+//! A class is loaded first and linked later, by any thread that needs it, or never. Only then JVMTI
+//! gives what CLASS_LOAD has to contain.
 
 use super::class::Class;
 use crate::lock::Lock;
@@ -13,16 +13,16 @@ pub struct Loaded(Lock<State>);
 
 #[derive(Default)]
 struct State {
-    /// Those that can be linked at once.
+    /// Classes that can be linked at once.
     to_link: Vec<Arc<Class>>,
     is_linking: bool,
-    /// Those that the program has to link, or the thread's end.
+    /// Classes that the program has to link, else the shim at the thread's end.
     waiting: Vec<Arc<Class>>,
-    /// How many are to wait until it is looked which of them need not any more.
+    /// The length of `waiting` at which classes that are over are removed.
     limit: usize,
 }
 
-/// Fewer are not worth a look.
+/// The smallest limit: fewer classes are not worth the check.
 const FEW: usize = 64;
 
 impl Loaded {
@@ -31,8 +31,8 @@ impl Loaded {
         self.0.lock().to_link.push(class);
     }
 
-    /// Has all classes linked that can be, also those that are loaded thereby: one after the other, not
-    /// one inside the other. Those that `link` cannot link now wait, as in [`Self::add`].
+    /// Has all classes linked that can be, also those that this loads: one after the other, not one
+    /// inside the other. Classes that `link` cannot link now wait, as in [`Self::add`].
     pub fn link_all(&self, link: impl Fn(&Class) -> bool, is_over: impl Fn(&Class) -> bool) {
         if std::mem::replace(&mut self.0.lock().is_linking, true) {
             return;
@@ -45,7 +45,7 @@ impl Loaded {
         }
     }
 
-    /// The thread has loaded a class. `is_over` says of which nothing is to be told any more.
+    /// The thread has loaded a class. `is_over` is true for a class that needs no announcement any more.
     pub fn add(&self, class: Arc<Class>, is_over: impl Fn(&Class) -> bool) {
         let over: Vec<_> = {
             let mut state = self.0.lock();
@@ -60,7 +60,7 @@ impl Loaded {
             state.waiting.push(class);
             over
         };
-        // Outside the lock: the last one to let go of a class calls the VM.
+        // Outside the lock: dropping the last `Arc` of a class calls the VM.
         drop(over);
     }
 

@@ -1,8 +1,8 @@
 //! Finding objects by their IDs.
 //!
 //! JVMTI finds objects by their tags in time proportional to all tags that are in use. Agents ask for
-//! one object after the other, for all that a dump names, say. So when some have been searched for in
-//! that way, a table of all objects is made, which is kept until the agents let IDs die again.
+//! one object after the other, such as all that a dump names. So after some searches of this kind a
+//! table of all objects is made, which is kept until the agents enable collections again.
 
 use super::ids::Tag;
 use super::order::gate;
@@ -19,30 +19,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How many searches take about as long as making the table (measured: 25 to 60). So what is looked
-/// for never takes more than twice as long as it would with whatever of the two is quicker.
+/// How many searches take about as long as making the table (measured: 25 to 60). So requests never
+/// take more than twice as long as by the quicker of the two ways.
 const SEARCHES: u32 = 32;
 
-/// How much processor time searching may take before somebody is told: a program that stops for that
-/// long makes people wonder what it does.
+/// The processor time of searches after which a warning is logged: users wonder about a program that
+/// stops for so long.
 const LONG: Duration = Duration::from_secs(3);
 
 struct State {
     table: Option<Arc<Table>>,
-    /// How many searches there were since the table was made, or there was none.
+    /// The number of searches since the last table was made or dropped.
     searches: u32,
-    /// At how many a new one is made.
-    patience: u32,
-    /// The processor time that searches, and making tables, have taken since the VM began.
+    /// The number of searches after which a new table is made.
+    limit: u32,
+    /// The processor time that searches and the making of tables have taken since the VM began.
     taken: Duration,
 }
 
 static STATE: Lock<State> =
-    Lock::new(State { table: None, searches: 0, patience: SEARCHES, taken: Duration::ZERO });
+    Lock::new(State { table: None, searches: 0, limit: SEARCHES, taken: Duration::ZERO });
 
-/// The object with this ID, in the current frame; None if there is none such or it is gone.
+/// The object with this ID, in the current frame; None if there is none or it is gone.
 ///
-/// Fast for classes, threads and the object of the event that the thread is in; others are looked for.
+/// Fast for classes, threads and the subject of the event in flight; others are searched for.
 pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
     if !ids::was_given(id) {
         return None;
@@ -76,20 +76,20 @@ fn search(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
     object
 }
 
-/// Counts a search; whether it is time to make a table.
+/// Counts a search; true if it is time to make a table.
 fn is_table_due() -> bool {
     let mut state = STATE.lock();
     state.searches += 1;
-    let is_due = state.searches > state.patience;
+    let is_due = state.searches > state.limit;
     if is_due {
         state.searches = 0;
-        // If that does not help, others will not either.
-        state.patience = state.patience.saturating_mul(2);
+        // If this table lacks what is asked for, the next one may too.
+        state.limit = state.limit.saturating_mul(2);
     }
     is_due
 }
 
-/// A run of requests: while it lasts, IDs do not die, and what was found is kept.
+/// A run of requests, during which no ID dies; at its end the table is dropped.
 pub struct Run(());
 
 impl Run {
@@ -104,8 +104,8 @@ impl Drop for Run {
     }
 }
 
-/// Drops what was found, unless IDs do not die anyway. Only a thread that the VM knows can give
-/// references back.
+/// Drops the table, unless collections are disabled, so that no ID dies anyway. Only an attached thread
+/// can delete references.
 pub fn end_run() {
     let can_drop = || phase::vm_answers() && jvm::get().jni().is_some();
     if gate::gc_is_disabled() || !can_drop() {
@@ -113,7 +113,7 @@ pub fn end_run() {
     }
     let mut state = STATE.lock();
     state.searches = 0;
-    state.patience = SEARCHES;
+    state.limit = SEARCHES;
     let table = state.table.take();
     drop(state);
     drop(table);
@@ -135,12 +135,12 @@ fn count(nanos: i64) {
     }
 }
 
-/// All objects that had an ID when it was made.
+/// All objects that had an ID when the table was made.
 struct Table {
-    /// Those that a walk along references has met.
+    /// Objects that a walk along references has met.
     met: Entries,
-    /// All others: garbage, and what nothing but native code refers to. They are found as many at a
-    /// time as take about as long as one.
+    /// All others: garbage, and objects that only native code refers to. They are found in batches that
+    /// take about as long as one object.
     others: Vec<Others>,
 }
 
@@ -173,20 +173,20 @@ impl Entries {
     fn object(&self, jni: Jni, id: jobjectID) -> Option<jobject> {
         let at = self.ids.binary_search(&id.addr()).ok()?;
         let object = self.objects[at].get(jni)?;
-        // It may have got another one since.
+        // The object may have got another ID since.
         (tagging::tag(object).map(Tag::id) == Ok(id)).then_some(object)
     }
 }
 
-/// Some objects that are found when one of them is asked for.
+/// A batch of objects that are found when one of them is asked for.
 struct Others {
-    /// Their tags in the order of their IDs; there is at least one.
+    /// Their tags in the order of their IDs; at least one.
     tags: Vec<jlong>,
     found: Memo<Entries>,
 }
 
-/// How many objects are found at a time: JVMTI compares each tag that is in use with each that it is
-/// asked for, of which a few hundred take no longer than getting at the next one that is in use.
+/// How many objects are found at a time: JVMTI compares each tag in use with each that is asked for, and
+/// a few hundred comparisons take no longer than reading the next tag in use.
 const AT_A_TIME: usize = 1024;
 
 impl Others {
@@ -211,7 +211,7 @@ impl Others {
     }
 }
 
-/// One thread at a time makes a table.
+/// The right to make a table, which one thread has at a time.
 struct Turn(());
 
 static BEING_MADE: AtomicBool = AtomicBool::new(false);
@@ -263,18 +263,17 @@ impl Table {
     }
 }
 
-/// How many objects get the same tag. As many references at a time are of no weight.
+/// How many objects get the same tag. So many local references at a time cost little.
 const GROUP: usize = 4096;
 
-/// In how many parts the objects are found by their tags, at most: each takes a look at all tags, and
-/// all at once would be a local reference to each object.
+/// In how many parts the objects are found by their tags, at most: each part takes a look at all tags,
+/// and a single one would take a local reference to each object.
 const PARTS: usize = 16;
 
 /// The objects that a walk along references meets and that have an ID, with their IDs.
 ///
-/// No other function of JVMTI makes references to many objects than the one that finds them by their
-/// tags, which takes time in proportion to the tags that it is asked for, too. So for a while they
-/// get tags that they share, in an environment of their own.
+/// Only GetObjectsWithTags makes references to many objects, in time proportional also to the tags that
+/// it is asked for. So for a while the objects get tags that they share, in an environment made for it.
 fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     let env = jvm::get().lookup_env;
     // The walk finds the dead of all environments, and reports them to this one.
@@ -298,7 +297,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     Ok(objects)
 }
 
-/// A small number, which is no [kind](super::tags) of tag: nobody needs to hear of such a death.
+/// A small number, which is of no [kind](super::tags): such deaths need no report.
 fn group_tag(number: usize) -> jlong {
     number as jlong + 1
 }

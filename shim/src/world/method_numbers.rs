@@ -3,8 +3,8 @@
 //! A class is rewritten before its methods have IDs, so a number gets its method when it is first
 //! reported: the frame below the report is the method's.
 //!
-//! The numbers of a class come back when it is unloaded. Some thread may still have to report an exit by
-//! one of them, of a call that was left unseen (`calls`); they are given again when none has.
+//! The numbers of a class are returned when it is unloaded. A thread may still have to report an exit by
+//! one of them, of a call that was left unseen (`calls`); they are reused when no thread has.
 
 use super::append_only::AppendOnly;
 use super::class::Class;
@@ -27,7 +27,7 @@ struct Numbered {
     /// NULL until the method is known.
     method: AtomicPtr<jni_sys::_jmethodID>,
     class: AtomicPtr<Class>,
-    /// The epoch in which it was found that agents know the class.
+    /// The epoch in which reports of the method may take the short cut, as its class is announced.
     short_cut_epoch: AtomicU64,
     /// Of a constructor, its [`Beginning`].
     beginning: AtomicU64,
@@ -44,7 +44,7 @@ pub struct NumberedMethod<'a> {
 impl NumberedMethod<'_> {
     /// The class's record, also when the class is gone.
     pub fn kept_class(&self) -> Arc<Class> {
-        // SAFETY: `resolve` got the pointer from an `Arc`, which lives while there is a `NumberedMethod`.
+        // SAFETY: `resolve` got the pointer from an `Arc`, which lives as long as any `NumberedMethod`.
         unsafe {
             Arc::increment_strong_count(self.class);
             Arc::from_raw(self.class)
@@ -60,7 +60,7 @@ static UNREPORTED: Lock<BTreeMap<usize, usize>> = Lock::new(BTreeMap::new());
 static RETURNED: Lock<Vec<Range<usize>>> = Lock::new(Vec::new());
 static FREE: Lock<Runs> = Lock::new(Runs::new());
 
-/// Numbers for the methods of a class that is being loaded; the first of them.
+/// Reserves numbers for the methods of a class that is being loaded, and returns the first.
 pub fn reserve(count: usize) -> usize {
     let first = take(count);
     if count > 0 {
@@ -69,7 +69,7 @@ pub fn reserve(count: usize) -> usize {
     first
 }
 
-/// Numbers for the methods of this class; the first of them.
+/// Reserves numbers for the methods of this class, and returns the first.
 pub fn reserve_for(class: &Class, count: usize) -> usize {
     let first = take(count);
     class.add_numbers(first..first + count);
@@ -103,12 +103,12 @@ fn take(count: usize) -> usize {
     })
 }
 
-/// The class with these numbers was unloaded: no code passes them any more.
+/// Returns the numbers of a class that was unloaded: no code passes them any more.
 pub fn give_back(numbers: Vec<Range<usize>>) {
     RETURNED.lock().extend(numbers);
 }
 
-/// Makes those free that no thread has.
+/// Frees the returned numbers that no thread has.
 fn free_returned() {
     let returned = std::mem::take(&mut *RETURNED.lock());
     if returned.is_empty() {
@@ -130,7 +130,7 @@ fn free_returned() {
 }
 
 impl Numbered {
-    /// The next method that reports the number may be another one.
+    /// Forgets the method: the next one that reports the number may be another.
     fn clear(&self) {
         self.short_cut_epoch.store(0, Ordering::Relaxed);
         self.beginning.store(0, Ordering::Relaxed);
@@ -139,7 +139,7 @@ impl Numbered {
     }
 }
 
-/// Keeps how a constructor begins.
+/// Records how a constructor begins.
 pub fn set_beginning(number: usize, beginning: Beginning) {
     if let Some(place) = PLACES.get(number) {
         place.beginning.store(beginning.bits(), Ordering::Relaxed);
@@ -151,7 +151,7 @@ pub fn beginning(number: usize) -> Option<Beginning> {
     PLACES.known(number).map(|place| Beginning::from_bits(place.beginning.load(Ordering::Relaxed)))
 }
 
-/// Runs `f` with the method of a number, which the thread that runs is just reporting.
+/// Runs `f` with the method of a number, which the current thread is just reporting.
 pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R) -> Option<R> {
     let place = PLACES.get(number)?;
     let id = place.method.load(Ordering::Acquire);
@@ -162,7 +162,7 @@ pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R)
     Some(f(NumberedMethod { id, class }))
 }
 
-/// The method of a number, if it was found in this epoch that agents know its class.
+/// The method of a number, if its reports may take the short cut in this epoch.
 #[inline]
 pub fn for_short_cut(number: usize, epoch: u64) -> Option<jmethodID> {
     let place = PLACES.known(number)?;
@@ -170,7 +170,7 @@ pub fn for_short_cut(number: usize, epoch: u64) -> Option<jmethodID> {
     is_current.then(|| place.method.load(Ordering::Relaxed))
 }
 
-/// Takes note that agents know the class of a method that was reported in this epoch.
+/// Lets reports of a method take the short cut in this epoch: its class is announced.
 pub fn allow_short_cut(number: usize, epoch: u64) {
     if let Some(place) = PLACES.get(number) {
         place.short_cut_epoch.store(epoch, Ordering::Release);
@@ -183,7 +183,7 @@ pub fn reported(number: usize) -> Option<jmethodID> {
     (!method.is_null()).then_some(method)
 }
 
-/// Finds out which method reports: the one that called the Tracker.
+/// Finds the method that reports: the one that called the Tracker.
 #[cold]
 fn resolve(jni: Jni, number: usize, place: &Numbered) -> Option<jmethodID> {
     let mut frame = [MaybeUninit::uninit()];
@@ -193,7 +193,7 @@ fn resolve(jni: Jni, number: usize, place: &Numbered) -> Option<jmethodID> {
     }
     // SAFETY: the walk wrote one frame.
     let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
-    // The code may be older than what the method has now, which has the number too.
+    // The frame may be of an obsolete version of the method; the new one has the same number.
     let id = method.id();
     let mut unreported = UNREPORTED.lock();
     let run = unreported.range(..=number).next_back().map(|(first, count)| (*first, *count));

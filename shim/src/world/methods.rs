@@ -17,30 +17,30 @@ pub struct Method {
     /// Whether it is an `<init>`.
     pub is_constructor: bool,
     pub is_native: bool,
-    /// Whether it is a native method behind another one, which agents take for it.
+    /// Whether it is a native method that is wrapped: agents see the wrapper in its place.
     pub is_wrapped: bool,
-    /// Whether it is what agents take for a native method.
+    /// Whether it is the wrapper of a native method, which agents take for that method.
     pub is_wrapper: bool,
-    /// How often its class had been redefined when the following was found out.
+    /// How often its class had been redefined when the following fields were read.
     redefinitions: jint,
-    /// How many places there are where it locks a monitor, once that is known.
+    /// The number of places where it locks a monitor, once that was asked for.
     locks: OnceLock<usize>,
-    /// Where a constructor calls another one for its own object, once that is known.
+    /// Where a constructor calls another one for its own object, once that was asked for.
     own_call: OnceLock<Option<i64>>,
     lines: Lines,
 }
 
 static BY_ID: LazyLock<Map<usize, Arc<Method>>> = LazyLock::new(Map::new);
 
-/// The record of a method, a new one if it is seen for the first time; None if the VM does not
-/// know the method any more. It may be that of code which was replaced.
+/// The record of a method, which is made the first time; None if the VM has unloaded the method. It may
+/// be that of an obsolete version.
 pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     known(method).or_else(|| find_out(jni, method))
 }
 
-/// As [`of`], of the code that the method has now; and whether that is new: the shim and others give
-/// methods other code while they run. `runs` says that it is one of the thread that runs, so that its
-/// class lives.
+/// As [`of`], of the code that the method has now; and whether that has changed: the shim and others
+/// redefine classes while their methods run. `runs` says that the current thread is in the method, so
+/// that its class is alive.
 pub fn as_it_is(jni: Jni, method: jmethodID, runs: bool) -> Option<(Arc<Method>, bool)> {
     let known = known(method);
     let is_new = known.as_ref().is_some_and(|known| known.is_replaced(jni, runs));
@@ -58,7 +58,7 @@ fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         let redefinitions = classes::redefinitions(jni, object);
         let lines = Lines::of(jvmti, method);
         let find = |name: &[u8]| find(jvmti, object, name, &signature);
-        // Agents know a method by its place in its class, not one that was replaced by it.
+        // Agents get the method that the class has now, not an obsolete version.
         let stands_for = match hidden_name {
             Some(name) => find(name),
             None if jvmti.is_obsolete(method) => find(name.to_bytes()),
@@ -99,24 +99,24 @@ fn find(jvmti: Jvmti, class: jclass, name: &[u8], signature: &CStr) -> Option<jm
     methods.iter().copied().find(is_it)
 }
 
-/// The record of a method, if there is one; asks nothing of the VM.
+/// The record of a method, if there is one. Does not call the VM.
 pub fn known(method: jmethodID) -> Option<Arc<Method>> {
     BY_ID.get(method.addr())
 }
 
-/// How many methods are known.
+/// How many methods have records.
 pub fn count() -> usize {
     BY_ID.keys().len()
 }
 
-/// Drops what is known of a method whose class was unloaded.
+/// Drops the record of a method whose class was unloaded.
 pub fn forget(method: usize) {
     BY_ID.remove(method);
 }
 
 impl Method {
-    /// Its ID; that of its successor if its class was rewritten while it ran, and that of the method
-    /// in front of a native one.
+    /// The ID that agents see: of an obsolete method that of its new version, of a wrapped native
+    /// method that of its wrapper.
     pub fn id(&self) -> jmethodID {
         std::ptr::with_exposed_provenance_mut(self.id)
     }
@@ -125,7 +125,7 @@ impl Method {
     fn is_replaced(&self, jni: Jni, runs: bool) -> bool {
         let redefinitions = |class| classes::redefinitions(jni, class);
         let now = match runs {
-            // A reference less for each frame of a trace.
+            // Saves a local reference for each frame of a trace.
             true => Some(redefinitions(self.class.object_alive())),
             false => self.class.object(jni).map(|class| {
                 let now = redefinitions(class);
@@ -136,8 +136,8 @@ impl Method {
         now.is_some_and(|now| now != self.redefinitions)
     }
 
-    /// How many places there are where the method locks a monitor: its entry, if it is
-    /// synchronized, and each `monitorenter`.
+    /// The number of places where the method locks a monitor: its entry, if it is synchronized, and each
+    /// `monitorenter`.
     pub fn locks(&self) -> usize {
         if let Some(known) = self.locks.get() {
             return *known;
@@ -154,7 +154,7 @@ impl Method {
     }
 
     /// Where a constructor calls that of its superclass, or another one of its class, for its own
-    /// object; None for other methods. `method` is what frames name the record's method by.
+    /// object; None for other methods. `method` is the ID that frames have.
     pub fn own_call(&self, method: jmethodID) -> Option<i64> {
         if !self.is_constructor {
             return None;
@@ -170,7 +170,7 @@ impl Method {
 }
 
 /// The first call of a constructor in this code that is not for an object that the code itself has made.
-/// What else `invokespecial` could call there, a private method, newer class files call otherwise.
+/// It could be confused only with a private method, which newer class files call by `invokevirtual`.
 fn own_call(code: &[u8]) -> Option<i64> {
     let mut made = 0_u32;
     for instruction in Instructions::of(code) {

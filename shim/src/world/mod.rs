@@ -1,5 +1,5 @@
-//! What the shim knows: agents, threads, classes, methods, objects, raw monitors, and when IDs
-//! may die.
+//! The shim's records: agents, threads, classes, methods, objects, raw monitors; and the order of events,
+//! and suspension.
 
 pub mod agents;
 pub mod append_only;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Phase {
     /// Before the VM is initialized: what agents enable is recorded, no event is sent.
     Loading,
-    /// What exists already is being announced.
+    /// Classes, threads and objects that exist already are being announced.
     Replaying,
     /// JVM_INIT_DONE has been sent.
     Live,
@@ -22,7 +22,7 @@ pub enum Phase {
 
 static PHASE: AtomicU8 = AtomicU8::new(Phase::Loading as u8);
 
-/// The stage now.
+/// The current stage.
 pub fn now() -> Phase {
     match PHASE.load(Ordering::Acquire) {
         0 => Phase::Loading,

@@ -1,7 +1,7 @@
 //! JVMPI raw monitors: recursive, owned, usable by every thread in every phase of the VM.
 //!
-//! JVMTI's raw monitors do not exist before the VM has started, where agents create theirs, and
-//! do not tell who owns them, which a monitor dump must.
+//! JVMTI's raw monitors cannot be used before the VM has started, when agents create theirs, and do not
+//! show their owner, which a monitor dump needs.
 
 use super::append_only::AppendOnly;
 use super::threads::os_thread::os_thread;
@@ -26,8 +26,8 @@ pub enum Contention {
     Exit,
 }
 
-/// A raw monitor's place. Places are never given back to the system, so that every handle, even
-/// one that was destroyed or is garbage, can be looked at safely.
+/// A raw monitor's slot. Slots are never freed, so that every handle, even one that was destroyed or is
+/// garbage, can be checked safely.
 #[derive(Default)]
 struct Slot {
     state: Lock<State>,
@@ -39,9 +39,9 @@ struct Slot {
 
 #[derive(Default)]
 struct State {
-    /// How often the place was given out; a handle of another generation is a dead one.
+    /// How often the slot was used; a handle of another generation is a dead one.
     generation: u32,
-    /// None while the place is not given out.
+    /// None while the slot is vacant.
     name: Option<Arc<CStr>>,
     /// The OS thread that owns the monitor, 0 for none.
     owner: i32,
@@ -66,7 +66,7 @@ impl Default for Env {
 }
 
 impl Env {
-    /// That of the thread that runs; NULL for one of the shim's own, of which agents do not know.
+    /// That of the current thread; NULL for a hidden one.
     fn current() -> Self {
         let thread = running::known_current().filter(|thread| !thread.is_hidden());
         Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
@@ -76,17 +76,17 @@ impl Env {
 static SLOTS: AppendOnly<Slot, 512, 2048> = AppendOnly::new();
 static VACANT: Lock<Vec<usize>> = Lock::new(Vec::new());
 
-/// A handle is the place's number, counted from 1, times 16, with the generation above it.
+/// A handle is the slot's number, counted from 1, times 16, with the generation above it.
 fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
     ptr::without_provenance_mut((generation as usize) << 32 | (number + 1) << 4)
 }
 
-/// The number of the place of a handle that is one.
+/// The number of the slot, for a valid handle.
 fn number(handle: JVMPI_RawMonitor) -> usize {
     ((handle.addr() & 0xffff_ffff) >> 4) - 1
 }
 
-/// The OS thread that owns the monitor in the place with this number, 0 if none does.
+/// The OS thread that owns the monitor in the slot with this number, 0 if none does.
 pub fn owner(number: usize) -> Option<i32> {
     Some(SLOTS.known(number)?.state.lock().owner)
 }
@@ -108,7 +108,7 @@ pub fn create(name: &CStr) -> JVMPI_RawMonitor {
     handle(number, state.generation)
 }
 
-/// A raw monitor as a dump tells of it.
+/// A raw monitor as a dump shows it.
 pub struct Snapshot {
     pub monitor: Monitor,
     /// The name that [`Self::monitor`] points to.
@@ -123,7 +123,7 @@ pub fn all() -> Vec<Snapshot> {
 
 fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
     let name = state.name.clone()?;
-    // A thread that the VM does not know has no environment.
+    // A thread that is not attached has no environment.
     let envs = |envs: &[Env]| {
         envs.iter().map(|env| env.0.addr()).filter(|env| *env != 0).collect::<Vec<_>>()
     };
@@ -161,17 +161,15 @@ impl RawMonitor {
         state.name.is_some() && state.generation == (self.handle.addr() >> 32) as u32
     }
 
-    /// The handle that agents know the monitor by.
     pub fn handle(&self) -> JVMPI_RawMonitor {
         self.handle
     }
 
-    /// The name that it was created with.
     pub fn name(&self) -> Option<Arc<CStr>> {
         self.lock()?.name.clone()
     }
 
-    /// Enters, once more if the thread is inside already. `contended` is called outside all locks
+    /// Enters, once more if the thread owns the monitor already. `contended` is called outside all locks
     /// when the thread has to wait, and again when it has entered.
     pub fn enter(&self, contended: impl Fn(&Self, Contention)) {
         let me = os_thread();
@@ -183,7 +181,7 @@ impl RawMonitor {
         self.take_or_block(state, me, 1, contended);
     }
 
-    /// Takes the monitor, if need be when another thread has left it.
+    /// Takes the monitor, after blocking if another thread owns it.
     fn take_or_block(
         &self,
         mut state: Locked<'static, State>,
@@ -213,7 +211,7 @@ impl RawMonitor {
             }
             state
         };
-        // Who waits for this thread is to know for whom it waits.
+        // A thread that waits for this one follows it to the monitor's owner.
         let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match running::known_current() {
             Some(current) => current.waits_for.while_blocked(number(self.handle), || wait(state)),
             None => wait(state),
@@ -226,8 +224,8 @@ impl RawMonitor {
         alive
     }
 
-    /// Leaves one level; nothing happens if the thread does not own the monitor. `contended` is
-    /// called outside all locks when the monitor became free and others wait for it.
+    /// Exits once; does nothing if the thread does not own the monitor. `contended` is called outside
+    /// all locks when the monitor became free and others wait for it.
     pub fn exit(&self, contended: impl Fn(&Self, Contention)) {
         let Some(mut state) = self.lock() else { return };
         if state.owner != os_thread() {
@@ -255,8 +253,8 @@ impl RawMonitor {
         }
     }
 
-    /// Leaves all levels, waits until notified or until the time is over (None: no limit), and
-    /// enters as often again. Returns at once if the thread does not own the monitor.
+    /// Releases the monitor, waits until notified or until the time is over (None: no limit), and enters
+    /// as often as before. Returns at once if the thread does not own the monitor.
     pub fn wait(&self, at_most: Option<Duration>, contended: impl Fn(&Self, Contention)) {
         let me = os_thread();
         let Some(mut state) = self.lock() else { return };
@@ -274,8 +272,8 @@ impl RawMonitor {
         }
 
         let end = at_most.and_then(|time| Instant::now().checked_add(time));
-        // The place outlives the monitor, so a monitor that is destroyed meanwhile only ends the
-        // wait: its destroyer notifies.
+        // The slot outlives the monitor, so a monitor that is destroyed meanwhile only ends the wait:
+        // `destroy` notifies.
         let mut state = self.place.state.lock();
         state = has_status(JVMPI_THREAD_CONDVAR_WAIT, || {
             while state.notifications == notifications {
@@ -294,7 +292,7 @@ impl RawMonitor {
         }
     }
 
-    /// Wakes all waiting threads; nothing happens if the thread does not own the monitor.
+    /// Notifies all waiting threads; does nothing if the thread does not own the monitor.
     pub fn notify_all(&self) {
         let Some(mut state) = self.lock() else { return };
         if state.owner == os_thread() {
@@ -304,7 +302,7 @@ impl RawMonitor {
         }
     }
 
-    /// Makes the handle a dead one. Threads that wait are let go, those that want to enter too.
+    /// Makes the handle a dead one. Wakes all threads that wait for the monitor, also to enter.
     pub fn destroy(&self) {
         let Some(mut state) = self.lock() else { return };
         state.name = None;
@@ -319,7 +317,7 @@ impl RawMonitor {
     }
 }
 
-/// Waits; meanwhile the thread that runs has this status.
+/// Waits; meanwhile the current thread has this status.
 fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
     match running::known_current() {
         Some(thread) => thread.at_raw_monitor(status, wait),

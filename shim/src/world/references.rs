@@ -1,4 +1,4 @@
-//! JNI's global references, as far as agents were announced of them.
+//! JNI's global references that were announced to agents.
 
 use super::agents::Agent;
 use super::tagging;
@@ -29,15 +29,14 @@ fn bit(agent: &Agent) -> u8 {
 /// A kind of global references.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Its object lives as long as it does.
     Strong,
     Weak,
 }
 
-/// The kind of each reference, and who was announced of it.
+/// The kind of each reference, and the agents to which it was announced.
 static ANNOUNCED: LazyLock<Map<usize, (Kind, Agents)>> = LazyLock::new(Map::new);
 
-/// The agent hears of the reference.
+/// The reference is announced to the agent.
 pub fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
     let nobody = || (kind, Agents::default());
     ANNOUNCED.change_or_insert(reference.expose_provenance(), nobody, |(_, announced)| {
@@ -45,7 +44,7 @@ pub fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
     });
 }
 
-/// The strong references that the agent was announced of, by the IDs of their objects.
+/// The strong references that were announced to the agent, by the IDs of their objects.
 pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
     let mut by_object = HashMap::<_, Vec<_>>::new();
     for (reference, (kind, announced)) in ANNOUNCED.entries() {
@@ -59,12 +58,12 @@ pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
     by_object
 }
 
-/// The reference is deleted; who was announced of it.
+/// The reference is deleted; returns the agents to which it was announced.
 pub fn forget(reference: jobject) -> Agents {
     ANNOUNCED.remove(reference.addr()).map_or(Agents::default(), |(_, announced)| announced)
 }
 
-/// Nobody hears of references any more.
+/// References are not reported any more.
 pub fn forget_all() {
     ANNOUNCED.take_all();
 }

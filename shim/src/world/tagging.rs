@@ -11,15 +11,14 @@ pub fn tag(object: jobject) -> Result<Tag> {
     if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag::from_raw) }
 }
 
-/// The object's tag, with an ID that it is given now if it has none.
+/// The object's tag; the object gets an ID if it has none.
 pub fn identify(object: jobject) -> Result<Tag> {
     let known = tag(object)?;
     let has_id = !known.id().is_null() || object.is_null();
     if has_id { Ok(known) } else { update(object, |tag| tag) }
 }
 
-/// Gives the object an ID if it has none, and changes what the tag says besides; the tag that it
-/// has then.
+/// Gives the object an ID if it has none, and changes its tag; returns the new tag.
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     let _claim = claims::to_tag();
     let before = tag(object)?;
@@ -31,7 +30,7 @@ pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     Ok(after)
 }
 
-/// The object's ID, which it is given now if it has none; NULL for NULL.
+/// The object's ID, which it gets now if it has none; NULL for NULL.
 pub fn id_of(object: jobject) -> Result<jobjectID> {
     identify(object).map(Tag::id)
 }

@@ -1,7 +1,8 @@
 //! The kinds of JVMTI tags that the shim sets, told apart by their bits.
 //!
-//! Where a dead object's tag arrives says nothing: a walk through the heap finds the dead of all
-//! environments, other tools' among them, and has all of them reported to the one that walks.
+//! The environment to which a dead object is reported does not show what its tag means: a walk through
+//! the heap finds the dead of all environments, also of other tools, and the VM reports all of them to
+//! the one that walks (seen on JDK 21 and 25).
 
 /// What a tag of the shim's stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,13 +11,13 @@ pub enum Kind {
     Object,
     /// A class, whose record is at an address (`classes`).
     Class,
-    /// An object by whose death a collection is known (`collections`).
+    /// An object whose death shows a collection (`order::collections`).
     Sentinel,
 }
 
 /// The bits that tell the kind: none of an address or of a small number, which other tools' tags are.
 const KIND: i64 = 0b11_1111 << 50;
-/// The bits of what the tag says besides: an ID, an address, a number.
+/// The bits of the value: an ID, an address, a number.
 const VALUE: i64 = (1 << 48) - 1;
 
 impl Kind {
@@ -58,7 +59,7 @@ mod tests {
             for at in [16, 0x7fff_ffff_fff0, VALUE] {
                 let tag = kind.tag(at);
                 assert_eq!((Kind::of(tag), value(tag)), (Some(kind), at));
-                // What else an object's tag says.
+                // The other bits of an object's tag.
                 assert_eq!(Kind::of(tag | 0xff << 56 | 0b11 << 48), Some(kind));
             }
         }

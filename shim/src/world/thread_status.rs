@@ -1,4 +1,4 @@
-//! What a thread is doing, as agents are told it.
+//! The status of a thread, as agents get it.
 
 use super::suspension;
 use super::threads::Thread;
@@ -10,16 +10,15 @@ use jvmpi_sys::{
 use jvmti_sys::*;
 use std::time::Duration;
 
-/// The thread's state as JVMTI gives it, but for a suspension by an agent, which does not show. None
-/// if it cannot be known.
+/// The thread's state as JVMTI gives it, without a suspension by an agent. None if it cannot be known.
 pub fn state(thread: &Thread) -> Option<jint> {
     let state = suspension::jvmti_state(thread, Duration::ZERO)?;
     let hidden = if thread.stop.shows() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
     Some(state & !hidden)
 }
 
-/// The `JVMPI_THREAD_…` of a thread that has this state. Where it waits at a raw monitor, which is not
-/// one of the VM's, it runs native code for the VM.
+/// The `JVMPI_THREAD_…` of a thread that has this state. A thread that waits at a raw monitor, which
+/// the shim implements, runs native code for the VM.
 pub fn of(thread: &Thread, state: jint) -> jint {
     let status = of_state(state);
     match thread.status_at_raw_monitor() {
@@ -37,7 +36,7 @@ fn of_state(state: jint) -> jint {
     if !has(JVMTI_THREAD_STATE_ALIVE) {
         return 0;
     }
-    // A carrier whose virtual thread runs is said to wait, but not for what.
+    // To JVMTI, a carrier whose virtual thread runs is waiting too, but with none of these bits.
     let waits =
         JVMTI_THREAD_STATE_IN_OBJECT_WAIT | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_SLEEPING;
     let mut status = if has(JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER) {

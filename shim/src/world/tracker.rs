@@ -19,7 +19,7 @@ struct Tracker {
 
 static TRACKER: OnceLock<Tracker> = OnceLock::new();
 
-/// Whether the class is there.
+/// Whether the class is defined.
 pub fn is_defined() -> bool {
     TRACKER.get().is_some()
 }
@@ -29,12 +29,12 @@ pub fn defined(class: GlobalRef, contended: FieldId) {
     TRACKER.get_or_init(|| Tracker { class, contended });
 }
 
-/// A new Tracker, for what it does as a `Function`; None if that failed.
+/// A new instance, which is a `Function`; None if that failed.
 pub fn instance(jni: Jni) -> Option<jobject> {
     jni.allocate(TRACKER.get()?.class.get())
 }
 
-/// Says to rewritten code whether a thread waits for a monitor.
+/// Sets the flag that rewritten code reads: whether a thread waits for a monitor.
 pub fn set_contended(jni: Jni, contended: bool) {
     if let Some(tracker) = TRACKER.get() {
         jni.set_static_boolean(tracker.class.get(), tracker.contended, contended);

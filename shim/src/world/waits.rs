@@ -1,10 +1,11 @@
-//! What each thread waits for at Java monitors, as far as it is being reported.
+//! The waits of each thread at Java monitors, as far as the VM reports them.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Counts how often a kind of report has stopped. What has begun before then has no end.
+/// Counts how often the VM's reports of one kind were switched off. A wait that began before has no
+/// reported end.
 pub struct Era(AtomicU32);
 
 /// Reports of threads that wait to enter.
@@ -13,7 +14,7 @@ pub static ENTRIES: Era = Era(AtomicU32::new(0));
 pub static WAITS: Era = Era(AtomicU32::new(0));
 
 impl Era {
-    /// The VM reports no longer.
+    /// The reports are switched off.
     pub fn end(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
@@ -25,7 +26,7 @@ impl Era {
     }
 }
 
-/// What a thread waits for. Only the thread itself uses this.
+/// The waits of one thread. Only the thread itself uses this.
 #[derive(Default)]
 pub struct Waits {
     entries: AtomicU32,
@@ -50,7 +51,7 @@ impl Waits {
         self.entering.store(self.entering() + 1, Ordering::Relaxed);
     }
 
-    /// The thread has got a monitor; false if it is not known to have waited.
+    /// The thread owns a monitor now; false if it is not known to have waited.
     pub fn entered(&self) -> bool {
         let entering = self.entering();
         self.entering.store(entering.saturating_sub(1), Ordering::Relaxed);

@@ -55,7 +55,7 @@ pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
         return None;
     }
     if structure::of(jni, object) != native || has_ended() {
-        // It has ended meanwhile, perhaps before the record was made: nobody else drops it then.
+        // It has ended meanwhile, perhaps before the record was made: then no other call removes it.
         forget(&thread);
         return None;
     }
