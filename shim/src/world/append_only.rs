@@ -84,8 +84,8 @@ mod tests {
         assert!(TABLE.get(CHUNK * CHUNKS).is_none());
     }
 
-    /// Every number is one thread's own, whichever thread makes the chunk where its entry lies; what
-    /// has been put behind an entry is there for who finds it.
+    /// Every number belongs to one thread, whichever thread makes the chunk of its entry; a thread that
+    /// sees a pointer in an entry sees what it points to.
     #[test]
     fn threads_that_fill_it_at_once_share_it() {
         const CHUNK: usize = 16;
@@ -111,7 +111,7 @@ mod tests {
                 let Some(entry) = TABLE.known(TABLE.count().saturating_sub(1)) else { continue };
                 let content = entry.load(Ordering::Acquire);
                 if !content.is_null() {
-                    // SAFETY: it came from a box that nobody takes back before all is over.
+                    // SAFETY: it came from a box that is freed only after all threads have ended.
                     last = unsafe { *content };
                 }
             }

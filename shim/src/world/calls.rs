@@ -194,22 +194,22 @@ mod tests {
         calls
     }
 
-    /// The exits that an agent hears of, given those that are reported.
+    /// The exits that an agent gets, given those that are reported.
     fn exits(calls: &OpenCalls, reported: &[u32]) -> Vec<u32> {
         let agent = agents::get(0);
-        let mut heard = Vec::new();
+        let mut exits = Vec::new();
         for &number in reported {
             if calls.exit_innermost(agent, number)
-                || calls.exit(agent, number, |method| method, |lost| heard.push(lost))
+                || calls.exit(agent, number, |method| method, |lost| exits.push(lost))
             {
-                heard.push(number);
+                exits.push(number);
             }
         }
-        heard
+        exits
     }
 
     #[test]
-    fn exits_without_an_entry_are_not_heard_of() {
+    fn exits_without_an_entry_are_not_sent() {
         assert_eq!(exits(&entered([]), &[1]), []);
         assert_eq!(exits(&entered([1]), &[2, 1, 1]), [1]);
     }

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What the shim knows of one class.
+/// The record of one class.
 pub struct Class {
     id: jobjectID,
     instances: Instances,

@@ -44,7 +44,7 @@ mod tests {
     use std::ptr;
 
     #[test]
-    fn an_agent_is_told_once_of_the_code_at_a_place() {
+    fn the_code_at_an_address_is_announced_once() {
         let [one, other] = [0x10, 0x20].map(ptr::without_provenance_mut);
         let [first, second] = [0, 1].map(agents::get);
         assert!(mark_announced(0x7000, one, first) && !mark_announced(0x7000, one, first));

@@ -133,7 +133,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The record of a class that has this ID and these static values, as far as the layout tells it.
+    /// The record of a class that has this ID and these static values, as far as the layout has it.
     pub fn class_record<'a>(&self, id: Id, statics: &'a [u8]) -> ClassRecord<'a> {
         let instance_size = match &self.objects {
             Objects::Instances(fields) => fields.length(Level::Values) as u32,

@@ -349,7 +349,7 @@ mod tests {
     const THREADS: usize = 4;
     const ROUNDS: u64 = 2_000;
     static MONITOR: AtomicPtr<jvmpi_sys::_JVMPI_RawMonitor> = AtomicPtr::new(ptr::null_mut());
-    /// Changed by whoever owns the monitor, in two steps.
+    /// Changed only by the owner of the monitor, in two steps.
     static COUNT: AtomicU64 = AtomicU64::new(0);
 
     fn monitor() -> RawMonitor {

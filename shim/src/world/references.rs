@@ -74,7 +74,7 @@ mod tests {
     use crate::world::agents;
 
     #[test]
-    fn each_agent_is_told_by_itself() {
+    fn a_reference_is_announced_to_each_agent_by_itself() {
         let reference = ptr::without_provenance_mut(0x1000);
         mark_announced(Kind::Strong, reference, agents::get(0));
         mark_announced(Kind::Strong, reference, agents::get(7));

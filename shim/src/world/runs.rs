@@ -1,4 +1,4 @@
-//! Runs of numbers that are free to be given again.
+//! Ranges of numbers that are free to be used again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ impl Runs {
         Self(BTreeMap::new())
     }
 
-    /// Puts in a run of numbers of which none is there.
+    /// Adds a run of numbers, none of which is there yet.
     pub fn put(&mut self, run: Range<usize>) {
         let Range { mut start, mut end } = run;
         if let Some((before, _)) = self.0.range(..start).next_back().filter(|(_, e)| **e == start) {
@@ -23,7 +23,7 @@ impl Runs {
         self.0.insert(start, end);
     }
 
-    /// Takes out so many numbers in a row; the first of them.
+    /// Removes so many consecutive numbers, and returns the first.
     pub fn take(&mut self, count: usize) -> Option<usize> {
         let (start, end) = self.0.iter().find(|(start, end)| **end - **start >= count)?;
         let (start, end) = (*start, *end);

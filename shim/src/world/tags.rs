@@ -1,4 +1,4 @@
-//! The kinds of JVMTI tags that the shim sets, told apart by their bits.
+//! The kinds of JVMTI tags that the shim sets, distinguished by their bits.
 //!
 //! The environment to which a dead object is reported does not show what its tag means: a walk through
 //! the heap finds the dead of all environments, also of other tools, and the VM reports all of them to
@@ -15,7 +15,7 @@ pub enum Kind {
     Sentinel,
 }
 
-/// The bits that tell the kind: none of an address or of a small number, which other tools' tags are.
+/// The bits of the kind: 0 in an address and in a small number, which other tools' tags are.
 const KIND: i64 = 0b11_1111 << 50;
 /// The bits of the value: an ID, an address, a number.
 const VALUE: i64 = (1 << 48) - 1;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_apart_and_from_other_tools_tags() {
+    fn kinds_are_distinguished_and_from_other_tools_tags() {
         for kind in [Kind::Object, Kind::Class, Kind::Sentinel] {
             for at in [16, 0x7fff_ffff_fff0, VALUE] {
                 let tag = kind.tag(at);

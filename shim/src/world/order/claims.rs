@@ -73,8 +73,8 @@ pub struct ToSuspend {
     _tagging: Claimed,
 }
 
-/// Whether the thread that runs may just suspend others. It calls no agent then, and has nobody else do
-/// so: whatever an agent needs may be with a thread that is at rest.
+/// Whether the current thread holds the claim to suspend others. It must not call an agent then, nor
+/// have another thread do so: a suspended thread may hold the agent's lock.
 pub fn is_suspending() -> bool {
     SUSPENSIONS.is_mine()
 }

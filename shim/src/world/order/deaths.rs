@@ -216,14 +216,14 @@ pub(super) fn take_signs() -> (u64, bool, bool) {
     (pauses, due.sentinels.take_effect(), due.is_deferred)
 }
 
-/// Makes the next sentinel; its number, None if none can be made.
+/// Makes the next sentinel, and returns its number; None if none can be made.
 pub(super) fn make_sentinel(jni: Jni) -> Option<i64> {
     let object = |jni: Jni| {
         let class = jni.find_class(c"java/lang/Object")?;
         let object = jni.new_object(class, jni.method(class, c"<init>", c"()V")?, &[])?;
         let number = {
             let mut due = due();
-            // Before it can die.
+            // Counted before it can die.
             due.sentinels.newest += 1;
             due.sentinels.newest
         };

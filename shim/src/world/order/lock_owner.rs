@@ -74,7 +74,7 @@ pub mod tests {
         }
 
         pub fn unlock(&self) {
-            // SAFETY: as above; whoever calls this has locked it.
+            // SAFETY: as above; the caller has locked it.
             unsafe { libc::pthread_mutex_unlock(self.0.get()) };
         }
     }

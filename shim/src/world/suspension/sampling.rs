@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_few_brief_suspensions_make_a_sampler_and_a_long_one_makes_none() {
         let (one, other) = (History::default(), History::default());
-        assert!(!one.is_sampled(), "nobody has suspended anything yet");
+        assert!(!one.is_sampled(), "no thread has been suspended yet");
         (0..PROBATION).for_each(|_| suspend(&one, 0));
         assert!(one.is_sampled() && other.is_sampled());
 

@@ -1,4 +1,4 @@
-//! What the shim knows of one thread.
+//! The record of one thread.
 
 use super::subject::Subject;
 use super::unconstructed::Unconstructed;
