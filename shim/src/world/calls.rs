@@ -215,12 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_left_regularly_are_heard_of_once() {
+    fn calls_that_are_left_regularly_are_sent_once() {
         assert_eq!(exits(&entered([1, 7, 3, 7]), &[7, 3, 7, 1, 1]), [7, 3, 7, 1]);
     }
 
     #[test]
-    fn calls_that_are_left_unseen_are_heard_of_with_the_next_exit() {
+    fn calls_that_are_left_unseen_are_sent_with_the_next_exit() {
         // The last two are an argument of super(), and what it calls.
         let calls = entered([1, 7, 8, 2, 9]);
         assert_eq!(exits(&calls, &[9, 2, 1]), [9, 2, 8, 7, 1]);

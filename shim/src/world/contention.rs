@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_counted_by_object() {
+    fn waiting_threads_are_counted_by_object() {
         add(id(16));
         add(id(16));
         add(id(32));

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_ever() {
+    fn no_thread_waits_for_ever() {
         let (agent, object) = (agents::get(2), 16);
         one(agent, object, || {
             std::thread::scope(|threads| {

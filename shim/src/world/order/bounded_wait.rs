@@ -152,12 +152,12 @@ impl BoundedWait {
         if one_goes_on {
             self.starving = None;
         }
-        one_goes_on || !ends.is_empty() && self.somebody_starves()
+        one_goes_on || !ends.is_empty() && self.is_any_starving()
     }
 
     /// Whether a thread of the process that wants a processor has not had one since the first of these
     /// calls: it may own the lock at which the others are blocked.
-    fn somebody_starves(&mut self) -> bool {
+    fn is_any_starving(&mut self) -> bool {
         let starving = self.starving.get_or_insert_with(|| {
             let me = os_thread();
             let wants = |os_thread: &i32| *os_thread != me && !is_asleep(*os_thread);

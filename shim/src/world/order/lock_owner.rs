@@ -80,7 +80,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_owner_of_a_mutex_is_found_by_who_waits_for_it() {
+    fn the_owner_of_a_mutex_is_found_by_a_thread_that_waits_for_it() {
         let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
         mutex.lock();
         assert_eq!(of(os_thread()), None);
