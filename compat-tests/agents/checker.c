@@ -6,6 +6,7 @@
  *          mode=monitors  enables those of Java monitors and JNI references besides
  *          hold=1     keeps its lock from GC_START to GC_FINISH, as real agents do
  *          late=1     enables OBJECT_ALLOC only when the program says so
+ *          late=2     ARENA_NEW too
  */
 #include "call.h"
 #include "rules.h"
@@ -143,8 +144,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return sum_named(what + 5, object).size;
     if (strcmp(what, "clear") == 0)
         clear();
-    if (strcmp(what, "allocations") == 0)
+    if (strcmp(what, "allocations") == 0) {
+        enable(JVMPI_EVENT_ARENA_NEW);
         enable(JVMPI_EVENT_OBJECT_ALLOC);
+    }
     if (strcmp(what, "instances") == 0)
         return instances(object);
     if (strcmp(what, "run_gc") == 0)
@@ -167,8 +170,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     static const jint about_objects[] = {
-        JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_MOVE,
-        JVMPI_EVENT_ARENA_NEW, JVMPI_EVENT_ARENA_DELETE, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH,
+        JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_ARENA_NEW, JVMPI_EVENT_OBJECT_FREE,
+        JVMPI_EVENT_OBJECT_MOVE, JVMPI_EVENT_ARENA_DELETE, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH,
         JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
         JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
     };

@@ -1,6 +1,8 @@
 /*
  * native_thread.c - threads that the agent makes itself: attached to the JVM, they are threads like
  * any other; not attached, they can still use the interface.
+ *
+ * Options: mode=arena  hears of arenas only, and makes such a thread when it hears of the first
  */
 #include <pthread.h>
 
@@ -35,8 +37,18 @@ static void *never_attached(void *unused)
     return NULL;
 }
 
+static void run(void *(*function)(void *))
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, function, NULL) == 0)
+        pthread_join(thread, NULL);
+}
+
 static void notify(JVMPI_Event *e)
 {
+    if (e->event_type == JVMPI_EVENT_ARENA_NEW && e->u.new_arena.arena_id == 1)
+        run(attached);
     if (e->event_type == JVMPI_EVENT_THREAD_START)
         report("thread_start env=%#lx self=%#lx name=%s", ID(e->env_id), ID(current_env()),
                q(e->u.thread_start.thread_name));
@@ -46,17 +58,17 @@ static void notify(JVMPI_Event *e)
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
-    pthread_t thread;
-    void *(*function)(void *) = strcmp(what, "attached") == 0 ? attached : never_attached;
-
-    if (pthread_create(&thread, NULL, function, NULL) == 0)
-        pthread_join(thread, NULL);
+    run(strcmp(what, "attached") == 0 ? attached : never_attached);
     return 0;
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     agent_start(vm, options, notify);
+    if (mode_is("arena")) {
+        enable(JVMPI_EVENT_ARENA_NEW);
+        return JNI_OK;
+    }
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_THREAD_END);
     return JNI_OK;

@@ -5,7 +5,7 @@ use compat_tests::run::{Outcome, Vm};
 
 use crate::assert::equal;
 use crate::cases;
-use crate::objects::{checked, keeps_rules};
+use crate::objects::{checked, keeps_rules, objects};
 
 cases![
     single.on_every_gc(),
@@ -13,6 +13,8 @@ cases![
     copying.on_every_gc(),
     generational_under_churn,
     copying_under_churn,
+    each_agent_hears_of_it_first,
+    enabled_late,
 ];
 
 /// Collections on one thread, each with more objects that stay; none of them is lost, and none that
@@ -75,4 +77,26 @@ fn generational_under_churn(vm: &Vm<'_>) -> Result<(), String> {
 
 fn copying_under_churn(vm: &Vm<'_>) -> Result<(), String> {
     under_churn(vm, "copying")
+}
+
+/// While the first agent is told of the arena, a thread begins of which the second one is told.
+fn each_agent_hears_of_it_first(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Hello")?.agent("native_thread", "mode=arena")?;
+    let outcome = java.another_agent("checker", "")?.run()?;
+    outcome.report().one("detached")?;
+    let [checker] = outcome.other_reports() else { return Err("no report of the checker".into()) };
+    let violations: Vec<_> = checker.lines("violation").map(Line::to_string).collect();
+    ensure!(violations.is_empty(), "{}", violations.join("\n"));
+    equal("arenas", checker.lines("arena_new").count(), 1)
+}
+
+/// An agent that enables ARENA_NEW when the VM is running hears of an arena when that is named next.
+fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
+    let java = objects(vm, "late")?.settings("arenas=generational");
+    let outcome = java.agent("checker", "late=2")?.run()?;
+    let is_of_arenas = |line: &&Line| line.to_string().contains("arena");
+    let wrong: Vec<_> = outcome.report().lines("violation").filter(is_of_arenas).collect();
+    ensure!(wrong.is_empty(), "{wrong:?}");
+    ensure!(!arenas(&outcome)?.is_empty(), "no ARENA_NEW");
+    Ok(())
 }

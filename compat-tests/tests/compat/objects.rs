@@ -64,7 +64,7 @@ fn exact(outcome: &Outcome) -> Result<(), String> {
     Ok(())
 }
 
-fn objects(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
+pub fn objects(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
     // ZGC has no references of 32 bits.
     let reference = if vm.gc == Gc::Z { "8" } else { "4" };
     Ok(vm.java("Objects")?.property("reference.bytes", reference).argument(what))

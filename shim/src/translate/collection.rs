@@ -1,19 +1,18 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
+use super::arenas as arena_events;
 use crate::jvm::Jni;
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::arenas::{self, Changes, Move};
 use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
-use crate::world::order::deaths;
-use crate::world::order::{bounded_wait, gate};
+use crate::world::order::{announcements, bounded_wait, deaths, gate};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, method_numbers};
 use jni_sys::{JNIEnv, jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
-use std::ffi::CStr;
 use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
@@ -41,6 +40,15 @@ impl Listener {
             notify::deliver_for_collector(self.agent, thread, self.env, event_type, arm);
         });
         bounded_wait::count_step();
+    }
+
+    /// Sends ARENA_NEW, if the agent wants it and has not had it.
+    fn announce(&self, thread: &Thread, arena: jint) {
+        if self.agent.wants(JVMPI_EVENT_ARENA_NEW) {
+            announcements::once(arenas::announced(arena), self.agent, || {
+                self.send(thread, JVMPI_EVENT_ARENA_NEW, arena_events::event(arena));
+            });
+        }
     }
 }
 
@@ -75,12 +83,11 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
 }
 
 /// What is allocated while the survivors move is in the new arena already, so that ARENA_NEW comes
-/// first.
+/// first. An agent that has enabled it late has not had that of the others either.
 fn collect(listeners: &[Listener], thread: &Thread) -> Changes {
-    if let Some((arena_id, name)) = arenas::next() {
-        for listener in listeners {
-            send_new_arena(listener, thread, arena_id, name);
-        }
+    let next = arenas::make_next();
+    for listener in listeners {
+        arenas::all().chain(next).for_each(|arena| listener.announce(thread, arena));
     }
     arenas::collect()
 }
@@ -141,18 +148,6 @@ fn send(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
         if announced || is_announced(*tag) {
             free(*tag);
         }
-    }
-}
-
-fn send_new_arena(listener: &Listener, thread: &Thread, arena_id: jint, name: &CStr) {
-    let new_arena = JVMPI_Event_new_arena { arena_id, arena_name: name.as_ptr().cast_mut() };
-    listener.send(thread, JVMPI_EVENT_ARENA_NEW, new_arena);
-}
-
-/// Announces the arenas that there are, on the current thread.
-pub fn announce_arenas(agent: &'static Agent, thread: &Thread) {
-    for (arena, name) in arenas::at_start() {
-        send_new_arena(&Listener { agent, env: thread.env() }, thread, *arena, name);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::callback::callback;
 use super::send;
-use super::{classes, collection, compiled, objects, subscriptions, threads as thread_events};
+use super::{
+    arenas, classes, collection, compiled, objects, subscriptions, threads as thread_events,
+};
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::world::agents::{self, Agent};
@@ -31,10 +33,9 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     if phase::advance(Phase::Replaying) {
         collections::start(jni, collection::play);
     }
-    // Arenas are announced first: objects are in them, and may be reported as soon as OBJECT_ALLOC
-    // is enabled.
     for agent in agents {
-        collection::announce_arenas(agent, &thread);
+        thread_events::announce(jni, agent, &thread, &thread);
+        arenas::announce_all(agent, &thread);
     }
     if let Err(error) = subscriptions::update() {
         log::warn!("some events that agents have enabled cannot be had: {error}");
@@ -48,10 +49,8 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     }
 }
 
-/// Sends the defining events of what exists: this thread, classes, objects, the other
-/// threads.
+/// Sends the defining events of what exists: classes, objects, the other threads.
 fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
-    thread_events::announce(jni, agent, thread, thread);
     if agent.wants(JVMPI_EVENT_CLASS_LOAD) {
         classes::replay(jni, agent, thread);
     }

@@ -1,6 +1,7 @@
 //! JVMTI callbacks become JVMPI events: one file per group of events.
 
 pub mod allocations;
+pub mod arenas;
 mod callback;
 pub mod callbacks;
 pub mod class_files;

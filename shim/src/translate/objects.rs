@@ -1,7 +1,10 @@
 //! OBJECT_ALLOC.
 
 use super::callback::callback;
-use super::{allocations, classes as class_events, construction, send};
+use super::{
+    allocations, arenas as arena_events, classes as class_events, construction, send,
+    threads as thread_events,
+};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
@@ -146,7 +149,7 @@ pub fn seen_string(jni: Jni, string: jobject) {
     });
 }
 
-/// The event for an object of a class that the agent wants_it of first.
+/// The event for an object, whose class and arena are announced first.
 fn event(
     jni: Jni,
     agent: &Agent,
@@ -166,8 +169,11 @@ fn event(
         }
         Instances::Primitives(element) => (*element, ptr::null_mut()),
     };
+    let arena_id = arenas::of(tag, matches!(class.instances(), Instances::Classes));
+    thread_events::announce(jni, agent, thread, thread);
+    arena_events::announce(agent, thread, arena_id);
     JVMPI_Event_obj_alloc {
-        arena_id: arenas::of(tag, matches!(class.instances(), Instances::Classes)),
+        arena_id,
         class_id,
         is_array,
         size: jint::try_from(size).unwrap_or(jint::MAX),

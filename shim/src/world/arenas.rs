@@ -6,6 +6,7 @@
 //! old arena is deleted with all that is left in it; classes and threads live in arena 1, which stays.
 
 use super::ids::{self, Tag};
+use super::order::announced::Announced;
 use super::order::bounded_wait;
 use super::{classes, contention, threads};
 use crate::jvm;
@@ -29,13 +30,31 @@ fn model() -> Arenas {
     options::get().arenas
 }
 
-/// The arenas at the start, with their names.
-pub fn at_start() -> &'static [(jint, &'static CStr)] {
-    match model() {
-        Arenas::Single => &[(FIRST, c"Java heap")],
-        Arenas::Generational => &[(FIRST, c"young"), (SECOND, c"old")],
-        Arenas::Copying => &[(FIRST, c"permanent"), (SECOND, c"space")],
+/// The arenas that there are now.
+pub fn all() -> impl Iterator<Item = jint> {
+    let second = match model() {
+        Arenas::Single => None,
+        Arenas::Generational => Some(SECOND),
+        Arenas::Copying => Some(SPACE.load(Ordering::Relaxed)),
+    };
+    [FIRST].into_iter().chain(second)
+}
+
+pub fn name(arena: jint) -> &'static CStr {
+    match (model(), arena) {
+        (Arenas::Single, _) => c"Java heap",
+        (Arenas::Generational, FIRST) => c"young",
+        (Arenas::Generational, _) => c"old",
+        (Arenas::Copying, FIRST) => c"permanent",
+        (Arenas::Copying, _) => c"space",
     }
+}
+
+/// Who has had ARENA_NEW of an arena.
+pub fn announced(arena: jint) -> &'static Announced {
+    // Of semi-spaces there are two at a time at most.
+    static ANNOUNCED: [Announced; 3] = [const { Announced::new() }; 3];
+    &ANNOUNCED[if arena == FIRST { 0 } else { 1 + arena as usize % 2 }]
 }
 
 /// The arena that new objects are in.
@@ -72,10 +91,13 @@ pub struct Changes {
     pub deleted: Option<jint>,
 }
 
-/// The arena that the next [`collect`] moves the survivors to, if it is a new one.
-pub fn next() -> Option<(jint, &'static CStr)> {
-    let next = || (SPACE.load(Ordering::Relaxed) + 1, c"space");
-    (model() == Arenas::Copying).then(next)
+/// Makes the arena that the next [`collect`] moves the survivors to, if it is a new one.
+pub fn make_next() -> Option<jint> {
+    (model() == Arenas::Copying).then(|| {
+        let next = SPACE.load(Ordering::Relaxed) + 1;
+        announced(next).reset();
+        next
+    })
 }
 
 /// Whether the object, which is no class, was left in an arena that has been deleted.

@@ -1,4 +1,4 @@
-//! The agents to which a class or thread was announced: its defining event is sent once to each, before
+//! The agents to which a class, thread or arena was announced: its defining event is sent once to each, before
 //! any other event names it.
 
 use crate::world::agents::{Agent, MAX_AGENTS};
@@ -13,6 +13,10 @@ const SENT: i32 = -1;
 pub struct Announced([AtomicI32; MAX_AGENTS]);
 
 impl Announced {
+    pub const fn new() -> Self {
+        Self([const { AtomicI32::new(NOT_SENT) }; MAX_AGENTS])
+    }
+
     /// Whether the defining event has reached the agent.
     pub fn to(&self, agent: &Agent) -> bool {
         self.0[agent.index].load(Ordering::Acquire) == SENT
@@ -21,6 +25,11 @@ impl Announced {
     /// Takes note that the agent has got the defining event because it requested it.
     pub fn mark(&self, agent: &Agent) {
         self.0[agent.index].store(SENT, Ordering::Release);
+    }
+
+    /// Takes note that nobody has had the defining event: this stands for something new.
+    pub fn reset(&self) {
+        self.0.iter().for_each(|state| state.store(NOT_SENT, Ordering::Release));
     }
 
     /// Begins to send the defining event, unless it was sent or is being sent.

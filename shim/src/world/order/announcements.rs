@@ -12,7 +12,7 @@ use crate::world::threads::os_thread::os_thread;
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Sends the defining event of a class or a thread unless it was sent; returns when it has been.
+/// Sends the defining event of a class, thread or arena unless it was sent; returns when it has been.
 ///
 /// Returns early to an agent that asks again from within the event itself, and if the thread that is
 /// sending it cannot go on.

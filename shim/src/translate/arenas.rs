@@ -1,0 +1,38 @@
+//! ARENA_NEW, where no collection makes the arena.
+
+use crate::notify;
+use crate::world::agents::Agent;
+use crate::world::arenas;
+use crate::world::order::{announcements, gate};
+use crate::world::threads::Thread;
+use jni_sys::jint;
+use jvmpi_sys::{JVMPI_EVENT_ARENA_NEW, JVMPI_Event_new_arena};
+
+/// Announces the arenas that there are, on the current thread.
+pub fn announce_all(agent: &Agent, thread: &Thread) {
+    arenas::all().for_each(|arena| announce(agent, thread, arena));
+}
+
+/// Announces an arena that an event is about to name, if the agent has not had its ARENA_NEW. The
+/// current thread was announced before.
+#[inline]
+pub fn announce(agent: &Agent, thread: &Thread, arena: jint) {
+    if agent.wants(JVMPI_EVENT_ARENA_NEW) && !arenas::announced(arena).to(agent) {
+        announce_now(agent, thread, arena);
+    }
+}
+
+#[cold]
+fn announce_now(agent: &Agent, thread: &Thread, arena: jint) {
+    if !notify::reaches_agents(thread, JVMPI_EVENT_ARENA_NEW) {
+        return;
+    }
+    let _passage = gate::enter(thread);
+    announcements::once(arenas::announced(arena), agent, || {
+        notify::deliver(agent, thread, JVMPI_EVENT_ARENA_NEW, event(arena));
+    });
+}
+
+pub fn event(arena: jint) -> JVMPI_Event_new_arena {
+    JVMPI_Event_new_arena { arena_id: arena, arena_name: arenas::name(arena).as_ptr().cast_mut() }
+}
