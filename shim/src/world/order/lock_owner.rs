@@ -79,8 +79,23 @@ pub mod tests {
         }
     }
 
+    /// Whether the kernel shows what it takes, which a sandbox may forbid. Then there is nothing to be
+    /// tested.
+    pub fn is_shown() -> bool {
+        let mutex = Mutex::default();
+        let is_shown = fs::read("/proc/self/syscall").is_ok()
+            && read((&raw const mutex).expose_provenance()).is_some();
+        if !is_shown {
+            eprintln!("skipped: the kernel does not show who waits for which mutex");
+        }
+        is_shown
+    }
+
     #[test]
     fn the_owner_of_a_mutex_is_found_by_a_thread_that_waits_for_it() {
+        if !is_shown() {
+            return;
+        }
         let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
         mutex.lock();
         assert_eq!(of(os_thread()), None);
