@@ -7,16 +7,15 @@ use super::walk::{Failure, Stack, Surroundings, Walk};
 use super::{class_objects, layouts};
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
-use crate::translate::classes as class_events;
 use crate::translate::frames::hidden_frames;
-use crate::translate::objects::{self, Unannounced};
+use crate::translate::heap_objects::Unannounced;
+use crate::translate::{classes as class_events, heap_objects};
 use crate::world::agents::{self, Agent};
 use crate::world::class::{self, Class};
 use crate::world::layout::Layout;
 use crate::world::order::announcements::Replay;
-use crate::world::order::claims;
-use crate::world::order::deaths;
 use crate::world::order::gate::NoGc;
+use crate::world::order::{claims, deaths};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, references};
 use dump::{Buffer, Id, Level};
@@ -70,14 +69,14 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     let (mut walk, resting) = match walked {
         Ok(walked) => walked,
         Err(reason) => {
-            objects::announce_found(jni, agent, thread, &unannounced);
+            heap_objects::announce_found(jni, agent, thread, &unannounced);
             return Err(reason);
         }
     };
     for class in walk.classes() {
         class_events::announce(jni, agent, thread, class);
     }
-    objects::announce_found(jni, agent, thread, &unannounced);
+    heap_objects::announce_found(jni, agent, thread, &unannounced);
     let stacks = Stacks::of(jni, agent, thread, &resting);
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
     let bytes = walk.finish(announced_classes(agent)).map_err(|failure| failure.to_string())?;
@@ -121,7 +120,7 @@ fn walk<'a>(
             own_references: own_references(),
             global_references: references::strong_by_object(agent),
             held,
-            listener: objects::listener(agent, thread),
+            listener: heap_objects::listener(agent, thread),
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);

@@ -5,14 +5,13 @@ use super::record::{self, Reader};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni};
 use crate::notify;
-use crate::translate::objects;
+use crate::translate::{heap_objects, objects};
 use crate::world::agents::Agent;
 use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
 use crate::world::layout::Layout;
-use crate::world::order::claims;
-use crate::world::order::deaths;
 use crate::world::order::gate::NoGc;
+use crate::world::order::{claims, deaths};
 use crate::world::threads::{self, Thread};
 use crate::world::{class, classes, lookup, tagging};
 use dump::Buffer;
@@ -58,7 +57,7 @@ fn make(
     let class_object = jni.class_of(object);
     let (class, layout) =
         readable(jni, classes::of(jni, class_object).map_err(failed)?, class_object)?;
-    let listener = objects::listener(agent, thread);
+    let listener = heap_objects::listener(agent, thread);
     let name = |object| {
         let id = tagging::id_of(object)?;
         if is_hidden(id) {

@@ -6,7 +6,7 @@
 //! Classes are different: their parts are gathered and written at the end.
 
 use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
-use crate::translate::objects::Unannounced;
+use crate::translate::heap_objects::Unannounced;
 use crate::world::agents::Agent;
 use crate::world::class::{Class, Instances};
 use crate::world::ids::{Supply, Tag};

@@ -1,9 +1,9 @@
 //! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST, and what is announced when the VM is ready.
 
 use super::callback::callback;
-use super::send;
 use super::{
-    arenas, classes, collection, compiled, objects, subscriptions, threads as thread_events,
+    arenas, classes, collection, compiled, heap_objects, send, subscriptions,
+    threads as thread_events,
 };
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
@@ -55,7 +55,7 @@ fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
         classes::replay(jni, agent, thread);
     }
     if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        objects::replay(jni, agent, thread);
+        heap_objects::replay(jni, agent, thread);
     }
     if agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
         compiled::replay(agent);

@@ -10,6 +10,7 @@ pub mod collection;
 pub mod compiled;
 pub mod construction;
 pub mod frames;
+pub mod heap_objects;
 pub mod instructions;
 mod jni_allocations;
 mod jni_functions;

@@ -1,0 +1,107 @@
+//! OBJECT_ALLOC of the objects that a walk through the heap finds.
+
+use super::objects::{event, event_of};
+use super::send;
+use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
+use crate::jvm::{self, Jni, Result};
+use crate::notify;
+use crate::world::agents::Agent;
+use crate::world::class::Instances;
+use crate::world::ids::{self, Tag};
+use crate::world::order::announcements::Replay;
+use crate::world::order::{bounded_wait, deaths, gate};
+use crate::world::threads::{self, Thread};
+use crate::world::{classes, lookup};
+use jni_sys::jlong;
+use jvmpi_sys::*;
+use std::ptr;
+
+/// Sends OBJECT_ALLOC for every object in the heap that is not announced to the agent.
+pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
+    let class_of_classes = match identify_all_classes(jni) {
+        Ok(id) => id,
+        Err(error) => return log::warn!("objects that exist already stay unknown: {error}"),
+    };
+    // What was found must not be reported dead before it is announced.
+    let _no_gc = gate::NoGc::begin();
+    let _replay = Replay::begin(agent);
+    announce_found(jni, agent, thread, &find_unknown(agent, class_of_classes));
+}
+
+/// The agent, if OBJECT_ALLOC would be sent to it now.
+pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
+    let wants_it = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
+        && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
+    wants_it.then_some(agent)
+}
+
+/// An object that a walk through the heap has found and that is to be announced to an agent.
+pub struct Unannounced {
+    pub class: jobjectID,
+    /// Its tag, which says already that the object is announced.
+    pub tag: Tag,
+    pub size: jlong,
+}
+
+/// Sends OBJECT_ALLOC for objects that a walk through the heap has found.
+pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unannounced]) {
+    for object in objects {
+        let u = match classes::by_id(object.class) {
+            Some(class) => Some(event(jni, agent, thread, &class, object.tag, object.size)),
+            // A class that was loaded after all others were identified.
+            None => jni.frame(16, |jni| {
+                let found = lookup::object(jni, object.tag.id())?;
+                event_of(jni, agent, thread, found, object.tag).ok()
+            }),
+        };
+        if let Some(u) = u {
+            send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+        }
+        bounded_wait::count_step();
+    }
+}
+
+/// The walk through the heap identifies classes by their tags only. Returns the ID of the class of
+/// all Class objects.
+fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
+    let all = classes::all_loaded(jni)?;
+    let class_of_classes = all.iter().find(|c| matches!(c.instances(), Instances::Classes));
+    Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
+}
+
+/// Finds the reachable objects that are not announced to an agent. A walk through the whole heap
+/// would show the unused parts of TLABs as dead arrays, and a tag there would pass to what is
+/// allocated next.
+struct Unknown<'a> {
+    agent: &'a Agent,
+    class_of_classes: jobjectID,
+    found: Vec<Unannounced>,
+}
+
+impl Visitor for Unknown<'_> {
+    fn reference(&mut self, _: Edge, object: Object, raw: &mut jlong, _: Option<Referrer>) -> Next {
+        let class = Tag::from_raw(object.class).id();
+        let mut tag = Tag::from_raw(*raw);
+        let is_own = tag == Tag::OWN || threads::is_hidden_object(tag.id());
+        // CLASS_LOAD is what defines a Class object.
+        if !is_own && !tag.is_announced_to(self.agent) && class != self.class_of_classes {
+            if tag == Tag::NONE {
+                tag = ids::fresh();
+            }
+            tag = tag.announced_to(self.agent);
+            *raw = tag.raw();
+            self.found.push(Unannounced { class, tag, size: object.size });
+        }
+        Next::Follow
+    }
+}
+
+fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Unannounced> {
+    let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
+    if let Err(error) =
+        deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown))
+    {
+        log::warn!("objects that exist already stay unknown: {error}");
+    }
+    unknown.found
+}
