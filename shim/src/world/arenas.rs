@@ -7,11 +7,10 @@
 
 use super::ids::{self, Tag};
 use super::order::announced::Announced;
-use super::order::bounded_wait;
+use super::order::{bounded_wait, deaths};
 use super::{classes, contention, threads};
 use crate::jvm;
 use crate::options::{self, Arenas};
-use crate::world::order::deaths;
 use jni_sys::jint;
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;

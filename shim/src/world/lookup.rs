@@ -5,13 +5,12 @@
 //! table of all objects is made, which is kept until the agents enable collections again.
 
 use super::ids::Tag;
-use super::order::gate;
+use super::order::{deaths, gate};
+use super::threads::registry;
 use super::{classes, cpu_clock, ids, phase, tagging, threads};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};
-use crate::world::order::deaths;
-use crate::world::threads::registry;
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::jobjectID;
 use jvmti_sys::{JVMTI_EVENT_OBJECT_FREE, JVMTI_HEAP_FILTER_UNTAGGED};

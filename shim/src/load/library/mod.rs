@@ -33,8 +33,8 @@ pub struct AgentLibrary {
 /// loaded thereby.
 ///
 /// # Errors
-/// [`LibraryError::NoFile`], [`LibraryError::NotFound`]; [`LibraryError::Unloadable`] if the loader finds it but cannot load
-/// it.
+/// [`LibraryError::NoFile`], [`LibraryError::NotFound`]; [`LibraryError::Unloadable`] if the loader
+/// finds it but cannot load it.
 pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, LibraryError> {
     let name = name.as_ref();
     if name.as_bytes().contains(&b'/') {

@@ -1,5 +1,5 @@
-//! The agents to which a class, thread or arena was announced: its defining event is sent once to each, before
-//! any other event names it.
+//! The agents to which a class, thread or arena was announced: its defining event is sent once to
+//! each, before any other event names it.
 
 use crate::world::agents::{Agent, MAX_AGENTS};
 use crate::world::threads::os_thread::os_thread;

@@ -12,27 +12,31 @@ use crate::world::threads::os_thread::os_thread;
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Sends the defining event of a class, thread or arena unless it was sent; returns when it has been.
-///
-/// Returns early to an agent that asks again from within the event itself, and if the thread that is
-/// sending it cannot go on.
+/// Begins what one thread at a time does, when no other thread does it. None if it need not be done
+/// any more, if the current thread is doing it, and if the thread that is doing it cannot go on.
 ///
 /// The current thread must have passed the gate, or a thread that waits for it would wait for the
 /// thread that has closed the gate.
-pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
+fn begin<T>(mut try_to: impl FnMut() -> Result<T, Sent>) -> Option<T> {
     let mut waiting = BoundedWait::new();
     loop {
-        match announced.begin(agent) {
-            Ok(sending) => {
-                send();
-                return sending.done();
-            }
-            Err(Sent::Already) => return,
+        match try_to() {
+            Ok(begun) => return Some(begun),
+            Err(Sent::Already) => return None,
             Err(Sent::JustNow { by }) if by == os_thread() || !waiting.can_go_on(by) => {
-                return;
+                return None;
             }
             Err(Sent::JustNow { .. }) => waiting.sleep(),
         }
+    }
+}
+
+/// Sends the defining event of a class, thread or arena unless it was sent; returns when it has been,
+/// or early as for [`begin`].
+pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
+    if let Some(sending) = begin(|| announced.begin(agent)) {
+        send();
+        sending.done();
     }
 }
 
@@ -51,32 +55,24 @@ fn under_way() -> Locked<'static, Vec<Announcement>> {
 }
 
 /// Runs `announce`, which announces the object to the agent unless that has been done by now, while no
-/// other thread does so. Does nothing if the current thread is doing it: the agent asks from within.
-///
-/// The current thread must have passed the gate, as for [`once`].
+/// other thread does so. Does nothing where [`begin`] does not.
 pub fn of_object(agent: &Agent, object: jobjectID, announce: impl FnOnce()) {
     let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
-    let mut waiting = BoundedWait::new();
-    while let Some(other) = this.begin() {
-        if other == this.by || !waiting.can_go_on(other) {
-            return;
-        }
-        waiting.sleep();
+    if let Some(_under_way) = begin(|| this.begin()) {
+        announce();
     }
-    let _under_way = UnderWay(this);
-    announce();
 }
 
 impl Announcement {
-    /// Begins, unless a thread announces the object already: then returns that thread.
-    fn begin(&self) -> Option<i32> {
+    /// Begins, unless a thread announces the object already.
+    fn begin(self) -> Result<UnderWay, Sent> {
         let is_same = |other: &&Self| other.agent == self.agent && other.object == self.object;
         let mut all = under_way();
-        let same = all.iter().find(is_same).map(|same| same.by);
-        if same.is_none() {
-            all.push(*self);
+        if let Some(same) = all.iter().find(is_same) {
+            return Err(Sent::JustNow { by: same.by });
         }
-        same
+        all.push(self);
+        Ok(UnderWay(self))
     }
 }
 
@@ -120,16 +116,12 @@ pub fn is_replaying(agent: &Agent) -> bool {
     REPLAYS[agent.index].load(Ordering::Relaxed) != 0
 }
 
-/// Waits until what is marked has been announced to the agent.
+/// Waits until what is marked has been announced to the agent, or as long as [`begin`] does.
 pub fn wait_for_replay(agent: &Agent) {
-    let mut waiting = BoundedWait::new();
-    loop {
-        let by = REPLAYS[agent.index].load(Ordering::Acquire);
-        if [0, os_thread()].contains(&by) || !waiting.can_go_on(by) {
-            return;
-        }
-        waiting.sleep();
-    }
+    begin(|| match REPLAYS[agent.index].load(Ordering::Acquire) {
+        0 => Ok(()),
+        by => Err(Sent::JustNow { by }),
+    });
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl BoundedWait {
     /// the VM may stop the current thread here.
     pub fn can_go_on(&mut self, other: i32) -> bool {
         self.aim_at(other);
-        self.look(&registry::all(), &[other])
+        self.can_any_go_on(&[other])
     }
 
     /// Shows which thread the current one waits for, to those that wait for the current one.
@@ -122,10 +122,7 @@ impl BoundedWait {
     /// Whether one of these threads can go on, so that all of them are still worth waiting for. No lock
     /// may be held, as above.
     pub fn can_any_go_on(&mut self, others: &[i32]) -> bool {
-        self.look(&registry::all(), others)
-    }
-
-    fn look(&mut self, threads: &[Arc<Thread>], others: &[i32]) -> bool {
+        let threads = registry::all();
         // A thread that is still asleep after this is not stopped at a safepoint.
         if let Some(jni) = jvm::try_get().and_then(jvm::Jvm::jni) {
             jni.pass_safepoint();
@@ -137,7 +134,7 @@ impl BoundedWait {
         }
         let (mut ends, mut one_ends) = (Vec::new(), false);
         for other in others {
-            match end_of_chain(threads, *other) {
+            match end_of_chain(&threads, *other) {
                 End::Me => {}
                 End::BoundedWait => one_ends = true,
                 End::Other { os_thread, has_mutex } => ends.push((os_thread, has_mutex)),
@@ -382,53 +379,28 @@ mod tests {
         });
     }
 
-    /// Runs `wait` for a thread that waits for the mutex, which `owner` holds meanwhile.
-    fn wait_for_mutex(owner: impl FnOnce(&dyn Fn()) + Send, wait: impl FnOnce(i32) + Send) {
-        let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
-        let begun = Barrier::new(2);
-        std::thread::scope(|scope| {
-            let (mutex, number, begun) = (&mutex, &number, &begun);
-            mutex.lock();
-            scope.spawn(|| {
-                number.store(os_thread(), Ordering::Relaxed);
-                begun.wait();
-                mutex.lock();
-                mutex.unlock();
-            });
-            begun.wait();
-            let number = number.load(Ordering::Relaxed);
-            while lock_owner::of(number).is_none() {
-                std::thread::yield_now();
-            }
-            std::thread::scope(|scope| {
-                scope.spawn(|| wait(number));
-                owner(&|| mutex.unlock());
-            });
-        });
-    }
-
     #[test]
     fn the_owner_of_a_mutex_is_waited_for_however_long_it_computes() {
         if !is_shown() {
             return;
         }
         let clock = || cpu_clock::of(os_thread()).unwrap();
-        let is_free = AtomicBool::new(false);
-        wait_for_mutex(
-            |unlock| {
+        let (mutex, is_free) = (CMutex::new(), AtomicBool::new(false));
+        mutex.while_awaited(|other| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut waiting = BoundedWait::new();
+                    while waiting.can_go_on(other) && !is_free.load(Ordering::Relaxed) {
+                        waiting.sleep();
+                    }
+                    assert!(is_free.load(Ordering::Relaxed));
+                });
                 let begun = clock();
                 while clock() - begun < 2 * COMPUTING {}
                 is_free.store(true, Ordering::Relaxed);
-                unlock();
-            },
-            |other| {
-                let mut waiting = BoundedWait::new();
-                while waiting.can_go_on(other) && !is_free.load(Ordering::Relaxed) {
-                    waiting.sleep();
-                }
-                assert!(is_free.load(Ordering::Relaxed));
-            },
-        );
+                mutex.unlock();
+            });
+        });
     }
 
     #[test]
@@ -436,18 +408,9 @@ mod tests {
         if !is_shown() {
             return;
         }
-        let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
-        mutex.lock();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                number.store(os_thread(), Ordering::Relaxed);
-                mutex.lock();
-                mutex.unlock();
-            });
-            while lock_owner::of(number.load(Ordering::Relaxed)).is_none() {
-                std::thread::yield_now();
-            }
-            assert!(!BoundedWait::new().can_go_on(number.load(Ordering::Relaxed)));
+        let mutex = CMutex::new();
+        mutex.while_awaited(|other| {
+            assert!(!BoundedWait::new().can_go_on(other));
             mutex.unlock();
         });
     }

@@ -77,6 +77,24 @@ pub mod tests {
             // SAFETY: as above; the caller has locked it.
             unsafe { libc::pthread_mutex_unlock(self.0.get()) };
         }
+
+        /// Locks it, and runs `f` with the number of a thread that waits for it. `f` unlocks it.
+        pub fn while_awaited(&self, f: impl FnOnce(i32)) {
+            self.lock();
+            let number = AtomicI32::new(0);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    number.store(os_thread(), Ordering::Relaxed);
+                    self.lock();
+                    self.unlock();
+                });
+                // It is on its way there.
+                while of(number.load(Ordering::Relaxed)).is_none() {
+                    std::thread::yield_now();
+                }
+                f(number.load(Ordering::Relaxed));
+            });
+        }
     }
 
     /// Whether the kernel shows what it takes, which a sandbox may forbid. Then there is nothing to be
@@ -96,19 +114,10 @@ pub mod tests {
         if !is_shown() {
             return;
         }
-        let (mutex, number) = (CMutex::new(), AtomicI32::new(0));
-        mutex.lock();
+        let mutex = CMutex::new();
         assert_eq!(of(os_thread()), None);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                number.store(os_thread(), Ordering::Relaxed);
-                mutex.lock();
-                mutex.unlock();
-            });
-            // It is on its way there.
-            while of(number.load(Ordering::Relaxed)) != Some(os_thread()) {
-                std::thread::yield_now();
-            }
+        mutex.while_awaited(|waiting| {
+            assert_eq!(of(waiting), Some(os_thread()));
             mutex.unlock();
         });
     }

@@ -9,6 +9,10 @@ use jvmpi_sys::jobjectID;
 use std::ffi::CStr;
 use std::sync::LazyLock;
 
+static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
+
+const NORMAL_PRIORITY: jint = 5;
+
 /// Starts a hidden daemon thread.
 pub fn start_hidden(
     jni: Jni,
@@ -24,11 +28,6 @@ pub fn hide(object: jobject) -> jvm::Result<()> {
     HIDDEN.insert(id.addr(), ());
     Ok(())
 }
-
-/// The IDs of all hidden objects, threads among them.
-pub(super) static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
-
-const NORMAL_PRIORITY: jint = 5;
 
 /// The IDs of all hidden objects, threads among them.
 pub fn hidden_objects() -> Vec<usize> {
