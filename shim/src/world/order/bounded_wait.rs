@@ -23,6 +23,7 @@ use crate::world::threads::os_thread::os_thread;
 use crate::world::threads::record::Thread;
 use crate::world::threads::{registry, running};
 use crate::world::{cpu_clock, raw_monitors};
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,19 +133,21 @@ impl BoundedWait {
             self.steps = steps;
             self.seen.clear();
         }
-        let (mut ends, mut one_ends) = (Vec::new(), false);
+        // By the thread, which is looked at once however many chains lead to it.
+        let (mut ends, mut one_ends) = (BTreeMap::new(), false);
         for other in others {
             match end_of_chain(&threads, *other) {
                 End::Me => {}
                 End::BoundedWait => one_ends = true,
-                End::Other { os_thread, has_mutex } => ends.push((os_thread, has_mutex)),
+                End::Other { os_thread, has_mutex } => {
+                    *ends.entry(os_thread).or_insert(false) |= has_mutex;
+                }
             }
         }
-        ends.sort_unstable();
-        ends.dedup();
-        self.seen.retain(|seen| ends.iter().any(|(os_thread, _)| *os_thread == seen.os_thread));
+        self.seen.retain(|seen| ends.contains_key(&seen.os_thread));
         // No short circuit: each look counts.
-        let goes_on = |(os_thread, has_mutex): &&(i32, bool)| self.goes_on(*os_thread, *has_mutex);
+        let goes_on =
+            |(os_thread, has_mutex): &(&i32, &bool)| self.goes_on(**os_thread, **has_mutex);
         let one_goes_on = ends.iter().filter(goes_on).count() > 0 || one_ends;
         if one_goes_on {
             self.starving = None;
@@ -412,6 +415,36 @@ mod tests {
         mutex.while_awaited(|other| {
             assert!(!BoundedWait::new().can_go_on(other));
             mutex.unlock();
+        });
+    }
+
+    #[test]
+    fn a_thread_to_which_two_chains_lead_is_looked_at_once_at_a_time() {
+        if !is_shown() {
+            return;
+        }
+        let mutex = CMutex::new();
+        let (owner, lock, begun) = (AtomicI32::new(0), Mutex::new(()), Barrier::new(2));
+        let held = lock.lock();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                mutex.while_awaited(|other| {
+                    owner.store(other, Ordering::Relaxed);
+                    begun.wait();
+                    drop(lock.lock());
+                    mutex.unlock();
+                });
+            });
+            begun.wait();
+            let other = owner.load(Ordering::Relaxed);
+            let owner = lock_owner::of(other).unwrap();
+            let (mut waiting, mut looks) = (BoundedWait::new(), 0);
+            while waiting.can_any_go_on(&[other, owner]) {
+                looks += 1;
+                waiting.sleep();
+            }
+            assert!(looks >= TURNS, "{looks} looks");
+            drop(held);
         });
     }
 
