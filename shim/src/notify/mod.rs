@@ -17,7 +17,7 @@ use std::ptr;
 /// returns what the agent left in the event. What the event names was announced before.
 #[inline]
 pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
-    if agent.wants(event_type) && reaches_agents(thread, event_type) {
+    if may_get(agent, thread, event_type) {
         call(agent, thread, thread.env(), event_type, arm)
     } else {
         arm
@@ -42,6 +42,12 @@ pub fn deliver_for_collector<A: Arm>(
 /// name of the same thread as those.
 pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) {
     call(agent, thread, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
+}
+
+/// Whether the agent has enabled this type of event, and would get one of the current thread now.
+#[inline]
+pub fn may_get(agent: &Agent, thread: &Thread, event_type: jint) -> bool {
+    agent.wants(event_type) && reaches_agents(thread, event_type)
 }
 
 /// Whether an event of this type, of the current thread, would come to an agent that has enabled it.

@@ -147,9 +147,7 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
 
 fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, object: jclass) {
     // A class that cannot be announced now is announced when it is named next.
-    let can_be_sent = agent.wants(JVMPI_EVENT_CLASS_LOAD)
-        && !class.is_own()
-        && notify::reaches_agents(thread, JVMPI_EVENT_CLASS_LOAD);
+    let can_be_sent = !class.is_own() && notify::may_get(agent, thread, JVMPI_EVENT_CLASS_LOAD);
     if class.announced.to(agent) || !can_be_sent {
         return;
     }

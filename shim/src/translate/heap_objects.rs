@@ -30,9 +30,7 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
 
 /// The agent, if OBJECT_ALLOC would be sent to it now.
 pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
-    let wants_it = agent.wants(JVMPI_EVENT_OBJECT_ALLOC)
-        && notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
-    wants_it.then_some(agent)
+    notify::may_get(agent, thread, JVMPI_EVENT_OBJECT_ALLOC).then_some(agent)
 }
 
 /// An object that a walk through the heap has found and that is to be announced to an agent.

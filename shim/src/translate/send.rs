@@ -19,7 +19,7 @@ pub fn to_all<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
 /// event.
 #[inline]
 pub fn to<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
-    if !agent.wants(event_type) || !notify::reaches_agents(thread, event_type) {
+    if !notify::may_get(agent, thread, event_type) {
         return arm;
     }
     construction::send_held(jni, thread);

@@ -42,8 +42,7 @@ pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: 
 pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     if subject.announced.to(agent)
         || subject.is_hidden()
-        || !agent.wants(JVMPI_EVENT_THREAD_START)
-        || !notify::reaches_agents(current, JVMPI_EVENT_THREAD_START)
+        || !notify::may_get(agent, current, JVMPI_EVENT_THREAD_START)
         || subject.id().is_null()
     {
         return;
