@@ -13,7 +13,6 @@ mod load;
 mod lock;
 mod logging;
 mod notify;
-mod options;
 mod table;
 mod translate;
 mod world;

@@ -1,6 +1,5 @@
 //! What the shim has to say goes to stderr, one line each, never to the program's stdout.
 
-use crate::options;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::io::Write;
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// The rooms from top to bottom. Each may import those below it, and none beside it.
-const FLOORS: [&[&str]; 10] = [
+const FLOORS: [&[&str]; 9] = [
     &["lib"],
     &["load"],
     &["table"],
@@ -19,7 +19,6 @@ const FLOORS: [&[&str]; 10] = [
     &["world"],
     &["jvm"],
     &["boundary", "dynamic_loader", "events", "lock", "logging"],
-    &["options"],
 ];
 
 /// As many files of a room may import each other in a circle: what one event names has to be announced by

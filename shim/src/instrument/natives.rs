@@ -3,7 +3,6 @@
 
 use super::{Calls, Target};
 use crate::jvm::{self, NATIVE_PREFIX};
-use crate::options;
 use classfile::{ClassFile, Editor, Method};
 
 /// The packages of the boot loader whose native methods can be wrapped: they do I/O. The VM finds

@@ -1,7 +1,7 @@
 //! Which classes report what, by the settings.
 
 use super::{Calls, Reports, transitions};
-use crate::options::{self, Instructions};
+use options::{self, Instructions};
 
 impl Reports {
     /// What of this a class reports, given its name in class files and whether the boot loader

@@ -3,7 +3,6 @@
 use super::library::AgentLibrary;
 use crate::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use crate::lock::Lock;
-use crate::options;
 use crate::table;
 use crate::world::agents::{self, Agent};
 use crate::world::phase::{self, Phase};

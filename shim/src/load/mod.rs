@@ -9,7 +9,6 @@ use crate::boundary::{self, guard};
 use crate::dynamic_loader::{self, library_of};
 use crate::jvm;
 use crate::logging;
-use crate::options;
 use crate::translate::{callbacks, lifecycle, subscriptions};
 use crate::world::agents;
 use crate::world::phase::{self, Phase};

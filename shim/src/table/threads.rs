@@ -2,7 +2,6 @@
 //! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
 use crate::jvm::{self, os_priority};
-use crate::options::CpuTime;
 use crate::translate::method_ids;
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
@@ -10,6 +9,7 @@ use crate::world::threads::{self, Thread};
 use crate::world::{cpu_clock, suspension, thread_status};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
+use options::CpuTime;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;

@@ -6,9 +6,9 @@
 //! reports after an allocation outside the thread's buffer, so there it is rewritten code.
 
 use crate::jvm::{self, Jni, capabilities};
-use crate::options::{self, Alloc};
 use crate::world::countdowns;
 use jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
+use options::{self, Alloc};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first JDK whose own reports are complete.

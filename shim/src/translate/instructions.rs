@@ -4,11 +4,11 @@ use super::{classes as class_events, send};
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
-use crate::options::Lookupswitch;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::{lookupswitch, threads};
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
+use options::Lookupswitch;
 
 /// An instruction that is no branch begins.
 #[inline]

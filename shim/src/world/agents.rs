@@ -2,12 +2,12 @@
 
 use super::order::epoch;
 use crate::lock::Lock;
-use crate::options::AgentOptions;
 use jni_sys::jint;
 use jvmpi_sys::{
     JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2,
     JVMPI_EVENT_METHOD_EXIT, JVMPI_Event, JVMPI_Interface, JVMPI_MAX_EVENT_TYPE_VAL,
 };
+use options::AgentOptions;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;

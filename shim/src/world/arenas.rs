@@ -10,10 +10,10 @@ use super::order::announced::Announced;
 use super::order::{bounded_wait, deaths};
 use super::{classes, contention, threads};
 use crate::jvm;
-use crate::options::{self, Arenas};
 use jni_sys::jint;
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
+use options::{self, Arenas};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, Ordering};
 

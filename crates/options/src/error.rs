@@ -8,7 +8,7 @@ use std::fmt;
 pub struct OptionsError(String);
 
 impl OptionsError {
-    pub fn new(source: &str, what: fmt::Arguments<'_>) -> Self {
+    pub(crate) fn new(source: &str, what: fmt::Arguments<'_>) -> Self {
         Self(one_line(&format!("{source}: {what}")))
     }
 }

@@ -77,8 +77,8 @@ pub fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::settings::{CpuTime, Log, Names, Suspend};
-    use crate::options::tests::environment_error;
+    use crate::settings::{CpuTime, Log, Names, Suspend};
+    use crate::tests::environment_error;
 
     #[test]
     fn environment_takes_spaces_and_commas() {

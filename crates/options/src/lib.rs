@@ -1,4 +1,4 @@
-//! The shim's own settings.
+//! The settings of `libjvmpi.so` itself.
 //!
 //! They never share a string with an agent: they come from the environment variable
 //! `JVMPI_OPTIONS` (`key=value`, separated by spaces or commas) and from the TOML file named by

@@ -18,7 +18,7 @@ pub struct Agents {
 
 /// The built-in settings of known agents.
 static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
-    let quirks = Config::parse(Path::new("quirks.toml"), include_str!("../../quirks.toml"));
+    let quirks = Config::parse(Path::new("quirks.toml"), include_str!("../quirks.toml"));
     quirks.unwrap_or_default().sections
 });
 
@@ -65,8 +65,8 @@ fn checksum_of(library: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::settings::{CpuTime, Names};
-    use crate::options::tests::{file_error, options};
+    use crate::settings::{CpuTime, Names};
+    use crate::tests::{file_error, options};
     use std::env;
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_section_can_name_its_library_by_checksum() {
         // That of this file stands for a library's.
-        let library = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/options/agents.rs"));
+        let library = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/agents.rs"));
         let checksum = checksum_of(library).unwrap();
         assert_eq!(checksum.len(), CHECKSUM.len() + 64);
         let file = format!("[agent.\"{checksum}\"]\nnames = \"slash\"\n");
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_quirks_that_come_with_the_shim_are_valid() {
-        let text = include_str!("../../quirks.toml");
+        let text = include_str!("../quirks.toml");
         Options::parse("", Some((Path::new("quirks.toml"), text))).unwrap();
         let options = Options::parse("", None).unwrap();
         let hprof = "/opt/agents/libhprof.so";

@@ -170,7 +170,7 @@ fn not_a_section(source: &str) -> OptionsError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::tests::{file_error, one_line_of};
+    use crate::tests::{file_error, one_line_of};
 
     #[test]
     fn file_errors_name_the_line() {

@@ -1,6 +1,6 @@
 //! Why an agent library is refused.
 
-use super::elf_file::Machine;
+use crate::Machine;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -112,7 +112,7 @@ impl fmt::Display for LibraryError {
                 format!("{} is damaged ({what}): install or build it anew", path.display())
             }
             Self::Foreign { path, machine } => format!(
-                "{} is a {machine} library but this JVM is {}: rebuild the agent for {}",
+                "{} is a {machine} library but libjvmpi.so and its JVM are {}: rebuild the agent for {}",
                 path.display(),
                 Machine::THIS,
                 Machine::THIS.architecture()

@@ -2,12 +2,8 @@
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
-mod elf_file;
-mod error;
-
 use crate::dynamic_loader::{self, path_of, symbol_in};
-pub use elf_file::examine;
-pub use error::{Instead, LibraryError};
+pub use agent_library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CString, OsStr, OsString, c_void};
@@ -88,7 +84,7 @@ fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
         // SAFETY: the handle is that of an open library.
         places.iter().all(|place| unsafe { dynamic_loader::symbol(*place, name) }.is_none())
     };
-    let missing = elf_file::needed_symbols(path).into_iter().find(is_missing)?;
+    let missing = agent_library::needed_symbols(path).into_iter().find(is_missing)?;
     Some(missing.to_string_lossy().into_owned())
 }
 
@@ -136,65 +132,9 @@ fn unloadable(path: &Path, message: OsString) -> LibraryError {
 mod tests {
     use super::*;
     use crate::dynamic_loader::library_of;
-    use object::elf;
+    use agent_library::testing::{AGENT, Directory, complaint, elf_header};
     use std::fs;
-    use std::process::{self, Command};
     use std::ptr;
-
-    pub const AGENT: &str = "int JVM_OnLoad(void *vm, char *o, void *r) { return 7; }\n\
-                         void JVM_OnUnload(void *vm) {}\n";
-
-    /// A directory that is removed when the test ends.
-    pub struct Directory(pub PathBuf);
-
-    impl Directory {
-        pub fn new(test: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("jvmpi-{}-{test}", process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        pub fn write(&self, file: &str, content: &[u8]) -> PathBuf {
-            let path = self.0.join(file);
-            fs::write(&path, content).unwrap();
-            path
-        }
-
-        /// Compiles C source text to `file`.
-        pub fn compile(&self, file: &str, source: &str, arguments: &[&str]) -> PathBuf {
-            let path = self.0.join(file);
-            let source = self.write(&format!("{file}.c"), source.as_bytes());
-            let mut cc = Command::new("cc");
-            let status = cc.arg("-o").arg(&path).arg(source).args(arguments).status().unwrap();
-            assert!(status.success(), "{cc:?}");
-            path
-        }
-
-        pub fn library(&self, file: &str, source: &str) -> PathBuf {
-            self.compile(file, source, &["-shared", "-fPIC"])
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            fs::remove_dir_all(&self.0).unwrap();
-        }
-    }
-
-    /// The start of an ELF shared library for the given class and machine.
-    pub fn elf_header(class: u8, machine: elf::Machine) -> Vec<u8> {
-        let mut header = vec![0; 64];
-        header[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
-        header[16..18].copy_from_slice(&elf::ET_DYN.0.to_le_bytes());
-        header[18..20].copy_from_slice(&machine.0.to_le_bytes());
-        header
-    }
-
-    /// The error's line without the path at its start.
-    pub fn complaint(path: &Path, error: LibraryError) -> String {
-        let line = error.to_string();
-        line.strip_prefix(&format!("{} ", path.display())).expect(&line).to_string()
-    }
 
     #[test]
     fn an_agent_is_found_examined_and_opened() {
@@ -254,7 +194,8 @@ mod tests {
     #[test]
     fn a_library_for_another_machine_is_passed_over() {
         let [old, new] = ["foreign-old", "foreign-new"].map(Directory::new);
-        let foreign = old.write("libjvmpi_test_two.so", &elf_header(1, elf::EM_SPARC));
+        let foreign = old
+            .write("libjvmpi_test_two.so", &elf_header(1, agent_library::testing::elf::EM_SPARC));
         let search = [old.0.clone(), new.0.clone()];
         assert_eq!(find("jvmpi_test_two", &search).unwrap(), foreign);
         let fitting = new.library("libjvmpi_test_two.so", AGENT);
@@ -274,6 +215,14 @@ mod tests {
         let line = "/no/such\\nfile.so does not exist: check the path of the agent";
         assert_eq!(find(path, &[]).unwrap_err().to_string(), line);
         assert_eq!(examine(path).unwrap_err().to_string(), line);
+    }
+
+    #[test]
+    fn a_loaded_library_without_on_load_is_refused() {
+        let directory = Directory::new("opened");
+        let file = directory.library("file", "int JVM_OnLoad2(void) { return 0; }\n");
+        let line = open(&file).unwrap_err().to_string();
+        assert_eq!(line, examine(&file).unwrap_err().to_string());
     }
 
     #[test]

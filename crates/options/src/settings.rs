@@ -43,7 +43,7 @@ macro_rules! settings {
         #[derive(Clone, Debug, PartialEq)]
         pub struct $settings {
             $(#[doc = $help] pub $key: $type,)+
-            $(pub $more: $more_type,)?
+            $(pub(crate) $more: $more_type,)?
         }
 
         impl $settings {
