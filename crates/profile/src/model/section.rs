@@ -1,0 +1,290 @@
+//! What a dump tells: allocation sites, CPU time, monitors, the heap's size.
+
+use super::{
+    ClassSerial, MethodId, NameId, ObjectId, Profile, ThreadSerial, Time, TraceSerial, Type,
+};
+use std::ops::Range;
+use std::time::Duration;
+
+/// A section of a file. A dump consists of the sections that were asked for, in this order.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Section {
+    MonitorDump(MonitorDump),
+    MonitorTimes(MonitorTimes),
+    HeapDump(HeapDump),
+    HeapSummary(HeapSummary),
+    Sites(Sites),
+    CpuSamples(CpuSamples),
+    CpuTimes(CpuTimes),
+    CpuOld(CpuOld),
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $function:ident: $kind:ident;)*) => {
+        impl Profile {$(
+            $(#[$doc])*
+            pub fn $function(&self) -> impl DoubleEndedIterator<Item = &$kind> {
+                self.sections.iter().filter_map(|section| match section {
+                    Section::$kind(content) => Some(content),
+                    _ => None,
+                })
+            }
+        )*}
+        $(impl From<$kind> for Section {
+            fn from(content: $kind) -> Self {
+                Self::$kind(content)
+            }
+        })*
+    };
+}
+
+kinds! {
+    /// The monitor dumps in the order of the file; `next_back()` is the last.
+    monitor_dumps: MonitorDump;
+    /// The monitor times in the order of the file; each tells what has come since the one before.
+    monitor_times: MonitorTimes;
+    /// The heap dumps in the order of the file; `next_back()` is the last.
+    heap_dumps: HeapDump;
+    /// The sizes of the heap in the order of the file; `next_back()` is the last.
+    heap_summaries: HeapSummary;
+    /// The allocation sites in the order of the file; `next_back()` tells of the whole run.
+    sites: Sites;
+    /// The CPU samples in the order of the file; each tells what has come since the one before.
+    cpu_samples: CpuSamples;
+    /// The CPU times in the order of the file; each tells what has come since the one before.
+    cpu_times: CpuTimes;
+    /// The calls of `cpu=old` in the order of the file.
+    cpu_old: CpuOld;
+}
+
+/// Instances and their bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Amount {
+    /// How many bytes they have together.
+    pub bytes: u64,
+    /// How many they are.
+    pub instances: u64,
+}
+
+/// Which objects were allocated where.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sites {
+    /// When the section was written.
+    pub at: Option<Time>,
+    /// Whether it is ordered by what was allocated, not by what lives.
+    pub by_allocation: bool,
+    /// Whether it tells only what has changed since the section before (binary).
+    pub incremental: bool,
+    /// Whether a collection was made first (binary).
+    pub after_gc: bool,
+    /// Rows whose part of the whole is less than this are left out (binary tells it).
+    pub cutoff: f32,
+    /// What lives, also of the sites that were cut off (binary; of text the sum of the rows).
+    pub live: Amount,
+    /// What was allocated, also of the sites that were cut off (binary; of text the sum of the rows).
+    pub allocated: Amount,
+    /// The sites, largest first.
+    pub rows: Vec<Site>,
+}
+
+/// A class of objects that were allocated at a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The class; of an array of references, the class of the elements.
+    pub class: ClassSerial,
+    /// The type of the elements if the objects are arrays. Text tells it only where the class is not known.
+    pub array_of: Option<Type>,
+    /// Where.
+    pub trace: TraceSerial,
+    /// What lives.
+    pub live: Amount,
+    /// What was allocated.
+    pub allocated: Amount,
+}
+
+/// How large the heap is (binary).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeapSummary {
+    /// When.
+    pub at: Option<Time>,
+    /// What lives.
+    pub live: Amount,
+    /// What was allocated since the VM started.
+    pub allocated: Amount,
+}
+
+/// What threads were found to execute.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CpuSamples {
+    /// When the section was written.
+    pub at: Option<Time>,
+    /// The time between samples. No file tells it.
+    pub interval: Option<Duration>,
+    /// How many samples there are, also of the traces that were cut off.
+    pub total: u64,
+    /// The traces, most frequent first.
+    pub rows: Vec<CpuSample>,
+}
+
+/// How often a trace was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CpuSample {
+    /// The trace.
+    pub trace: TraceSerial,
+    /// The samples since the last dump. Text tells them, if `hits` is not the same, by a percentage with two
+    /// digits after the point.
+    pub samples: u64,
+    /// The samples since the VM started: the column `count` of text.
+    pub hits: u64,
+}
+
+/// How long methods ran.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CpuTimes {
+    /// When the section was written.
+    pub at: Option<Time>,
+    /// The time of all traces, also of those that were cut off.
+    pub total: Duration,
+    /// The traces, longest first.
+    pub rows: Vec<CpuTime>,
+}
+
+/// How long the innermost method of a trace ran, called by the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CpuTime {
+    /// The trace.
+    pub trace: TraceSerial,
+    /// The time since the last dump without that of called methods. Text tells it by a percentage with two
+    /// digits after the point.
+    pub own: Duration,
+    /// The time with that of called methods. No file tells it.
+    pub with_callees: Option<Duration>,
+    /// How often it was called since the VM started.
+    pub calls: u64,
+}
+
+/// Who called whom: `cpu=old`, as `java -prof` told it (text).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CpuOld {
+    /// The pairs, most frequent first.
+    pub rows: Vec<Call>,
+}
+
+/// The calls of one method by another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// How many.
+    pub count: u64,
+    /// The method that was called.
+    pub callee: Option<MethodId>,
+    /// The method that has called it.
+    pub caller: Option<MethodId>,
+    /// The time in the callee and in what it has called.
+    pub time: Duration,
+}
+
+/// A monitor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Monitor {
+    /// An object's.
+    Java {
+        /// The object.
+        object: ObjectId,
+        /// The name of the object's class.
+        class: NameId,
+    },
+    /// A raw monitor.
+    Raw {
+        /// Its ID.
+        id: ObjectId,
+        /// Its name.
+        name: NameId,
+    },
+}
+
+/// How long threads waited to enter monitors (text).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MonitorTimes {
+    /// When the section was written.
+    pub at: Option<Time>,
+    /// The time of all, also of those that were cut off.
+    pub total: Duration,
+    /// The monitors and traces, longest first.
+    pub rows: Vec<MonitorTime>,
+}
+
+/// How long a monitor was waited for at a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MonitorTime {
+    /// The monitor.
+    pub monitor: Monitor,
+    /// Where.
+    pub trace: TraceSerial,
+    /// How often.
+    pub hits: u64,
+    /// How long. Text tells it by a percentage with two digits after the point.
+    pub time: Duration,
+}
+
+/// All threads and monitors at one moment (text).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MonitorDump {
+    /// The threads.
+    pub threads: Vec<ThreadStatus>,
+    /// The monitors.
+    pub monitors: Vec<MonitorStatus>,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThreadStatus {
+    /// The thread.
+    pub thread: ThreadSerial,
+    /// Its stack.
+    pub trace: TraceSerial,
+    /// What it waits for.
+    pub state: ThreadState,
+    /// Whether it is suspended.
+    pub suspended: bool,
+    /// Whether it is interrupted.
+    pub interrupted: bool,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ThreadState {
+    /// Nothing; `R`.
+    Runnable,
+    /// To enter a monitor; `MW`.
+    MonitorWait,
+    /// To be notified; `CW`.
+    CondVarWait,
+}
+
+/// Who owns a monitor and who waits for it. Thread 0 is one that is not known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MonitorStatus {
+    /// The monitor.
+    pub monitor: Monitor,
+    /// Its owner, if it has one.
+    pub owner: Option<ThreadSerial>,
+    /// How often the owner has entered it.
+    pub entry_count: u32,
+    /// The threads that wait to enter.
+    pub waiting_to_enter: Vec<ThreadSerial>,
+    /// The threads that wait to be notified.
+    pub waiting_to_be_notified: Vec<ThreadSerial>,
+}
+
+/// A dump of the heap: where it lies in its file. The objects are not kept in memory; a reader passes them
+/// one after the other.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HeapDump {
+    /// When it was made.
+    pub at: Option<Time>,
+    /// What lives, as the profiler has counted it (text).
+    pub live: Option<Amount>,
+    /// The places of its records in the file: one, or the segments.
+    pub parts: Vec<Range<u64>>,
+}

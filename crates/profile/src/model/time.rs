@@ -1,0 +1,95 @@
+//! Moments, and how text has them.
+
+use std::ffi::CStr;
+use std::time::{Duration, SystemTime};
+
+/// A moment: milliseconds since 1970 began in UTC. Text tells whole seconds, as local time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// This moment.
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self(since.as_millis() as u64)
+    }
+
+    /// How long after `earlier` it is.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// As `ctime` writes it, without the end of the line: `Sun Nov 22 01:03:08 2026`.
+    pub fn to_text(self) -> String {
+        let Ok(seconds) = libc::time_t::try_from(self.0 / 1000) else { return String::new() };
+        let mut text = [0; 64];
+        // SAFETY: `tm` is plain data, for which zeros are a value.
+        let mut parts = unsafe { std::mem::zeroed() };
+        // SAFETY: both pointers are to live data that only this call uses; `asctime_r` writes 26 bytes for
+        // the years to 9999, a few more for the largest, and returns NULL if it can't.
+        let written = unsafe {
+            if libc::localtime_r(&seconds, &mut parts).is_null() || parts.tm_year > 9999 - 1900 {
+                return String::new();
+            }
+            asctime_r(&parts, text.as_mut_ptr().cast())
+        };
+        if written.is_null() {
+            return String::new();
+        }
+        let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+        text.to_string_lossy().trim_end().to_owned()
+    }
+
+    /// The moment that [`to_text`](Self::to_text) has written in the same time zone.
+    pub fn from_text(text: &str) -> Option<Self> {
+        const MONTHS: [&str; 12] =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let mut words = text.split_ascii_whitespace().skip(1);
+        let month = words.next()?;
+        let day: u8 = words.next()?.parse().ok()?;
+        let mut clock = words.next()?.splitn(3, ':').map(|part| part.parse::<u8>());
+        let year: i32 = words.next()?.parse().ok()?;
+        // SAFETY: `tm` is plain data, for which zeros are a value.
+        let mut parts: libc::tm = unsafe { std::mem::zeroed() };
+        parts.tm_mon = MONTHS.iter().position(|name| *name == month)? as i32;
+        parts.tm_mday = day.into();
+        parts.tm_hour = clock.next()?.ok()?.into();
+        parts.tm_min = clock.next()?.ok()?.into();
+        parts.tm_sec = clock.next()?.ok()?.into();
+        parts.tm_year = year.checked_sub(1900)?;
+        // Whether summer time was in force is for the C library to find out.
+        parts.tm_isdst = -1;
+        // SAFETY: the pointer is to live data that only this call uses.
+        let seconds = unsafe { libc::mktime(&mut parts) };
+        u64::try_from(seconds).ok()?.checked_mul(1000).map(Self)
+    }
+}
+
+unsafe extern "C" {
+    /// Of C and POSIX; the crate `libc` does not have it.
+    fn asctime_r(parts: *const libc::tm, text: *mut libc::c_char) -> *mut libc::c_char;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_as_it_was_written() {
+        for seconds in [0, 951_782_400, 1_795_309_388, 4_102_444_799] {
+            let time = Time(seconds * 1000);
+            let text = time.to_text();
+            assert_eq!(text.len(), 24, "{text}");
+            assert_eq!(Time::from_text(&text), Some(time), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in ["", "Sun", "Sun Nov 22", "Sun Nov 22 01:03 2026", "Sun Foo 22 01:03:08 2026"] {
+            assert_eq!(Time::from_text(text), None);
+        }
+        assert_eq!(Time(u64::MAX).to_text(), "");
+        assert_eq!(Time(253_402_300_800_000 + 86_400_000).to_text(), "");
+    }
+}
