@@ -1,0 +1,130 @@
+//! The CPU time of the current thread at every call and return.
+//!
+//! To ask the system takes a system call, several times as long as what is measured. So the time is
+//! asked for only when the last event of the thread is more than [`LIMIT`] ago. Until then the thread
+//! has run without a pause, or with one that is too short to matter, and the processor's counter tells
+//! how long. A collection, a wait or another thread's turn takes longer than that, so none of them counts.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How far apart two events are between which the thread is taken to have run all the time.
+const LIMIT: Duration = Duration::from_micros(10);
+
+/// A thread's clock, which only goes forward.
+#[derive(Debug, Default)]
+pub struct CpuClock {
+    time: u64,
+    ticks: u64,
+}
+
+impl CpuClock {
+    /// The thread's CPU time in nanoseconds; `ask` gets it from the system.
+    #[inline]
+    pub fn now(&mut self, ask: impl FnOnce() -> u64) -> u64 {
+        self.at(ticks(), scale(), ask)
+    }
+
+    #[inline]
+    fn at(&mut self, ticks: u64, scale: Scale, ask: impl FnOnce() -> u64) -> u64 {
+        // Backwards, as a counter that differs between processors may go, is a long time too.
+        let passed = ticks.wrapping_sub(self.ticks);
+        self.ticks = ticks;
+        if passed <= scale.limit {
+            self.time += (passed * scale.nanos) >> SHIFT;
+        } else {
+            // What was counted too much before is made up for here.
+            self.time = self.time.max(ask());
+        }
+        self.time
+    }
+}
+
+/// What a tick of the processor's counter is worth.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    /// Nanoseconds, times 2^[`SHIFT`].
+    nanos: u64,
+    /// [`LIMIT`] in ticks.
+    limit: u64,
+}
+
+const SHIFT: u32 = 20;
+
+fn scale() -> Scale {
+    static SCALE: OnceLock<Scale> = OnceLock::new();
+    *SCALE.get_or_init(measure)
+}
+
+/// Compares the counter with the system's clock. What the comparison is off by, about a thousandth,
+/// affects only spans shorter than [`LIMIT`].
+fn measure() -> Scale {
+    let (start, first) = (Instant::now(), ticks());
+    let nanos = loop {
+        let passed = start.elapsed();
+        if passed >= Duration::from_micros(200) {
+            break passed.as_nanos();
+        }
+    };
+    let passed = u128::from(ticks().wrapping_sub(first).max(1));
+    let limit = LIMIT.as_nanos() * passed / nanos;
+    let per_tick = (nanos << SHIFT) / passed;
+    Scale {
+        nanos: u64::try_from(per_tick).unwrap_or(0),
+        // A counter that is no use: every time is asked for.
+        limit: if per_tick == 0 { 0 } else { u64::try_from(limit).unwrap_or(0) },
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn ticks() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn ticks() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let passed = START.get_or_init(Instant::now).elapsed();
+    u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two ticks to a nanosecond.
+    const HALF: Scale = Scale { nanos: 1 << (SHIFT - 1), limit: 20_000 };
+
+    #[test]
+    fn short_spans_are_counted_and_long_ones_asked_for() {
+        let mut clock = CpuClock::default();
+        let never = || -> u64 { panic!("asked") };
+        assert_eq!(clock.at(1_000_000, HALF, || 70), 70);
+        assert_eq!(clock.at(1_000_100, HALF, never), 120);
+        assert_eq!(clock.at(1_020_100, HALF, never), 10_120);
+        assert_eq!(clock.at(1_040_101, HALF, || 10_500), 10_500);
+        assert_eq!(clock.at(1_040_000, HALF, || 10_510), 10_510, "backwards");
+    }
+
+    #[test]
+    fn what_was_counted_too_much_is_made_up_for() {
+        let mut clock = CpuClock::default();
+        clock.at(1_000_000, HALF, || 0);
+        assert_eq!(clock.at(1_010_000, HALF, || 0), 5_000);
+        assert_eq!(clock.at(2_000_000, HALF, || 1_000), 5_000);
+        assert_eq!(clock.at(3_000_000, HALF, || 6_000), 6_000);
+    }
+
+    #[test]
+    fn ticks_are_turned_into_nanoseconds() {
+        let scale = measure();
+        let (start, first) = (Instant::now(), ticks());
+        while start.elapsed() < Duration::from_millis(5) {}
+        let by_ticks = (ticks().wrapping_sub(first) * scale.nanos) >> SHIFT;
+        let nanos = start.elapsed().as_nanos() as f64;
+        assert!((by_ticks as f64 / nanos - 1.0).abs() < 0.2, "{by_ticks} {nanos}");
+    }
+}

@@ -1,0 +1,456 @@
+//! The options behind `hprof:`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What the user asks for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// `heap=sites`, `heap=all`
+    pub sites: bool,
+    /// `heap=dump`, `heap=all`
+    pub heap_dump: bool,
+    /// `cpu=`
+    pub cpu: Option<Cpu>,
+    /// `monitor=y`
+    pub monitor: bool,
+    /// `format=`, or what the name of the file says.
+    pub format: Format,
+    /// `file=`, `net=`
+    pub output: Output,
+    /// `depth=`: how many frames a trace has at most.
+    pub depth: u16,
+    /// `interval=`: how long the sampler waits from one look to the next.
+    pub interval: Duration,
+    /// `cutoff=`: what has a smaller share is left out.
+    pub cutoff: f64,
+    /// `lineno=y`
+    pub lines: bool,
+    /// `thread=y`: each thread has traces of its own.
+    pub threads: bool,
+    /// `doe=y`: there is a dump when the program ends.
+    pub dump_on_exit: bool,
+    /// `force=y`: a file of that name is replaced.
+    pub force: bool,
+    /// `verbose=y`: dumps are told of on stderr.
+    pub verbose: bool,
+    /// `duration=`: when profiling ends, with a dump, before the program does.
+    pub duration: Option<Duration>,
+}
+
+/// How processor time is found out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cpu {
+    /// By looking at what the threads do, every [`Options::interval`].
+    Samples,
+    /// By the times at which methods are entered and left.
+    Times,
+    /// Likewise, written as `java -prof` did: calls, callee, caller, time.
+    Old,
+}
+
+/// Where the profile goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Into this file.
+    File(PathBuf),
+    /// To a front end that listens there, which sends commands in turn.
+    Net {
+        /// Its host.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
+}
+
+/// In which format it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// HPROF's text
+    Text,
+    /// HPROF's binary format
+    Binary,
+}
+
+/// What a front end that calls for help is given.
+pub const HELP: &str = "\
+HPROF: what a program's heap, processor time and monitors are used for
+
+-agentpath:libjvmpi.so=hprof:OPTION=VALUE,OPTION=VALUE,...
+
+  heap=sites|dump|all      where objects are allocated, all objects, both      all *
+  cpu=samples|times|old    processor time by sampling (cpu=y too), by timing
+                           each call, likewise in the format of java -prof     off
+  monitor=y|n              how long monitors are waited for, and their state   n
+  file=NAME                where the profile goes; %p is the process's number;
+                           the name's end chooses the format                   java.hprof.txt
+  format=a|b               HPROF's text or its binary format, whatever the
+                           name says                                           by name, or a
+  net=HOST:PORT            to a front end that listens there, instead of a file
+  depth=N                  frames of a trace                                   4
+  interval=MS              milliseconds from one sample to the next            10
+  cutoff=SHARE             what has a smaller share is left out                0.0001
+  lineno=y|n               lines in traces                                     y
+  thread=y|n               each thread has traces of its own                   n
+  doe=y|n                  a dump when the program ends                        y
+  duration=SECONDS         a dump then, and no profiling from then on          to the end
+  force=y|n                replaces a file that is there already; with n the
+                           process's number is added to the name               y
+  verbose=y|n              tells of dumps on stderr                            y
+  gc_okay=y|n, msa=y|n     without effect, for old command lines               n
+
+  * if none of heap, cpu and monitor is given
+SIGQUIT (kill -QUIT, Ctrl-\\) makes a dump while the program goes on.
+";
+
+/// Why the options are refused: one line that says what is wrong with which, and what is right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal(String);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What the string asks for: a run with options, or help.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Request {
+    /// Profile.
+    Run(Options),
+    /// Print [`HELP`] and end.
+    Help,
+}
+
+impl Request {
+    /// Reads the string. `process` stands for `%p` in a file's name.
+    ///
+    /// # Errors
+    /// The first option that is wrong.
+    pub fn parse(text: &str, process: u32) -> Result<Self, Refusal> {
+        if text == "help" {
+            return Ok(Self::Help);
+        }
+        let mut given = Given::default();
+        for option in text.split(',').filter(|_| !text.is_empty()) {
+            let (name, value) = option
+                .split_once('=')
+                .ok_or_else(|| bad(option, "an option is NAME=VALUE; 'help' lists them"))?;
+            given.take(name, value).map_err(|why| bad(option, &why))?;
+        }
+        given.complete(process).map(Self::Run)
+    }
+}
+
+fn bad(option: &str, why: &str) -> Refusal {
+    let option: String = option.chars().flat_map(char::escape_debug).take(200).collect();
+    Refusal(format!("bad hprof option '{option}': {why}"))
+}
+
+/// The options as they were given.
+#[derive(Default)]
+struct Given {
+    heap: Option<(bool, bool)>,
+    cpu: Option<Cpu>,
+    monitor: Option<bool>,
+    format: Option<Format>,
+    file: Option<String>,
+    net: Option<(String, u16)>,
+    depth: Option<u16>,
+    interval: Option<u16>,
+    cutoff: Option<f64>,
+    lineno: Option<bool>,
+    thread: Option<bool>,
+    doe: Option<bool>,
+    force: Option<bool>,
+    verbose: Option<bool>,
+    duration: Option<Duration>,
+}
+
+impl Given {
+    fn take(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "heap" => {
+                self.heap = Some(match value {
+                    "sites" => (true, false),
+                    "dump" => (false, true),
+                    "all" => (true, true),
+                    _ => return Err("heap is one of sites, dump, all".to_owned()),
+                });
+            }
+            "cpu" => {
+                self.cpu = Some(match value {
+                    "samples" | "y" => Cpu::Samples,
+                    "times" => Cpu::Times,
+                    "old" => Cpu::Old,
+                    _ => return Err("cpu is one of samples, times, old".to_owned()),
+                });
+            }
+            "monitor" => self.monitor = Some(yes(name, value)?),
+            "format" => {
+                self.format = Some(match value {
+                    "a" => Format::Text,
+                    "b" => Format::Binary,
+                    _ => return Err("format is a (text) or b (binary)".to_owned()),
+                });
+            }
+            "file" | "net" if self.file.is_some() || self.net.is_some() => {
+                return Err("there is one file or one net, and one only".to_owned());
+            }
+            "file" if value.is_empty() => return Err("the name of the file is missing".to_owned()),
+            "file" => self.file = Some(value.to_owned()),
+            "net" => self.net = Some(address(value)?),
+            "depth" => self.depth = Some(number(name, value, 0, u16::MAX)?),
+            "interval" => self.interval = Some(number(name, value, 1, u16::MAX)?),
+            "cutoff" => {
+                let share = value.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+                self.cutoff = Some(share.ok_or("cutoff is a share from 0 to 1")?);
+            }
+            "lineno" => self.lineno = Some(yes(name, value)?),
+            "thread" => self.thread = Some(yes(name, value)?),
+            "doe" => self.doe = Some(yes(name, value)?),
+            "force" => self.force = Some(yes(name, value)?),
+            "verbose" => self.verbose = Some(yes(name, value)?),
+            "duration" => {
+                let seconds = value.parse().ok().filter(|seconds| *seconds > 0.0);
+                let duration = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+                self.duration = Some(duration.ok_or("duration is a number of seconds")?);
+            }
+            "gc_okay" | "msa" => drop(yes(name, value)?),
+            _ => return Err("there is no such option; 'help' lists them".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn complete(self, process: u32) -> Result<Options, Refusal> {
+        let nothing = self.heap.is_none() && self.cpu.is_none() && self.monitor != Some(true);
+        let (sites, heap_dump) = self.heap.unwrap_or((nothing, nothing));
+        let by_name = self.file.as_deref().and_then(|name| Format::of(Path::new(name)));
+        let format = self.format.or(by_name).unwrap_or(Format::Text);
+        let output = match self.net {
+            Some((host, port)) => Output::Net { host, port },
+            None => {
+                let usual = if format == Format::Binary { "java.hprof" } else { "java.hprof.txt" };
+                let name = self.file.as_deref().unwrap_or(usual);
+                Output::File(name.replace("%p", &process.to_string()).into())
+            }
+        };
+        let cpu = self.cpu;
+        let monitor = self.monitor.unwrap_or(false);
+        if format == Format::Binary {
+            let refuse = |option| {
+                Err(Refusal(format!(
+                    "{option} cannot be written in the binary format: choose text"
+                )))
+            };
+            match cpu {
+                Some(Cpu::Times) => return refuse("cpu=times"),
+                Some(Cpu::Old) => return refuse("cpu=old"),
+                _ if monitor => return refuse("monitor=y"),
+                _ => {}
+            }
+        }
+        Ok(Options {
+            sites,
+            heap_dump,
+            cpu,
+            monitor,
+            format,
+            output,
+            // A call in the format of java -prof is the callee and its caller.
+            depth: if cpu == Some(Cpu::Old) { 2 } else { self.depth.unwrap_or(4) },
+            interval: Duration::from_millis(self.interval.unwrap_or(10).into()),
+            cutoff: self.cutoff.unwrap_or(0.0001),
+            lines: self.lineno.unwrap_or(true),
+            threads: self.thread.unwrap_or(false),
+            dump_on_exit: self.doe.unwrap_or(true),
+            force: self.force.unwrap_or(true),
+            verbose: self.verbose.unwrap_or(true),
+            duration: self.duration,
+        })
+    }
+}
+
+fn yes(name: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "y" => Ok(true),
+        "n" => Ok(false),
+        _ => Err(format!("{name} is y or n")),
+    }
+}
+
+fn number(name: &str, value: &str, least: u16, most: u16) -> Result<u16, String> {
+    let number = value.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("{name} is a number from {least} to {most}"))
+}
+
+fn address(value: &str) -> Result<(String, u16), String> {
+    let (host, port) = value.rsplit_once(':').ok_or("net is HOST:PORT")?;
+    if host.is_empty() {
+        return Err("net is HOST:PORT".to_owned());
+    }
+    let port = port.parse().ok().filter(|port| *port != 0);
+    Ok((host.to_owned(), port.ok_or("the port is a number from 1 to 65535")?))
+}
+
+impl Format {
+    /// The one that files of this name have.
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "txt" => Some(Self::Text),
+            "hprof" => Some(Self::Binary),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str) -> Options {
+        match Request::parse(text, 77).unwrap() {
+            Request::Run(options) => options,
+            Request::Help => panic!("{text}: help"),
+        }
+    }
+
+    fn refusal(text: &str) -> String {
+        Request::parse(text, 77).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn without_options_the_heap_is_profiled() {
+        let options = run("");
+        assert_eq!(
+            options,
+            Options {
+                sites: true,
+                heap_dump: true,
+                cpu: None,
+                monitor: false,
+                format: Format::Text,
+                output: Output::File("java.hprof.txt".into()),
+                depth: 4,
+                interval: Duration::from_millis(10),
+                cutoff: 0.0001,
+                lines: true,
+                threads: false,
+                dump_on_exit: true,
+                force: true,
+                verbose: true,
+                duration: None,
+            }
+        );
+        assert_eq!(run("monitor=n,format=a"), options);
+    }
+
+    #[test]
+    fn each_option_has_its_effect() {
+        let options =
+            run("heap=sites,cpu=samples,monitor=y,net=localhost:65535,depth=0,interval=1,\
+                           cutoff=0,lineno=n,thread=y,doe=n,force=n,verbose=n,duration=1.5,\
+                           gc_okay=y,msa=n");
+        assert_eq!(
+            options,
+            Options {
+                sites: true,
+                heap_dump: false,
+                cpu: Some(Cpu::Samples),
+                monitor: true,
+                format: Format::Text,
+                output: Output::Net { host: "localhost".to_owned(), port: 65535 },
+                depth: 0,
+                interval: Duration::from_millis(1),
+                cutoff: 0.0,
+                lines: false,
+                threads: true,
+                dump_on_exit: false,
+                force: false,
+                verbose: false,
+                duration: Some(Duration::from_millis(1500)),
+            }
+        );
+        for (text, sites, dump) in
+            [("heap=dump", false, true), ("heap=all", true, true), ("cpu=y", false, false)]
+        {
+            let options = run(text);
+            assert_eq!((options.sites, options.heap_dump), (sites, dump), "{text}");
+        }
+        assert_eq!(run("cpu=y").cpu, Some(Cpu::Samples));
+        assert_eq!(run("cpu=times,depth=9").depth, 9);
+        assert_eq!(run("cpu=old,depth=9").depth, 2);
+        assert_eq!(run("net=::1:80").output, Output::Net { host: "::1".to_owned(), port: 80 });
+    }
+
+    #[test]
+    fn the_format_is_asked_for_or_follows_the_name() {
+        let format = |text| {
+            let options = run(text);
+            (options.format, options.output)
+        };
+        let file = |name: &str| Output::File(name.into());
+        assert_eq!(format("format=b"), (Format::Binary, file("java.hprof")));
+        assert_eq!(format("file=a/b-%p.hprof"), (Format::Binary, file("a/b-77.hprof")));
+        assert_eq!(format("file=x.hprof,format=a"), (Format::Text, file("x.hprof")));
+        assert_eq!(format("file=x.txt,format=b"), (Format::Binary, file("x.txt")));
+        assert_eq!(format("file=x.log"), (Format::Text, file("x.log")));
+        assert_eq!(format("file=x"), (Format::Text, file("x")));
+    }
+
+    #[test]
+    fn help_is_the_whole_string() {
+        assert_eq!(Request::parse("help", 1), Ok(Request::Help));
+        assert!(refusal("help,cpu=samples").starts_with("bad hprof option 'help': "));
+        let listed = |name: &str| HELP.contains(&format!("{name}="));
+        for name in [
+            "heap", "cpu", "monitor", "file", "format", "net", "depth", "interval", "cutoff",
+            "lineno", "thread", "doe", "duration", "force", "verbose", "gc_okay", "msa",
+        ] {
+            assert!(listed(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_one_line() {
+        for (option, why) in [
+            ("cpu", "an option is NAME=VALUE; 'help' lists them"),
+            ("cpu=sample", "cpu is one of samples, times, old"),
+            ("heap=", "heap is one of sites, dump, all"),
+            ("monitor=yes", "monitor is y or n"),
+            ("lineno=Y", "lineno is y or n"),
+            ("gc_okay=1", "gc_okay is y or n"),
+            ("format=c", "format is a (text) or b (binary)"),
+            ("file=", "the name of the file is missing"),
+            ("net=localhost", "net is HOST:PORT"),
+            ("net=:80", "net is HOST:PORT"),
+            ("net=localhost:0", "the port is a number from 1 to 65535"),
+            ("net=localhost:65536", "the port is a number from 1 to 65535"),
+            ("depth=-1", "depth is a number from 0 to 65535"),
+            ("interval=0", "interval is a number from 1 to 65535"),
+            ("cutoff=2", "cutoff is a share from 0 to 1"),
+            ("cutoff=NaN", "cutoff is a share from 0 to 1"),
+            ("duration=0", "duration is a number of seconds"),
+            ("duration=inf", "duration is a number of seconds"),
+            ("Cpu=samples", "there is no such option; 'help' lists them"),
+            ("", "an option is NAME=VALUE; 'help' lists them"),
+        ] {
+            let text = format!("thread=y,{option}");
+            assert_eq!(refusal(&text), format!("bad hprof option '{option}': {why}"));
+        }
+        let both = "there is one file or one net, and one only";
+        assert_eq!(refusal("file=a,file=b"), format!("bad hprof option 'file=b': {both}"));
+        assert_eq!(refusal("net=a:1,file=b"), format!("bad hprof option 'file=b': {both}"));
+        assert_eq!(
+            refusal("a\nb"),
+            "bad hprof option 'a\\nb': an option is NAME=VALUE; 'help' lists them"
+        );
+        for option in ["cpu=times", "cpu=old", "monitor=y"] {
+            let why = "cannot be written in the binary format: choose text";
+            assert_eq!(refusal(&format!("{option},format=b")), format!("{option} {why}"));
+        }
+    }
+}

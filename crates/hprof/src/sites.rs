@@ -1,0 +1,228 @@
+//! Allocation sites: which objects are allocated where, and how many of them live.
+//!
+//! A thread counts what it allocates by itself; what dies is counted for all, by the thread that is told of
+//! it. So what lives is what was allocated and has not died.
+
+use hashbrown::HashTable;
+use indexmap::IndexSet;
+use profile::{Amount, ClassSerial, TraceSerial, Type};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A class of objects that are allocated at a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SiteKey {
+    /// The class; of an array of references, the class of the elements.
+    pub class: ClassSerial,
+    /// The type of the elements of an array.
+    pub array_of: Option<Type>,
+    /// Where.
+    pub trace: TraceSerial,
+}
+
+/// All sites; each has a number.
+#[derive(Debug, Default)]
+pub struct Sites {
+    keys: Mutex<IndexSet<SiteKey, FxBuildHasher>>,
+    freed: Mutex<Vec<Amount>>,
+}
+
+impl Sites {
+    /// The number of a site.
+    pub fn number(&self, key: SiteKey) -> u32 {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert_full(key).0 as u32
+    }
+
+    /// The site with this number.
+    pub fn key(&self, site: u32) -> Option<SiteKey> {
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.get_index(site as usize).copied()
+    }
+
+    /// An object of a site has died.
+    pub fn count_freed(&self, site: u32, size: u64) {
+        let mut freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
+        let site = site as usize;
+        if freed.len() <= site {
+            freed.resize(site + 1, Amount::default());
+        }
+        freed[site].instances += 1;
+        freed[site].bytes += size;
+    }
+
+    /// All sites, with what was allocated and what of it has died.
+    pub fn all(&self, allocated: &FxHashMap<u32, Amount>) -> Vec<(SiteKey, Amount, Amount)> {
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
+        let row = |(number, key): (usize, &SiteKey)| {
+            let allocated = allocated.get(&(number as u32)).copied().unwrap_or_default();
+            (*key, allocated, freed.get(number).copied().unwrap_or_default())
+        };
+        keys.iter().enumerate().map(row).collect()
+    }
+}
+
+/// What one thread has allocated at a site.
+#[derive(Debug)]
+pub struct Allocated {
+    site: u32,
+    objects: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Allocated {
+    fn add(&self, size: u64) {
+        // Only the thread itself writes, so that nothing is lost in between.
+        let add =
+            |to: &AtomicU64, more| to.store(to.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+        add(&self.objects, 1);
+        add(&self.bytes, size);
+    }
+}
+
+/// What a thread has allocated, for those who write dumps.
+#[derive(Debug, Default)]
+pub struct Counts(Mutex<Vec<Arc<Allocated>>>);
+
+impl Counts {
+    /// Adds them to those of other threads.
+    pub fn add_to(&self, all: &mut FxHashMap<u32, Amount>) {
+        for one in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let sum = all.entry(one.site).or_default();
+            sum.instances += one.objects.load(Ordering::Relaxed);
+            sum.bytes += one.bytes.load(Ordering::Relaxed);
+        }
+    }
+}
+
+/// What a thread knows of where it allocates.
+#[derive(Debug, Default)]
+pub struct Allocations {
+    /// By what the event tells.
+    known: HashTable<Known>,
+    by_site: FxHashMap<u32, Arc<Allocated>>,
+    shared: Arc<Counts>,
+}
+
+/// A frame as JVMPI tells it: the `jmethodID` and the line.
+pub type RawFrame = (usize, i32);
+
+#[derive(Debug)]
+struct Known {
+    class: u64,
+    array_of: i32,
+    frames: Box<[RawFrame]>,
+    counts: Arc<Allocated>,
+}
+
+impl Allocations {
+    /// What it has allocated.
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.shared)
+    }
+
+    /// Counts an object and returns its site. `number` finds the site the first time that what is told of
+    /// the object comes together.
+    #[inline]
+    pub fn count(
+        &mut self,
+        class: u64,
+        array_of: i32,
+        frames: &[RawFrame],
+        size: u64,
+        number: impl FnOnce() -> u32,
+    ) -> u32 {
+        let hash = hash(class, array_of, frames);
+        let is_it = |known: &Known| {
+            known.class == class && known.array_of == array_of && *known.frames == *frames
+        };
+        if let Some(known) = self.known.find(hash, is_it) {
+            known.counts.add(size);
+            return known.counts.site;
+        }
+        let site = number();
+        let fresh = || {
+            let (objects, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+            let counts = Arc::new(Allocated { site, objects, bytes });
+            let shared = Arc::clone(&counts);
+            self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).push(shared);
+            counts
+        };
+        let counts = Arc::clone(self.by_site.entry(site).or_insert_with(fresh));
+        counts.add(size);
+        let known = Known { class, array_of, frames: frames.into(), counts };
+        self.known.insert_unique(hash, known, |known| {
+            self::hash(known.class, known.array_of, &known.frames)
+        });
+        site
+    }
+
+    /// Forgets which method a `jmethodID` is: a class was unloaded, and its numbers may be given to
+    /// others.
+    pub fn forget_methods(&mut self) {
+        self.known.clear();
+    }
+}
+
+#[inline]
+fn hash(class: u64, array_of: i32, frames: &[RawFrame]) -> u64 {
+    let mut hasher = FxHasher::default();
+    (class, array_of, frames).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(trace: u32) -> SiteKey {
+        SiteKey { class: ClassSerial(1), array_of: None, trace: TraceSerial(trace) }
+    }
+
+    fn amount(instances: u64, bytes: u64) -> Amount {
+        Amount { instances, bytes }
+    }
+
+    #[test]
+    fn threads_count_for_themselves_and_are_added_up() {
+        let sites = Sites::default();
+        let mut threads = [Allocations::default(), Allocations::default()];
+        for (thread, trace, size) in [(0, 5, 16), (1, 5, 24), (0, 5, 16), (1, 6, 8)] {
+            let number = || sites.number(key(trace));
+            threads[thread].count(3, 0, &[(trace as usize, 1)], size, number);
+        }
+        sites.count_freed(sites.number(key(5)), 24);
+        let mut all = FxHashMap::default();
+        threads.iter().for_each(|thread| thread.counts().add_to(&mut all));
+        let expected =
+            [(key(5), amount(3, 56), amount(1, 24)), (key(6), amount(1, 8), amount(0, 0))];
+        assert_eq!(sites.all(&all), expected);
+        assert_eq!(sites.key(1), Some(key(6)));
+        assert_eq!(sites.key(2), None);
+    }
+
+    #[test]
+    fn a_site_is_looked_for_once_until_methods_are_forgotten() {
+        let mut thread = Allocations::default();
+        let mut asked = 0;
+        for round in 0..4 {
+            if round == 2 {
+                thread.forget_methods();
+            }
+            for (class, array_of, frames) in
+                [(1, 0, [(1, 1)]), (2, 0, [(1, 1)]), (1, 2, [(1, 1)]), (1, 0, [(1, 2)])]
+            {
+                thread.count(class, array_of, &frames, 8, || {
+                    asked += 1;
+                    9
+                });
+            }
+        }
+        assert_eq!(asked, 8);
+        let mut all = FxHashMap::default();
+        thread.counts().add_to(&mut all);
+        assert_eq!(all[&9], amount(16, 128));
+    }
+}
