@@ -14,6 +14,19 @@ pub enum Record<'a> {
     Primitives(Primitives<'a>),
 }
 
+impl Record<'_> {
+    /// How many bytes the object has if the record is one of an object. Class objects count nothing.
+    pub fn object_size(&self) -> Option<u64> {
+        match self {
+            Self::Root(_) => None,
+            Self::Class(_) => Some(0),
+            Self::Instance(instance) => Some(instance.size),
+            Self::Objects(array) => Some(array.size),
+            Self::Primitives(array) => Some(array.size),
+        }
+    }
+}
+
 /// A reason why an object is alive. An object may have several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Root<'a> {

@@ -8,5 +8,9 @@
 
 pub mod heap;
 mod model;
+mod text;
+mod writer;
 
 pub use model::*;
+pub use text::{PREAMBLE, TextWriter};
+pub use writer::{EachRecord, Writer};

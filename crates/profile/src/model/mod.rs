@@ -3,6 +3,7 @@
 mod code;
 mod ids;
 mod names;
+mod rank;
 mod section;
 mod time;
 mod value;

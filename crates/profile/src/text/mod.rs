@@ -1,0 +1,19 @@
+//! Text: `format=a` of HPROF.
+
+mod write;
+
+pub use write::TextWriter;
+
+/// What files have between their first line and `--------` if the profiler has nothing else to say.
+pub const PREAMBLE: &str = include_str!("preamble.txt");
+
+/// The headings of sections, whose rows are below these words.
+mod heading {
+    pub const SITES: [&str; 2] = [
+        "          percent         live       alloc'ed  stack class",
+        " rank   self  accum    bytes objs   bytes objs trace name",
+    ];
+    pub const CPU: &str = "rank   self  accum   count trace method";
+    pub const CPU_OLD: &str = "count callee caller time";
+    pub const MONITOR_TIME: &str = "rank   self  accum   count trace monitor";
+}

@@ -1,0 +1,49 @@
+//! What the writers of HPROF's own formats, text and binary, have in common.
+
+use crate::heap::Record;
+use crate::model::{HeapDump, Profile, Section, ThreadSerial};
+use std::io;
+
+/// Gets the records of a heap dump one by one.
+pub type EachRecord<'a> = dyn FnMut(&Record<'_>) -> io::Result<()> + 'a;
+
+/// Writes a file of HPROF piece by piece, as a profiler comes to know it.
+///
+/// Every call gets the profile with all tables. What a piece refers to and was not written yet (names,
+/// classes, frames, traces) is written before it, each once; so the tables may grow between calls, and no
+/// entry of them may change. What is wrong with the file below is returned, and no call after such an error
+/// makes the file whole again.
+pub trait Writer {
+    /// A thread of the profile has started.
+    fn thread_start(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
+
+    /// A thread has ended.
+    fn thread_end(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
+
+    /// All traces that were not written yet.
+    fn traces(&mut self, profile: &Profile) -> io::Result<()>;
+
+    /// A section other than a heap dump, with all of its rows in their order.
+    ///
+    /// # Errors
+    ///
+    /// Also those of kind `Unsupported`, with nothing written: [`holds`](Self::holds) is false, or it is a
+    /// heap dump.
+    fn section(&mut self, profile: &Profile, section: &Section) -> io::Result<()>;
+
+    /// A heap dump. `records` passes all of its records to the function that it is given, and may be called
+    /// twice: where lengths come first, they are summed up first. Both times the records must be the same,
+    /// and the names in them must be among the profile's.
+    fn heap_dump(
+        &mut self,
+        profile: &Profile,
+        dump: &HeapDump,
+        records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
+    ) -> io::Result<()>;
+
+    /// Whether the format has this kind of section.
+    fn holds(&self, section: &Section) -> bool;
+
+    /// Passes on what the writers below have kept back.
+    fn flush(&mut self) -> io::Result<()>;
+}
