@@ -42,12 +42,30 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
     if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
         return Ok(PathBuf::from(library));
     }
+    cargo_build("jvmpi-shim", profile)?;
+    Ok(target_dir().join(profile).join("libjvmpi.so"))
+}
+
+/// The command `jvmpi`.
+///
+/// # Errors
+/// If it does not compile.
+pub fn command() -> Result<PathBuf, String> {
+    static COMMAND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    COMMAND
+        .get_or_init(|| {
+            cargo_build("jvmpi-cli", "dev")?;
+            Ok(target_dir().join("debug/jvmpi"))
+        })
+        .clone()
+}
+
+fn cargo_build(package: &str, profile: &str) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--profile", profile, "--package", "jvmpi-shim"]);
+    build.args(["build", "--quiet", "--profile", profile, "--package", package]);
     build.arg("--target-dir").arg(target_dir()).current_dir(workspace_root());
-    run(&mut build)?;
-    Ok(target_dir().join(profile).join("libjvmpi.so"))
+    run(&mut build)
 }
 
 /// The agent `agents/NAME.c` as `libNAME.so`.

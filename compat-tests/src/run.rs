@@ -1,6 +1,7 @@
 //! One run of a JVM: how it is started, watched and judged.
 
 use std::fs::{self, File};
+use std::mem;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -212,6 +213,17 @@ impl Launch {
     pub fn shim_alone(self) -> Result<Self, String> {
         let option = format!("-agentpath:{}", text(&build::shim()?)?);
         Ok(self.flag(&option))
+    }
+
+    /// Behind the command `jvmpi` with these arguments, which finds the shim where it is tested.
+    ///
+    /// # Errors
+    /// If one of the two does not compile.
+    pub fn behind_jvmpi(mut self, arguments: &[&str]) -> Result<Self, String> {
+        let java = mem::replace(&mut self.executable, build::command()?);
+        let arguments = arguments.iter().map(|&argument| argument.to_owned());
+        self.before.splice(..0, arguments.chain([text(&java)?.to_owned()]));
+        Ok(self.variable("JVMPI_LIBRARY", text(&build::shim()?)?))
     }
 
     /// The agent `agents/NAME.c` of JVMTI with these options, beside the shim.
@@ -454,7 +466,7 @@ impl Running {
     pub fn measure(mut self) -> Result<Usage, String> {
         drop(self.child.stdin.take());
         let pid = libc::pid_t::try_from(self.child.id()).map_err(|e| e.to_string())?;
-        let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::uninit());
+        let (mut status, mut usage) = (0, mem::MaybeUninit::<libc::rusage>::uninit());
         // SAFETY: both pointers are to variables of the right type, and the child was not waited for.
         if unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) } != pid {
             return Err(self.failed(&std::io::Error::last_os_error().to_string()));

@@ -16,6 +16,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 mod assert;
 mod arenas;
 mod classes;
+mod cli;
 mod collections;
 mod compiled;
 mod dumps;
@@ -172,6 +173,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("dumps", dumps::cases()),
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),
+        ("cli", cli::cases()),
         ("soak", soak::cases()),
     ]
 }

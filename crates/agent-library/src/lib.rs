@@ -2,10 +2,12 @@
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
+mod contents;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+pub use contents::{Code, Contents, contents};
 pub use error::{Instead, LibraryError};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, Sym};

@@ -4,6 +4,7 @@ use super::config_file::{CHECKSUM, Config, Section, Sections};
 use super::settings::{AgentOptions, Options};
 use super::sources::{Setting, overlay};
 use sha2::{Digest, Sha256};
+use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -22,6 +23,44 @@ static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
     quirks.unwrap_or_default().sections
 });
 
+/// A built-in setting of a known agent, displayed as in `cputime=wall with monitor=y`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Quirk {
+    /// `key=value`.
+    pub setting: String,
+    /// What must stand among the agent's own options for it to hold; empty if nothing must.
+    pub option: String,
+}
+
+impl fmt::Display for Quirk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.setting)?;
+        if self.option.is_empty() { Ok(()) } else { write!(f, " with {}", self.option) }
+    }
+}
+
+/// The built-in settings for the agent in this library.
+pub fn quirks_of(library: impl AsRef<Path>) -> Vec<Quirk> {
+    let library = library.as_ref();
+    let its = |section: &Section| names_of(library, &QUIRKS).contains(&section.library);
+    let sections = QUIRKS.iter().filter(|(section, _)| its(section));
+    let quirks = sections.flat_map(|(section, settings)| {
+        settings.iter().map(|Setting { key, value, .. }| Quirk {
+            setting: format!("{}={value}", key.name),
+            option: section.option.clone(),
+        })
+    });
+    quirks.collect()
+}
+
+/// What sections call the library: the name of its file, and its checksum if one of them has any.
+fn names_of(library: &Path, sections: &Sections) -> [String; 2] {
+    let name = library.file_name().unwrap_or_default().to_string_lossy();
+    let by_checksum = |section: &Section| section.library.starts_with(CHECKSUM);
+    let checksum = sections.keys().any(by_checksum).then(|| checksum_of(library)).flatten();
+    [name.into_owned(), checksum.unwrap_or_default()]
+}
+
 impl Options {
     /// The settings for the agent in this library, which has these options of its own. The file is read
     /// only if a section names one by its checksum.
@@ -31,16 +70,12 @@ impl Options {
 
     fn agent_with(&self, quirks: &Sections, library: &Path, options: &str) -> AgentOptions {
         let Agents { top, sections, environment } = &self.agents;
-        let name = library.file_name().unwrap_or_default().to_string_lossy();
-        let by_checksum = |section: &Section| section.library.starts_with(CHECKSUM);
-        let checksum = quirks.keys().chain(sections.keys()).any(by_checksum);
-        let checksum = checksum.then(|| checksum_of(library)).flatten().unwrap_or_default();
         let named = |sections: &Sections| {
-            let of = |library: &str| {
-                let its = sections.iter().filter(|(section, _)| section.is_for(library, options));
+            let of = |library: String| {
+                let its = sections.iter().filter(|(section, _)| section.is_for(&library, options));
                 its.flat_map(|(_, settings)| settings.clone()).collect::<Vec<_>>()
             };
-            [of(&name), of(&checksum)].concat()
+            names_of(library, sections).map(of).concat()
         };
         let (quirks, sections) = (named(quirks), named(sections));
         // Cannot fail: each setting was checked when it was read.
@@ -159,6 +194,9 @@ mod tests {
             assert_eq!(options.agent(hprof, agent_options).cputime, cputime, "{agent_options}");
             assert_eq!(options.describe_quirks(hprof, agent_options), quirks, "{agent_options}");
         }
+        let quirks: Vec<_> = quirks_of(hprof).iter().map(ToString::to_string).collect();
+        assert_eq!(quirks, ["cputime=wall with monitor=y"]);
+        assert_eq!(quirks_of("/opt/agents/libfoo.so"), []);
         let options = Options::parse("cputime=cpu", None).unwrap();
         assert_eq!(options.agent(hprof, "monitor=y").cputime, CpuTime::Cpu);
         assert_eq!(options.describe_quirks(hprof, "monitor=y"), "");

@@ -79,7 +79,7 @@ pub struct Section {
     /// The name of the library's file, or its checksum behind [`CHECKSUM`].
     pub library: String,
     /// What stands among the agent's own options; empty if they do not matter.
-    option: String,
+    pub option: String,
 }
 
 impl Section {

@@ -13,6 +13,7 @@ mod settings;
 mod sources;
 
 use agents::Agents;
+pub use agents::{Quirk, quirks_of};
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 pub use settings::{

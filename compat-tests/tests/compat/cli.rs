@@ -1,0 +1,69 @@
+//! The command `jvmpi`, where it needs a JVM.
+
+use std::fs;
+use std::path::PathBuf;
+
+use compat_tests::run::Vm;
+use compat_tests::{build, text};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    run_gives_java_the_agent,
+    run_gives_a_script_the_agent,
+    run_is_the_program,
+    run_refuses_what_is_no_agent,
+];
+
+/// The agent `events`, its options, and a folder whose name has to be quoted.
+fn events_agent(vm: &Vm<'_>) -> Result<String, String> {
+    let directory = vm.file("with blank's");
+    let copy = |to: &PathBuf| {
+        fs::create_dir_all(&directory)?;
+        fs::copy(build::agent("events").map_err(std::io::Error::other)?, to).map(|_| ())
+    };
+    let agent = directory.join("libevents.so");
+    copy(&agent).map_err(|e| format!("{}: {e}", agent.display()))?;
+    Ok(format!("{}:events=42", text(&agent)?))
+}
+
+fn run_gives_java_the_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = events_agent(vm)?;
+    let java = vm.java("Hello")?.argument("run");
+    let arguments = ["run", "--setting", "names=slash", &agent, "--"];
+    let outcome = java.behind_jvmpi(&arguments)?.run()?;
+    equal("output", outcome.stdout.as_str(), "hello run\n")?;
+    equal("standard error", outcome.stderr.as_str(), "")?;
+    outcome.report().find("class_load", "name", "java/lang/Object").map(|_| ())
+}
+
+fn run_gives_a_script_the_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = events_agent(vm)?;
+    let java = vm.java("Hello")?.variable("JAVA_TOOL_OPTIONS", "-Dset=before");
+    let script = "exec \"$0\" \"$@\"";
+    let outcome = java.behind_jvmpi(&["run", &agent, "--", "sh", "-c", script])?.run()?;
+    equal("output", outcome.stdout.as_str(), "hello \n")?;
+    ensure!(outcome.stderr.contains(": -Dset=before '-agentpath:"), "{}", outcome.stderr);
+    outcome.report().find("class_load", "name", "java.lang.Object").map(|_| ())
+}
+
+/// The process that was started is the JVM: signals are its own, and its exit status.
+fn run_is_the_program(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = events_agent(vm)?;
+    let mut java = vm.java("Wait")?.behind_jvmpi(&["run", &agent, "--"])?.start()?;
+    java.wait_for("ready")?;
+    let executable = fs::read_link(format!("/proc/{}/exe", java.process()));
+    equal("executable", executable.map_err(|e| e.to_string())?, vm.jdk.java())?;
+    java.finish(0).map(|_| ())
+}
+
+fn run_refuses_what_is_no_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let library = build::agent("no_onload")?;
+    let java = vm.java("Hello")?;
+    let outcome = java.behind_jvmpi(&["run", text(&library)?, "--"])?.run_to(125)?;
+    equal("output", outcome.stdout.as_str(), "")?;
+    let refusal = format!("jvmpi: error: {} does not export JVM_OnLoad", text(&library)?);
+    ensure!(outcome.stderr.starts_with(&refusal), "{}", outcome.stderr);
+    equal("lines", outcome.stderr.lines().count(), 1)
+}

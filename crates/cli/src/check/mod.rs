@@ -1,0 +1,150 @@
+//! `jvmpi check`: whether a library is a JVMPI agent that can run here.
+
+mod events;
+mod symbols;
+
+use crate::failure::Failure;
+use agent_library::{Contents, LibraryError, contents};
+use serde_json::json;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use symbols::Missing;
+
+/// Say whether a library is a JVMPI agent that can run here
+///
+/// Nothing in the library is executed. The exit status is 0 if it is an agent that can be loaded, 1
+/// if not.
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi check /opt/agents/libfoo.so")]
+pub struct Arguments {
+    /// The agent's library
+    library: PathBuf,
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// `jvmpi check`.
+pub fn check(Arguments { library, json }: &Arguments) -> Result<ExitCode, Failure> {
+    // Without a slash the dynamic loader would take it for a name to search.
+    let path = library.canonicalize().unwrap_or_else(|_| library.clone());
+    let findings = Findings::of(&path);
+    if *json {
+        println!("{:#}", findings.to_json(&path));
+    } else {
+        findings.print(&path);
+    }
+    Ok(if findings.is_fit() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a look at a library shows.
+enum Findings {
+    Refused(LibraryError),
+    Agent(Agent),
+}
+
+struct Agent {
+    contents: Contents,
+    /// None if it cannot be told.
+    missing: Option<Missing>,
+    quirks: Vec<options::Quirk>,
+    /// None if code for this machine is not understood.
+    events: Option<Vec<&'static str>>,
+}
+
+impl Findings {
+    fn of(path: &Path) -> Self {
+        match contents(path) {
+            Err(error) => Self::Refused(error),
+            Ok(contents) => {
+                let (missing, events) = (symbols::missing(path), events::used_in(&contents.code));
+                Self::Agent(Agent { contents, missing, quirks: options::quirks_of(path), events })
+            }
+        }
+    }
+
+    fn is_fit(&self) -> bool {
+        match self {
+            Self::Refused(_) => false,
+            Self::Agent(agent) => agent.missing.as_ref().is_none_or(Missing::is_nothing),
+        }
+    }
+
+    fn print(&self, path: &Path) {
+        let agent = match self {
+            Self::Refused(error) => {
+                println!("no: {error}");
+                return;
+            }
+            Self::Agent(agent) => agent,
+        };
+        println!("{}", path.display());
+        row("machine", &agent.contents.machine.to_string());
+        row("entry points", &list(&agent.contents.entry_points));
+        row("needs", &list(&agent.contents.needed));
+        match &agent.missing {
+            None => row("missing", "not known, as there is no ldd here"),
+            Some(missing) => {
+                row("missing", &list(missing.libraries.iter().chain(&missing.symbols)));
+            }
+        }
+        row("quirks", &list(&agent.quirks));
+        match &agent.events {
+            None => row("events", "not known: only code for x86-64 is understood"),
+            Some(events) => {
+                row("events", &list(events));
+                println!(
+                    "  (events: constants that its code gives EnableEvent and RequestEvent; those that \
+                     it computes are not seen)"
+                );
+            }
+        }
+        if self.is_fit() {
+            println!("yes: jvmpi run {} -- java …", path.display());
+        } else {
+            println!(
+                "no: it cannot be loaded while something is missing; provide it or rebuild the agent"
+            );
+        }
+    }
+
+    fn to_json(&self, path: &Path) -> serde_json::Value {
+        let file = path.to_string_lossy();
+        match self {
+            Self::Refused(error) => json!({ "file": file, "fit": false, "why": error.to_string() }),
+            Self::Agent(agent) => json!({
+                "file": file,
+                "fit": self.is_fit(),
+                "machine": agent.contents.machine.to_string(),
+                "entry_points": agent.contents.entry_points,
+                "needed": agent.contents.needed,
+                "missing_libraries": agent.missing.as_ref().map(|missing| &missing.libraries),
+                "missing_symbols": agent.missing.as_ref().map(|missing| &missing.symbols),
+                "quirks": agent.quirks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "events": agent.events,
+            }),
+        }
+    }
+}
+
+/// The items with commas in between.
+fn list(items: impl IntoIterator<Item: Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { "none".into() } else { items.join(", ") }
+}
+
+/// Prints what a name stands for, in as many lines as it takes.
+fn row(name: &str, value: &str) {
+    const WIDTH: usize = 80;
+    let mut line = format!("  {name:<13}");
+    for (i, word) in value.split(' ').enumerate() {
+        if i > 0 && line.len() + 1 + word.len() > WIDTH {
+            println!("{line}");
+            line = " ".repeat(15);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    println!("{line}");
+}

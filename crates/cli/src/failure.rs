@@ -1,0 +1,43 @@
+//! What a command that fails says, and the exit status it ends with.
+
+use std::process::ExitCode;
+
+/// The status of a command that starts programs, when it has failed before there is one: as `env`,
+/// `nice` and `timeout` have it, so that it differs from what programs themselves return.
+pub const NOT_STARTED: u8 = 125;
+/// The program is there but cannot be executed.
+pub const NOT_EXECUTABLE: u8 = 126;
+/// There is no such program.
+pub const NO_PROGRAM: u8 = 127;
+
+/// Why a command fails: what, why and what to do, in one line.
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+    status: u8,
+}
+
+impl Failure {
+    /// The same with another exit status than 1.
+    pub fn with_status(self, status: u8) -> Self {
+        Self { status, ..self }
+    }
+
+    /// Says it on standard error.
+    pub fn report(self) -> ExitCode {
+        eprintln!("jvmpi: error: {}", self.message);
+        ExitCode::from(self.status)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { message, status: 1 }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}

@@ -1,0 +1,41 @@
+//! `jvmpi completions` and `jvmpi man`: what is made from the definition of the arguments.
+
+use crate::failure::Failure;
+use clap::CommandFactory;
+use clap_complete::Shell;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Print the completions for a shell
+///
+/// Example: jvmpi completions bash > /etc/bash_completion.d/jvmpi
+#[derive(clap::Args)]
+pub struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write the manual pages into a directory
+///
+/// Example: jvmpi man /usr/local/share/man/man1
+#[derive(clap::Args)]
+pub struct Man {
+    /// Where jvmpi.1 and a page for each command are written
+    directory: PathBuf,
+}
+
+/// `jvmpi completions`.
+pub fn completions(Completions { shell }: &Completions) -> Result<ExitCode, Failure> {
+    clap_complete::generate(*shell, &mut crate::Arguments::command(), "jvmpi", &mut io::stdout());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `jvmpi man`.
+pub fn man(Man { directory }: &Man) -> Result<ExitCode, Failure> {
+    fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(crate::Arguments::command(), directory))
+        .map_err(|error| format!("{}: {error}", directory.display()))?;
+    Ok(ExitCode::SUCCESS)
+}

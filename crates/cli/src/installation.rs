@@ -1,0 +1,46 @@
+//! Where the libraries lie that the command works with.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The variable that names `libjvmpi.so` where it does not lie beside the command.
+pub const LIBRARY_VARIABLE: &str = "JVMPI_LIBRARY";
+
+/// The path of `libjvmpi.so`.
+///
+/// # Errors
+/// Where it was looked for.
+pub fn libjvmpi() -> Result<PathBuf, String> {
+    match env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()) {
+        Some(path) => named_by_the_variable(path),
+        None => beside_the_command("libjvmpi.so"),
+    }
+}
+
+fn named_by_the_variable(path: OsString) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    path.canonicalize().map_err(|error| {
+        format!(
+            "{LIBRARY_VARIABLE} names {}: {error}; name the file libjvmpi.so or unset the variable",
+            path.display()
+        )
+    })
+}
+
+/// Beside the command, as it is built and unpacked; or where a package puts libraries.
+fn beside_the_command(file: &str) -> Result<PathBuf, String> {
+    let command = env::current_exe().and_then(|path| path.canonicalize());
+    let command = command.map_err(|error| format!("cannot tell where jvmpi lies: {error}"))?;
+    let directory = command.parent().unwrap_or(Path::new("/"));
+    let directories = ["", "../lib", "../lib/jvmpi", "../release"].map(|to| directory.join(to));
+    let found =
+        directories.iter().map(|directory| directory.join(file)).find(|path| path.is_file());
+    found.and_then(|path| path.canonicalize().ok()).ok_or_else(|| {
+        let searched = directories.map(|directory| directory.display().to_string()).join(", ");
+        format!(
+            "{file} is in none of {searched}: put it beside jvmpi, or name libjvmpi.so in \
+             {LIBRARY_VARIABLE}"
+        )
+    })
+}

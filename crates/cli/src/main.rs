@@ -1,0 +1,59 @@
+//! `jvmpi`: profiles Java programs, and runs and examines JVMPI agents.
+//!
+//! A command is a file: its arguments, from which clap makes the help, the completions and the
+//! manual page, and what it does.
+
+mod check;
+mod failure;
+mod generated;
+mod installation;
+mod run;
+
+use clap::{Parser, Subcommand};
+use failure::Failure;
+use std::process::ExitCode;
+
+/// Profiles Java programs, and runs JVMPI agents on the JVMs of today.
+#[derive(Parser)]
+#[command(name = "jvmpi", version, propagate_version = true, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Run(run::Arguments),
+    Completions(generated::Completions),
+    Man(generated::Man),
+}
+
+fn main() -> ExitCode {
+    end_quietly_with_the_reader();
+    let done = match Arguments::parse().command {
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Completions(arguments) => generated::completions(&arguments),
+        Command::Man(arguments) => generated::man(&arguments),
+    };
+    done.unwrap_or_else(Failure::report)
+}
+
+/// Has the process end when nobody reads its output any more, as in `jvmpi … | head`, rather than
+/// panic.
+fn end_quietly_with_the_reader() {
+    // SAFETY: no other thread runs yet, and the default action calls no code of ours.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

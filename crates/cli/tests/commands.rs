@@ -1,0 +1,125 @@
+//! The command as a process, where it needs no JVM.
+
+use agent_library::testing::{AGENT, Directory};
+use std::process::{Command, Output};
+
+fn jvmpi(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
+    command.args(arguments).env_remove("JVMPI_LIBRARY").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).unwrap()
+}
+
+/// Ends with this status, and says this on standard error and nothing else.
+fn fails(arguments: &[&str], status: i32, line: &str) {
+    let output = jvmpi(arguments);
+    assert_eq!((text(&output.stderr), text(&output.stdout)), (line, ""), "{arguments:?}");
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+}
+
+#[test]
+fn wrong_usage_is_status_2() {
+    for arguments in [&[][..], &["nonsense"], &["check"], &["run", "foo"], &["run", "foo", "--"]] {
+        let output = jvmpi(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains("Usage: jvmpi"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_version_is_said() {
+    let output = jvmpi(&["--version"]);
+    assert_eq!(text(&output.stdout), concat!("jvmpi ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn every_command_has_an_example_in_its_help_and_a_page() {
+    let directory = Directory::new("man");
+    assert!(jvmpi(&["man", directory.0.to_str().unwrap()]).status.success());
+    let help = jvmpi(&["help"]);
+    let commands = text(&help.stdout).split_once("Commands:\n").unwrap().1;
+    let commands = commands.lines().take_while(|line| line.starts_with("  "));
+    let names: Vec<_> = commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"check"), "{names:?}");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let output = jvmpi(&[name, "--help"]);
+        assert!(text(&output.stdout).contains("Example: jvmpi "), "{name}");
+        let page = std::fs::read_to_string(directory.0.join(format!("jvmpi-{name}.1"))).unwrap();
+        assert!(page.contains("jvmpi"), "{name}");
+    }
+    let completions = jvmpi(&["completions", "bash"]);
+    assert!(text(&completions.stdout).contains("complete -F _jvmpi"));
+}
+
+#[test]
+fn check_tells_what_an_agent_is() {
+    let directory = Directory::new("check");
+    let agent = directory.library("libhprof.so", AGENT);
+    let output = jvmpi(&["check", agent.to_str().unwrap()]);
+    let path = agent.display();
+    let said = text(&output.stdout);
+    assert!(said.starts_with(&format!("{path}\n")), "{said}");
+    for row in [
+        "entry points  JVM_OnLoad, JVM_OnUnload",
+        "missing       none",
+        "quirks        cputime=wall with monitor=y",
+    ] {
+        assert!(said.contains(&format!("\n  {row}\n")), "{said}");
+    }
+    assert!(said.ends_with(&format!("yes: jvmpi run {path} -- java …\n")), "{said}");
+    assert_eq!(output.status.code(), Some(0));
+
+    let output = jvmpi(&["check", "--json", agent.to_str().unwrap()]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["fit"], true);
+    assert_eq!(json["entry_points"], serde_json::json!(["JVM_OnLoad", "JVM_OnUnload"]));
+}
+
+#[test]
+fn check_refuses_with_the_line_of_the_shim() {
+    let directory = Directory::new("refusals");
+    let no_library = directory.write("libtext.so", b"text");
+    let missing = directory.library(
+        "libmissing.so",
+        "int frob(void); int JVM_OnLoad(void *v, char *o, void *r) { return frob(); }\n",
+    );
+    for (file, line) in [
+        (&no_library, "no: PATH is not an ELF file: give the agent's shared library for Linux"),
+        (&directory.0.join("none"), "no: PATH does not exist: check the path of the agent"),
+        (&missing, "  missing       frob"),
+    ] {
+        let output = jvmpi(&["check", file.to_str().unwrap()]);
+        let line = line.replace("PATH", file.to_str().unwrap());
+        assert!(text(&output.stdout).lines().any(|said| said == line), "{output:?}");
+        assert_eq!(output.status.code(), Some(1));
+        let output = jvmpi(&["check", "--json", file.to_str().unwrap()]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["fit"], false);
+    }
+}
+
+#[test]
+fn run_says_what_keeps_it_from_starting() {
+    let directory = Directory::new("run");
+    let agent = directory.library("libfoo.so", AGENT);
+    let agent = agent.to_str().unwrap();
+    fails(
+        &["run", "/no/such.so", "--", "true"],
+        125,
+        "jvmpi: error: /no/such.so does not exist: check the path of the agent\n",
+    );
+    let output = jvmpi(&["run", "--setting", "nmes=slash", agent, "--", "true"]);
+    assert_eq!(output.status.code(), Some(125));
+    // Also found where the tests are built without libjvmpi.so.
+    let jvmpi_to_load = directory.write("libjvmpi.so", b"");
+    let run = |program: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
+        command.args(["run", agent, "--", program]).env("JVMPI_LIBRARY", &jvmpi_to_load);
+        command.output().unwrap()
+    };
+    for (program, status) in [("/no/such/program", 127), ("/", 126), ("true", 0), ("false", 1)] {
+        assert_eq!(run(program).status.code(), Some(status), "{program}");
+    }
+}
