@@ -3,7 +3,7 @@
 use crate::{ID, Id};
 
 /// A type as dumps name it: the codes `JVMPI_CLASS` and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Type {
     /// A reference.

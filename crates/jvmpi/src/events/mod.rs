@@ -1,0 +1,8 @@
+//! What events tell.
+
+pub mod classes;
+pub mod dumps;
+pub mod methods;
+pub mod monitors;
+pub mod objects;
+pub mod threads;

@@ -1,0 +1,167 @@
+//! What an agent exports: JVM_OnLoad, and its handler of events.
+
+use crate::boundary::{guard, report, set_name};
+use crate::dispatch::dispatch;
+use crate::{Agent, Jvmpi, LoadError, OnLoad, request};
+use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};
+use jvmpi_sys::*;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+/// Makes the library an agent: exports `JVM_OnLoad`, which loads this type.
+///
+/// The library's `crate-type` is `cdylib`, and it is built with `panic = "unwind"`, which is the default.
+///
+/// ```
+/// use jvmpi::*;
+///
+/// struct Hello;
+///
+/// impl Agent for Hello {
+///     fn load(jvmpi: &mut OnLoad, options: &str) -> Result<Self, LoadError> {
+///         if !options.is_empty() {
+///             return Err("hello takes no options".into());
+///         }
+///         jvmpi.enable(EventType::JvmInitDone);
+///         Ok(Self)
+///     }
+///
+///     fn jvm_init_done(&self, _: &mut MultiThreaded<'_>) {
+///         eprintln!("hello");
+///     }
+/// }
+///
+/// export_agent!(Hello);
+/// ```
+#[macro_export]
+macro_rules! export_agent {
+    ($agent:ty) => {
+        const _: () = {
+            static LOADED: $crate::export::Loaded<$agent> = $crate::export::Loaded::new();
+
+            unsafe extern "C" fn notify_event(event: *mut $crate::sys::JVMPI_Event) {
+                // SAFETY: the VM calls it, with an event.
+                unsafe { LOADED.notify_event(event) }
+            }
+
+            /// The agent's entry.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "system" fn JVM_OnLoad(
+                vm: *mut $crate::sys::jni_sys::JavaVM,
+                options: *mut ::core::ffi::c_char,
+                _reserved: *mut ::core::ffi::c_void,
+            ) -> $crate::sys::jni_sys::jint {
+                // SAFETY: the VM calls it.
+                unsafe { LOADED.on_load(vm, options, env!("CARGO_CRATE_NAME"), notify_event) }
+            }
+        };
+    };
+}
+
+/// An agent, once it is loaded.
+#[derive(Debug)]
+pub struct Loaded<A>(OnceLock<(Jvmpi, A)>);
+
+type NotifyEvent = unsafe extern "C" fn(*mut JVMPI_Event);
+
+impl<A: Agent> Loaded<A> {
+    /// Not loaded yet.
+    #[allow(clippy::new_without_default, reason = "only for a static")]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Loads the agent.
+    ///
+    /// # Safety
+    /// The VM calls `JVM_OnLoad` with the first two arguments; `notify_event` passes events on to this.
+    pub unsafe fn on_load(
+        &'static self,
+        vm: *mut JavaVM,
+        options: *const c_char,
+        name: &'static str,
+        notify_event: NotifyEvent,
+    ) -> jint {
+        set_name(name);
+        // SAFETY: as the caller promises.
+        let load = || unsafe { self.load(vm, options, notify_event) };
+        match catch_unwind(AssertUnwindSafe(load)) {
+            Ok(Ok(())) => JNI_OK,
+            Ok(Err(error)) => {
+                report(&error);
+                JNI_ERR
+            }
+            Err(_) => {
+                report(&"JVM_OnLoad fails by the panic above");
+                JNI_ERR
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`on_load`](Self::on_load).
+    unsafe fn load(
+        &'static self,
+        vm: *mut JavaVM,
+        options: *const c_char,
+        notify_event: NotifyEvent,
+    ) -> Result<(), LoadError> {
+        if self.0.get().is_some() {
+            return Err("the agent is loaded already, and can be loaded once".into());
+        }
+        // SAFETY: as the caller promises.
+        let (jvmpi, interface) = unsafe { Jvmpi::get(vm) }?;
+        // SAFETY: as the caller promises, it is NULL or a string.
+        let options = if options.is_null() { c"" } else { unsafe { CStr::from_ptr(options) } };
+        let options = options.to_str().map_err(|_| {
+            format!("the options are not UTF-8: {}", options.to_bytes().escape_ascii())
+        })?;
+        // SAFETY: this is `JVM_OnLoad`.
+        let mut on_load = unsafe { OnLoad::new(jvmpi) };
+        let agent = A::load(&mut on_load, options)?;
+        if self.0.set((jvmpi, agent)).is_err() {
+            return Err("the agent is being loaded twice".into());
+        }
+        // SAFETY: the VM leaves this slot to the agent.
+        unsafe { (*interface).NotifyEvent = Some(notify_event) };
+        for (i, event) in on_load.events.iter().enumerate() {
+            if let Err(error) = jvmpi.enable(*event) {
+                for enabled in &on_load.events[..i] {
+                    let _ = jvmpi.disable(*enabled);
+                }
+                return Err(error.to_string().into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes an event on to the agent.
+    ///
+    /// # Safety
+    /// The VM sends it just now.
+    #[inline]
+    pub unsafe fn notify_event(&'static self, event: *mut JVMPI_Event) {
+        let Some((jvmpi, agent)) = self.0.get() else { return };
+        // SAFETY: as the caller promises.
+        let event_type = unsafe { (*event).event_type };
+        if event_type & JVMPI_REQUESTED_EVENT != 0 {
+            // SAFETY: as the caller promises.
+            return guard("a request", || unsafe { request::answer(event) });
+        }
+        // SAFETY: as the caller promises.
+        let handle = || unsafe { dispatch(agent, *jvmpi, event) };
+        if catch_unwind(AssertUnwindSafe(handle)).is_err() {
+            disable_after_panic(*jvmpi, event_type);
+        }
+    }
+}
+
+/// Has no more events of this type sent, which the agent cannot handle.
+#[cold]
+fn disable_after_panic(jvmpi: Jvmpi, event_type: jint) {
+    let name = EventType::of(event_type).map_or("", EventType::name);
+    // SAFETY: may be called in all modes; the second argument is not used.
+    unsafe { (jvmpi.table().DisableEvent)(event_type, std::ptr::null_mut()) };
+    report(&format_args!("{name} is disabled after the panic above; the program goes on"));
+}

@@ -1,0 +1,169 @@
+//! Requests: events that the VM sends to the caller before the call returns.
+
+use crate::context::mode::{Loaded, MayLock, Mode};
+use crate::{
+    ClassId, ClassLoad, Context, EventError, GcDisabled, HeapDump, Level, MonitorDump, ObjectAlloc,
+    ObjectDump, ObjectId, ThreadStart,
+};
+use jni_sys::jint;
+use jvmpi_sys::*;
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+
+thread_local! {
+    /// The request that the current thread waits for an answer to, the innermost one.
+    static WAITING: Cell<Option<*mut Waiting<'static>>> = const { Cell::new(None) };
+}
+
+struct Waiting<'a> {
+    event_type: jint,
+    answer: &'a mut dyn FnMut(*mut JVMPI_Event),
+}
+
+/// Gives the current thread the event that it has requested.
+///
+/// # Safety
+/// It is a requested event, and the VM sends it just now.
+pub unsafe fn answer(event: *mut JVMPI_Event) {
+    // Nobody else finds it meanwhile.
+    let Some(place) = WAITING.take() else { return };
+    // SAFETY: it lives in the frame of `request`, on this stack, which borrows it to nobody else.
+    let waiting = unsafe { &mut *place };
+    // SAFETY: as the caller promises.
+    if unsafe { (*event).event_type } == waiting.event_type | JVMPI_REQUESTED_EVENT {
+        (waiting.answer)(event);
+    }
+    WAITING.set(Some(place));
+}
+
+/// RequestEvent: what `take` makes of the event.
+///
+/// # Safety
+/// `arg` is what the specification wants for this type, and the mode one in which it may be asked for.
+unsafe fn request<M: Mode, R>(
+    jvmpi: &Context<'_, M>,
+    event_type: jint,
+    arg: *mut c_void,
+    take: impl FnOnce(&mut GcDisabled<'_>, *mut JVMPI_Event) -> R,
+) -> Result<R, EventError> {
+    let vm = jvmpi.jvmpi();
+    let mut take = Some(take);
+    let mut taken = None;
+    let mut answer = |event: *mut JVMPI_Event| {
+        let Some(take) = take.take() else { return };
+        // A panic goes on in the caller, and not through the VM.
+        taken = Some(catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the VM has filled it in.
+            let env = unsafe { (*event).env_id };
+            let is_current = jvmpi.current() == Some(env);
+            // SAFETY: all requested events are sent with GC disabled, on the thread that has asked.
+            take(&mut unsafe { Context::new(vm, env, is_current) }, event)
+        })));
+    };
+    let mut waiting = Waiting { event_type, answer: &mut answer };
+    let outer = WAITING.replace(Some((&raw mut waiting).cast()));
+    // SAFETY: as the caller promises. No panic comes out of it.
+    let result = unsafe { (vm.table().RequestEvent)(event_type, arg) };
+    WAITING.set(outer);
+    let name = EventType::of(event_type).map_or("", EventType::name);
+    match taken {
+        Some(Ok(taken)) => Ok(taken),
+        Some(Err(panic)) => resume_unwind(panic),
+        // Some VMs say that it was sent although they had nothing to send.
+        None => Err(EventError::check(result, name).err().unwrap_or(EventError::Failed(name))),
+    }
+}
+
+/// The requests for what an ID stands for. Enabled or not, the data comes to the caller, and to no method
+/// of [`Agent`](crate::Agent).
+impl GcDisabled<'_> {
+    /// Requests CLASS_LOAD of a class.
+    pub fn class_load<R>(
+        &mut self,
+        class: ClassId,
+        take: impl FnOnce(&mut GcDisabled<'_>, ClassLoad<'_>) -> R,
+    ) -> Result<R, EventError> {
+        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        unsafe {
+            request(self, JVMPI_EVENT_CLASS_LOAD, class.as_ptr().cast(), |jvmpi, event| {
+                let class = ClassLoad::of(&(*event).u.class_load)?;
+                Some(take(jvmpi, class))
+            })
+        }?
+        .ok_or(EventError::Failed("CLASS_LOAD"))
+    }
+
+    /// Requests THREAD_START of a Thread object.
+    pub fn thread_start<R>(
+        &mut self,
+        thread: ObjectId,
+        take: impl FnOnce(&mut GcDisabled<'_>, ThreadStart<'_>) -> R,
+    ) -> Result<R, EventError> {
+        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        unsafe {
+            request(self, JVMPI_EVENT_THREAD_START, thread.as_ptr().cast(), |jvmpi, event| {
+                let thread = ThreadStart::of(&(*event).u.thread_start)?;
+                Some(take(jvmpi, thread))
+            })
+        }?
+        .ok_or(EventError::Failed("THREAD_START"))
+    }
+
+    /// Requests OBJECT_ALLOC of an object.
+    pub fn object_alloc(&mut self, object: ObjectId) -> Result<ObjectAlloc, EventError> {
+        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        unsafe {
+            request(self, JVMPI_EVENT_OBJECT_ALLOC, object.as_ptr().cast(), |_, event| {
+                ObjectAlloc::of((*event).u.obj_alloc)
+            })
+        }?
+        .ok_or(EventError::Failed("OBJECT_ALLOC"))
+    }
+
+    /// Requests OBJECT_DUMP of an object.
+    pub fn object_dump<R>(
+        &mut self,
+        object: ObjectId,
+        take: impl FnOnce(&mut GcDisabled<'_>, ObjectDump<'_>) -> R,
+    ) -> Result<R, EventError> {
+        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        unsafe {
+            request(self, JVMPI_EVENT_OBJECT_DUMP, object.as_ptr().cast(), |jvmpi, event| {
+                take(jvmpi, ObjectDump::of(&(*event).u.object_dump))
+            })
+        }
+    }
+}
+
+/// The requests for dumps of everything.
+impl<M: Loaded + MayLock> Context<'_, M> {
+    /// Requests HEAP_DUMP.
+    pub fn heap_dump<R>(
+        &mut self,
+        level: Level,
+        take: impl FnOnce(&mut GcDisabled<'_>, HeapDump<'_>) -> R,
+    ) -> Result<R, EventError> {
+        let mut arg = JVMPI_HeapDumpArg { heap_dump_level: level as jint };
+        // SAFETY: may be asked for in these modes, by a level. This is the arm that the VM fills.
+        unsafe {
+            request(self, JVMPI_EVENT_HEAP_DUMP, (&raw mut arg).cast(), |jvmpi, event| {
+                take(jvmpi, HeapDump::of(&(*event).u.heap_dump))
+            })
+        }
+    }
+
+    /// Requests MONITOR_DUMP.
+    pub fn monitor_dump<R>(
+        &mut self,
+        take: impl FnOnce(&mut GcDisabled<'_>, MonitorDump<'_>) -> R,
+    ) -> Result<R, EventError> {
+        // SAFETY: may be asked for in these modes. This is the arm that the VM fills.
+        unsafe {
+            request(self, JVMPI_EVENT_MONITOR_DUMP, ptr::null_mut(), |jvmpi, event| {
+                take(jvmpi, MonitorDump::of(&(*event).u.monitor_dump))
+            })
+        }
+    }
+}
