@@ -6,11 +6,15 @@
 //! binary files tell, or only text, is said at each field. Objects of heap dumps are no part of it: they
 //! are [`heap::Record`]s, passed one after the other.
 
+mod binary;
+mod file;
 pub mod heap;
 mod model;
 mod text;
 mod writer;
 
+pub use binary::{BinaryWriter, Version};
+pub use file::{Encoding, Error, File, HeapReader};
 pub use model::*;
 pub use text::{PREAMBLE, TextWriter};
 pub use writer::{EachRecord, Writer};

@@ -1,7 +1,12 @@
 //! Text: `format=a` of HPROF.
 
+mod heap;
+mod lines;
+mod read;
 mod write;
 
+pub use heap::HeapReader;
+pub use read::{is_text, read};
 pub use write::TextWriter;
 
 /// What files have between their first line and `--------` if the profiler has nothing else to say.
