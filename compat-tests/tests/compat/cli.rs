@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
+use compat_tests::jdk::Gc;
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
 
@@ -14,6 +16,7 @@ cases![
     run_gives_a_script_the_agent,
     run_is_the_program,
     run_refuses_what_is_no_agent,
+    doctor_tells_what_works,
 ];
 
 /// The agent `events`, its options, and a folder whose name has to be quoted.
@@ -66,4 +69,27 @@ fn run_refuses_what_is_no_agent(vm: &Vm<'_>) -> Result<(), String> {
     let refusal = format!("jvmpi: error: {} does not export JVM_OnLoad", text(&library)?);
     ensure!(outcome.stderr.starts_with(&refusal), "{}", outcome.stderr);
     equal("lines", outcome.stderr.lines().count(), 1)
+}
+
+/// What `jvmpi` prints with these arguments.
+fn jvmpi(arguments: &[&str]) -> Result<String, String> {
+    let mut jvmpi = Command::new(build::command()?);
+    jvmpi.args(arguments).env("JVMPI_LIBRARY", build::shim()?);
+    let output = jvmpi.output().map_err(|e| e.to_string())?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{jvmpi:?}: {}: {stderr}", output.status);
+    String::from_utf8(output.stdout).map_err(|e| e.to_string())
+}
+
+fn doctor_tells_what_works(vm: &Vm<'_>) -> Result<(), String> {
+    let home = text(&vm.jdk.home)?;
+    let said = jvmpi(&["doctor", "--report", home])?;
+    let java = format!("\nJava {}", vm.jdk.version);
+    ensure!(said.contains(&java) && said.contains(home), "{said}");
+    let works = said.lines().find_map(|line| line.strip_prefix("  works with  "));
+    let works: Vec<_> = works.ok_or("works with nothing")?.split(", ").collect();
+    for gc in Gc::ALL {
+        equal(gc.name(), works.contains(&gc.name()), vm.jdk.supports(gc))?;
+    }
+    Ok(())
 }

@@ -27,6 +27,33 @@ use std::path::Path;
 /// What is wrong with the file: all variants but [`LibraryError::NotFound`] and
 /// [`LibraryError::Unloadable`].
 pub fn examine(path: &Path) -> Result<(), LibraryError> {
+    let (bits, data) = open(path)?;
+    match bits {
+        Bits::ThirtyTwo => examine_elf::<FileHeader32<Endianness>>(path, &data),
+        Bits::SixtyFour => examine_elf::<FileHeader64<Endianness>>(path, &data),
+    }
+}
+
+/// What the library in this file was built for.
+///
+/// # Errors
+/// That there is no ELF file of this path, or that it is damaged.
+pub fn machine(path: &Path) -> Result<Machine, LibraryError> {
+    let (bits, data) = open(path)?;
+    match bits {
+        Bits::ThirtyTwo => Machine::of(FileHeader32::parse(&data)),
+        Bits::SixtyFour => Machine::of(FileHeader64::parse(&data)),
+    }
+    .map_err(|error| damaged(path, error))
+}
+
+enum Bits {
+    ThirtyTwo,
+    SixtyFour,
+}
+
+/// Opens an ELF file, and tells of which class it is.
+fn open(path: &Path) -> Result<(Bits, ReadCache<File>), LibraryError> {
     let mut ident = Vec::new();
     let file = File::open(path)
         .and_then(|mut file| file.by_ref().take(5).read_to_end(&mut ident).map(|_| file))
@@ -34,28 +61,27 @@ pub fn examine(path: &Path) -> Result<(), LibraryError> {
             io::ErrorKind::NotFound => LibraryError::NoFile { path: path.into() },
             _ => LibraryError::Unreadable { path: path.into(), error },
         })?;
-    let data = &ReadCache::new(file);
-    match ident.strip_prefix(&elf::ELFMAG) {
-        Some([1]) => examine_elf::<FileHeader32<Endianness>>(path, data),
-        Some([2]) => examine_elf::<FileHeader64<Endianness>>(path, data),
-        _ => Err(LibraryError::NotElf { path: path.into() }),
-    }
+    let bits = match ident.strip_prefix(&elf::ELFMAG) {
+        Some([1]) => Bits::ThirtyTwo,
+        Some([2]) => Bits::SixtyFour,
+        _ => return Err(LibraryError::NotElf { path: path.into() }),
+    };
+    Ok((bits, ReadCache::new(file)))
+}
+
+fn damaged(path: &Path, error: object::Error) -> LibraryError {
+    LibraryError::Damaged { path: path.into(), what: error.to_string() }
 }
 
 fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
     path: &Path,
     data: impl ReadRef<'data>,
 ) -> Result<(), LibraryError> {
-    let damaged =
-        |error: object::Error| LibraryError::Damaged { path: path.into(), what: error.to_string() };
+    let damaged = |error| damaged(path, error);
     let header = Elf::parse(data).map_err(damaged)?;
     let endian = header.endian().map_err(damaged)?;
 
-    let machine = Machine {
-        bits: if header.is_class_64() { 64 } else { 32 },
-        big_endian: header.is_big_endian(),
-        architecture: header.e_machine(endian),
-    };
+    let machine = Machine::of(Ok(header)).map_err(damaged)?;
     if machine != Machine::THIS {
         return Err(LibraryError::Foreign { path: path.into(), machine });
     }
@@ -140,6 +166,17 @@ impl Machine {
             panic!("name the ELF machine of this architecture here")
         },
     };
+
+    fn of<Elf: FileHeader<Endian = Endianness>>(
+        header: object::Result<&Elf>,
+    ) -> object::Result<Self> {
+        let header = header?;
+        Ok(Self {
+            bits: if header.is_class_64() { 64 } else { 32 },
+            big_endian: header.is_big_endian(),
+            architecture: header.e_machine(header.endian()?),
+        })
+    }
 
     /// As in `x86-64`.
     pub fn architecture(self) -> String {

@@ -4,6 +4,7 @@
 //! manual page, and what it does.
 
 mod check;
+mod doctor;
 mod failure;
 mod generated;
 mod installation;
@@ -25,6 +26,7 @@ struct Arguments {
 enum Command {
     Check(check::Arguments),
     Run(run::Arguments),
+    Doctor(doctor::Arguments),
     Completions(generated::Completions),
     Man(generated::Man),
 }
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Completions(arguments) => generated::completions(&arguments),
         Command::Man(arguments) => generated::man(&arguments),
     };

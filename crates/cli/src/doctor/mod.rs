@@ -1,0 +1,128 @@
+//! `jvmpi doctor`: the JVMs of this machine, and what works on each.
+
+mod jvms;
+mod probe;
+mod system;
+
+use crate::failure::Failure;
+use crate::installation;
+use agent_library::Machine;
+use jvms::Jvm;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Find the JVMs of this machine and tell what works on each
+///
+/// Each JVM is started once with each of its collectors, with libjvmpi.so. The exit status is 0 if
+/// libjvmpi.so works on one of them at least.
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi doctor --report")]
+pub struct Arguments {
+    /// Print what was found as JSON
+    #[arg(long, conflicts_with = "report")]
+    json: bool,
+    /// Print what a bug report should tell, to be pasted there
+    #[arg(long)]
+    report: bool,
+    /// Look at these JVMs only, each named by its root directory
+    #[arg(value_name = "JAVA_HOME")]
+    homes: Vec<PathBuf>,
+}
+
+/// `jvmpi doctor`.
+pub fn doctor(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let libjvmpi = installation::libjvmpi()?;
+    let jvms = if arguments.homes.is_empty() { jvms::found() } else { jvms::at(&arguments.homes)? };
+    if !arguments.json {
+        print_head(&libjvmpi, arguments.report);
+    }
+    let mut patients = Vec::new();
+    for jvm in jvms {
+        let patient = Patient::examine(jvm, &libjvmpi);
+        if !arguments.json {
+            patient.print();
+        }
+        patients.push(patient);
+    }
+    if arguments.json {
+        let jvms: Vec<_> = patients.iter().map(Patient::to_json).collect();
+        println!(
+            "{:#}",
+            json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "libjvmpi": libjvmpi.to_string_lossy(),
+                "machine": Machine::THIS.to_string(),
+                "jvms": jvms,
+            })
+        );
+    } else if patients.is_empty() {
+        println!("no JVM found: set JAVA_HOME, or name the JVM's root directory");
+    }
+    Ok(if patients.iter().any(Patient::works) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print_head(libjvmpi: &Path, is_report: bool) {
+    println!("jvmpi {} for {}", env!("CARGO_PKG_VERSION"), Machine::THIS);
+    println!("  library     {}", libjvmpi.display());
+    if is_report {
+        for (name, value) in system::facts() {
+            println!("  {name:<10}  {value}");
+        }
+    }
+}
+
+/// A JVM, and what works on it.
+struct Patient {
+    jvm: Jvm,
+    /// The collectors by name, each with what is wrong.
+    tried: Vec<(&'static str, Result<(), String>)>,
+}
+
+impl Patient {
+    fn examine(jvm: Jvm, libjvmpi: &Path) -> Self {
+        let tried = match probe::starts(&jvm) {
+            Err(why) => vec![("any", Err(format!("the JVM does not start: {why}")))],
+            Ok(()) => probe::collectors(&jvm)
+                .into_iter()
+                .map(|(name, flag)| (name, probe::works(&jvm, libjvmpi, flag)))
+                .collect(),
+        };
+        Self { jvm, tried }
+    }
+
+    /// Whether there is a collector with which it works.
+    fn works(&self) -> bool {
+        self.tried.iter().any(|(_, result)| result.is_ok())
+    }
+
+    fn print(&self) {
+        let Jvm { home, version, vendor, machine } = &self.jvm;
+        let machine = machine.map_or_else(|| "not HotSpot".into(), |machine| machine.to_string());
+        let vendor = if vendor.is_empty() { String::new() } else { format!(" of {vendor}") };
+        println!("\nJava {version}{vendor}, {machine}\n  home        {}", home.display());
+        let works = self.tried.iter().filter(|(_, result)| result.is_ok());
+        let works: Vec<_> = works.map(|(name, _)| *name).collect();
+        if !works.is_empty() {
+            println!("  works with  {}", works.join(", "));
+        }
+        for (name, result) in &self.tried {
+            if let Err(why) = result {
+                println!("  fails with  {name}: {why}");
+            }
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let collectors = self.tried.iter().map(|(name, result)| {
+            json!({ "name": name, "works": result.is_ok(), "why": result.as_ref().err() })
+        });
+        json!({
+            "home": self.jvm.home.to_string_lossy(),
+            "version": self.jvm.version,
+            "vendor": self.jvm.vendor,
+            "machine": self.jvm.machine.map(|machine| machine.to_string()),
+            "collectors": collectors.collect::<Vec<_>>(),
+        })
+    }
+}
