@@ -16,6 +16,8 @@ cases![
     run_gives_a_script_the_agent,
     run_is_the_program,
     run_refuses_what_is_no_agent,
+    run_attaches,
+    run_tells_why_it_cannot_attach,
     doctor_tells_what_works,
 ];
 
@@ -69,6 +71,43 @@ fn run_refuses_what_is_no_agent(vm: &Vm<'_>) -> Result<(), String> {
     let refusal = format!("jvmpi: error: {} does not export JVM_OnLoad", text(&library)?);
     ensure!(outcome.stderr.starts_with(&refusal), "{}", outcome.stderr);
     equal("lines", outcome.stderr.lines().count(), 1)
+}
+
+fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("events")?;
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let said = jvmpi(&[
+        "run",
+        "--pid",
+        &java.process().to_string(),
+        &format!("{}:events=33,a b", text(&agent)?),
+    ])?;
+    equal("output", said.as_str(), "")?;
+    let outcome = java.finish(0)?;
+    equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")?;
+    outcome.report().find("thread_start", "name", "main").map(|_| ())
+}
+
+fn run_tells_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let process = java.process().to_string();
+    let Err(refusal) = jvmpi(&["run", "--pid", &process, "no_such_agent"]) else {
+        return Err("an agent that is not there is loaded".into());
+    };
+    let line = format!("jvmpi: error: the JVM {process} has not loaded {}", text(&build::shim()?)?);
+    ensure!(
+        refusal.contains(&line) && refusal.contains("its standard error says why"),
+        "{refusal}"
+    );
+    let outcome = java.finish(0)?;
+    equal("lines of the shim", outcome.errors().len(), 1)?;
+    let Err(refusal) = jvmpi(&["run", "--pid", &process, "no_such_agent"]) else {
+        return Err("a process that has ended has loaded an agent".into());
+    };
+    ensure!(refusal.contains(&format!("there is no process {process}")), "{refusal}");
+    Ok(())
 }
 
 /// What `jvmpi` prints with these arguments.

@@ -3,11 +3,13 @@
 //! A command is a file: its arguments, from which clap makes the help, the completions and the
 //! manual page, and what it does.
 
+mod attach;
 mod check;
 mod doctor;
 mod failure;
 mod generated;
 mod installation;
+mod process;
 mod run;
 
 use clap::{Parser, Subcommand};

@@ -1,8 +1,11 @@
 //! `jvmpi run`: a program with an agent.
 
+use crate::attach;
 use crate::failure::{Failure, NO_PROGRAM, NOT_EXECUTABLE, NOT_STARTED};
 use crate::installation;
+use crate::process::Process;
 use agent_library::{LibraryError, examine};
+use clap::value_parser;
 use options::Options;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -12,7 +15,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Run a Java program with a JVMPI agent
+/// Run a Java program, or one that runs already, with a JVMPI agent
 ///
 /// The command is replaced by the program, whose exit status and signals are its own. A `java` gets
 /// the agent on its command line; any other program, such as a script, in JAVA_TOOL_OPTIONS, so that
@@ -20,20 +23,31 @@ use std::process::{Command, ExitCode};
 /// anything starts, with exit status 125.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi run ./libfoo.so:depth=8 -- java -jar app.jar")]
+#[command(
+    override_usage = "jvmpi run [--setting KEY=VALUE]... AGENT[:OPTIONS] -- PROGRAM...\n       \
+                            jvmpi run --pid PID AGENT[:OPTIONS]"
+)]
 pub struct Arguments {
     /// A setting of libjvmpi.so, as names=slash; can be given several times
-    #[arg(long = "setting", value_name = "KEY=VALUE")]
+    #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid")]
     settings: Vec<String>,
+    /// Load the agent into the running JVM of this process number
+    #[arg(long, value_parser = value_parser!(libc::pid_t).range(1..))]
+    pid: Option<libc::pid_t>,
     /// The agent: a path, or foo for libfoo.so; what follows the first colon are its own options
     #[arg(value_name = "AGENT[:OPTIONS]")]
     agent: OsString,
     /// The program and its arguments
-    #[arg(last = true, required = true)]
+    #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
     program: Vec<OsString>,
 }
 
-/// `jvmpi run`; returns only if the program is not started.
+/// `jvmpi run`; returns only if no program is started.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(pid) = arguments.pid {
+        Agent::parse(&arguments.agent).attach(&Process::jvm(pid)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
     let agent = Agent::parse(&arguments.agent);
     let option = agent.agentpath_option().map_err(not_started)?;
@@ -82,38 +96,50 @@ impl Agent {
     /// The option with which a JVM loads it.
     ///
     /// # Errors
-    /// What is wrong with its library, or that the path of one cannot be written in the option.
+    /// What is wrong with its library, or that its path cannot be written in the option.
     fn agentpath_option(&self) -> Result<OsString, String> {
+        let name = self.examined()?.map_or_else(|| self.name.clone(), PathBuf::into_os_string);
+        let mut option = OsString::from("-agentpath:");
+        option.push(installation::libjvmpi()?);
+        option.push("=");
+        option.push(self.specification(&name)?);
+        Ok(option)
+    }
+
+    /// Has a JVM that runs already load it.
+    ///
+    /// # Errors
+    /// What is wrong with its library, or what the JVM says.
+    fn attach(&self, process: &Process) -> Result<(), String> {
+        let libjvmpi = installation::libjvmpi()?;
+        let library = self.examined()?;
+        let files: Vec<&Path> =
+            [&libjvmpi].into_iter().chain(&library).map(PathBuf::as_path).collect();
+        let seen = attach::visible(process, &files)?;
+        let name = seen.get(1).map_or(self.name.as_os_str(), |path| path.as_os_str());
+        attach::load_agent(process, &seen[0], &self.specification(name)?)
+    }
+
+    /// The path of its library if it is known; it can be that of an agent.
+    fn examined(&self) -> Result<Option<PathBuf>, String> {
         let library = self.library().map_err(|error| error.to_string())?;
         if let Some(path) = &library {
             examine(path).map_err(|error| error.to_string())?;
         }
-        let name = library.map_or_else(|| self.name.clone(), PathBuf::into_os_string);
+        Ok(library)
+    }
+
+    /// What libjvmpi.so is told of it, when this is its name or path.
+    fn specification(&self, name: &OsStr) -> Result<OsString, String> {
         if name.as_bytes().contains(&b':') {
             return Err(format!(
                 "{} has a colon in its path, after which options begin: make a link to it without",
                 name.display()
             ));
         }
-        agentpath_option(&name, self.options.as_deref())
+        let options = self.options.iter().flat_map(|options| [OsStr::new(":"), options]);
+        Ok([name].into_iter().chain(options).collect())
     }
-}
-
-/// `-agentpath:` for libjvmpi.so with an agent.
-///
-/// # Errors
-/// Where libjvmpi.so was looked for.
-pub fn agentpath_option(agent: &OsStr, options: Option<&OsStr>) -> Result<OsString, String> {
-    let libjvmpi = installation::libjvmpi()?;
-    let mut option = OsString::from("-agentpath:");
-    option.push(libjvmpi);
-    option.push("=");
-    option.push(agent);
-    if let Some(options) = options {
-        option.push(":");
-        option.push(options);
-    }
-    Ok(option)
 }
 
 /// The program with an option for its JVM: on the command line of `java`, in `JAVA_TOOL_OPTIONS` of
