@@ -60,10 +60,37 @@ pub fn command() -> Result<PathBuf, String> {
         .clone()
 }
 
+/// An agent written with the crate `jvmpi`: an example of a package.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RustAgent {
+    /// `crates/jvmpi/examples/allocations.rs`
+    Allocations,
+    /// `crates/jvmpi/examples/slow_methods.rs`
+    SlowMethods,
+}
+
+/// The library of such an agent, optimized, with the checks that it makes of itself.
+///
+/// # Errors
+/// If it does not compile.
+pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
+    static EXAMPLES: OnceLock<Result<(), String>> = OnceLock::new();
+    EXAMPLES.get_or_init(|| cargo_build_with("jvmpi", "checked", &["--examples"])).clone()?;
+    let library = match agent {
+        RustAgent::Allocations => "liballocations.so",
+        RustAgent::SlowMethods => "libslow_methods.so",
+    };
+    Ok(target_dir().join("checked/examples").join(library))
+}
+
 fn cargo_build(package: &str, profile: &str) -> Result<(), String> {
+    cargo_build_with(package, profile, &[])
+}
+
+fn cargo_build_with(package: &str, profile: &str, what: &[&str]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--profile", profile, "--package", package]);
+    build.args(["build", "--quiet", "--profile", profile, "--package", package]).args(what);
     build.arg("--target-dir").arg(target_dir()).current_dir(workspace_root());
     run(&mut build)
 }

@@ -30,6 +30,7 @@ mod monitors;
 mod objects;
 mod options;
 mod raw_monitors;
+mod rust_agents;
 mod sampling;
 mod soak;
 mod table;
@@ -173,6 +174,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("dumps", dumps::cases()),
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),
+        ("rust_agents", rust_agents::cases()),
         ("cli", cli::cases()),
         ("soak", soak::cases()),
     ]

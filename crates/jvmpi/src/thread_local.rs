@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 ///
 /// ```
 /// # use jvmpi::*;
-/// # use std::sync::atomic::{AtomicU64, Ordering};
+/// # use std::cell::Cell;
 /// struct Calls {
-///     of_thread: ThreadLocal<AtomicU64>,
+///     of_thread: ThreadLocal<Cell<u64>>,
 /// }
 ///
 /// impl Agent for Calls {
@@ -34,8 +34,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 ///     }
 ///
 ///     fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, _: MethodId) {
-///         if let Some(calls) = self.of_thread.get_or_init(jvmpi, || AtomicU64::new(0)) {
-///             calls.fetch_add(1, Ordering::Relaxed);
+///         if let Some(calls) = self.of_thread.get_or_init(jvmpi, || Cell::new(0)) {
+///             calls.set(calls.get() + 1);
 ///         }
 ///     }
 /// }
@@ -68,7 +68,7 @@ static RETIRED: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 /// Belongs to who gives a thread its block.
 static GIVING: Mutex<()> = Mutex::new(());
 
-impl<T: Send + Sync + 'static> ThreadLocal<T> {
+impl<T: Send + 'static> ThreadLocal<T> {
     /// The place, with nothing in it. It fails if the agent has made one already.
     pub fn new(jvmpi: &mut OnLoad) -> Result<Self, LoadError> {
         if IN_USE.swap(true, Ordering::Relaxed) {
@@ -102,7 +102,10 @@ impl<T: Send + Sync + 'static> ThreadLocal<T> {
         give(jvmpi.jvmpi(), jvmpi.current()?, init());
         self.get(jvmpi)
     }
+}
 
+/// What threads know of each other.
+impl<T: Send + Sync + 'static> ThreadLocal<T> {
     /// The data of any thread. None if it has none, or is no more.
     ///
     /// It may be called while threads are suspended.
@@ -195,7 +198,7 @@ fn set(jvmpi: Jvmpi, env: *mut JNIEnv, block: *mut Header) {
 
 /// Gives a thread its data, unless it has some. What is given to a thread that has ended is gone.
 #[cold]
-fn give<T: Send + Sync + 'static>(jvmpi: Jvmpi, env: *mut JNIEnv, data: T) {
+fn give<T: Send + 'static>(jvmpi: Jvmpi, env: *mut JNIEnv, data: T) {
     unsafe fn free<T>(block: *mut Header) {
         // SAFETY: it was made below, and the caller has the only pointer to it.
         drop(unsafe { Box::from_raw(block.cast::<Block<T>>()) });
