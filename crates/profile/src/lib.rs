@@ -7,14 +7,22 @@
 //! are [`heap::Record`]s, passed one after the other.
 
 mod binary;
+mod convert;
 mod file;
+mod formats;
 pub mod heap;
 mod model;
 mod text;
+mod weight;
 mod writer;
 
 pub use binary::{BinaryWriter, Version};
+pub use convert::LeftOut;
 pub use file::{Encoding, Error, File, HeapReader};
+#[cfg(feature = "svg")]
+pub use formats::write_difference;
+pub use formats::{Format, UnknownFormat, write_stacks};
 pub use model::*;
 pub use text::{PREAMBLE, TextWriter};
+pub use weight::{Stack, Unit, Weight, stacks};
 pub use writer::{EachRecord, Writer};

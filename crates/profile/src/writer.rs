@@ -1,7 +1,7 @@
 //! What the writers of HPROF's own formats, text and binary, have in common.
 
 use crate::heap::Record;
-use crate::model::{HeapDump, Profile, Section, ThreadSerial};
+use crate::model::{ClassSerial, HeapDump, Profile, Section, ThreadSerial};
 use std::io;
 
 /// Gets the records of a heap dump one by one.
@@ -19,6 +19,9 @@ pub trait Writer {
 
     /// A thread has ended.
     fn thread_end(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
+
+    /// A class was unloaded. Text does not tell it.
+    fn class_unload(&mut self, profile: &Profile, class: ClassSerial) -> io::Result<()>;
 
     /// All traces that were not written yet.
     fn traces(&mut self, profile: &Profile) -> io::Result<()>;
@@ -43,6 +46,9 @@ pub trait Writer {
 
     /// Whether the format has this kind of section.
     fn holds(&self, section: &Section) -> bool;
+
+    /// Whether heap dumps need all fields and their values, not only references.
+    fn needs_values(&self) -> bool;
 
     /// Passes on what the writers below have kept back.
     fn flush(&mut self) -> io::Result<()>;

@@ -60,14 +60,7 @@ fn what_was_written_is_read() {
         assert_eq!(file.encoding(), Encoding::Binary { id_size: 8 });
         let (read, expected) = (file.profile(), tables());
         assert_eq!((read.created, read.settings), (CREATED, expected.settings));
-        let mut expected_frames = frames(&expected);
-        // The class of a method that has none of the profile's classes is not told.
-        for (_, _, frames) in &mut expected_frames {
-            for frame in frames {
-                *frame = frame.replace("Main$$Lambda/0x00007f3768000c38", "");
-            }
-        }
-        assert_eq!(frames(read), expected_frames);
+        assert_eq!(frames(read), frames(&expected));
         for (read_thread, thread) in read.threads.values().zip(expected.threads.values()) {
             let names = |profile, thread: &profile::Thread| {
                 [thread.name, thread.group, thread.parent_group].map(|id| named(profile, id))

@@ -170,10 +170,7 @@ impl Reader<'_> {
         let object = body.id()?;
         let trace = TraceSerial(body.u4()?);
         let mut name = self.name(body)?;
-        let text = self.profile.names.get(name);
-        // HotSpot's own dumps have slashes; a name with dots may have one before a hidden class's number.
-        if text.contains('/') && !text.contains('.') {
-            let dotted = text.replace('/', ".");
+        if let Some(dotted) = dotted(self.profile.names.get(name)) {
             name = self.profile.names.intern(&dotted);
         }
         self.profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
@@ -273,6 +270,14 @@ impl Reader<'_> {
     }
 }
 
+/// The name with dots if it has slashes, as HotSpot's own dumps have them. The slash before the address of a
+/// hidden class is none of them: `Main$$Lambda/0x00007f3768000c38`.
+fn dotted(name: &str) -> Option<String> {
+    let (package, address) = name.split_at(name.find("/0x").unwrap_or(name.len()));
+    (package.contains('/') && !package.contains('.'))
+        .then(|| format!("{}{address}", package.replace('/', ".")))
+}
+
 fn amount(bytes: u32, instances: u32) -> Amount {
     Amount { bytes: bytes.into(), instances: instances.into() }
 }
@@ -309,6 +314,20 @@ fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_classes_get_dots() {
+        for (name, expected) in [
+            ("java/lang/Object", Some("java.lang.Object")),
+            ("[Ljava/lang/Object;", Some("[Ljava.lang.Object;")),
+            ("a/B$$Lambda/0x00007f3768000c38", Some("a.B$$Lambda/0x00007f3768000c38")),
+            ("Main$$Lambda/0x00007f3768000c38", None),
+            ("a.B$$Lambda/0x00007f3768000c38", None),
+            ("Main", None),
+        ] {
+            assert_eq!(dotted(name).as_deref(), expected);
+        }
+    }
 
     #[test]
     fn names_are_decoded_in_both_variants_of_utf8() {

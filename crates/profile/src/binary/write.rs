@@ -1,10 +1,10 @@
 //! Writes binary files.
 
 use super::{NO_FRAME, heap_tag, settings_flag, sites_flag, tag};
-use crate::heap::{Class, Elements, Instance, Objects, Place, Primitives, Record, Root, RootKind};
+use crate::heap::{self, Elements, Instance, Objects, Place, Primitives, Record, Root, RootKind};
 use crate::model::{
-    ClassSerial, CpuSamples, FrameId, HeapDump, HeapSummary, NameId, ObjectId, Profile, Section,
-    Sites, ThreadSerial, Time, Value,
+    Class, ClassSerial, CpuSamples, FrameId, HeapDump, HeapSummary, NameId, ObjectId, Profile,
+    Section, Sites, ThreadSerial, Time, TraceSerial, Value,
 };
 use crate::writer::{EachRecord, Writer};
 use rustc_hash::FxHashMap;
@@ -41,6 +41,8 @@ pub struct BinaryWriter<W> {
     traces: usize,
     /// The classes by their names: methods know the names.
     class_named: FxHashMap<NameId, ClassSerial>,
+    /// How many of them are none of the profile's.
+    known_by_name: u32,
 }
 
 impl<W: Write> BinaryWriter<W> {
@@ -63,6 +65,7 @@ impl<W: Write> BinaryWriter<W> {
             frames: 0,
             traces: 0,
             class_named: FxHashMap::default(),
+            known_by_name: 0,
         };
         if let Some(settings) = profile.settings {
             let mut flags = 0;
@@ -83,12 +86,6 @@ impl<W: Write> BinaryWriter<W> {
     /// The writer below.
     pub fn into_inner(self) -> W {
         self.out
-    }
-
-    /// Tells that a class was unloaded.
-    pub fn class_unload(&mut self, profile: &Profile, class: ClassSerial) -> io::Result<()> {
-        self.classes(profile)?;
-        self.record(tag::UNLOAD_CLASS, |body| body.u4(class.0))
     }
 
     fn record(&mut self, tag: u8, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
@@ -130,15 +127,38 @@ impl<W: Write> BinaryWriter<W> {
         self.names(profile)?;
         for class in profile.classes.iter().skip(self.classes) {
             self.class_named.insert(class.name, class.serial);
-            self.record(tag::LOAD_CLASS, |body| {
-                body.u4(class.serial.0);
-                body.id(class.object);
-                body.u4(class.trace.0);
-                body.name(class.name);
-            })?;
+            self.load_class(class)?;
         }
         self.classes = profile.classes.iter().len();
         Ok(())
+    }
+
+    /// The class with this name. One that is known by its name alone, as in text, gets a number from the other
+    /// end.
+    fn class_named(&mut self, name: NameId) -> io::Result<ClassSerial> {
+        if let Some(serial) = self.class_named.get(&name) {
+            return Ok(*serial);
+        }
+        let serial = ClassSerial(u32::MAX - self.known_by_name);
+        self.known_by_name += 1;
+        self.class_named.insert(name, serial);
+        self.load_class(&Class {
+            serial,
+            object: ObjectId(0),
+            name,
+            trace: TraceSerial(0),
+            unloaded: false,
+        })?;
+        Ok(serial)
+    }
+
+    fn load_class(&mut self, class: &Class) -> io::Result<()> {
+        self.record(tag::LOAD_CLASS, |body| {
+            body.u4(class.serial.0);
+            body.id(class.object);
+            body.u4(class.trace.0);
+            body.name(class.name);
+        })
     }
 
     fn sites(&mut self, sites: &Sites) -> io::Result<()> {
@@ -284,12 +304,17 @@ impl<W: Write> Writer for BinaryWriter<W> {
         self.record(tag::END_THREAD, |body| body.u4(thread.0))
     }
 
+    fn class_unload(&mut self, profile: &Profile, class: ClassSerial) -> io::Result<()> {
+        self.classes(profile)?;
+        self.record(tag::UNLOAD_CLASS, |body| body.u4(class.0))
+    }
+
     fn traces(&mut self, profile: &Profile) -> io::Result<()> {
         self.classes(profile)?;
         for index in self.frames..profile.frames.len() {
             let id = FrameId(index as u32);
             let Some((frame, method)) = profile.frame(id) else { continue };
-            let class = self.class_named.get(&method.class).copied().unwrap_or_default();
+            let class = self.class_named(method.class)?;
             self.record(tag::FRAME, |body| {
                 body.frame(id);
                 body.name(method.name);
@@ -363,6 +388,10 @@ impl<W: Write> Writer for BinaryWriter<W> {
                 | Section::HeapDump(_)
                 | Section::CpuSamples(_)
         )
+    }
+
+    fn needs_values(&self) -> bool {
+        true
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -595,7 +624,7 @@ fn encode_root(body: &mut Vec<u8>, root: &Root<'_>) {
     }
 }
 
-fn encode_class(body: &mut Vec<u8>, profile: &Profile, class: &Class<'_>) -> io::Result<()> {
+fn encode_class(body: &mut Vec<u8>, profile: &Profile, class: &heap::Class<'_>) -> io::Result<()> {
     let name = |name: &str| {
         let missing = || invalid(format!("the name {name:?} is not among those of the profile"));
         profile.names.find(name).ok_or_else(missing)

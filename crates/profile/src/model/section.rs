@@ -58,6 +58,35 @@ kinds! {
     cpu_old: CpuOld;
 }
 
+impl Section {
+    /// What it is called.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::MonitorDump(_) => "monitor dump",
+            Self::MonitorTimes(_) => "monitor times",
+            Self::HeapDump(_) => "heap dump",
+            Self::HeapSummary(_) => "heap summary",
+            Self::Sites(_) => "allocation sites",
+            Self::CpuSamples(_) => "CPU samples",
+            Self::CpuTimes(_) => "CPU times",
+            Self::CpuOld(_) => "calls of cpu=old",
+        }
+    }
+
+    /// When it was written; a monitor dump and the calls of `cpu=old` do not tell.
+    pub fn at(&self) -> Option<Time> {
+        match self {
+            Self::MonitorDump(_) | Self::CpuOld(_) => None,
+            Self::MonitorTimes(times) => times.at,
+            Self::HeapDump(dump) => dump.at,
+            Self::HeapSummary(summary) => summary.at,
+            Self::Sites(sites) => sites.at,
+            Self::CpuSamples(samples) => samples.at,
+            Self::CpuTimes(times) => times.at,
+        }
+    }
+}
+
 /// Instances and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amount {

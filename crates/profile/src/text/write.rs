@@ -3,9 +3,9 @@
 use super::heading;
 use crate::heap::{Class, Instance, Objects, Primitives, Record, Root, RootKind};
 use crate::model::{
-    Amount, CpuOld, CpuSamples, CpuTimes, HeapDump, Line, MethodId, Monitor, MonitorDump,
-    MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial, ThreadState, Time,
-    TraceSerial, Value,
+    Amount, ClassSerial, CpuOld, CpuSamples, CpuTimes, HeapDump, Line, MethodId, Monitor,
+    MonitorDump, MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial,
+    ThreadState, Time, TraceSerial, Value,
 };
 use crate::writer::{EachRecord, Writer};
 use std::fmt::{self, Display};
@@ -380,6 +380,10 @@ impl<W: Write> Writer for TextWriter<W> {
         writeln!(self.out, "THREAD END (id = {})", thread.0)
     }
 
+    fn class_unload(&mut self, _: &Profile, _: ClassSerial) -> io::Result<()> {
+        Ok(())
+    }
+
     fn traces(&mut self, profile: &Profile) -> io::Result<()> {
         for trace in profile.traces.iter().skip(self.traces) {
             self.frames(profile, trace.serial)?;
@@ -433,6 +437,10 @@ impl<W: Write> Writer for TextWriter<W> {
 
     fn holds(&self, section: &Section) -> bool {
         !matches!(section, Section::HeapSummary(_))
+    }
+
+    fn needs_values(&self) -> bool {
+        false
     }
 
     fn flush(&mut self) -> io::Result<()> {
