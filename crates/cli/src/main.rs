@@ -6,6 +6,7 @@
 mod attach;
 mod check;
 mod doctor;
+mod dump;
 mod failure;
 mod generated;
 mod installation;
@@ -29,6 +30,7 @@ enum Command {
     Check(check::Arguments),
     Run(run::Arguments),
     Doctor(doctor::Arguments),
+    Dump(dump::Arguments),
     Completions(generated::Completions),
     Man(generated::Man),
 }
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Dump(arguments) => dump::dump(&arguments),
         Command::Completions(arguments) => generated::completions(&arguments),
         Command::Man(arguments) => generated::man(&arguments),
     };

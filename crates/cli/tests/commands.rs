@@ -123,3 +123,57 @@ fn run_says_what_keeps_it_from_starting() {
         assert_eq!(run(program).status.code(), Some(status), "{program}");
     }
 }
+
+/// A file of HPROF with everything that one can have.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../profile/tests/expected.txt");
+
+#[test]
+fn dumps_are_shown_record_by_record() {
+    let output = jvmpi(&["dump", "show", FILE]);
+    assert!(output.status.success(), "{output:?}");
+    for line in [
+        "thread 2 \"say \"hi\"\": waits to be notified",
+        "    java.lang.Object.wait(Native Method)",
+        "monitor raw monitor \"_hprof_dump_lock\"(0x10): nobody owns it",
+        "root 0x200 java_frame thread=2 frame=1",
+        "instance 0x200 Main size=28 trace=1 [next=0x200 longer_name=0x210]",
+        "array 0x210 java.lang.Object[] size=24 length=3 trace=2 [0:0x200 2:0x110]",
+    ] {
+        assert!(text(&output.stdout).lines().any(|said| said == line), "no {line}: {output:?}");
+    }
+    let output = jvmpi(&["dump", "show", "--class", "char[]", FILE]);
+    assert_eq!(text(&output.stdout).lines().count(), 2, "{output:?}");
+    let output = jvmpi(&["dump", "show", "--histogram", FILE]);
+    assert!(
+        text(&output.stdout).ends_with("\n           4              64  in all\n"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn what_is_no_dump_is_refused_and_a_cut_one_is_shown() {
+    let directory = Directory::new("dumps");
+    let whole = std::fs::read(FILE).unwrap();
+    let end = whole.windows(4).position(|word| word == b"ARR ").unwrap();
+    for (content, shown, line) in [
+        (&b"nonsense"[..], "", "byte 0: this is no file of HPROF"),
+        (&whole[..end], "instance 0x200 Main", ""),
+    ] {
+        let file = directory.write("file", content);
+        let output = jvmpi(&["dump", "show", file.to_str().unwrap()]);
+        assert!(text(&output.stdout).contains(shown), "{output:?}");
+        let start = format!("jvmpi: error: {}: {line}", file.display());
+        assert!(text(&output.stderr).starts_with(&start), "{output:?}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn dumps_as_agents_get_them_are_shown() {
+    let directory = Directory::new("raw");
+    let id = |id: u64| id.to_ne_bytes();
+    let list = [&[0][..], &id(0x10), &[10], &id(0x20)].concat();
+    let file = directory.write("list", &list);
+    let output = jvmpi(&["dump", "show", "--raw", "0", file.to_str().unwrap()]);
+    assert_eq!(text(&output.stdout), "0x10\n0x20 array of Int\n", "{output:?}");
+}

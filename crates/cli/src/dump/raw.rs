@@ -1,15 +1,9 @@
-//! Prints a dump that an agent has saved, one record per line.
+//! Dumps as agents get them in HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP, saved as they are.
 //!
-//! ```text
-//! print 0|1|2 DUMP [CLASSES]     a heap dump of this level
-//! print object DUMP [CLASSES]    an object dump
-//! print monitors DUMP            a monitor dump
-//! ```
-//!
-//! A dump says neither what a class is called nor which fields it has: that is CLASS_LOAD's. CLASSES
-//! is a file that the agent has written from those events, with a line for each class: its ID in
-//! hexadecimal, the number of its interfaces, the types of its static fields and those of its
-//! instance fields, each the first letter of its descriptor (`-` for none), and the name:
+//! A dump says neither what a class is called nor which fields it has: that is CLASS_LOAD's. An agent
+//! can write it to a file, with a line for each class: its ID in hexadecimal, the number of its
+//! interfaces, the types of its static fields and those of its instance fields, each the first letter
+//! of its descriptor (`-` for none), and the name:
 //!
 //! ```text
 //! 0x4e0 2 [J IBLL java.lang.String
@@ -17,7 +11,8 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::process::ExitCode;
+use std::io::{self, Write};
+use std::path::Path;
 
 use dump::{Classes, Frame, Id, Level, List, Monitors, Record, Records, Root, Shape, Type, Value};
 
@@ -169,7 +164,12 @@ fn root(root: Root) -> String {
     }
 }
 
-fn print_records(dump: &[u8], level: Level, mut universe: Universe) -> Result<(), String> {
+fn print_records(
+    dump: &[u8],
+    level: Level,
+    mut universe: Universe,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let superclasses = Records::new(dump, level, &universe)
         .filter_map(|record| match record {
             Ok(Record::Class(class)) => Some((class.id, class.superclass)),
@@ -178,57 +178,68 @@ fn print_records(dump: &[u8], level: Level, mut universe: Universe) -> Result<()
         .collect();
     universe.superclasses = superclasses;
     for record in Records::new(dump, level, &universe) {
-        println!("{}", universe.line(&record.map_err(|e| e.to_string())?, level));
+        writeln!(out, "{}", universe.line(&record.map_err(io::Error::other)?, level))?;
     }
     Ok(())
 }
 
-fn print_list(dump: &[u8]) -> Result<(), String> {
+fn print_list(dump: &[u8], out: &mut dyn Write) -> io::Result<()> {
     for object in List::new(dump) {
-        let object = object.map_err(|e| e.to_string())?;
+        let object = object.map_err(io::Error::other)?;
         match object.elements {
-            None => println!("{:#x}", object.id),
-            Some(of_type) => println!("{:#x} array of {of_type:?}", object.id),
+            None => writeln!(out, "{:#x}", object.id)?,
+            Some(of_type) => writeln!(out, "{:#x} array of {of_type:?}", object.id)?,
         }
     }
     Ok(())
 }
 
-fn print_monitors(dump: &[u8]) -> Result<(), String> {
+fn print_monitors(dump: &[u8], out: &mut dyn Write) -> io::Result<()> {
     for monitor in Monitors::new(dump) {
-        println!("{:x?}", monitor.map_err(|e| e.to_string())?);
+        writeln!(out, "{:x?}", monitor.map_err(io::Error::other)?)?;
     }
     Ok(())
 }
 
-fn run(arguments: &[String]) -> Result<(), String> {
-    let (kind, dump, classes) = match arguments {
-        [kind, dump] => (kind, dump, None),
-        [kind, dump, classes] => (kind, dump, Some(classes)),
-        _ => return Err("usage: print 0|1|2|object|monitors DUMP [CLASSES]".to_owned()),
-    };
-    let error = |path: &String, e: std::io::Error| format!("{path}: {e}");
-    let dump = fs::read(dump).map_err(|e| error(dump, e))?;
+/// What a saved dump is.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Kind {
+    /// A heap dump of level 0: which objects there are
+    #[value(name = "0")]
+    List,
+    /// A heap dump of level 1: what they refer to
+    #[value(name = "1")]
+    References,
+    /// A heap dump of level 2: all of their values
+    #[value(name = "2")]
+    Values,
+    /// An object dump
+    Object,
+    /// A monitor dump
+    Monitors,
+}
+
+/// Prints the dump in this file, a record in each line, with what the other file tells of classes.
+///
+/// # Errors
+/// What is wrong with one of the files.
+pub fn show(
+    kind: Kind,
+    dump: &Path,
+    classes: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<(), String> {
+    let error = |path: &Path, e: &io::Error| format!("{}: {e}", path.display());
+    let content = fs::read(dump).map_err(|e| error(dump, &e))?;
     let universe = match classes {
         None => Universe::default(),
-        Some(path) => Universe::parse(&fs::read_to_string(path).map_err(|e| error(path, e))?)?,
+        Some(path) => Universe::parse(&fs::read_to_string(path).map_err(|e| error(path, &e))?)?,
     };
-    match kind.as_str() {
-        "0" => print_list(&dump),
-        "1" => print_records(&dump, Level::References, universe),
-        "2" | "object" => print_records(&dump, Level::Values, universe),
-        "monitors" => print_monitors(&dump),
-        other => Err(format!("no kind of dump: {other}")),
-    }
-}
-
-fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("{why}");
-            ExitCode::FAILURE
-        }
-    }
+    let shown = match kind {
+        Kind::List => print_list(&content, out),
+        Kind::References => print_records(&content, Level::References, universe, out),
+        Kind::Values | Kind::Object => print_records(&content, Level::Values, universe, out),
+        Kind::Monitors => print_monitors(&content, out),
+    };
+    shown.map_err(|e| error(dump, &e))
 }

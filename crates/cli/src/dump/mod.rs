@@ -1,0 +1,73 @@
+//! `jvmpi dump show`: heap, object and monitor dumps as text.
+
+mod hprof;
+mod raw;
+
+use crate::failure::Failure;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Show dumps of the heap and of monitors
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi dump show java.hprof --histogram")]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Show(Show),
+}
+
+/// Print the dumps in a file as text, a record in each line
+///
+/// A file of HPROF, text or binary, also of other tools such as jcmd GC.heap_dump, shows its heap and
+/// monitor dumps. With --raw, the file is the content of a buffer that an agent has got in HEAP_DUMP,
+/// OBJECT_DUMP or MONITOR_DUMP.
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi dump show java.hprof --class java.lang.String | less")]
+struct Show {
+    /// The file
+    file: PathBuf,
+    /// Count the objects of each class and their bytes instead
+    #[arg(long, conflicts_with = "raw")]
+    histogram: bool,
+    /// Only objects of the class of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "raw")]
+    class: Option<String>,
+    /// The file is a dump as an agent has got it: a heap dump of this level, or another kind
+    #[arg(long, value_name = "KIND")]
+    raw: Option<raw::Kind>,
+    /// For --raw: a file that an agent has written of the classes, see docs/dumps.md
+    #[arg(long, value_name = "FILE", requires = "raw")]
+    classes: Option<PathBuf>,
+}
+
+/// `jvmpi dump`.
+pub fn dump(Arguments { command: Command::Show(show) }: &Arguments) -> Result<ExitCode, Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match show.raw {
+        Some(kind) => raw::show(kind, &show.file, show.classes.as_deref(), &mut out)?,
+        None => show_hprof(show, &mut out)?,
+    }
+    out.flush().map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_hprof(show: &Show, out: &mut dyn Write) -> Result<(), String> {
+    let error = |error: io::Error| in_file(&show.file, &error);
+    let file = profile::File::open(&show.file).map_err(error)?;
+    let shown = if show.histogram {
+        hprof::histograms(&file, show.class.as_deref(), out)
+    } else {
+        hprof::records(&file, show.class.as_deref(), out)
+    };
+    shown.map_err(error)?;
+    file.problem().map_or(Ok(()), |problem| Err(format!("{}: {problem}", show.file.display())))
+}
+
+fn in_file(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
