@@ -67,6 +67,8 @@ pub enum RustAgent {
     Allocations,
     /// `crates/jvmpi/examples/slow_methods.rs`
     SlowMethods,
+    /// `compat-tests/agents/probe.rs`
+    Probe,
 }
 
 /// The library of such an agent, optimized, with the checks that it makes of itself.
@@ -74,12 +76,15 @@ pub enum RustAgent {
 /// # Errors
 /// If it does not compile.
 pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
-    static EXAMPLES: OnceLock<Result<(), String>> = OnceLock::new();
-    EXAMPLES.get_or_init(|| cargo_build_with("jvmpi", "checked", &["--examples"])).clone()?;
-    let library = match agent {
-        RustAgent::Allocations => "liballocations.so",
-        RustAgent::SlowMethods => "libslow_methods.so",
+    static BUILT: [OnceLock<Result<(), String>>; 2] = [const { OnceLock::new() }; 2];
+    let (package, library) = match agent {
+        RustAgent::Allocations => (0, "liballocations.so"),
+        RustAgent::SlowMethods => (0, "libslow_methods.so"),
+        RustAgent::Probe => (1, "libprobe.so"),
     };
+    let examples =
+        || cargo_build_with(["jvmpi", "compat-tests"][package], "checked", &["--examples"]);
+    BUILT[package].get_or_init(examples).clone()?;
     Ok(target_dir().join("checked/examples").join(library))
 }
 

@@ -12,6 +12,12 @@ cases![
     slow_calls,
     beside_each_other,
     options_that_there_are_not,
+    requests,
+    threads,
+    collections.on_every_gc(),
+    a_panic_in_an_event,
+    a_panic_in_load,
+    loaded_twice,
 ];
 
 /// The workload with these agents, each with its options.
@@ -47,9 +53,7 @@ fn slow_calls_are_counted(outcome: &Outcome) -> Result<(), String> {
         equal(&format!("calls of {method}"), counted, calls)?;
         ensure!(longest >= 30, "{method} took {longest} ms");
     }
-    equal("calls of main", row(outcome, "Points.main")?[1], 1)?;
-    ensure!(row(outcome, "Points.touch").is_err(), "touch is slow");
-    Ok(())
+    equal("calls of main", row(outcome, "Points.main")?[1], 1)
 }
 
 fn allocations_of_each_class(vm: &Vm<'_>) -> Result<(), String> {
@@ -57,7 +61,14 @@ fn allocations_of_each_class(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn slow_calls(vm: &Vm<'_>) -> Result<(), String> {
-    slow_calls_are_counted(&points(vm, &[(RustAgent::SlowMethods, "ms=30")])?.run()?)
+    slow_calls_are_counted(&points(vm, &[(RustAgent::SlowMethods, "ms=30")])?.run()?)?;
+    let outcome = points(vm, &[(RustAgent::SlowMethods, "ms=3600000")])?.run()?;
+    let none = "slow_methods: 0 methods had calls of 3600000 ms and more";
+    ensure!(outcome.stderr.lines().any(|line| line == none), "{}", outcome.stderr);
+    // Every call is slow then.
+    let outcome = points(vm, &[(RustAgent::SlowMethods, "ms=0")])?.run()?;
+    let touches = outcome.expects.one("expect")?.int("touches")?;
+    equal("calls of touch", row(&outcome, "Points.touch")?[1], touches)
 }
 
 /// Each with a table and data of its own, and one in C with them.
@@ -75,6 +86,94 @@ fn beside_each_other(vm: &Vm<'_>) -> Result<(), String> {
 fn options_that_there_are_not(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = points(vm, &[(RustAgent::Allocations, "bottom=3")])?.run_to(1)?;
     let line = r#"[allocations] error: no such option: "bottom=3"; there is top=NUMBER"#;
+    ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
+    Ok(())
+}
+
+fn probe(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
+    // Only what the workload does.
+    Ok(points(vm, &[(RustAgent::Probe, what)])?.settings("include=Points*"))
+}
+
+fn requests(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = probe(vm, "requests")?.run()?;
+    outcome.checks(&[
+        "class files were replaced",
+        "an object is that of its dump",
+        "all objects are listed",
+        "points are what they were made",
+        "a class is told",
+        "its methods are told",
+        "a method is of its class",
+        "an object is dumped",
+        "there is no such object",
+        "a panic goes on in the caller",
+        "a reference is of its object",
+        "a raw monitor is dumped",
+        "threads are dumped",
+    ])?;
+    let dumped = outcome.report().one("points")?.int("dumped")?;
+    equal("points", dumped, outcome.expects.one("expect")?.int("kept")?)
+}
+
+/// Each thread counts for itself, while another looks at all of them, and what a thread has of its own is
+/// dropped when it ends, but not under the eyes of the other.
+fn threads(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = probe(vm, "threads")?.run()?;
+    outcome.checks(&["probe-0", "probe-1", "probe-2", "probe-3", "probe-4"])?;
+    let (report, expected) = (outcome.report(), outcome.expects.one("expect")?);
+    let mut touches = 0;
+    for i in 0..expected.int("threads")? {
+        let ended = report.find("ended", "thread", &format!("points-{i}"))?.int("touches")?;
+        equal(&format!("touches of thread {i}"), ended, 100 * i)?;
+        touches += ended;
+    }
+    equal("touches", touches, expected.int("touches")?)?;
+    let sampled = report.one("sampled")?;
+    // The first of the threads does not touch.
+    equal("threads with data", sampled.int("made")?, expected.int("threads")? - 1)?;
+    equal("dead data seen", sampled.int("dead")?, 0)?;
+    ensure!(sampled.int("looks")? > 0 && sampled.int("frames")? > 0, "{sampled}");
+    let dropped = sampled.int("dropped")?;
+    ensure!((1..=sampled.int("made")?).contains(&dropped), "{sampled}");
+    Ok(())
+}
+
+fn collections(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = probe(vm, "collections")?.run()?;
+    let (report, expected) = (outcome.report(), outcome.expects.one("expect")?);
+    equal("frees outside of the bracket", report.one("frees")?.int("unlocked")?, 0)?;
+    let heaps: Vec<_> = report.lines("heap").collect();
+    equal("collections asked for", heaps.len() as i64, expected.int("slow")?)?;
+    let (made, kept) = (expected.int("made")?, expected.int("kept")?);
+    for (i, heap) in heaps.iter().enumerate() {
+        equal("points left", heap.int("left")?, kept)?;
+        equal("points freed", heap.int("freed")?, made - kept)?;
+        ensure!(heap.int("collections")? > i as i64, "{heap}");
+    }
+    Ok(())
+}
+
+fn a_panic_in_an_event(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = probe(vm, "panic")?.run()?;
+    let slow = outcome.report().one("slow")?;
+    equal("entries", slow.int("entries")?, 1)?;
+    equal("exits", slow.int("exits")?, outcome.expects.one("expect")?.int("slow")?)?;
+    let line = "[probe] error: METHOD_ENTRY is disabled after the panic above; the program goes on";
+    equal("lines", outcome.stderr.lines().filter(|found| *found == line).count(), 1)
+}
+
+fn a_panic_in_load(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = probe(vm, "panic-in-load")?.run_to(1)?;
+    let line = "[probe] error: JVM_OnLoad fails by the panic above";
+    ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
+    Ok(())
+}
+
+fn loaded_twice(vm: &Vm<'_>) -> Result<(), String> {
+    let twice = [(RustAgent::Probe, "requests"), (RustAgent::Probe, "requests")];
+    let outcome = points(vm, &twice)?.run_to(1)?;
+    let line = "[probe] error: the agent is loaded already, and can be loaded once";
     ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
     Ok(())
 }

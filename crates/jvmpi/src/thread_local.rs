@@ -133,6 +133,15 @@ impl<T: Send + Sync + 'static> ThreadLocal<T> {
     }
 }
 
+/// Another name for the same place.
+impl<T> Clone for ThreadLocal<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ThreadLocal<T> {}
+
 impl<T> fmt::Debug for ThreadLocal<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadLocal").finish_non_exhaustive()
