@@ -1,0 +1,97 @@
+// The data of the page, and its numbers and names in words.
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const { profiles, strings } = data;
+const { methods, frames, nodes } = data.code;
+
+// Profiles are compared from the first to the last.
+const BEFORE = 0;
+const AFTER = profiles.length - 1;
+const comparing = AFTER > BEFORE;
+
+const NATIVE = -3;
+
+const sum = (values) => values.reduce((a, b) => a + b, 0);
+const change = (values) => values[AFTER] - values[BEFORE];
+const zeros = () => profiles.map(() => 0);
+
+// ---- numbers ----
+
+const grouped = new Intl.NumberFormat('en');
+
+function scaled(value, units, step) {
+  let unit = 0;
+  while (unit < units.length - 1 && Math.abs(value) >= step) {
+    value /= step;
+    unit += 1;
+  }
+  const digits = unit === 0 || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${units[unit]}`;
+}
+
+// A value as it is read best.
+function show(value, unit) {
+  if (unit === 'bytes') return scaled(value, ['B', 'kB', 'MB', 'GB', 'TB'], 1000);
+  if (unit === 'microseconds') {
+    return Math.abs(value) >= 60e6 ? `${grouped.format(Math.round(value / 1e6))} s` : scaled(value, ['µs', 'ms', 's'], 1000);
+  }
+  return grouped.format(value);
+}
+
+// A value to the last digit.
+function exactly(value, unit) {
+  return unit === 'count' ? grouped.format(value) : `${grouped.format(value)} ${unit}`;
+}
+
+const counted = (number, noun) => `${grouped.format(number)} ${noun}${number === 1 ? '' : 's'}`;
+
+function showChange(value, unit) {
+  if (value === 0) return '±0';
+  return (value > 0 ? '+' : '−') + show(Math.abs(value), unit);
+}
+
+function percent(part, whole) {
+  if (!whole) return '0 %';
+  const share = 100 * part / whole;
+  return `${share.toFixed(share !== 0 && Math.abs(share) < 10 ? 2 : 1)} %`;
+}
+
+function time(milliseconds) {
+  return new Date(milliseconds).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+// ---- names ----
+
+const JDK = /^(java|javax|jdk|sun|com\.sun)\./;
+
+const methodClass = (method) => strings[methods.class[method]];
+const methodName = (method) => `${methodClass(method)}.${strings[methods.name[method]]}`;
+
+// The class without its package.
+const simple = (name) => name.slice(name.lastIndexOf('.') + 1);
+const packageOf = (name) => name.slice(0, name.lastIndexOf('.') + 1);
+
+const shortMethodName = (method) => `${simple(methodClass(method))}.${strings[methods.name[method]]}`;
+
+function lineName(frame) {
+  const line = frames.line[frame];
+  const source = strings[methods.source[frames.method[frame]]];
+  if (line === NATIVE) return 'native';
+  if (line === -2) return 'compiled';
+  return line > 0 ? `${source || 'line'}:${line}` : source || 'unknown line';
+}
+
+// `HashMap.put`, with the package before it in a quieter tone.
+function methodLabel(method) {
+  const name = methodClass(method);
+  return h('span', { class: 'name' }, h('span', { class: 'package' }, packageOf(name)), `${simple(name)}.`,
+    h('b', {}, strings[methods.name[method]]));
+}
+
+function classLabel(name) {
+  return h('span', { class: 'name' }, h('span', { class: 'package' }, packageOf(name)), h('b', {}, simple(name)));
+}
+
+function threadName(thread) {
+  return thread < 0 ? 'unknown thread' : strings[data.threads.name[thread]] || '(no name)';
+}

@@ -1,0 +1,194 @@
+// The heap: its classes, the objects that retain most, and how they are reached.
+
+// The classes of all heaps, by name.
+function heapClasses() {
+  const found = new Map();
+  data.heaps.forEach((heap, profile) => heap?.classes.name.forEach((name, row) => {
+    if (!found.has(name)) found.set(name, { name, objects: zeros(), shallow: zeros(), retained: zeros() });
+    const entry = found.get(name);
+    entry.objects[profile] = heap.classes.objects[row];
+    entry.shallow[profile] = heap.classes.shallow[row];
+    entry.retained[profile] = heap.classes.retained[row];
+  }));
+  return [...found.values()];
+}
+
+function heapView(page) {
+  const element = page.query.h === 'objects' ? dominatorTable(page) : classTable();
+  const facts = data.heaps.map((heap, profile) => heap && h('p', { class: 'hint' },
+    comparing && h('b', {}, `${profiles[profile].name}: `),
+    `${counted(heap.objects, 'object')}, ${show(heap.bytes, 'bytes')}; `,
+    `${counted(heap.roots, 'root')} keep ${counted(heap.reached, 'object')} with ${show(heap.reached_bytes, 'bytes')}`,
+    heap.objects > heap.reached && `; ${counted(heap.objects - heap.reached, 'object')} with ${show(heap.bytes - heap.reached_bytes, 'bytes')} would be freed or are weakly reachable`,
+    heap.missing > 0 && `; ${counted(heap.missing, 'reference')} lead to objects that the dump does not have`, '.'));
+  const view = section('Heap', facts,
+    h('div', { class: 'tools' }, switches('Rows', [['classes', 'Classes'], ['objects', 'Largest objects']], page.query.h === 'objects' ? 'objects' : 'classes', (h) => page.set({ h: h === 'objects' ? h : null })),
+      page.query.h === 'objects' && whichHeap(page)),
+    element);
+  view.search = element.search;
+  return view;
+}
+
+const RETAINED = 'bytes that would be freed with it: itself, and what is reached only through it';
+
+function classTable() {
+  const whole = (name) => data.heaps.map((heap) => heap?.[name] ?? 0);
+  return table({
+    caption: 'Classes of the heap',
+    columns: [
+      ...valueColumns('Retained', 'bytes that would be freed with all objects of the class', 'bytes', (row) => row.retained, whole('reached_bytes'), true),
+      ...valueColumns('Shallow', 'bytes of the objects themselves', 'bytes', (row) => row.shallow, whole('bytes'), true),
+      ...valueColumns('Objects', 'how many there are', 'count', (row) => row.objects, whole('objects'), true),
+      { title: 'Class', value: (row) => strings[row.name], cell: (row) => h('a', { href: to('class', row.name) }, classLabel(strings[row.name])) },
+    ],
+    rows: heapClasses(), by: comparing ? 1 : 0, text: (row) => strings[row.name],
+  });
+}
+
+// Which profile's heap is shown, where single objects are.
+function heapOf(page) {
+  const asked = page.query.p == null ? -1 : Number(page.query.p);
+  return data.heaps[asked] ? asked : data.heaps.findLastIndex(Boolean);
+}
+
+function whichHeap(page) {
+  const entries = profiles.map((profile, index) => [index, profile.name]).filter(([index]) => data.heaps[index]);
+  return entries.length > 1 && choice('File', entries, heapOf(page), (p) => page.set({ p }));
+}
+
+function objectName(heap, object) {
+  const { shown, classes } = heap;
+  if (shown.name[object] >= 0) return h('span', {}, 'class ', classLabel(strings[shown.name[object]]));
+  return h('span', {}, classLabel(strings[classes.name[shown.class[object]]]), h('span', { class: 'line' }, ` @${shown.id[object]}`));
+}
+
+function objectLink(page, profile, object) {
+  return h('a', { href: to('object', object, comparing ? { p: profile } : {}) }, objectName(data.heaps[profile], object));
+}
+
+// An object of the dominator tree, with those that it dominates.
+class Dominator {
+  constructor(heap, object) {
+    Object.assign(this, { heap, object, retained: heap.shown.retained[object], shallow: heap.shown.size[object] });
+  }
+
+  get hasChildren() {
+    return this.heap.shown.dominated[this.object] > 0;
+  }
+
+  children() {
+    return dominatedBy(this.heap, this.object);
+  }
+}
+
+// What is left out below an object: of a class, so many that retain so much.
+class Rest {
+  constructor(heap, [row, objects, retained]) {
+    Object.assign(this, { heap, row, objects, retained, shallow: null, hasChildren: false });
+  }
+}
+
+function dominatedBy(heap, dominator) {
+  const { shown } = heap;
+  const entries = [];
+  shown.dominator.forEach((of, object) => { if (of === dominator) entries.push(new Dominator(heap, object)); });
+  const rest = dominator < 0 ? heap.rest : shown.rest[dominator];
+  return [...entries, ...rest.map((rest) => new Rest(heap, rest))];
+}
+
+function dominatorTable(page) {
+  const profile = heapOf(page);
+  return dominatorsOf(page, profile, -1, 'Largest objects, and what they keep');
+}
+
+function dominatorsOf(page, profile, dominator, caption) {
+  const heap = data.heaps[profile];
+  const whole = heap.reached_bytes;
+  return treeTable({
+    caption,
+    columns: [
+      { title: 'Retained', help: RETAINED, numeric: true, cell: (entry) => bar(entry.retained, whole, 'bytes') },
+      { title: 'Shallow', help: 'bytes of the object itself', numeric: true, cell: (entry) => entry.shallow == null ? '' : show(entry.shallow, 'bytes') },
+      { title: 'Object', cell: (entry) => entry instanceof Rest
+        ? h('span', { class: 'quiet' }, `${grouped.format(entry.objects)} more of `, classLabel(strings[heap.classes.name[entry.row]]))
+        : objectLink(page, profile, entry.object) },
+    ],
+    entries: dominatedBy(heap, dominator),
+    open: (entry, above) => entry instanceof Dominator && above != null && entry.retained > 0.5 * above.retained,
+  });
+}
+
+function classView(page) {
+  const name = Number(page.argument);
+  const row = heapClasses().find((row) => row.name === name);
+  if (!row) return nothing('The heap has no such class.');
+  const fact = (title, values, unit, whole) => h('tr', {}, h('th', { scope: 'row' }, title),
+    values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole(data.heaps[profile]), unit))),
+    comparing && h('td', { class: 'number' }, changed(change(values), unit)));
+  const sites = tableOf('sites')?.object.includes(name);
+  return h('section', { 'aria-label': strings[name] },
+    h('h2', {}, classLabel(strings[name])),
+    h('table', { class: 'facts' }, h('tbody', {},
+      fact('retained', row.retained, 'bytes', (heap) => heap?.reached_bytes), fact('shallow', row.shallow, 'bytes', (heap) => heap?.bytes),
+      fact('objects', row.objects, 'count', (heap) => heap?.objects))),
+    sites && h('p', {}, h('a', { href: to('sites', null, { c: name }) }, 'Where its objects were allocated')),
+    data.heaps.map((heap, profile) => heap && classOfHeap(page, profile, heap.classes.name.indexOf(name))));
+}
+
+// What one heap has of a class: who refers to it, and its largest objects with the paths that keep them.
+function classOfHeap(page, profile, row) {
+  if (row < 0) return null;
+  const { classes, shown } = data.heaps[profile];
+  const of = comparing ? ` – ${profiles[profile].name}` : '';
+  return [
+    classes.referrers[row].length > 0 && section(`Referred to by${of}`, table({
+      caption: 'Fields that refer to objects of the class', rows: classes.referrers[row], text: () => '',
+      columns: [
+        { title: 'References', numeric: true, value: ([, , count]) => count, cell: ([, , count]) => grouped.format(count) },
+        { title: 'Field', value: ([from, label]) => strings[classes.name[from]] + strings[label], cell: ([from, label]) => h('span', {},
+          h('a', { href: to('class', classes.name[from]) }, classLabel(strings[classes.name[from]])), h('span', { class: 'field' }, fieldText(strings[label]))) },
+      ],
+    })),
+    classes.largest[row].length > 0 && section(`Largest objects${of}`, classes.largest[row].map((object, index) => h('details', { open: index === 0 },
+      h('summary', {}, objectName(data.heaps[profile], object), ` retains ${show(shown.retained[object], 'bytes')}`),
+      pathList(page, profile, object), h('p', {}, objectLink(page, profile, object))))),
+  ];
+}
+
+const fieldText = (field) => field.startsWith('[') || field.startsWith('<') ? field : `.${field}`;
+
+// The way from a root to an object.
+function pathList(page, profile, object) {
+  const heap = data.heaps[profile];
+  const path = heap.shown.paths[object];
+  if (!path) return h('p', { class: 'hint' }, 'No path to it is in this report.');
+  const LEFT_OUT_AFTER = 8;
+  const items = path.steps.map(([step, field]) => h('li', {},
+    field >= 0 && h('span', { class: 'field' }, `${fieldText(strings[field])} `),
+    step === object ? h('b', {}, objectName(heap, step)) : objectLink(page, profile, step),
+    h('span', { class: 'quiet' }, ` retains ${show(heap.shown.retained[step], 'bytes')}`)));
+  if (path.left_out) items.splice(LEFT_OUT_AFTER, 0, h('li', { class: 'quiet' }, `… ${counted(path.left_out, 'object')} left out …`));
+  return h('ol', { class: 'path', 'aria-label': 'Path from a root' },
+    h('li', { class: 'root' }, `root: ${path.root}`, path.thread >= 0 && ` of thread “${threadName(path.thread)}”`), items);
+}
+
+function objectView(page) {
+  const object = Number(page.argument);
+  const profile = heapOf(page);
+  const heap = data.heaps[profile];
+  if (!(object in (heap?.shown.id ?? []))) return nothing('There is no such object in this report.');
+  const { shown, classes } = heap;
+  const inTree = object < shown.dominator.length;
+  const fact = (title, cell) => h('tr', {}, h('th', { scope: 'row' }, title), h('td', {}, cell));
+  return h('section', { 'aria-label': 'Object' },
+    h('h2', {}, objectName(heap, object)),
+    h('table', { class: 'facts' }, h('tbody', {},
+      fact('class', h('a', { href: to('class', classes.name[shown.class[object]]) }, classLabel(strings[classes.name[shown.class[object]]]))),
+      comparing && fact('file', profiles[profile].name),
+      fact('retained', bar(shown.retained[object], heap.reached_bytes, 'bytes')),
+      fact('shallow', show(shown.size[object], 'bytes')),
+      fact('dominates', counted(shown.dominated[object], 'object')),
+      inTree && shown.dominator[object] >= 0 && fact('dominated by', objectLink(page, profile, shown.dominator[object])))),
+    section('Path from a root', h('p', { class: 'hint' }, 'The shortest way by which the object is kept.'), pathList(page, profile, object)),
+    inTree && shown.dominated[object] > 0 && section('Keeps', dominatorsOf(page, profile, object, 'What is reached only through the object')));
+}

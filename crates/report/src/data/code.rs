@@ -1,0 +1,139 @@
+//! Names, methods, frames, and the stacks as one tree for all profiles.
+
+use profile::{Profile, TraceSerial};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+/// Each string once.
+#[derive(Default)]
+pub(super) struct Strings {
+    numbers: FxHashMap<String, u32>,
+    strings: Vec<String>,
+}
+
+impl Strings {
+    pub(super) fn number(&mut self, string: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(string) {
+            return number;
+        }
+        let number = self.strings.len() as u32;
+        self.strings.push(string.to_owned());
+        self.numbers.insert(string.to_owned(), number);
+        number
+    }
+}
+
+impl From<Strings> for Vec<String> {
+    fn from(strings: Strings) -> Vec<String> {
+        strings.strings
+    }
+}
+
+/// The methods of all profiles, their frames, and the tree of their stacks.
+///
+/// Overloaded methods are one: text does not tell them apart.
+#[derive(Default, Serialize)]
+pub(super) struct Code {
+    methods: Methods,
+    frames: Frames,
+    nodes: Tree,
+}
+
+#[derive(Default, Serialize)]
+struct Methods {
+    class: Vec<u32>,
+    name: Vec<u32>,
+    source: Vec<u32>,
+}
+
+#[derive(Default, Serialize)]
+struct Frames {
+    method: Vec<u32>,
+    /// As JVMPI tells lines: −1 unknown, −2 compiled, −3 native.
+    line: Vec<i32>,
+}
+
+/// Each node is a frame that was called by its parent, which comes before it. Node 0 is below all stacks.
+#[derive(Serialize)]
+struct Tree {
+    parent: Vec<u32>,
+    frame: Vec<u32>,
+}
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree { parent: vec![0], frame: vec![0] }
+    }
+}
+
+/// [`Code`] while it grows.
+#[derive(Default)]
+pub(super) struct Nodes {
+    code: Code,
+    methods: FxHashMap<(u32, u32), u32>,
+    frames: FxHashMap<(u32, i32), u32>,
+    nodes: FxHashMap<(u32, u32), u32>,
+    /// By the number of the profile.
+    traces: FxHashMap<(usize, TraceSerial), u32>,
+}
+
+impl From<Nodes> for Code {
+    fn from(nodes: Nodes) -> Code {
+        nodes.code
+    }
+}
+
+impl Nodes {
+    /// The node of a trace's innermost frame; 0 of an empty or unknown one.
+    pub(super) fn of_trace(
+        &mut self,
+        strings: &mut Strings,
+        number: usize,
+        profile: &Profile,
+        serial: TraceSerial,
+    ) -> u32 {
+        if let Some(&node) = self.traces.get(&(number, serial)) {
+            return node;
+        }
+        let frames = profile.traces.get(serial).map_or(&[][..], |trace| trace.frames);
+        let mut node = 0;
+        for &frame in frames.iter().rev() {
+            let Some((frame, method)) = profile.frame(frame) else { continue };
+            let [class, name, source] = [method.class, method.name, method.source]
+                .map(|name| strings.number(profile.names.get(name)));
+            let method = self.method(class, name, source);
+            let frame = self.frame(method, frame.line.code());
+            node = self.child(node, frame);
+        }
+        self.traces.insert((number, serial), node);
+        node
+    }
+
+    fn method(&mut self, class: u32, name: u32, source: u32) -> u32 {
+        let Methods { class: classes, name: names, source: sources } = &mut self.code.methods;
+        *self.methods.entry((class, name)).or_insert_with(|| {
+            classes.push(class);
+            names.push(name);
+            sources.push(source);
+            classes.len() as u32 - 1
+        })
+    }
+
+    fn frame(&mut self, method: u32, line: i32) -> u32 {
+        let Frames { method: methods, line: lines } = &mut self.code.frames;
+        *self.frames.entry((method, line)).or_insert_with(|| {
+            methods.push(method);
+            lines.push(line);
+            methods.len() as u32 - 1
+        })
+    }
+
+    fn child(&mut self, parent: u32, frame: u32) -> u32 {
+        let Tree { parent: parents, frame: frames } = &mut self.code.nodes;
+        *self.nodes.entry((parent, frame)).or_insert_with(|| {
+            parents.push(parent);
+            frames.push(frame);
+            parents.len() as u32 - 1
+        })
+    }
+}

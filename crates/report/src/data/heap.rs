@@ -1,0 +1,230 @@
+//! The part of a heap that the page has: all classes, the objects that retain most, and how those are reached.
+
+use profile::ThreadSerial;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::{NONE, Shared};
+use crate::heap::{Analysis, Graph, Kind, Path, Paths, referrers};
+
+/// How many objects of the dominator tree are shown.
+const TREE: usize = 2000;
+/// Of how many of these the path from a root is shown.
+const TREE_PATHS: usize = 400;
+/// Of how many classes, those that retain most, single objects are shown, and how many.
+const CLASSES: usize = 200;
+const OBJECTS: usize = 5;
+/// How many kinds of fields are shown that refer to a class.
+const REFERRERS: usize = 6;
+/// How many classes are told of what is left out below an object.
+const REST: usize = 3;
+/// How many steps of a path are shown at its two ends.
+const STEPS: (usize, usize) = (8, 24);
+
+/// A heap as the page has it.
+#[derive(Serialize)]
+pub(super) struct Heap {
+    objects: usize,
+    bytes: u64,
+    reached: usize,
+    reached_bytes: u64,
+    missing: usize,
+    roots: usize,
+    classes: Classes,
+    shown: Objects,
+    /// What is left out of the objects that no other dominates.
+    rest: Rest,
+}
+
+#[derive(Default, Serialize)]
+struct Classes {
+    name: Vec<u32>,
+    objects: Vec<u64>,
+    shallow: Vec<u64>,
+    retained: Vec<u64>,
+    /// The shown objects that retain most.
+    largest: Vec<Vec<usize>>,
+    /// Class, field and number of references.
+    referrers: Vec<Vec<(usize, u32, u64)>>,
+}
+
+#[derive(Default, Serialize)]
+struct Objects {
+    /// In hexadecimal digits: an ID may have more bits than numbers of JavaScript.
+    id: Vec<String>,
+    class: Vec<usize>,
+    /// Of Class objects, which class.
+    name: Vec<i64>,
+    size: Vec<u64>,
+    retained: Vec<u64>,
+    /// How many objects it dominates immediately.
+    dominated: Vec<usize>,
+    /// The object by which it is dominated, in the order of the dominator tree's largest, which come first;
+    /// −1 if only roots do.
+    dominator: Vec<i64>,
+    /// Of each object of the tree, what is left out below it.
+    rest: Vec<Rest>,
+    paths: FxHashMap<usize, ShownPath>,
+}
+
+/// Classes, how many objects of each, and what they retain.
+type Rest = Vec<(usize, u64, u64)>;
+
+/// A path from a root: the objects, with the field of the one before that leads there.
+#[derive(Serialize)]
+struct ShownPath {
+    root: &'static str,
+    thread: i64,
+    steps: Vec<(usize, i64)>,
+    /// How many steps are left out after the first [`STEPS`].
+    left_out: usize,
+}
+
+impl Heap {
+    pub(super) fn of(shared: &mut Shared, number: usize, graph: &Graph) -> Heap {
+        let analysis = Analysis::of(graph);
+        let classes = analysis.classes(graph);
+        // Kinds that have no objects are names only, such as of superclasses.
+        let mut rows: Vec<Kind> = (0..graph.kinds() as u32).map(Kind).collect();
+        rows.retain(|kind| classes[kind.index()].objects > 0);
+        rows.sort_by_key(|kind| std::cmp::Reverse(classes[kind.index()].retained));
+        let mut row_of = vec![usize::MAX; graph.kinds()];
+        for (row, kind) in rows.iter().enumerate() {
+            row_of[kind.index()] = row;
+        }
+
+        let mut shown = Shown {
+            shared,
+            number,
+            graph,
+            analysis,
+            row_of,
+            objects: Objects::default(),
+            index: FxHashMap::default(),
+        };
+        let rest = shown.tree();
+        let paths = Paths::through(graph);
+        for object in shown.analysis.largest(TREE_PATHS) {
+            shown.path(&paths, object.object);
+        }
+        let largest = shown.analysis.largest_of_each(graph, OBJECTS);
+        let referrers = referrers(graph, REFERRERS);
+        let mut table = Classes::default();
+        for (row, kind) in rows.iter().enumerate() {
+            let class = &classes[kind.index()];
+            table.name.push(shown.shared.strings.number(graph.kind_name(*kind)));
+            table.objects.push(class.objects);
+            table.shallow.push(class.shallow);
+            table.retained.push(class.retained);
+            let largest = if row < CLASSES { &largest[kind.index()][..] } else { &[] };
+            table.largest.push(largest.iter().map(|&object| shown.path(&paths, object)).collect());
+            let referrers = referrers[kind.index()].iter().map(|&(from, label, count)| {
+                let label = match label.index() {
+                    Some(_) => "[…]".to_owned(),
+                    None => graph.label_name(label),
+                };
+                (shown.row_of[from.index()], shown.shared.strings.number(&label), count)
+            });
+            table.referrers.push(referrers.collect());
+        }
+        Heap {
+            objects: graph.len(),
+            bytes: classes.iter().map(|class| class.shallow).sum(),
+            reached: shown.analysis.reached(),
+            reached_bytes: shown.analysis.reached_bytes(),
+            missing: graph.missing(),
+            roots: graph.roots().len(),
+            classes: table,
+            shown: shown.objects,
+            rest,
+        }
+    }
+}
+
+/// The shown objects while they are gathered.
+struct Shown<'s, 'g> {
+    shared: &'s mut Shared,
+    number: usize,
+    graph: &'g Graph,
+    analysis: Analysis,
+    /// Kind -> row of the classes.
+    row_of: Vec<usize>,
+    objects: Objects,
+    index: FxHashMap<u32, usize>,
+}
+
+impl Shown<'_, '_> {
+    /// The index of an object, which is shown from now on.
+    fn object(&mut self, object: u32) -> usize {
+        let next = self.objects.id.len();
+        let index = *self.index.entry(object).or_insert(next);
+        if index == next {
+            let name = self.graph.name(object).map(|name| self.shared.strings.number(name));
+            self.objects.id.push(format!("{:x}", self.graph.id(object)));
+            self.objects.class.push(self.row_of[self.graph.kind(object).index()]);
+            self.objects.name.push(name.map_or(NONE, i64::from));
+            self.objects.size.push(self.graph.size(object));
+            self.objects.retained.push(self.analysis.retained(object));
+            self.objects.dominated.push(self.analysis.dominated(Some(object)).count());
+        }
+        index
+    }
+
+    /// Shows the top of the dominator tree. Returns what is left out at the root.
+    fn tree(&mut self) -> Rest {
+        let largest = self.analysis.largest(TREE);
+        for object in &largest {
+            self.object(object.object);
+            let dominator = object.dominator.map_or(NONE, |dominator| dominator as i64);
+            self.objects.dominator.push(dominator);
+        }
+        for object in &largest {
+            let rest = self.rest(Some(object.object));
+            self.objects.rest.push(rest);
+        }
+        self.rest(None)
+    }
+
+    fn rest(&self, object: Option<u32>) -> Rest {
+        let mut classes: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
+        for object in self.analysis.dominated(object) {
+            if !self.index.contains_key(&object) {
+                let class = self.row_of[self.graph.kind(object).index()];
+                let (objects, retained) = classes.entry(class).or_default();
+                *objects += 1;
+                *retained += self.analysis.retained(object);
+            }
+        }
+        let mut rest: Rest = classes
+            .into_iter()
+            .map(|(class, (objects, retained))| (class, objects, retained))
+            .collect();
+        rest.sort_unstable_by_key(|&(class, _, retained)| (std::cmp::Reverse(retained), class));
+        rest.truncate(REST);
+        rest
+    }
+
+    /// Shows an object and the path to it, if a root reaches it. Returns the object's index.
+    fn path(&mut self, paths: &Paths<'_>, object: u32) -> usize {
+        let index = self.object(object);
+        if self.objects.paths.contains_key(&index) {
+            return index;
+        }
+        let Some(Path { root, mut steps }) = paths.to(object) else { return index };
+        let left_out = steps.len().saturating_sub(STEPS.0 + STEPS.1);
+        if left_out > 0 {
+            steps.drain(STEPS.0..STEPS.0 + left_out);
+        }
+        let steps = steps.into_iter().map(|step| {
+            let field = step.by.map(|label| self.graph.label_name(label));
+            let field = field.map_or(NONE, |field| self.shared.strings.number(&field).into());
+            (self.object(step.object), field)
+        });
+        let steps = steps.collect();
+        let root = &self.graph.roots()[root];
+        let thread = self.shared.threads.index(self.number, ThreadSerial(root.thread));
+        let path = ShownPath { root: root.reason, thread, steps, left_out };
+        self.objects.paths.insert(index, path);
+        index
+    }
+}

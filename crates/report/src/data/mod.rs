@@ -1,0 +1,112 @@
+//! What the page is made from: the content of one profile, or of two side by side, as columns of numbers
+//! that its scripts read. A column that tells of each profile is a list with one entry for each.
+
+mod code;
+mod heap;
+mod monitors;
+mod stacks;
+mod threads;
+
+use profile::{Profile, ThreadSerial, TraceSerial};
+use serde::Serialize;
+
+use crate::Input;
+use code::Code;
+use heap::Heap;
+use monitors::Dump;
+use stacks::{Calls, Table};
+use threads::Threads;
+
+/// No such thing, in a column of indices.
+const NONE: i64 = -1;
+
+/// Everything on the page.
+#[derive(Serialize)]
+pub(crate) struct Data<'a> {
+    profiles: Vec<Header<'a>>,
+    strings: Vec<String>,
+    code: Code,
+    threads: Threads,
+    tables: Vec<Table>,
+    calls: Vec<Calls>,
+    monitor_dumps: Vec<Vec<Dump>>,
+    heaps: Vec<Option<Heap>>,
+}
+
+/// What a file says about itself.
+#[derive(Serialize)]
+struct Header<'a> {
+    name: &'a str,
+    /// Milliseconds since 1970.
+    created: u64,
+    problem: Option<&'a str>,
+    /// The most frames that a trace has.
+    depth: usize,
+    traces: usize,
+    frames: usize,
+    classes: usize,
+}
+
+/// What all parts share while they are made.
+#[derive(Default)]
+struct Shared {
+    strings: code::Strings,
+    code: code::Nodes,
+    threads: threads::Merged,
+}
+
+impl Shared {
+    /// The node of a trace and the thread that it is kept for.
+    fn place(&mut self, number: usize, profile: &Profile, trace: TraceSerial) -> (u32, i64) {
+        let node = self.code.of_trace(&mut self.strings, number, profile, trace);
+        let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
+        (node, self.threads.index(number, thread))
+    }
+}
+
+impl<'a> Data<'a> {
+    pub(crate) fn of(inputs: &[Input<'a>]) -> Data<'a> {
+        let mut shared = Shared::default();
+        for (number, input) in inputs.iter().enumerate() {
+            shared.threads.add(&mut shared.strings, number, input.profile);
+        }
+        let profiles: Vec<&Profile> = inputs.iter().map(|input| input.profile).collect();
+        let tables = stacks::tables(&mut shared, &profiles);
+        let calls = profiles.iter().map(|profile| Calls::of(&mut shared, profile)).collect();
+        let monitor_dumps = profiles.iter().enumerate();
+        let monitor_dumps = monitor_dumps
+            .map(|(number, profile)| monitors::dumps(&mut shared, number, profile))
+            .collect();
+        let heaps = inputs
+            .iter()
+            .enumerate()
+            .map(|(number, input)| input.heap.map(|graph| Heap::of(&mut shared, number, graph)));
+        let heaps = heaps.collect();
+        let threads = Threads::of(&mut shared, &profiles);
+        Data {
+            profiles: inputs.iter().map(Header::of).collect(),
+            strings: shared.strings.into(),
+            code: shared.code.into(),
+            threads,
+            tables,
+            calls,
+            monitor_dumps,
+            heaps,
+        }
+    }
+}
+
+impl<'a> Header<'a> {
+    fn of(input: &Input<'a>) -> Header<'a> {
+        let profile = input.profile;
+        Header {
+            name: input.name,
+            created: profile.created.0,
+            problem: input.problem,
+            depth: profile.traces.iter().map(|trace| trace.frames.len()).max().unwrap_or(0),
+            traces: profile.traces.len(),
+            frames: profile.frames.len(),
+            classes: profile.classes.iter().len(),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What was counted or measured at stacks: CPU samples and times, allocation sites, waits for monitors.
+
+use std::time::Duration;
+
+use profile::{Monitor, Profile, TraceSerial};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::{NONE, Shared};
+use crate::names;
+
+/// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and what it is
+/// about: the class of the objects that were allocated, or the monitor that was waited for.
+#[derive(Serialize)]
+pub(super) struct Table {
+    kind: &'static str,
+    node: Vec<u32>,
+    thread: Vec<i64>,
+    object: Vec<i64>,
+    measures: Vec<Measure>,
+}
+
+/// What is counted or measured.
+#[derive(Serialize)]
+struct Measure {
+    name: &'static str,
+    title: &'static str,
+    unit: Unit,
+    /// For each profile, a value for each row.
+    values: Vec<Vec<u64>>,
+    /// For each profile, the value of all rows, those too that the profiler has cut off.
+    total: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    Count,
+    Microseconds,
+    Bytes,
+}
+
+impl Table {
+    fn new(
+        kind: &'static str,
+        measures: &[(&'static str, &'static str, Unit)],
+        profiles: usize,
+    ) -> Table {
+        let measures = measures.iter().map(|&(name, title, unit)| Measure {
+            name,
+            title,
+            unit,
+            values: vec![Vec::new(); profiles],
+            total: vec![0; profiles],
+        });
+        let measures = measures.collect();
+        Table { kind, node: Vec::new(), thread: Vec::new(), object: Vec::new(), measures }
+    }
+
+    fn row(&mut self, (node, thread): (u32, i64), object: i64) -> usize {
+        self.node.push(node);
+        self.thread.push(thread);
+        self.object.push(object);
+        for values in self.measures.iter_mut().flat_map(|measure| &mut measure.values) {
+            values.push(0);
+        }
+        self.node.len() - 1
+    }
+}
+
+/// A table while it grows.
+struct Growing {
+    table: Table,
+    rows: FxHashMap<((u32, i64), i64), usize>,
+}
+
+impl Growing {
+    fn new(
+        kind: &'static str,
+        measures: &[(&'static str, &'static str, Unit)],
+        profiles: usize,
+    ) -> Growing {
+        Growing { table: Table::new(kind, measures, profiles), rows: FxHashMap::default() }
+    }
+
+    /// Adds what a profile tells of a place.
+    fn add(&mut self, number: usize, place: (u32, i64), object: i64, values: &[u64]) {
+        let Growing { table, rows } = self;
+        let row = *rows.entry((place, object)).or_insert_with(|| table.row(place, object));
+        for (measure, value) in table.measures.iter_mut().zip(values) {
+            measure.values[number][row] += value;
+        }
+    }
+
+    /// Sets the totals, which are no less than the rows' sums.
+    fn totals(&mut self, number: usize, totals: &[u64]) {
+        for (measure, &total) in self.table.measures.iter_mut().zip(totals) {
+            measure.total[number] = total;
+        }
+    }
+
+    /// The table, if it tells anything.
+    fn finish(mut self) -> Option<Table> {
+        for measure in &mut self.table.measures {
+            for (total, values) in measure.total.iter_mut().zip(&measure.values) {
+                *total = (*total).max(values.iter().sum());
+            }
+        }
+        (!self.table.node.is_empty()).then_some(self.table)
+    }
+}
+
+/// All tables that the profiles have something for.
+pub(super) fn tables(shared: &mut Shared, profiles: &[&Profile]) -> Vec<Table> {
+    [
+        samples(shared, profiles),
+        times(shared, profiles),
+        sites(shared, profiles),
+        monitors(shared, profiles),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn samples(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
+    let measures = [("samples", "CPU samples", Unit::Count)];
+    let mut table = Growing::new("samples", &measures, profiles.len());
+    for (number, profile) in profiles.iter().enumerate() {
+        for row in profile.cpu_samples().flat_map(|section| &section.rows) {
+            table.add(number, shared.place(number, profile, row.trace), NONE, &[row.samples]);
+        }
+        table.totals(number, &[profile.cpu_samples().map(|section| section.total).sum()]);
+    }
+    table.finish()
+}
+
+fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
+    let measures =
+        [("time", "CPU time", Unit::Microseconds), ("calls", "Method calls", Unit::Count)];
+    let mut table = Growing::new("times", &measures, profiles.len());
+    for (number, profile) in profiles.iter().enumerate() {
+        // Times are told since the section before, calls since the VM started.
+        let mut traces: FxHashMap<TraceSerial, (Duration, u64)> = FxHashMap::default();
+        for row in profile.cpu_times().flat_map(|section| &section.rows) {
+            let (own, calls) = traces.entry(row.trace).or_default();
+            *own += row.own;
+            *calls = row.calls.max(*calls);
+        }
+        let mut traces: Vec<_> = traces.into_iter().collect();
+        traces.sort_unstable_by_key(|&(trace, _)| trace);
+        for (trace, (own, calls)) in traces {
+            let place = shared.place(number, profile, trace);
+            table.add(number, place, NONE, &[microseconds(own), calls]);
+        }
+        let total = profile.cpu_times().map(|section| section.total).sum();
+        table.totals(number, &[microseconds(total)]);
+    }
+    table.finish()
+}
+
+fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
+    let measures = [
+        ("live-bytes", "Live bytes", Unit::Bytes),
+        ("live-objects", "Live objects", Unit::Count),
+        ("allocated-bytes", "Allocated bytes", Unit::Bytes),
+        ("allocated-objects", "Allocated objects", Unit::Count),
+    ];
+    let mut table = Growing::new("sites", &measures, profiles.len());
+    for (number, profile) in profiles.iter().enumerate() {
+        let Some(sites) = profile.sites().next_back() else { continue };
+        for site in &sites.rows {
+            let mut name = names::of_type(profile.site_name(site));
+            // Binary names the class of the elements.
+            if site.array_of.is_some() && !name.ends_with("[]") {
+                name.push_str("[]");
+            }
+            let object = shared.strings.number(&name).into();
+            let amounts = [site.live, site.allocated];
+            let amounts = amounts.map(|amount| [amount.bytes, amount.instances]);
+            let place = shared.place(number, profile, site.trace);
+            table.add(number, place, object, amounts.as_flattened());
+        }
+        let totals = [sites.live, sites.allocated].map(|amount| [amount.bytes, amount.instances]);
+        table.totals(number, totals.as_flattened());
+    }
+    table.finish()
+}
+
+fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
+    let measures = [
+        ("blocked", "Time blocked on monitors", Unit::Microseconds),
+        ("contended", "Contended entries", Unit::Count),
+    ];
+    let mut table = Growing::new("monitors", &measures, profiles.len());
+    for (number, profile) in profiles.iter().enumerate() {
+        // As with times.
+        let mut rows: FxHashMap<(TraceSerial, String), (Duration, u64)> = FxHashMap::default();
+        for row in profile.monitor_times().flat_map(|section| &section.rows) {
+            // The IDs of another run would tell nothing.
+            let name = monitor_name(profile, row.monitor, profiles.len() == 1);
+            let (time, hits) = rows.entry((row.trace, name)).or_default();
+            *time += row.time;
+            *hits = row.hits.max(*hits);
+        }
+        let mut rows: Vec<_> = rows.into_iter().collect();
+        rows.sort_unstable();
+        for ((trace, name), (time, hits)) in rows {
+            let place = shared.place(number, profile, trace);
+            let object = shared.strings.number(&name).into();
+            table.add(number, place, object, &[microseconds(time), hits]);
+        }
+        let total = profile.monitor_times().map(|section| section.total).sum();
+        table.totals(number, &[microseconds(total)]);
+    }
+    table.finish()
+}
+
+/// `java.util.Vector@1f0` of an object's monitor, `"name"` of a raw one.
+pub(super) fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -> String {
+    match monitor {
+        Monitor::Java { object, class } => {
+            let class = names::of_type(profile.names.get(class));
+            if with_id { format!("{class}@{:x}", object.0) } else { class }
+        }
+        Monitor::Raw { name, .. } => format!("\"{}\"", profile.names.get(name)),
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Who called whom, as `cpu=old` tells it.
+#[derive(Default, Serialize)]
+pub(super) struct Calls {
+    callee: Vec<u32>,
+    caller: Vec<u32>,
+    count: Vec<u64>,
+    /// Microseconds.
+    time: Vec<u64>,
+}
+
+impl Calls {
+    pub(super) fn of(shared: &mut Shared, profile: &Profile) -> Calls {
+        let mut calls = Calls::default();
+        for row in profile.cpu_old().flat_map(|section| &section.rows) {
+            let mut name = |method: Option<_>| {
+                let method = method.and_then(|method| profile.methods.get(method));
+                let name = method.map_or("<unknown>".to_owned(), |method| {
+                    let name = |name| profile.names.get(name);
+                    format!(
+                        "{}.{}{}",
+                        name(method.class),
+                        name(method.name),
+                        name(method.signature)
+                    )
+                });
+                shared.strings.number(&name)
+            };
+            calls.callee.push(name(row.callee));
+            calls.caller.push(name(row.caller));
+            calls.count.push(row.count);
+            calls.time.push(microseconds(row.time));
+        }
+        calls
+    }
+}

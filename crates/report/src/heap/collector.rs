@@ -1,0 +1,151 @@
+//! From the records of a dump to a graph.
+
+use profile::heap::{Class, Record, Root, RootKind};
+use profile::{Error, File, HeapDump, ObjectId, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::graph::{Builder, Graph, Kind, Label, TooLarge};
+use crate::names;
+
+/// The graph of a file's heap dump; if the dump can't be read to its end, of what there is up to there.
+pub fn read(file: &File, dump: &HeapDump) -> Result<(Graph, Option<Error>), TooLarge> {
+    let mut collector = Collector::default();
+    let read = file.heap(dump).records(|record| {
+        collector.record(record);
+        Ok(())
+    });
+    Ok((collector.finish()?, read.err()))
+}
+
+/// Takes the records of a heap dump in the order of the file.
+///
+/// How large an object is, is what the dump says: binary ones leave out what the VM adds to the fields, and
+/// no dump says how large classes are, which count nothing. Classes of the same name count together.
+#[derive(Debug)]
+pub struct Collector {
+    builder: Builder,
+    /// What the objects of each class are, and the class above.
+    classes: FxHashMap<ObjectId, (Kind, ObjectId)>,
+    class: Kind,
+    to_class: Label,
+}
+
+impl Default for Collector {
+    fn default() -> Collector {
+        let mut builder = Builder::default();
+        let class = builder.kind("java.lang.Class");
+        let to_class = builder.label("<class>");
+        Collector { builder, classes: FxHashMap::default(), class, to_class }
+    }
+}
+
+impl Collector {
+    /// Takes a record.
+    pub fn record(&mut self, record: &Record<'_>) {
+        match record {
+            Record::Root(root) => self.root(root),
+            Record::Class(class) => self.class(class),
+            Record::Instance(instance) => {
+                let kind = self.builder.kind(or_unknown(instance.class_name));
+                self.builder.object(instance.id.0, kind, instance.size);
+                self.builder.reference(self.to_class, instance.class.0);
+                for field in instance.fields {
+                    self.value(field.name, field.value);
+                }
+            }
+            Record::Objects(array) => {
+                let name = or_unknown(array.class_name);
+                let kind = match name.starts_with('[') {
+                    true => self.builder.kind(&names::of_type(name)),
+                    false => self.builder.kind(&format!("{name}[]")),
+                };
+                self.builder.object(array.id.0, kind, array.size);
+                self.builder.reference(self.to_class, array.class.0);
+                for (index, element) in array.elements.iter() {
+                    self.builder.reference(Label::element(index), element.0);
+                }
+            }
+            Record::Primitives(array) => {
+                let kind = self.builder.kind(&names::of_type(array.of_type.array_name()));
+                self.builder.object(array.id.0, kind, array.size);
+            }
+        }
+    }
+
+    fn root(&mut self, root: &Root<'_>) {
+        let (reason, thread) = match root.kind {
+            RootKind::Unknown => ("VM", 0),
+            RootKind::JniGlobal { .. } => ("JNI global reference", 0),
+            RootKind::JniLocal(place) => ("JNI local reference", place.thread.0),
+            RootKind::JavaFrame(place) => ("local variable", place.thread.0),
+            RootKind::NativeStack(thread) => ("native stack", thread.0),
+            RootKind::StickyClass { .. } => ("system class", 0),
+            RootKind::ThreadBlock(thread) => ("what a thread waits in", thread.0),
+            RootKind::MonitorUsed => ("monitor in use", 0),
+            RootKind::ThreadObject { thread, .. } => ("live thread", thread.0),
+        };
+        self.builder.root(root.object.0, reason, thread);
+    }
+
+    fn class(&mut self, class: &Class<'_>) {
+        let name = or_unknown(class.name);
+        let kind = self.builder.kind(name);
+        self.classes.insert(class.id, (kind, class.superclass));
+        self.builder.object(class.id.0, self.class, 0);
+        self.builder.name(&names::of_type(name));
+        for (label, id) in [
+            ("<super>", class.superclass),
+            ("<loader>", class.loader),
+            ("<signers>", class.signers),
+            ("<protection domain>", class.protection_domain),
+        ] {
+            self.value(label, Value::Reference(id));
+        }
+        for constant in class.constants {
+            self.value("<constant pool>", constant.value);
+        }
+        for field in class.statics {
+            self.value(field.name, field.value);
+        }
+    }
+
+    /// A field of the last object.
+    fn value(&mut self, name: &str, value: Value) {
+        if let Value::Reference(to) = value
+            && to != ObjectId(0)
+        {
+            let label = self.builder.label(name);
+            self.builder.reference(label, to.0);
+        }
+    }
+
+    /// The graph, in which weak and phantom references keep nothing alive.
+    pub fn finish(mut self) -> Result<Graph, TooLarge> {
+        let referent = self.builder.label("referent");
+        let weak = self.weak_kinds();
+        self.builder.finish(|kind, label| label == referent && weak.contains(&kind))
+    }
+
+    /// The classes whose `referent` is not kept alive, and those below them.
+    fn weak_kinds(&mut self) -> FxHashSet<Kind> {
+        let weak = ["java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
+        let mut weak: FxHashSet<Kind> =
+            weak.map(|name| self.builder.kind(name)).into_iter().collect();
+        // One more level of subclasses each time, as a class may come before the one above it.
+        loop {
+            let known = weak.len();
+            for &(kind, above) in self.classes.values() {
+                if self.classes.get(&above).is_some_and(|(above, _)| weak.contains(above)) {
+                    weak.insert(kind);
+                }
+            }
+            if weak.len() == known {
+                return weak;
+            }
+        }
+    }
+}
+
+fn or_unknown(name: &str) -> &str {
+    if name.is_empty() { "<Unknown>" } else { name }
+}

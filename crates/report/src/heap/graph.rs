@@ -1,0 +1,283 @@
+//! The objects of a heap dump and their references, in a few arrays.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+
+/// What an object is: the index of its class or array type in [`Graph::kind_name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Kind(pub u32);
+
+impl Kind {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where in an object a reference lies: in a field, or at an index of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(u32);
+
+/// Tells indices of arrays, which are smaller, from numbers of names.
+const ELEMENT: u32 = 1 << 31;
+
+impl Label {
+    /// The element `index` of an array.
+    pub fn element(index: u32) -> Label {
+        Label(ELEMENT | index)
+    }
+
+    /// The index, if it is an element of an array.
+    pub fn index(self) -> Option<u32> {
+        (self.0 & ELEMENT != 0).then_some(self.0 & !ELEMENT)
+    }
+
+    /// The same for all elements of arrays: what classes have in common, not objects.
+    pub fn without_index(self) -> Label {
+        if self.0 & ELEMENT != 0 { Label(ELEMENT) } else { self }
+    }
+}
+
+/// What keeps an object alive from outside the heap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The object.
+    pub object: u32,
+    /// In words: `system class`, `local variable`, ….
+    pub reason: &'static str,
+    /// The number of the thread it is of; 0 if it is of none.
+    pub thread: u32,
+}
+
+/// More objects than numbers of 32 bits can count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the heap dump has more than 4 thousand million objects")
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+/// Interned strings.
+#[derive(Debug, Default)]
+struct Names {
+    numbers: FxHashMap<String, u32>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+/// Takes a heap dump object by object.
+#[derive(Debug, Default)]
+pub struct Builder {
+    ids: Vec<u64>,
+    kinds: Vec<Kind>,
+    sizes: Vec<u64>,
+    /// Where the references of each object begin.
+    first: Vec<usize>,
+    references: Vec<u64>,
+    labels: Vec<Label>,
+    roots: Vec<(u64, &'static str, u32)>,
+    /// Object -> its name, of those that have one.
+    names: FxHashMap<u32, String>,
+    kind_names: Names,
+    label_names: Names,
+}
+
+impl Builder {
+    /// The number of a class or array type.
+    pub fn kind(&mut self, name: &str) -> Kind {
+        Kind(self.kind_names.number(name))
+    }
+
+    /// The label of a field.
+    pub fn label(&mut self, field: &str) -> Label {
+        Label(self.label_names.number(field))
+    }
+
+    /// An object. The references that follow are its own.
+    pub fn object(&mut self, id: u64, kind: Kind, size: u64) {
+        self.ids.push(id);
+        self.kinds.push(kind);
+        self.sizes.push(size);
+        self.first.push(self.references.len());
+    }
+
+    /// A reference of the last object. NULL is none.
+    pub fn reference(&mut self, label: Label, to: u64) {
+        if to != 0 {
+            self.references.push(to);
+            self.labels.push(label);
+        }
+    }
+
+    /// What the last object is called: of Class objects, which class they are.
+    pub fn name(&mut self, name: &str) {
+        if let Some(last) = self.ids.len().checked_sub(1) {
+            self.names.insert(last as u32, name.to_owned());
+        }
+    }
+
+    /// Something outside the heap that keeps an object alive.
+    pub fn root(&mut self, id: u64, reason: &'static str, thread: u32) {
+        self.roots.push((id, reason, thread));
+    }
+
+    /// The graph, without the references for which `weak` says that they keep nothing alive, and
+    /// without those to objects that the dump lacks. Of objects with one ID, references lead to the first.
+    pub fn finish(mut self, weak: impl Fn(Kind, Label) -> bool) -> Result<Graph, TooLarge> {
+        if u32::try_from(self.ids.len()).is_err() {
+            return Err(TooLarge);
+        }
+        let mut numbers = FxHashMap::default();
+        numbers.reserve(self.ids.len());
+        for (number, &id) in self.ids.iter().enumerate() {
+            numbers.entry(id).or_insert(number as u32);
+        }
+
+        let mut to = Vec::with_capacity(self.references.len());
+        let mut missing = 0;
+        let mut kept = 0;
+        for object in 0..self.ids.len() {
+            let begin = self.first[object];
+            let end = self.first.get(object + 1).copied().unwrap_or(self.references.len());
+            self.first[object] = kept;
+            for reference in begin..end {
+                let label = self.labels[reference];
+                if weak(self.kinds[object], label) {
+                    continue;
+                }
+                match numbers.get(&self.references[reference]) {
+                    Some(&target) => {
+                        to.push(target);
+                        self.labels[kept] = label;
+                        kept += 1;
+                    }
+                    None => missing += 1,
+                }
+            }
+        }
+        self.first.push(kept);
+        self.labels.truncate(kept);
+
+        let roots = self
+            .roots
+            .into_iter()
+            .filter_map(|(id, reason, thread)| Some((*numbers.get(&id)?, reason, thread)))
+            .map(|(object, reason, thread)| Root { object, reason, thread });
+        Ok(Graph {
+            roots: roots.collect(),
+            ids: self.ids,
+            kinds: self.kinds,
+            sizes: self.sizes,
+            first: self.first,
+            to,
+            labels: self.labels,
+            missing,
+            names: self.names,
+            kind_names: self.kind_names.names,
+            label_names: self.label_names.names,
+        })
+    }
+}
+
+/// The objects of a dump and the references between them.
+#[derive(Debug)]
+pub struct Graph {
+    ids: Vec<u64>,
+    kinds: Vec<Kind>,
+    sizes: Vec<u64>,
+    first: Vec<usize>,
+    to: Vec<u32>,
+    labels: Vec<Label>,
+    roots: Vec<Root>,
+    missing: usize,
+    names: FxHashMap<u32, String>,
+    kind_names: Vec<String>,
+    label_names: Vec<String>,
+}
+
+impl Graph {
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The ID that the dump gives an object.
+    pub fn id(&self, object: u32) -> u64 {
+        self.ids[object as usize]
+    }
+
+    /// What an object is.
+    pub fn kind(&self, object: u32) -> Kind {
+        self.kinds[object as usize]
+    }
+
+    /// How large an object is by itself, in bytes.
+    pub fn size(&self, object: u32) -> u64 {
+        self.sizes[object as usize]
+    }
+
+    /// How many kinds there are.
+    pub fn kinds(&self) -> usize {
+        self.kind_names.len()
+    }
+
+    /// The name of a class or array type.
+    pub fn kind_name(&self, kind: Kind) -> &str {
+        &self.kind_names[kind.index()]
+    }
+
+    /// What an object is called, if it has a name.
+    pub fn name(&self, object: u32) -> Option<&str> {
+        self.names.get(&object).map(String::as_str)
+    }
+
+    /// A label in words: `name` of a field, `[3]` of an array.
+    pub fn label_name(&self, label: Label) -> String {
+        match label.index() {
+            Some(index) => format!("[{index}]"),
+            None => self.label_names[label.0 as usize].clone(),
+        }
+    }
+
+    /// The objects to which an object refers.
+    pub fn successors(&self, object: u32) -> &[u32] {
+        &self.to[self.first[object as usize]..self.first[object as usize + 1]]
+    }
+
+    /// The references of an object: where they lie and to what they lead.
+    pub fn references(&self, object: u32) -> impl Iterator<Item = (Label, u32)> + '_ {
+        let range = self.first[object as usize]..self.first[object as usize + 1];
+        self.labels[range.clone()].iter().copied().zip(self.to[range].iter().copied())
+    }
+
+    /// What keeps objects alive from outside.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// How many references led to objects that the dump does not have.
+    pub fn missing(&self) -> usize {
+        self.missing
+    }
+}

@@ -1,0 +1,57 @@
+//! One self-contained HTML page of a profile: hot methods, flame graph, call tree, allocation sites, heap,
+//! monitors and threads. Two profiles make a comparison.
+//!
+//! The page is one file: its data, its style and its scripts are in it, and its content security policy keeps
+//! it from loading anything or from running anything else. `page/` has what is on it, `data` what it is made
+//! from, [`heap`] what is retained in a heap dump.
+
+mod data;
+pub mod heap;
+mod names;
+mod page;
+
+use std::io::{self, Write};
+
+use profile::{File, Profile};
+
+/// A profile to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// What the page calls it: the file's name.
+    pub name: &'a str,
+    /// The profile.
+    pub profile: &'a Profile,
+    /// The objects of its heap dump, as a [`heap::Collector`] gathers them.
+    pub heap: Option<&'a heap::Graph>,
+    /// Why there is not more of it, if something is missing: where the file is cut off.
+    pub problem: Option<&'a str>,
+}
+
+/// Writes the page of a profile, or that which compares the first with the second. There may be more; the
+/// page then has its numbers for each and compares the first with the last.
+pub fn write(inputs: &[Input<'_>], out: &mut impl Write) -> io::Result<()> {
+    page::write(&data::Data::of(inputs), out)
+}
+
+/// Writes the page of files under the names that they are to have, with the objects of the last heap dump of
+/// each. What can't be read is left out, and the page says so.
+pub fn write_files(files: &[(&str, &File)], out: &mut impl Write) -> io::Result<()> {
+    let mut heaps = Vec::new();
+    for (_, file) in files {
+        let problem = file.problem().map(|problem| problem.to_string());
+        heaps.push(match file.profile().heap_dumps().next_back() {
+            Some(dump) => {
+                let (graph, cut) = heap::read(file, dump).map_err(io::Error::other)?;
+                (Some(graph), problem.or(cut.map(|cut| cut.to_string())))
+            }
+            None => (None, problem),
+        });
+    }
+    let inputs = files.iter().zip(&heaps).map(|((name, file), (heap, problem))| Input {
+        name,
+        profile: file.profile(),
+        heap: heap.as_ref(),
+        problem: problem.as_deref(),
+    });
+    write(&inputs.collect::<Vec<_>>(), out)
+}

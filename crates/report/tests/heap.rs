@@ -1,0 +1,222 @@
+//! The heap's analysis beside what its definitions say, on graphs small enough to try everything.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use report::heap::{Analysis, Builder, Dominators, Graph, Kind, Paths};
+
+/// A heap: for each object its kind, its size and to whom it refers; and the roots.
+#[derive(Clone, Debug)]
+struct Heap {
+    objects: Vec<(u8, u64, Vec<usize>)>,
+    roots: Vec<usize>,
+}
+
+const KINDS: u8 = 3;
+
+fn heap() -> impl Strategy<Value = Heap> {
+    (1_usize..14).prop_flat_map(|count| {
+        let object = (0..KINDS, 1_u64..100, vec(0..count, 0..4));
+        (vec(object, count), vec(0..count, 0..4))
+            .prop_map(|(objects, roots)| Heap { objects, roots })
+    })
+}
+
+impl Heap {
+    fn id(object: usize) -> u64 {
+        0x1000 + 16 * object as u64
+    }
+
+    fn graph(&self) -> Graph {
+        let mut builder = Builder::default();
+        for (number, (kind, size, references)) in self.objects.iter().enumerate() {
+            let kind = builder.kind(&format!("K{kind}"));
+            builder.object(Heap::id(number), kind, *size);
+            for (index, &to) in references.iter().enumerate() {
+                let label = builder.label(&format!("f{index}"));
+                builder.reference(label, Heap::id(to));
+            }
+        }
+        for &root in &self.roots {
+            builder.root(Heap::id(root), "VM", 0);
+        }
+        builder.finish(|_, _| false).expect("a small graph")
+    }
+
+    /// Object -> how far it is from a root, when `without` is not there.
+    fn distances(&self, without: Option<usize>) -> Vec<Option<usize>> {
+        let mut distances = vec![None; self.objects.len()];
+        let mut now: Vec<usize> = self.roots.clone();
+        let mut distance = 0;
+        while !now.is_empty() {
+            let mut next = Vec::new();
+            for object in now {
+                if Some(object) != without && distances[object].is_none() {
+                    distances[object] = Some(distance);
+                    next.extend(&self.objects[object].2);
+                }
+            }
+            now = next;
+            distance += 1;
+        }
+        distances
+    }
+
+    /// Object -> whether it would be freed with `dominator`, itself included.
+    fn dominated_by(&self, dominator: usize) -> Vec<bool> {
+        let with = self.distances(None);
+        let without = self.distances(Some(dominator));
+        with.iter()
+            .zip(without)
+            .map(|(with, without)| with.is_some() && without.is_none())
+            .collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn an_object_dominates_what_is_unreachable_without_it(heap in heap()) {
+        let graph = heap.graph();
+        let dominators = Dominators::of(&graph);
+        let reached = heap.distances(None);
+        for (object, reached) in reached.into_iter().enumerate() {
+            prop_assert_eq!(dominators.position(object as u32).is_some(), reached.is_some());
+            let Some(mut position) = dominators.position(object as u32) else { continue };
+            let mut above = vec![false; heap.objects.len()];
+            while position != 0 {
+                above[dominators.object(position) as usize] = true;
+                prop_assert!(dominators.dominator(position) < position);
+                position = dominators.dominator(position);
+            }
+            for (dominator, above) in above.into_iter().enumerate() {
+                prop_assert_eq!(above, heap.dominated_by(dominator)[object]);
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_retains_what_would_be_freed_with_it(heap in heap()) {
+        let graph = heap.graph();
+        let analysis = Analysis::of(&graph);
+        let size = |objects: Vec<bool>| -> u64 {
+            (0..objects.len()).filter(|&object| objects[object]).map(|object| heap.objects[object].1).sum()
+        };
+        for object in 0..heap.objects.len() {
+            prop_assert_eq!(analysis.retained(object as u32), size(heap.dominated_by(object)));
+        }
+        let reached: Vec<bool> = heap.distances(None).iter().map(Option::is_some).collect();
+        prop_assert_eq!(analysis.reached(), reached.iter().filter(|&&reached| reached).count());
+        prop_assert_eq!(analysis.reached_bytes(), size(reached));
+    }
+
+    #[test]
+    fn a_class_retains_what_its_objects_dominate(heap in heap()) {
+        let graph = heap.graph();
+        let classes = Analysis::of(&graph).classes(&graph);
+        for (number, class) in classes.iter().enumerate() {
+            let kind = graph.kind_name(Kind(number as u32)).to_owned();
+            let of_class = |object: &usize| format!("K{}", heap.objects[*object].0) == kind;
+            let objects: Vec<usize> = (0..heap.objects.len()).filter(of_class).collect();
+            prop_assert_eq!(class.objects, objects.len() as u64);
+            prop_assert_eq!(class.shallow, objects.iter().map(|&object| heap.objects[object].1).sum::<u64>());
+            let retained: u64 = (0..heap.objects.len())
+                .filter(|&object| objects.iter().any(|&dominator| heap.dominated_by(dominator)[object]))
+                .map(|object| heap.objects[object].1)
+                .sum();
+            prop_assert_eq!(class.retained, retained);
+        }
+    }
+
+    #[test]
+    fn the_largest_are_a_part_of_the_dominator_tree(heap in heap(), count in 0_usize..16) {
+        let graph = heap.graph();
+        let analysis = Analysis::of(&graph);
+        let mut all: Vec<u64> = (0..graph.len() as u32).map(|object| analysis.retained(object)).collect();
+        all.sort_unstable();
+        let expected: Vec<u64> =
+            all.into_iter().rev().filter(|&retained| retained > 0).take(count).collect();
+        let largest = analysis.largest(count);
+        prop_assert_eq!(largest.iter().map(|object| object.retained).collect::<Vec<_>>(), expected);
+        for (index, object) in largest.iter().enumerate() {
+            let dominator = object.dominator.map(|index| largest[index].object);
+            prop_assert!(object.dominator.is_none_or(|dominator| dominator < index));
+            prop_assert_eq!(dominator, analysis.dominator(object.object));
+            prop_assert!(analysis.dominated(dominator).any(|child| child == object.object));
+        }
+        for (kind, objects) in analysis.largest_of_each(&graph, count).iter().enumerate() {
+            let mut all: Vec<u64> = (0..graph.len() as u32)
+                .filter(|&object| graph.kind(object).index() == kind)
+                .map(|object| analysis.retained(object))
+                .filter(|&retained| retained > 0)
+                .collect();
+            all.sort_unstable_by(|a, b| b.cmp(a));
+            all.truncate(count);
+            prop_assert_eq!(objects.iter().map(|&object| analysis.retained(object)).collect::<Vec<_>>(), all);
+        }
+    }
+
+    #[test]
+    fn paths_are_shortest_and_follow_references(heap in heap()) {
+        let graph = heap.graph();
+        let paths = Paths::through(&graph);
+        for (object, distance) in heap.distances(None).into_iter().enumerate() {
+            let path = paths.to(object as u32);
+            prop_assert_eq!(path.as_ref().map(|path| path.steps.len() - 1), distance);
+            let Some(path) = path else { continue };
+            prop_assert_eq!(graph.roots()[path.root].object, path.steps[0].object);
+            prop_assert_eq!(path.steps.last().map(|step| step.object), Some(object as u32));
+            for pair in path.steps.windows(2) {
+                let by = pair[1].by.expect("only the first is a root's");
+                prop_assert!(graph.references(pair[0].object).any(|reference| reference == (by, pair[1].object)));
+            }
+        }
+    }
+}
+
+/// A list of a million objects is a way of a million steps: nothing recurses over it, and nothing takes
+/// time in the square of it.
+#[test]
+fn a_list_is_no_longer_than_the_stack() {
+    let count = 1_000_000_usize;
+    let heap = Heap {
+        objects: (0..count)
+            .map(|object| {
+                let neighbours =
+                    [object + 1, object.wrapping_sub(1)].into_iter().filter(|&other| other < count);
+                (0, 1, neighbours.collect())
+            })
+            .collect(),
+        roots: vec![0],
+    };
+    let graph = heap.graph();
+    let analysis = Analysis::of(&graph);
+    assert_eq!(analysis.retained(0), count as u64);
+    assert_eq!(analysis.retained(count as u32 - 1), 1);
+    assert_eq!(analysis.classes(&graph)[0].retained, count as u64);
+    let path = Paths::through(&graph).to(count as u32 - 1).expect("it is reached");
+    assert_eq!(path.steps.len(), count);
+}
+
+#[test]
+fn what_keeps_nothing_alive_is_no_way() {
+    let mut builder = Builder::default();
+    let reference = builder.kind("WeakReference");
+    let other = builder.kind("Other");
+    let referent = builder.label("referent");
+    let queue = builder.label("queue");
+    builder.object(1, reference, 10);
+    builder.reference(referent, 2);
+    builder.reference(queue, 3);
+    builder.reference(queue, 99);
+    builder.object(2, other, 20);
+    builder.object(3, other, 30);
+    builder.object(3, other, 40);
+    builder.root(1, "JNI global reference", 0);
+    builder.root(98, "JNI global reference", 0);
+    let graph = builder.finish(|kind, label| kind == reference && label == referent).unwrap();
+    assert_eq!(graph.missing(), 1);
+    let analysis = Analysis::of(&graph);
+    assert_eq!((analysis.reached(), analysis.reached_bytes()), (2, 40));
+    assert_eq!(analysis.retained(1), 0);
+}

@@ -1,0 +1,213 @@
+//! Profiles whose numbers are known.
+
+use std::time::Duration;
+
+use profile::heap::{self, Elements, Instance, Record, RootKind};
+use profile::{
+    Amount, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId, HeapDump,
+    Line, Method, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, NameId, ObjectId,
+    Profile, Section, Site, Sites, Thread, ThreadSerial, ThreadState, ThreadStatus, Time,
+    TraceSerial, Value,
+};
+use report::heap::{Collector, Graph};
+
+/// What would run if it were taken for markup.
+pub const HOSTILE: &str =
+    "<img src=x onerror=console.error(1)></script><script>console.error(2)</script>";
+
+/// A profile with something for every view; times as many samples of `app.Main.work`.
+pub fn profile(times: u64) -> Profile {
+    let mut made = Made::default();
+    made.thread(1, "main");
+    made.thread(2, HOSTILE);
+    let run = made.frame("java.lang.Thread", "run", Line::Number(840));
+    let main = made.frame("app.Main", "main", Line::Number(10));
+    let work = made.frame("app.Main", "work", Line::Number(20));
+    let more_work = made.frame("app.Main", "work", Line::Number(21));
+    let recursive = made.frame("app.Tree", "walk", Line::Number(30));
+    let hash = made.frame("java.util.HashMap", "hash", Line::Native);
+    let hostile = made.frame(HOSTILE, "run", Line::Unknown);
+    let [one, two] = [1, 2].map(ThreadSerial);
+    let traces = [
+        made.profile.traces.intern(one, &[work, main]),
+        made.profile.traces.intern(one, &[more_work, main]),
+        made.profile.traces.intern(one, &[hash, recursive, recursive, main]),
+        made.profile.traces.intern(two, &[hostile, run]),
+        made.profile.traces.intern(two, &[]),
+    ];
+    let [at_work, at_more_work, at_hash, at_hostile, nowhere] = traces;
+
+    let sample = |trace, samples| CpuSample { trace, samples, hits: samples };
+    let rows = vec![
+        sample(at_work, 50 * times),
+        sample(at_more_work, 10 * times),
+        sample(at_hash, 25),
+        sample(at_hostile, 14),
+        sample(nowhere, 1),
+    ];
+    let total = rows.iter().map(|row| row.samples).sum();
+    made.section(CpuSamples { total, rows, ..CpuSamples::default() });
+
+    let time = |trace, own, calls| CpuTime {
+        trace,
+        own: Duration::from_millis(own),
+        with_callees: None,
+        calls,
+    };
+    let rows = vec![time(at_work, 3000, 7), time(at_hash, 1500, 12_345)];
+    made.section(CpuTimes { total: Duration::from_millis(5000), rows, at: None });
+
+    let order = made.class("app.Order", 0x100);
+    let strings = made.class("java.lang.String", 0x200);
+    let site =
+        |class, array_of, trace, live, allocated| Site { class, array_of, trace, live, allocated };
+    let amount = |instances, bytes| Amount { bytes, instances };
+    let rows = vec![
+        site(order, None, at_work, amount(10, 320), amount(1000 * times, 32_000 * times)),
+        site(strings, Some(profile::Type::Reference), at_hash, amount(2, 80), amount(3, 120)),
+        site(ClassSerial(0), Some(profile::Type::Int), at_hash, amount(1, 4000), amount(1, 4000)),
+    ];
+    let live = amount(13, 4400);
+    let allocated = amount(1004, 36_120);
+    made.section(Sites { live, allocated, rows, ..Sites::default() });
+
+    let lock = Monitor::Java { object: ObjectId(0xabc), class: made.name("app.Lock") };
+    let other = Monitor::Java { object: ObjectId(0xdef), class: made.name("app.Other") };
+    let raw = Monitor::Raw { id: ObjectId(0x77), name: made.name("raw one") };
+    let wait = |monitor, trace, time, hits| MonitorTime {
+        monitor,
+        trace,
+        hits,
+        time: Duration::from_millis(time),
+    };
+    let rows = vec![wait(lock, at_work, 750, 3), wait(raw, at_hostile, 250, 9)];
+    made.section(MonitorTimes { total: Duration::from_millis(1000), rows, at: None });
+
+    let status = |thread, trace, state| ThreadStatus {
+        thread,
+        trace,
+        state,
+        suspended: false,
+        interrupted: false,
+    };
+    let held = |monitor, owner, waiting_to_enter| MonitorStatus {
+        monitor,
+        owner: Some(owner),
+        entry_count: 1,
+        waiting_to_enter: vec![waiting_to_enter],
+        waiting_to_be_notified: Vec::new(),
+    };
+    made.section(MonitorDump {
+        threads: vec![
+            status(one, at_work, ThreadState::MonitorWait),
+            status(two, at_hostile, ThreadState::MonitorWait),
+        ],
+        monitors: vec![held(lock, one, two), held(other, two, one)],
+    });
+    made.section(HeapDump::default());
+    made.profile
+}
+
+/// A heap: a table that keeps `orders` orders of 32 bytes in an array of 1,000, and a weak reference to another.
+pub fn heap(orders: u32) -> Graph {
+    let mut collector = Collector::default();
+    let mut record = |record: Record<'_>| collector.record(&record);
+    record(Record::Root(heap::Root {
+        object: ObjectId(1),
+        kind: RootKind::JavaFrame(heap::Place { thread: ThreadSerial(1), frame: Some(0) }),
+    }));
+    record(Record::Root(heap::Root {
+        object: ObjectId(0x300),
+        kind: RootKind::StickyClass { name: "java.lang.ref.WeakReference" },
+    }));
+    record(Record::Root(heap::Root { object: ObjectId(3), kind: RootKind::Unknown }));
+    for (id, name, superclass) in [
+        (0x100, "app.Order", 0),
+        (0x110, "app.Table", 0),
+        (0x300, "java.lang.ref.WeakReference", 0),
+        (0x310, "app.Weak", 0x300),
+    ] {
+        let superclass = ObjectId(superclass);
+        record(Record::Class(heap::Class {
+            id: ObjectId(id),
+            name,
+            superclass,
+            ..heap::Class::default()
+        }));
+    }
+    let field = |name, to| heap::Field { name, value: Value::Reference(ObjectId(to)) };
+    let instance = |id, class, class_name, size, fields| {
+        Record::Instance(Instance {
+            id: ObjectId(id),
+            class: ObjectId(class),
+            class_name,
+            size,
+            fields,
+            ..Instance::default()
+        })
+    };
+    let (rows, referent) = ([field("rows", 2)], [field("referent", 4)]);
+    record(instance(1, 0x110, "app.Table", 24, &rows));
+    let elements: Vec<ObjectId> =
+        (0..orders).map(|order| ObjectId(0x1000 + u64::from(order))).collect();
+    record(Record::Objects(heap::Objects {
+        id: ObjectId(2),
+        trace: TraceSerial(0),
+        class: ObjectId(0x100),
+        class_name: "app.Order",
+        size: 1000,
+        elements: Elements::All(&elements),
+    }));
+    for order in &elements {
+        record(instance(order.0, 0x100, "app.Order", 32, &[]));
+    }
+    record(instance(3, 0x310, "app.Weak", 16, &referent));
+    record(instance(4, 0x100, "app.Order", 32, &[]));
+    collector.finish().expect("a small heap")
+}
+
+#[derive(Default)]
+struct Made {
+    profile: Profile,
+}
+
+impl Made {
+    fn name(&mut self, name: &str) -> NameId {
+        self.profile.names.intern(name)
+    }
+
+    fn frame(&mut self, class: &str, name: &str, line: Line) -> FrameId {
+        let [class, name, source] = [class, name, "Source.java"].map(|name| self.name(name));
+        let method = Method { class, name, source, ..Method::default() };
+        let method = self.profile.methods.intern(method);
+        self.profile.frames.intern(Frame { method, line })
+    }
+
+    fn thread(&mut self, serial: u32, name: &str) {
+        let [name, group] = [name, "workers"].map(|name| self.name(name));
+        let serial = ThreadSerial(serial);
+        let thread = Thread {
+            serial,
+            object: ObjectId(serial.0.into()),
+            name,
+            group,
+            parent_group: NameId::EMPTY,
+            trace: TraceSerial(0),
+            started: Some(Time(1_700_000_000_000)),
+            ended: serial.0 == 2,
+        };
+        self.profile.threads.insert(serial, thread);
+    }
+
+    fn class(&mut self, name: &str, object: u64) -> ClassSerial {
+        let serial = ClassSerial(self.profile.classes.iter().len() as u32 + 1);
+        let name = self.name(name);
+        let (object, trace) = (ObjectId(object), TraceSerial(0));
+        self.profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
+        serial
+    }
+
+    fn section(&mut self, section: impl Into<Section>) {
+        self.profile.sections.push(section.into());
+    }
+}

@@ -1,0 +1,70 @@
+//! The page in headless Chromium: its views beside the numbers that it is made from.
+
+mod chromium;
+mod fixture;
+mod views;
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chromium::Browser;
+use libtest_mimic::{Arguments, Trial};
+use report::Input;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let executable = chromium::executable();
+    // One browser for all, started by the first case that needs it.
+    let browser: Arc<Mutex<Option<Browser>>> = Arc::default();
+    let trials = views::CASES.iter().map(|&(name, case)| {
+        let Some(executable) = executable.clone() else {
+            let missing = Trial::test(name, || Ok(())).with_kind("skipped: no chromium");
+            return missing.with_ignored_flag(true);
+        };
+        let browser = Arc::clone(&browser);
+        Trial::test(name, move || {
+            let mut browser = browser.lock().unwrap_or_else(PoisonError::into_inner);
+            let browser = browser.get_or_insert_with(|| Browser::start(&executable));
+            browser.begin();
+            case(browser);
+            assert_eq!(browser.complaints, [] as [&str; 0]);
+            Ok(())
+        })
+    });
+    let trials = trials.collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    drop(browser);
+    conclusion.exit();
+}
+
+/// Opens the page of one profile.
+fn open_single(browser: &mut Browser) {
+    let (profile, heap) = (fixture::profile(1), fixture::heap(100));
+    open(
+        browser,
+        &[Input { name: "run.txt", profile: &profile, heap: Some(&heap), problem: None }],
+    );
+}
+
+/// Opens the page that compares two: `app.Main.work` has twice the samples, the table half again the orders.
+fn open_comparison(browser: &mut Browser) {
+    let (before, heap_before) = (fixture::profile(1), fixture::heap(100));
+    let (after, heap_after) = (fixture::profile(2), fixture::heap(150));
+    open(
+        browser,
+        &[
+            Input { name: "before.txt", profile: &before, heap: Some(&heap_before), problem: None },
+            Input { name: "after.txt", profile: &after, heap: Some(&heap_after), problem: None },
+        ],
+    );
+}
+
+fn open(browser: &mut Browser, inputs: &[Input<'_>]) {
+    let name = format!("report-of-{}.html", inputs.len());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut page = Vec::new();
+    report::write(inputs, &mut page).expect("memory takes a page");
+    fs::write(&path, page).expect("the page is written");
+    browser.open(&path);
+}

@@ -1,0 +1,369 @@
+//! What each view shows, and how it is used.
+
+use crate::chromium::Browser;
+use crate::fixture::HOSTILE;
+use crate::{open_comparison, open_single};
+
+type Case = (&'static str, fn(&mut Browser));
+
+macro_rules! cases {
+    ($($case:ident),* $(,)?) => {
+        pub const CASES: &[Case] = &[$((stringify!($case), $case)),*];
+    };
+}
+
+cases! {
+    every_view_is_shown_without_a_complaint,
+    methods_have_what_they_and_their_callees_have,
+    tables_are_sorted_and_searched,
+    flame_graph_zooms_and_finds,
+    trees_open_by_keys,
+    a_method_has_callers_callees_and_lines,
+    sites_are_told_by_stack_and_by_class,
+    heap_tells_what_is_retained_and_why,
+    monitors_tell_who_waits_for_whom,
+    threads_choose_what_is_measured,
+    two_profiles_are_compared,
+    light_and_dark,
+    keys_reach_everything,
+}
+
+fn every_view_is_shown_without_a_complaint(browser: &mut Browser) {
+    for open in [open_single, open_comparison] {
+        open(browser);
+        let mut pending = browser.links("nav");
+        let mut seen = Vec::new();
+        while let Some(address) = pending.pop() {
+            browser.go(&address);
+            assert_ne!(browser.text("main h2"), "Nothing here", "{address}");
+            seen.push(address);
+            for link in browser.links("main") {
+                if !seen.contains(&link) && !pending.contains(&link) {
+                    pending.push(link);
+                }
+            }
+        }
+        assert!(seen.len() > 30, "{seen:?}");
+    }
+}
+
+fn methods_have_what_they_and_their_callees_have(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/methods");
+    let hostile = format!("{HOSTILE}.run");
+    assert_eq!(
+        browser.rows("main table"),
+        [
+            ["6060.0 %", "6060.0 %", "app.Main.work"],
+            ["2525.0 %", "2525.0 %", "java.util.HashMap.hash"],
+            ["1414.0 %", "1414.0 %", hostile.as_str()],
+            ["00.0 %", "8585.0 %", "app.Main.main"],
+            ["00.0 %", "2525.0 %", "app.Tree.walk"],
+            ["00.0 %", "1414.0 %", "java.lang.Thread.run"],
+        ]
+    );
+    // The half second that the profiler has cut off is in the whole, and said.
+    browser.go("#/methods?m=time");
+    assert_eq!(
+        browser.rows("main table")[..2],
+        [
+            ["3.00 s60.0 %", "3.00 s60.0 %", "app.Main.work"],
+            ["1.50 s30.0 %", "1.50 s30.0 %", "java.util.HashMap.hash"],
+        ]
+    );
+    assert!(browser.text("main .hint").contains("10.0 % of the whole"));
+    browser.go("#/methods?m=calls");
+    assert_eq!(browser.rows("main table")[0][0], "12,34599.9 %");
+}
+
+fn tables_are_sorted_and_searched(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/methods");
+    browser.click("main thead th:nth-child(2) button");
+    assert_eq!(browser.rows("main table")[0][2], "app.Main.main");
+    assert_eq!(browser.attribute("main thead th:nth-child(2)", "aria-sort"), "descending");
+    browser.press(&["Enter"]);
+    assert_eq!(browser.attribute("main thead th:nth-child(2)", "aria-sort"), "ascending");
+    assert_eq!(browser.rows("main table").last().unwrap()[2], "app.Main.main");
+
+    browser.press(&["/"]);
+    browser.write("MAIN.");
+    let found: Vec<String> =
+        browser.rows("main table").into_iter().map(|mut row| row.remove(2)).collect();
+    assert_eq!(found, ["app.Main.work", "app.Main.main"]);
+    assert_eq!(browser.text("main .status"), "2 rows of 6");
+    browser.write("nowhere");
+    assert_eq!(browser.rows("main table"), [["Nothing matches."]]);
+    browser.press(&["Escape"]);
+    assert_eq!(browser.rows("main table").len(), 6);
+}
+
+fn flame_graph_zooms_and_finds(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/flame");
+    let frames = "Object.fromEntries([...document.querySelectorAll('.frame')].map((frame) => \
+         [frame.textContent, Math.round(10 * parseFloat(frame.style.width))]))";
+    let shown = browser.evaluate(frames);
+    assert_eq!((&shown["all"], &shown["Main.main"]), (&1000.into(), &850.into()));
+    assert_eq!((&shown["Main.work"], &shown["HashMap.hash"]), (&600.into(), &250.into()));
+
+    browser.click(".frame[aria-level='3']:nth-of-type(4), .frame[aria-label^='app.Tree.walk']");
+    let shown = browser.evaluate(frames);
+    assert_eq!((&shown["Tree.walk"], &shown["HashMap.hash"]), (&1000.into(), &1000.into()));
+    assert!(shown["Main.work"].is_null());
+    assert!(browser.text(".about").starts_with("app.Tree.walk – 25 (25.0 %), of its own 0"));
+    assert_eq!(browser.links(".about").len(), 1);
+    browser.click("main .below button");
+    assert_eq!(browser.evaluate(frames)["Main.work"], 600);
+
+    // Down to the widest, along to its neighbour, in and out again.
+    browser.evaluate("document.querySelector('.frame[tabindex=\"0\"]').focus()");
+    browser.press(&["ArrowDown", "ArrowDown", "ArrowRight"]);
+    assert!(browser.focused().starts_with("app.Tree.walk – 25"), "{}", browser.focused());
+    browser.press(&["Enter"]);
+    assert_eq!(browser.evaluate(frames)["HashMap.hash"], 1000);
+    browser.press(&["ArrowUp"]);
+    assert!(browser.focused().starts_with("app.Main.main – 85"));
+    browser.press(&["Escape"]);
+    assert_eq!(browser.evaluate(frames)["HashMap.hash"], 250);
+
+    browser.press(&["/"]);
+    browser.write("walk");
+    assert_eq!(browser.text(".found"), "matches: 25.0 %");
+    assert_eq!(browser.evaluate("document.querySelectorAll('.frame.match').length"), 2);
+
+    // By lines, the two of `work` are two frames.
+    browser.click_link("main .toggle input");
+    assert!(browser.evaluate("location.hash").as_str().unwrap().contains("l=1"));
+    assert_eq!(
+        browser
+            .evaluate("document.querySelectorAll('.frame[aria-label^=\"app.Main.work\"]').length"),
+        2
+    );
+}
+
+fn trees_open_by_keys(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/tree");
+    let shown = |browser: &mut Browser| -> Vec<String> {
+        browser
+            .rows("main table")
+            .into_iter()
+            .map(|row| format!("{} {}", row[0], row.last().unwrap()))
+            .collect()
+    };
+    let hot = ["8585.0 % app.Main.main", "6060.0 % app.Main.work", "2525.0 % app.Tree.walk"];
+    // The way that most goes is open.
+    assert_eq!(shown(browser)[..3], hot);
+    browser.evaluate("document.querySelector('tr[tabindex=\"0\"]').focus()");
+    browser.press(&["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"]);
+    assert_eq!(shown(browser)[3..5], ["2525.0 % app.Tree.walk", "2525.0 % java.util.HashMap.hash"]);
+    assert_eq!(browser.attribute(":focus", "aria-level"), "3");
+    browser.press(&["Home", "ArrowLeft"]);
+    assert_eq!(shown(browser)[0], hot[0]);
+    assert_eq!(shown(browser).len(), 2);
+    browser.press(&["ArrowRight", "ArrowDown"]);
+    browser.follow(|browser| browser.press(&["Enter"]));
+    assert_eq!(browser.text("main h2"), "app.Main.work");
+
+    browser.go("#/tree?d=up");
+    assert_eq!(
+        shown(browser)[..3],
+        ["6060.0 % app.Main.work", "6060.0 % app.Main.main", "2525.0 % java.util.HashMap.hash"]
+    );
+}
+
+fn a_method_has_callers_callees_and_lines(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/methods");
+    browser.click_link("main tbody tr:first-child a");
+    assert_eq!(browser.text("main h2"), "app.Main.work");
+    assert_eq!(
+        browser.rows("[aria-label='Lines'] table"),
+        [["5050.0 %", "Source.java:20"], ["1010.0 %", "Source.java:21"]]
+    );
+    assert_eq!(
+        browser.rows("[role=treegrid][aria-label='Callers']"),
+        [["6060.0 %", "app.Main.main"]]
+    );
+
+    // What calls itself has its own callers once.
+    browser.go("#/methods");
+    browser.click_link("main tbody tr:nth-child(5) a");
+    assert_eq!(browser.text("main h2"), "app.Tree.walk");
+    assert_eq!(browser.rows("main .facts"), [["self", "00.0 %"], ["total", "2525.0 %"]]);
+    assert_eq!(
+        browser.rows("[role=treegrid][aria-label='Callers']"),
+        [["2525.0 %", "app.Main.main"]]
+    );
+    assert_eq!(browser.rows("[role=treegrid][aria-label='Callees']")[0][2], "app.Tree.walk");
+}
+
+fn sites_are_told_by_stack_and_by_class(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/sites");
+    assert_eq!(
+        browser.rows("main table"),
+        [
+            [
+                "4.00 kB90.9 %",
+                "17.69 %",
+                "4.00 kB11.1 %",
+                "10.10 %",
+                "int[]",
+                "java.util.HashMap.hash native"
+            ],
+            [
+                "320 B7.27 %",
+                "1076.9 %",
+                "32.0 kB88.6 %",
+                "1,00099.6 %",
+                "app.Order",
+                "app.Main.work Source.java:20"
+            ],
+            [
+                "80 B1.82 %",
+                "215.4 %",
+                "120 B0.33 %",
+                "30.30 %",
+                "java.lang.String[]",
+                "java.util.HashMap.hash native"
+            ],
+        ]
+    );
+    browser.click_link("main tbody tr:nth-child(2) td:last-child a");
+    assert_eq!(browser.text("main h2"), "Stack");
+    assert_eq!(
+        browser.text("main .stack"),
+        "app.Main.work Source.java:20app.Main.main Source.java:10"
+    );
+    browser.go("#/sites?g=class");
+    assert_eq!(browser.rows("main table")[0][4..], ["int[]", "1"]);
+}
+
+fn heap_tells_what_is_retained_and_why(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/heap");
+    // 24 of the table, 1,000 of the array, 32 of each of 100 orders; the order that is referred to weakly counts
+    // as an object only.
+    let classes = browser.rows("main table");
+    assert_eq!(classes[0], ["4.22 kB99.6 %", "24 B0.56 %", "10.93 %", "app.Table"]);
+    assert_eq!(classes[1], ["4.20 kB99.1 %", "1.00 kB23.4 %", "10.93 %", "app.Order[]"]);
+    assert_eq!(classes[2], ["3.20 kB75.5 %", "3.23 kB75.7 %", "10193.5 %", "app.Order"]);
+    assert!(browser.text("main .hint").contains("1 object with 32 B would be freed"));
+
+    browser.click_link("main tbody tr:nth-child(3) a");
+    assert_eq!(browser.rows("[aria-label^='Referred'] table"), [["100", "app.Order[][…]"]]);
+    assert_eq!(
+        browser.text("main details .path"),
+        "root: local variable of thread “main”app.Table @1 retains 4.22 kB.rows app.Order[] @2 retains 4.20 kB\
+         [0] app.Order @1000 retains 32 B"
+    );
+    browser.click_link("main .path a");
+    assert_eq!(browser.text("main h2"), "app.Table @1");
+    assert_eq!(browser.rows("main .facts")[2], ["shallow", "24 B"]);
+
+    browser.go("#/heap?h=objects");
+    let objects = browser.rows("main table");
+    assert_eq!(objects[0], ["4.22 kB99.6 %", "24 B", "app.Table @1"]);
+    browser.evaluate("document.querySelector('tr[tabindex=\"0\"]').focus()");
+    browser.press(&["ArrowRight", "ArrowDown", "ArrowRight"]);
+    let objects = browser.rows("main table");
+    assert_eq!(objects[1], ["4.20 kB99.1 %", "1.00 kB", "app.Order[] @2"]);
+    assert_eq!(objects[2], ["32 B0.75 %", "32 B", "app.Order @1000"]);
+}
+
+fn monitors_tell_who_waits_for_whom(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/monitors");
+    assert_eq!(
+        browser.rows("main table")[0],
+        ["750 ms75.0 %", "325.0 %", "app.Lock@abc", "main", "app.Main.work Source.java:20"]
+    );
+    let circle = browser.text("main .warning");
+    assert!(circle.contains("main waits for app.Other@def, which <img"), "{circle}");
+    assert!(circle.contains("</script> waits for app.Lock@abc, which main holds"), "{circle}");
+    let states = browser.rows("section section table");
+    assert_eq!(states[0][1], "waits to enter a monitor");
+}
+
+fn threads_choose_what_is_measured(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/threads");
+    let rows = browser.rows("main table");
+    assert_eq!(rows[0][0], "8585.0 %");
+    let last: Vec<&str> = rows[0].iter().rev().take(4).map(String::as_str).collect();
+    assert_eq!(last, ["alive", "workers", "main", "1"]);
+    assert!(rows[1].contains(&HOSTILE.to_owned()));
+    browser.click_link("main tbody tr:nth-child(2) a");
+    // Of the whole of the thread, which is 15 samples.
+    assert_eq!(browser.rows("main table")[0][..2], ["1493.3 %", "00.0 %"]);
+    assert_eq!(browser.rows("main table")[0][2], "java.lang.Thread.run");
+}
+
+fn two_profiles_are_compared(browser: &mut Browser) {
+    open_comparison(browser);
+    assert_eq!(browser.text("h1"), "before.txt → after.txt");
+    browser.go("#/methods");
+    assert_eq!(
+        browser.rows("main table")[0],
+        ["6060.0 %", "12075.0 %", "+60", "6060.0 %", "12075.0 %", "+60", "app.Main.work"]
+    );
+    browser.go("#/sites");
+    assert!(
+        browser
+            .rows("main table")
+            .iter()
+            .any(|row| row[4..6] == ["64.0 kB94.0 %".to_owned(), "+32.0 kB".to_owned()])
+    );
+    browser.go("#/heap");
+    let order = browser.rows("main table").into_iter().find(|row| row[6] == "app.Order").unwrap();
+    assert_eq!(order[1..6], ["+1.60 kB", "4.83 kB82.3 %", "+1.60 kB", "15195.6 %", "+50"]);
+    browser.go("#/flame");
+    let classes = "[...document.querySelectorAll('.frame')].map((frame) => [frame.textContent, frame.className])";
+    let frames: Vec<(String, String)> = serde_json::from_value(browser.evaluate(classes)).unwrap();
+    let class = |name: &str| &frames.iter().find(|frame| frame.0 == name).unwrap().1;
+    assert_eq!(class("Main.work"), "frame compared more");
+    assert_eq!(class("HashMap.hash"), "frame compared less");
+    let width = "document.querySelector('.frame[aria-label^=\"app.Main.work\"]').style.width";
+    assert_eq!(browser.evaluate(width), "75%");
+    browser.click_link("main .switches button");
+    assert_eq!(browser.evaluate(width), "60%");
+}
+
+fn light_and_dark(browser: &mut Browser) {
+    open_single(browser);
+    let lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 3";
+    let is_light = |browser: &mut Browser| browser.evaluate(lightness).as_f64().unwrap() > 128.0;
+    browser.prefer("dark");
+    assert!(!is_light(browser));
+    browser.prefer("light");
+    assert!(is_light(browser));
+    // As the system, light, dark.
+    browser.click("#theme");
+    browser.prefer("dark");
+    assert!(is_light(browser));
+    browser.click("#theme");
+    browser.prefer("light");
+    assert!(!is_light(browser));
+    browser.reload();
+    assert!(!is_light(browser));
+}
+
+fn keys_reach_everything(browser: &mut Browser) {
+    open_single(browser);
+    browser.press(&["Tab"]);
+    assert_eq!(browser.focused(), "Skip to the content");
+    // There is nothing to search here.
+    browser.press(&["Tab", "Tab", "Tab"]);
+    browser.follow(|browser| browser.press(&["Enter"]));
+    assert_eq!(browser.text("main h2"), "Methods");
+    // A view that was opened is where keys go on.
+    browser.press(&["Tab"]);
+    assert_eq!(browser.evaluate("document.activeElement.tagName"), "SELECT");
+    let unnamed = browser.evaluate(
+        "[...document.querySelectorAll('a, button, input, select, table')].filter((element) => \
+         !(element.textContent.trim() || element.getAttribute('aria-label') || element.closest('label'))).map((element) => element.outerHTML)",
+    );
+    assert_eq!(unnamed, serde_json::json!([]));
+}
