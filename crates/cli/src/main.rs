@@ -5,11 +5,13 @@
 
 mod attach;
 mod check;
+mod convert;
 mod doctor;
 mod dump;
 mod failure;
 mod generated;
 mod installation;
+mod output;
 mod process;
 mod run;
 
@@ -30,6 +32,7 @@ enum Command {
     Check(check::Arguments),
     Run(run::Arguments),
     Doctor(doctor::Arguments),
+    Convert(convert::Arguments),
     Dump(dump::Arguments),
     Completions(generated::Completions),
     Man(generated::Man),
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Convert(arguments) => convert::convert(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Completions(arguments) => generated::completions(&arguments),
         Command::Man(arguments) => generated::man(&arguments),

@@ -177,3 +177,53 @@ fn dumps_as_agents_get_them_are_shown() {
     let output = jvmpi(&["dump", "show", "--raw", "0", file.to_str().unwrap()]);
     assert_eq!(text(&output.stdout), "0x10\n0x20 array of Int\n", "{output:?}");
 }
+
+#[test]
+fn profiles_are_converted_to_what_the_name_says() {
+    let directory = Directory::new("convert");
+    let to = |name: &str| {
+        let path = directory.0.join(name);
+        let output = jvmpi(&["convert", FILE, path.to_str().unwrap()]);
+        assert!(output.status.success(), "{output:?}");
+        (std::fs::read(path).unwrap(), text(&output.stderr).to_owned())
+    };
+    for (name, start) in [
+        ("x.txt", &b"JAVA PROFILE 1.0.1"[..]),
+        ("x.hprof", b"JAVA PROFILE 1.0."),
+        ("x.svg", b"<?xml"),
+        ("x.pb.gz", b"\x1f\x8b"),
+        ("x.json", b"{"),
+    ] {
+        let (content, warning) = to(name);
+        assert!(content.starts_with(start), "{name}");
+        // The binary format has no monitors.
+        assert_eq!(warning.starts_with("jvmpi: warning: "), name == "x.hprof", "{warning}");
+    }
+    let again = jvmpi(&["convert", FILE, "-", "--format", "collapsed"]);
+    assert_eq!(again.stdout, to("x.collapsed").0);
+    let other = jvmpi(&["convert", FILE, "-", "--format", "collapsed", "--weight", "live-bytes"]);
+    assert!(other.status.success() && other.stdout != again.stdout, "{other:?}");
+    let difference = directory.0.join("d.svg");
+    let output = jvmpi(&["convert", "--base", FILE, FILE, difference.to_str().unwrap()]);
+    assert!(output.status.success() && difference.is_file(), "{output:?}");
+    let left: Vec<_> = std::fs::read_dir(&directory.0).unwrap().flatten().collect();
+    assert_eq!(left.len(), 7, "{left:?}");
+}
+
+#[test]
+fn convert_says_what_is_wrong() {
+    let directory = Directory::new("unconverted");
+    let endings = "it may end in .txt .hprof .collapsed .svg .pb.gz .json .html";
+    let line = format!("jvmpi: error: x.foo: the name does not tell a format; {endings}\n");
+    fails(&["convert", FILE, "x.foo"], 1, &line);
+    let nowhere = directory.0.join("none/x.svg");
+    let line = format!(
+        "jvmpi: error: cannot write {}: No such file or directory (os error 2)\n",
+        nowhere.display()
+    );
+    fails(&["convert", FILE, nowhere.to_str().unwrap()], 1, &line);
+    let line = "jvmpi: error: - does not tell a format: add --format, as in --format collapsed\n";
+    fails(&["convert", FILE, "-"], 1, line);
+    let output = jvmpi(&["convert", FILE, "-", "--format", "svg", "--weight", "nonsense"]);
+    assert_eq!(output.status.code(), Some(2));
+}

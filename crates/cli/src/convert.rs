@@ -1,0 +1,77 @@
+//! `jvmpi convert`: a profile in another format.
+
+use crate::failure::Failure;
+use crate::output::{NewFile, Output};
+use profile::{File, Format, Weight};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Convert a profile to another format
+///
+/// The profile is a file of HPROF, text or binary. What it becomes is told by the name of the other
+/// file, which may end in .txt (HPROF's text), .hprof (its binary format), .collapsed (stacks, one in
+/// a line), .svg (a flame graph), .pb.gz (for pprof) or .json (for speedscope).
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi convert java.hprof.txt profile.svg")]
+pub struct Arguments {
+    /// The profile
+    #[arg(value_name = "IN")]
+    from: PathBuf,
+    /// What it becomes; - for standard output, with --format
+    #[arg(value_name = "OUT")]
+    to: PathBuf,
+    /// The format, whatever the name of OUT says: one of the endings, without the dot
+    #[arg(long, value_name = "ENDING")]
+    format: Option<String>,
+    /// What stacks are weighed by; otherwise the first of these of which there is anything
+    #[arg(long, value_parser = Weight::ALL.map(Weight::name))]
+    weight: Option<String>,
+    /// An older profile: OUT is a flame graph (.svg) of IN, red where it has grown since and blue where
+    /// it has shrunk
+    #[arg(long, value_name = "OLDER")]
+    base: Option<PathBuf>,
+}
+
+/// `jvmpi convert`.
+pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let to_standard_output = arguments.to == Path::new("-");
+    let format = match &arguments.format {
+        Some(ending) => Format::of_path(Path::new(&format!("-.{ending}")))
+            .map_err(|_| format!("--format {ending}: there is no such format; see --help"))?,
+        None if to_standard_output => {
+            return Err("- does not tell a format: add --format, as in --format collapsed".into());
+        }
+        None => Format::of_path(&arguments.to).map_err(|error| error.to_string())?,
+    };
+    let weight = arguments.weight.as_deref().map(str::parse).transpose()?;
+    let file = open(&arguments.from)?;
+    let older = arguments.base.as_deref().map(open).transpose()?;
+    if older.is_some() && format != Format::Svg {
+        return Err("with --base, OUT is a flame graph: let its name end in .svg".into());
+    }
+    let output = Output { format, weight };
+    let write = |out: &mut dyn Write| match &older {
+        Some(older) => {
+            let (older, newer) = (older.profile(), file.profile());
+            let weight = weight.or_else(|| Weight::of(newer).first().copied());
+            profile::write_difference(older, newer, weight.unwrap_or(Weight::CpuSamples), out)
+                .map(|()| Vec::new())
+        }
+        None => output.write(&file, out),
+    };
+    let said = if to_standard_output {
+        let mut out = BufWriter::new(io::stdout().lock());
+        write(&mut out).and_then(|said| out.flush().map(|()| said)).map_err(|e| e.to_string())?
+    } else {
+        NewFile::create(&arguments.to)?.finish(write)?
+    };
+    for line in &said {
+        eprintln!("jvmpi: warning: {}: {line}", arguments.from.display());
+    }
+    Ok(if file.problem().is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn open(path: &Path) -> Result<File, String> {
+    File::open(path).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,94 @@
+//! A profile as a file, in the format that the file's name tells.
+
+use profile::{BinaryWriter, File, Format, TextWriter, Version, Weight};
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What a profile becomes.
+pub struct Output {
+    /// In which format.
+    pub format: Format,
+    /// What the stacks are weighed by, if not by the first of which there is anything.
+    pub weight: Option<Weight>,
+}
+
+impl Output {
+    /// Writes the profile; returns what it could not hold, or what is wrong with the profile's file.
+    ///
+    /// # Errors
+    /// What is wrong with `out`.
+    pub fn write(&self, file: &File, out: &mut dyn Write) -> io::Result<Vec<String>> {
+        let profile = file.profile();
+        let left_out = match self.format {
+            Format::Text => file.write(&mut TextWriter::new(out, profile)?)?,
+            Format::Binary => {
+                // Only that one has room for heap dumps of 4 GiB and more.
+                let has_heap = profile.heap_dumps().next().is_some();
+                let version = if has_heap { Version::V1_0_2 } else { Version::V1_0_1 };
+                file.write(&mut BinaryWriter::new(out, profile, version)?)?
+            }
+            Format::Collapsed | Format::Svg | Format::Pprof | Format::Speedscope | Format::Html => {
+                profile::write_stacks(profile, self.format, self.weight, out)?;
+                return Ok(file.problem().map(ToString::to_string).into_iter().collect());
+            }
+        };
+        let mut said: Vec<String> = Vec::new();
+        if !left_out.sections.is_empty() {
+            let sections = left_out.sections.join(", ");
+            said.push(format!("{} files have no {sections}", self.format.extension()));
+        }
+        said.extend(file.problem().or(left_out.problem.as_ref()).map(ToString::to_string));
+        Ok(said)
+    }
+}
+
+/// A file that has its name only when it is whole.
+pub struct NewFile {
+    path: PathBuf,
+    part: PathBuf,
+    file: BufWriter<fs::File>,
+}
+
+impl NewFile {
+    /// Creates it beside its place, so that it shows now if that cannot be done.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn create(path: &Path) -> Result<Self, String> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(format!(".{}.part", std::process::id()));
+        let part = PathBuf::from(part);
+        let file = match path.is_dir() {
+            true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            false => fs::File::create(&part),
+        };
+        let file = file.map_err(|error| cannot_write(path, &error))?;
+        Ok(Self { path: path.to_owned(), part, file: BufWriter::new(file) })
+    }
+
+    /// Has `write` write it, and puts it in its place.
+    ///
+    /// # Errors
+    /// One line; nothing is left of the file then.
+    pub fn finish<T>(
+        mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+    ) -> Result<T, String> {
+        write(&mut self.file)
+            .and_then(|written| self.file.flush().map(|()| written))
+            .and_then(|written| fs::rename(&self.part, &self.path).map(|()| written))
+            .map_err(|error| cannot_write(&self.path, &error))
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // It is not there any more if it was finished.
+        let _ = fs::remove_file(&self.part);
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
+}
