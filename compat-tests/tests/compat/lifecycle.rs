@@ -13,6 +13,7 @@ cases![
     shut_down_by_exit,
     shut_down_by_halt,
     shut_down_by_exception,
+    nothing_passes_it.under_load(),
     data_dump_request,
 ];
 
@@ -89,6 +90,13 @@ fn shut_down_by_halt(vm: &Vm<'_>) -> Result<(), String> {
 
 fn shut_down_by_exception(vm: &Vm<'_>) -> Result<(), String> {
     shut_down(vm, "throw", 1)
+}
+
+/// Threads that wait for the end of a collection when the VM ends send nothing after `JVM_SHUT_DOWN`.
+fn nothing_passes_it(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("LastEvents")?.agent("last_events", "")?.run()?;
+    outcome.checks(&["it begins", "all wait", "all go on"])?;
+    equal("late events", outcome.report().one("jvm_shut_down")?.int("late")?, 0)
 }
 
 fn data_dump_request(vm: &Vm<'_>) -> Result<(), String> {

@@ -17,8 +17,13 @@ use std::ptr;
 /// returns what the agent left in the event. What the event names was announced before.
 #[inline]
 pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
+    if !agent.wants(event_type) {
+        return arm;
+    }
+    // Asked when it has passed, as the VM may end while an event waits at the gate.
+    let _passage = gate::enter(thread);
     if may_get(agent, thread, event_type) {
-        call(agent, thread, thread.env(), event_type, arm)
+        call_inside(agent, thread.env(), event_type, arm)
     } else {
         arm
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::world::agents::{self, Agent};
-use crate::world::order::collections;
+use crate::world::order::{collections, gate};
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes as world_classes, method_numbers, methods};
@@ -86,6 +86,7 @@ fn shut_down(jni: Jni) {
     if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
         return;
     }
+    gate::let_pass();
     let known = (world_classes::count(), methods::count());
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
     log::debug!("rewritten code has {} numbers for methods", method_numbers::count());

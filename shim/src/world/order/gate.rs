@@ -154,7 +154,8 @@ pub fn close() -> Option<Closed> {
     let mut closed = Closed { is_quiet: false };
     epoch::close();
     barrier::of_all_threads();
-    closed.is_quiet = wait_until_quiet()?;
+    // If it is disabled meanwhile: enabled again or not, there may be events that can end.
+    closed.is_quiet = wait_until_quiet(gc_is_disabled)?;
     let may_play = {
         let mut playing = PLAYING.lock();
         *playing = !gc_is_disabled();
@@ -203,10 +204,16 @@ impl Drop for Calling {
     }
 }
 
-/// Waits until no event of another thread is in flight; false if some cannot end before the gate is
-/// open again. None if garbage collection is disabled meanwhile: enabled again or not, there may be
-/// events that can end.
-fn wait_until_quiet() -> Option<bool> {
+/// Waits until the events of other threads are over that were sent before what decides about that has
+/// changed, but for those that cannot end before the current thread goes on.
+pub fn let_pass() {
+    barrier::of_all_threads();
+    wait_until_quiet(|| false);
+}
+
+/// Waits until no event of another thread is in flight; false if some cannot end before the current
+/// thread goes on. None if `gives_up`.
+fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
     let me = os_thread();
     let mut waiting = BoundedWait::new();
     loop {
@@ -217,7 +224,7 @@ fn wait_until_quiet() -> Option<bool> {
         if busy.is_empty() {
             return Some(true);
         }
-        if gc_is_disabled() {
+        if gives_up() {
             return None;
         }
         if !waiting.can_any_go_on(&busy) {
