@@ -32,14 +32,30 @@ final class Collect {
         return sum;
     }
 
-    /** Waits until the agent was told of all that has happened. */
-    private static long settledBrackets() throws InterruptedException {
-        long brackets;
-        do {
-            brackets = Agent.call("brackets");
-            Thread.sleep(300);
-        } while (Agent.call("brackets") != brackets);
-        return brackets;
+    /** Collections that the JVM has counted, and brackets that the agent was sent, at a moment between two. */
+    private static final class Counts {
+        final long collections, brackets;
+
+        private Counts(long collections, long brackets) {
+            this.collections = collections;
+            this.brackets = brackets;
+        }
+
+        /** Waits until the agent was told of all that has happened, and nothing has happened meanwhile. */
+        static Counts settled() throws InterruptedException {
+            long collections, brackets;
+            do {
+                collections = collections();
+                brackets = Agent.call("brackets");
+                Thread.sleep(300);
+            } while (Agent.call("brackets") != brackets || collections() != collections);
+            return new Counts(collections, brackets);
+        }
+
+        String since(Counts before) {
+            return "collections=" + (collections - before.collections)
+                    + " brackets=" + (brackets - before.brackets);
+        }
     }
 
     /** Whether the condition comes true. */
@@ -53,25 +69,24 @@ final class Collect {
 
     private static void count() throws InterruptedException {
         System.gc();
-        long brackets = settledBrackets(), before = collections();
-        while (collections() < before + YOUNG) {
+        Counts before = Counts.settled();
+        while (collections() < before.collections + YOUNG) {
             kept = new byte[100_000];
         }
         // The JVM counts when a collection ends, which is after the objects are gone.
-        long counted = collections() - before;
+        long counted = collections() - before.collections, brackets = before.brackets;
         within5s(() -> Agent.call("brackets") - brackets >= counted);
-        System.out.println("expect phase=young collections=" + (collections() - before)
-                + " brackets=" + (settledBrackets() - brackets));
+        Counts young = Counts.settled();
+        System.out.println("expect phase=young " + young.since(before));
 
-        long between = Agent.call("brackets"), answered = 0;
-        before = collections();
+        long answered = 0;
         for (int i = 0; i < REQUESTS; i++) {
             long asked = Agent.call("brackets");
             System.gc();
             answered += within5s(() -> Agent.call("brackets") > asked) ? 1 : 0;
         }
-        System.out.println("expect phase=requested requests=" + REQUESTS + " answered=" + answered
-                + " brackets=" + (settledBrackets() - between) + " collections=" + (collections() - before));
+        System.out.println("expect phase=requested requests=" + REQUESTS + " answered=" + answered + " "
+                + Counts.settled().since(young));
     }
 
     private static Dropped[] make(int count) {
@@ -101,7 +116,7 @@ final class Collect {
         int count = OBJECTS / 10;
         kept = make(count);
         System.gc();
-        settledBrackets();
+        Counts.settled();
         Agent.call("disable");
         Agent.call("disable");
         kept = null;
@@ -110,11 +125,11 @@ final class Collect {
             System.gc();
             asked += Agent.call("run_gc");
         }
-        settledBrackets();
+        Counts.settled();
         System.out.println("expect disabled=2 made=" + count + " alive=" + alive(1) + " brackets_of_run=" + asked);
         Agent.call("enable");
         System.gc();
-        settledBrackets();
+        Counts.settled();
         System.out.println("expect disabled=1 made=" + count + " alive=" + alive(1));
         Agent.call("enable");
         System.gc();
