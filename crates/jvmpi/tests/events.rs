@@ -1,0 +1,136 @@
+//! Each event comes to its method, and a failure to load leaves nothing behind.
+
+mod fake_vm;
+
+use jvmpi::EventType;
+use jvmpi::export::Loaded;
+use jvmpi::sys::jni_sys::{JNI_ERR, JNI_OK};
+use jvmpi::sys::*;
+use jvmpi::*;
+use std::ffi::CStr;
+use std::sync::Mutex;
+
+/// Says which method was called, and, where the data is one ID, with which.
+static CALLED: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
+
+struct Recorder;
+
+macro_rules! record {
+    ($($method:ident: $mode:ident $(, $data:ident: $type:ty => $id:expr)?;)*) => {
+        $(fn $method(&self, _: &mut $mode<'_> $(, $data: $type)?) {
+            let id: &[usize] = &[$($id)?];
+            CALLED.lock().unwrap().push((stringify!($method), id.first().copied().unwrap_or(0)));
+        })*
+    };
+}
+
+impl Agent for Recorder {
+    fn load(jvmpi: &mut OnLoad, options: &str) -> Result<Self, LoadError> {
+        if options == "panic" {
+            panic!("expected");
+        }
+        if !options.is_empty() {
+            return Err(format!("no options, not {options}").into());
+        }
+        jvmpi.enable_all([EventType::MethodEntry, EventType::MethodExit, EventType::MethodEntry]);
+        jvmpi.enable(EventType::GcStart);
+        Ok(Self)
+    }
+
+    record! {
+        jvm_init_done: MultiThreaded;
+        jvm_shut_down: MultiThreaded;
+        data_dump_request: MultiThreaded;
+        data_reset_request: MultiThreaded;
+        thread_start: GcDisabled, start: ThreadStart<'_> => start.thread().as_usize();
+        thread_end: MultiThreaded;
+        class_load: GcDisabled, class: ClassLoad<'_> => class.class().as_usize();
+        class_unload: Stopped, id: ClassId => id.as_usize();
+        method_entry: MultiThreaded, id: MethodId => id.as_usize();
+        method_entry2: GcDisabled, entry: MethodEntry2 => entry.receiver.unwrap().as_usize();
+        method_exit: MultiThreaded, id: MethodId => id.as_usize();
+        instruction_start: MultiThreaded, start: InstructionStart => start.offset as usize;
+        compiled_method_load: MultiThreaded, code: CompiledMethodLoad<'_> => code.code_size() as usize;
+        compiled_method_unload: MultiThreaded, code: CompiledMethodUnload => code.code_address.addr();
+        object_alloc: GcDisabled, alloc: ObjectAlloc => alloc.object().as_usize();
+        object_free: Stopped, id: ObjectId => id.as_usize();
+        object_move: Stopped, moved: ObjectMove => moved.new_object.as_usize();
+        arena_new: Stopped, new: ArenaNew<'_> => new.arena.0 as usize;
+        arena_delete: Stopped, arena: ArenaId => arena.0 as usize;
+        gc_start: MultiThreaded;
+        gc_finish: MultiThreaded, heap: HeapUse => heap.total_object_space as usize;
+        jni_globalref_alloc: GcDisabled, alloc: GlobalrefAlloc => alloc.object.unwrap().as_usize();
+        jni_globalref_free: MultiThreaded, id: ReferenceId => id.as_usize();
+        jni_weak_globalref_alloc: GcDisabled, alloc: GlobalrefAlloc => alloc.reference.as_usize();
+        jni_weak_globalref_free: MultiThreaded, id: ReferenceId => id.as_usize();
+        monitor_contended_enter: GcDisabled, id: ObjectId => id.as_usize();
+        monitor_contended_entered: GcDisabled, id: ObjectId => id.as_usize();
+        monitor_contended_exit: GcDisabled, id: ObjectId => id.as_usize();
+        monitor_wait: GcDisabled, wait: MonitorWait => wait.object.unwrap().as_usize();
+        raw_monitor_contended_enter: MultiThreaded, raw: RawMonitorContended<'_> => raw.monitor.as_usize();
+        raw_monitor_contended_entered: MultiThreaded, raw: RawMonitorContended<'_> => raw.monitor.as_usize();
+        raw_monitor_contended_exit: MultiThreaded, raw: RawMonitorContended<'_> => raw.monitor.as_usize();
+        monitor_waited: GcDisabled, wait: MonitorWait => wait.timeout as usize;
+    }
+
+    fn class_load_hook(&self, _: &mut MultiThreaded<'_>, _: &mut ClassFile<'_>) {
+        CALLED.lock().unwrap().push(("class_load_hook", ID));
+    }
+}
+
+/// An empty string.
+static TEXT: u64 = 0;
+/// An ID that is not looked at.
+const ID: usize = 0x1230;
+
+static AGENT: Loaded<Recorder> = Loaded::new();
+
+unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
+    // SAFETY: the fake VM calls it, with an event.
+    unsafe { AGENT.notify_event(event) }
+}
+
+fn load(vm: *mut jni_sys::JavaVM, options: &CStr) -> i32 {
+    // SAFETY: the VM is as good as one that calls.
+    unsafe { AGENT.on_load(vm, options.as_ptr(), "events", notify_event) }
+}
+
+#[test]
+fn each_event_comes_to_its_method() {
+    let vm = fake_vm::vm(JVMPI_VERSION_1_2);
+    // Refused options and a panic leave no agent.
+    assert_eq!(load(vm, c"x"), JNI_ERR);
+    assert_eq!(load(vm, c"panic"), JNI_ERR);
+    assert_eq!(load(vm, c"\xff"), JNI_ERR);
+    assert_eq!(fake_vm::calls(), []);
+
+    assert_eq!(load(vm, c""), JNI_OK);
+    let enabled = [JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT, JVMPI_EVENT_GC_START];
+    assert_eq!(fake_vm::calls(), enabled.map(|event| ("EnableEvent", event as usize)));
+    assert_eq!(load(vm, c""), JNI_ERR, "it is there already");
+
+    // What may be a string is one, so an ID is its address.
+    let word = (&raw const TEXT).addr();
+    for event in EVENTS.iter().filter(|event| event.enabled) {
+        // These have as many methods and lines as their ID says, none of which is looked at.
+        let lists =
+            matches!(event.number, JVMPI_EVENT_CLASS_LOAD | JVMPI_EVENT_COMPILED_METHOD_LOAD);
+        let word = if lists { ID } else { word };
+        fake_vm::send(event.number, word);
+        let method = event.name().to_lowercase();
+        let called = std::mem::take(&mut *CALLED.lock().unwrap());
+        let [(name, id)] = called[..] else { panic!("{method}: {called:?}") };
+        assert_eq!(name, method);
+        let whole = [0, ID, word, word & u32::MAX as usize, word as u32 as i32 as usize];
+        assert!(whole.contains(&id), "{method}: {id:#x}");
+    }
+
+    // Of what is no event, or has no ID where there must be one, nothing is told.
+    for event in [0, 10, 36, 62, -1, i32::MAX & !JVMPI_REQUESTED_EVENT] {
+        fake_vm::send(event, ID);
+    }
+    fake_vm::send(JVMPI_EVENT_METHOD_ENTRY, 0);
+    fake_vm::send(JVMPI_EVENT_OBJECT_ALLOC, 0);
+    fake_vm::send(JVMPI_EVENT_OBJECT_ALLOC | JVMPI_REQUESTED_EVENT, ID);
+    assert_eq!(*CALLED.lock().unwrap(), []);
+}

@@ -1,0 +1,89 @@
+//! A VM with version 1 of JVMPI, whose table is shorter, and one that refuses an event.
+
+mod fake_vm;
+
+use jvmpi::EventType;
+use jvmpi::export::Loaded;
+use jvmpi::sys::jni_sys::{JNI_ERR, JNI_OK};
+use jvmpi::sys::*;
+use jvmpi::*;
+use std::sync::atomic::Ordering;
+
+struct Suspender;
+
+impl Agent for Suspender {
+    fn load(jvmpi: &mut OnLoad, _: &str) -> Result<Self, LoadError> {
+        jvmpi.enable_all([EventType::MonitorWait, EventType::MonitorWaited]);
+        Ok(Self)
+    }
+
+    fn monitor_wait(&self, jvmpi: &mut GcDisabled<'_>, _: MonitorWait) {
+        let mut list: ThreadList =
+            [16, 32, 48, 64].into_iter().filter_map(ThreadId::from_usize).collect();
+        let object = ObjectId::from_usize(16).unwrap();
+        let has_references = jvmpi.version() > JVMPI_VERSION_1;
+        assert_eq!(jvmpi.jobject(object).is_null(), !has_references);
+        let mut stopped = jvmpi.suspend(&mut list);
+        stopped.resume(ThreadId::from_usize(64).unwrap());
+        // The current thread is not suspended.
+        assert!(stopped.threads().all(|thread| thread != stopped.thread()));
+    }
+
+    fn monitor_waited(&self, jvmpi: &mut GcDisabled<'_>, _: MonitorWait) {
+        // Of this nothing is sent, though the VM says so; of that, to the caller alone.
+        let dumped = jvmpi.monitor_dump(|_, _| ());
+        assert_eq!(dumped, Err(EventError::Failed("MONITOR_DUMP")));
+        let object = ObjectId::from_usize(0x40).unwrap();
+        let alloc = jvmpi.object_alloc(object).unwrap();
+        assert_eq!((alloc.object(), alloc.arena()), (object, ArenaId(0x40)));
+        let monitor = RawMonitor::new(jvmpi, c"_monitor", ());
+        let mut monitor = monitor.enter(jvmpi);
+        monitor.wait(jvmpi, None);
+        monitor.wait(jvmpi, Some(std::time::Duration::from_micros(3)));
+        monitor.wait(jvmpi, Some(std::time::Duration::from_millis(1700)));
+    }
+}
+
+macro_rules! loaded {
+    ($version:expr) => {{
+        static AGENT: Loaded<Suspender> = Loaded::new();
+        unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
+            // SAFETY: the fake VM calls it, with an event.
+            unsafe { AGENT.notify_event(event) }
+        }
+        let vm = fake_vm::vm($version);
+        // SAFETY: the VM is as good as one that calls.
+        unsafe { AGENT.on_load(vm, std::ptr::null(), "versions", notify_event) }
+    }};
+}
+
+#[test]
+fn what_a_version_lacks_is_done_without() {
+    fake_vm::REFUSED.store(JVMPI_EVENT_MONITOR_WAITED, Ordering::Relaxed);
+    assert_eq!(loaded!(JVMPI_VERSION_1_2), JNI_ERR);
+    let (wait, waited) = (JVMPI_EVENT_MONITOR_WAIT as usize, JVMPI_EVENT_MONITOR_WAITED as usize);
+    let expected = [("EnableEvent", wait), ("EnableEvent", waited), ("DisableEvent", wait)];
+    assert_eq!(fake_vm::calls(), expected);
+    fake_vm::REFUSED.store(0, Ordering::Relaxed);
+
+    assert_eq!(loaded!(JVMPI_VERSION_1_2), JNI_OK);
+    _ = fake_vm::calls();
+    // Of the threads that the list has, every other one cannot be suspended.
+    fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, 16);
+    let suspended = [32, 48, 64].map(|thread| ("SuspendThreadList", thread));
+    let resumed = [64, 32].map(|thread| ("ResumeThread", thread));
+    assert_eq!(fake_vm::calls(), [&suspended[..], &resumed].concat());
+
+    assert_eq!(loaded!(JVMPI_VERSION_1), JNI_OK);
+    _ = fake_vm::calls();
+    fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, 16);
+    let suspended = [32, 48, 64].map(|thread| ("SuspendThread", thread));
+    let resumed = [64, 32, 48].map(|thread| ("ResumeThread", thread));
+    assert_eq!(fake_vm::calls(), [&suspended[..], &resumed].concat());
+
+    fake_vm::send(JVMPI_EVENT_MONITOR_WAITED, 16);
+    let [request, other] = [JVMPI_EVENT_MONITOR_DUMP, JVMPI_EVENT_OBJECT_ALLOC];
+    let requests = [request, other].map(|event| ("RequestEvent", event as usize));
+    let waits = [0, 1, 1700].map(|ms| ("RawMonitorWait", ms));
+    assert_eq!(fake_vm::calls(), [&requests[..], &waits].concat());
+}
