@@ -77,7 +77,9 @@ impl Reader<'_> {
     fn record(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Error> {
         let before = *cursor;
         let tag = cursor.u1()?;
-        let at = self.time(cursor.u4()?);
+        let microseconds = cursor.u4()?;
+        // The original sets its clock only after it has written its settings.
+        let at = if tag == tag::CONTROL_SETTINGS { Time(0) } else { self.time(microseconds) };
         let length = cursor.u4()? as usize;
         let start = cursor.at();
         if tag == tag::HEAP_DUMP || tag == tag::HEAP_DUMP_SEGMENT {
