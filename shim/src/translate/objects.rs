@@ -47,7 +47,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         }
         let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
         // An object that cannot be announced now is announced when it is named.
-        let wants_it = tag != Tag::OWN && notify::is_open(&thread, JVMPI_EVENT_OBJECT_ALLOC);
+        let wants_it = tag != Tag::OWN && notify::reaches_agents(&thread, JVMPI_EVENT_OBJECT_ALLOC);
         let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| wants_it);
         let tag = listeners().fold(tag, |tag, agent| tag.announced_to(agent));
         jvm::get().jvmti.set_tag(object, tag.raw())?;

@@ -6,8 +6,8 @@
 //! thread cannot go on, which is so in three cases:
 //!
 //! - It waits for the waiting thread, directly or through others: at raw monitors, at mutexes of the C
-//!   library, as the VM's locks are, or in waits of this kind, of all of which the owner or the awaited
-//!   thread is known. (If it waits for a third thread in a wait of this kind, it gives that up when it
+//!   library, as the VM's locks are, in waits of this kind, or as an agent has suspended it; of all of
+//!   which the owner, the awaited thread or that which has suspended it is known. (If it waits for a third thread in a wait of this kind, it gives that up when it
 //!   has to, and so goes on.)
 //! - It is blocked, at a lock or in a call that the shim does not know of, and stays blocked without
 //!   having used its processor in between. The VM has not stopped it at a safepoint, as the waiting
@@ -222,15 +222,18 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
         if last == me {
             return End::Me;
         }
-        let awaited = find(threads, last).and_then(|thread| thread.waits_for.awaited());
+        let thread = find(threads, last);
+        let awaited = thread.and_then(|thread| thread.waits_for.awaited());
+        let suspender = thread.and_then(|thread| thread.stop.suspender());
         let next = match awaited {
             Some(Awaited::Thread(other)) => Some(other),
             Some(Awaited::RawMonitor(number)) => raw_monitors::owner(number),
+            None if suspender.is_some() => suspender,
             None if is_asleep(last) => lock_owner::of(last),
             None => None,
         };
         let Some(next) = next.filter(|next| *next != 0) else { break };
-        has_mutex = awaited.is_none();
+        has_mutex = awaited.is_none() && suspender.is_none();
         is_bounded |= matches!(awaited, Some(Awaited::Thread(_)));
         last = next;
     }
@@ -263,6 +266,7 @@ fn is_asleep(os_thread: i32) -> bool {
 mod tests {
     use super::*;
     use crate::world::order::lock_owner::tests::{CMutex, is_shown};
+    use crate::world::threads;
     use std::sync::atomic::{AtomicBool, AtomicI32};
     use std::sync::{Barrier, Mutex};
 
@@ -305,6 +309,34 @@ mod tests {
     #[test]
     fn a_thread_that_is_gone_is_not_waited_for() {
         wait_in_vain(std::thread::spawn(os_thread).join().unwrap());
+    }
+
+    fn sleep_known(lock: &Mutex<()>) {
+        let me = threads::adopt_for_test(0x5000);
+        sleep_until(lock);
+        threads::ended(&me);
+    }
+
+    #[test]
+    fn a_suspended_thread_is_waited_for_as_long_as_its_suspender_can_go_on() {
+        wait_for(sleep_known, |suspended| {
+            let record = loop {
+                if let Some(record) = find(&registry::all(), suspended) {
+                    break record.clone();
+                }
+            };
+            wait_for(compute_until, |suspender| {
+                record.stop.suspend_for_test(suspender);
+                let mut waiting = BoundedWait::new();
+                for _ in 0..2 * TURNS {
+                    assert!(waiting.can_go_on(suspended));
+                    sleep(FIRST_PAUSE);
+                }
+            });
+            record.stop.suspend_for_test(os_thread());
+            assert!(!BoundedWait::new().can_go_on(suspended));
+            record.stop.resume_for_test();
+        });
     }
 
     #[test]

@@ -126,6 +126,7 @@ pub fn suspend_all(
 
 /// Begins to suspend a thread on the agent's behalf; true if that has begun or is done.
 fn request(agent: &Agent, thread: &Arc<Thread>) -> bool {
+    thread.stop.note_suspender();
     let suspended = begin(thread);
     if suspended || thread.stop.state() == LOOSE {
         thread.stop.hold(agent);

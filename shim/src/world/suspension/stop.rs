@@ -5,6 +5,7 @@ use super::link::Link;
 use super::sampling::History;
 use super::trace::Trace;
 use crate::world::agents::Agent;
+use crate::world::threads::os_thread::os_thread;
 use state::*;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 
@@ -81,6 +82,8 @@ pub struct Stop {
     /// The agents that have suspended it, a bit for each. Changed only under the claims to suspend and
     /// to resume.
     agents: AtomicU8,
+    /// The OS thread that last suspended it for an agent.
+    suspender: AtomicI32,
     /// Whether others had suspended it before JVMTI was asked to: then the shim must not resume it.
     pub by_others: AtomicBool,
 }
@@ -150,6 +153,30 @@ impl Stop {
     /// Whether it seemed to have run when an agent last suspended it.
     pub fn may_have_run(&self) -> bool {
         self.cpu_at_request() - self.accounted.load(Ordering::SeqCst) > NOISE
+    }
+
+    /// If it is suspended, the OS thread that has done that for an agent, and can be expected to resume
+    /// it.
+    pub fn suspender(&self) -> Option<i32> {
+        let suspender = || self.suspender.load(Ordering::SeqCst);
+        self.is_suspended().then(suspender).filter(|suspender| *suspender != 0)
+    }
+
+    /// Takes note that the current thread suspends it.
+    pub fn note_suspender(&self) {
+        self.suspender.store(os_thread(), Ordering::SeqCst);
+    }
+
+    /// Makes a record without a VM look as if that OS thread had suspended it.
+    #[cfg(test)]
+    pub fn suspend_for_test(&self, suspender: i32) {
+        self.suspender.store(suspender, Ordering::SeqCst);
+        self.state.store(SUSPENDED, Ordering::SeqCst);
+    }
+
+    #[cfg(test)]
+    pub fn resume_for_test(&self) {
+        self.state.store(RUNNING, Ordering::SeqCst);
     }
 
     /// Takes note that the agent suspends it.
