@@ -160,7 +160,8 @@ pub struct Objects<'a> {
     pub id: ObjectId,
     /// Where it was allocated.
     pub trace: TraceSerial,
-    /// The class of its elements; in dumps of JVMTI's HPROF and of HotSpot that of the array.
+    /// The class of its elements. In binary files by JVMTI's HPROF and by HotSpot it is that of the array, for
+    /// which VisualVM and others take it: who knows that class writes it there.
     pub class: ObjectId,
     /// The name of that class; empty if it is not known.
     pub class_name: &'a str,
