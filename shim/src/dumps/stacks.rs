@@ -52,7 +52,7 @@ impl Stacks {
             let mut numbers = Vec::with_capacity(frames.len());
             let mut resolver = Resolver::default();
             for frame in frames {
-                let shown = resolver.next(jni, agent, current, *frame);
+                let shown = resolver.show(jni, agent, current, frame);
                 numbers.push(shown.map(|_| trace.len() as u32));
                 trace.extend(shown);
             }

@@ -5,6 +5,7 @@
 //! No agent and no Java code runs meanwhile on the requesting thread, so it waits for no other.
 
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
+use crate::translate::frames::Frame;
 use crate::world::order::claims::{self, ToSuspend};
 use crate::world::suspension::can_suspend::{self, Borrowed};
 use crate::world::threads::{self, Thread};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 pub struct Resting {
     pub thread: Arc<Thread>,
     /// Its frames, the innermost first.
-    pub frames: Vec<jvmtiFrameInfo>,
+    pub frames: Vec<Frame>,
     /// Its state as JVMTI gives it, but for the suspension.
     pub state: jint,
     /// Its `JVMPI_THREAD_…`.
@@ -54,7 +55,7 @@ impl Standstill {
             let threads = live(jni, current).map_err(failed)?;
             let standstill = Self::of(&threads, current)?;
             if attempt == ATTEMPTS || includes_all(jni, &threads, current).map_err(failed)? {
-                return Ok(standstill.look(&threads, current, hidden_frames));
+                return Ok(standstill.look(jni, &threads, current, hidden_frames));
             }
             attempt += 1;
         }
@@ -81,7 +82,13 @@ impl Standstill {
         Ok(Self { threads: Vec::new(), suspended, _can_suspend: can_suspend, _claim: claim })
     }
 
-    fn look(mut self, threads: &[Arc<Thread>], current: &Thread, hidden_frames: usize) -> Self {
+    fn look(
+        mut self,
+        jni: Jni,
+        threads: &[Arc<Thread>],
+        current: &Thread,
+        hidden_frames: usize,
+    ) -> Self {
         for thread in threads {
             let Some(object) = thread.object() else { continue };
             let is_current = thread.env() == current.env();
@@ -90,9 +97,10 @@ impl Standstill {
             let is_ours = self.suspended.iter().any(|suspended| suspended.get() == object.get());
             let hidden =
                 if is_ours || thread.stop.shows() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
+            let stack = stack(if is_current { ptr::null_mut() } else { object.get() }, start);
             self.threads.push(Resting {
                 thread: Arc::clone(thread),
-                frames: stack(if is_current { ptr::null_mut() } else { object.get() }, start),
+                frames: stack.into_iter().map(|frame| Frame::of_suspended(jni, frame)).collect(),
                 state: state & !hidden,
                 status: thread_status::of(thread, state & !hidden),
             });

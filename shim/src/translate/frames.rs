@@ -75,6 +75,22 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     }
 }
 
+/// A frame of a thread that may go on: when it has left an obsolete method, the VM may free that, and
+/// crashes when it is asked for the ID before JDK 11.0.23, 17.0.11 and 21.0.3 (JDK-8313816).
+pub struct Frame {
+    /// None if it is the shim's or unloaded.
+    method: Option<Arc<Method>>,
+    location: i64,
+}
+
+impl Frame {
+    /// Finds the method of a frame in which a thread is suspended.
+    pub fn of_suspended(jni: Jni, frame: jvmtiFrameInfo) -> Self {
+        let method = Resolver::default().known(jni, frame.method);
+        Self { method, location: frame.location }
+    }
+}
+
 /// Turns the frames of one stack, the innermost first, into those of JVMPI.
 #[derive(Default)]
 pub struct Resolver {
@@ -102,15 +118,27 @@ impl Resolver {
         frame: jvmtiFrameInfo,
     ) -> Option<JVMPI_CallFrame> {
         let method = self.known(jni, frame.method);
-        let callee = std::mem::replace(&mut self.callee, method.clone());
+        self.show(jni, agent, current, &Frame { method, location: frame.location })
+    }
+
+    /// As [`Self::next`], of a frame of which the method was found before.
+    pub fn show(
+        &mut self,
+        jni: Jni,
+        agent: &Agent,
+        current: &Thread,
+        frame: &Frame,
+    ) -> Option<JVMPI_CallFrame> {
+        let callee = std::mem::replace(&mut self.callee, frame.method.clone());
         // A native method and the one in front of it are one frame to agents.
         let is_shown_already = callee.is_some_and(|callee| callee.is_wrapped);
-        let method = method.filter(|_| !is_shown_already)?;
+        let method = frame.method.as_ref().filter(|_| !is_shown_already)?;
         classes::announce(jni, agent, current, &method.class);
         let is_native = method.is_native || method.is_wrapper;
         let lineno = if is_native { NATIVE } else { method.line(frame.location) };
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }
+
     /// The method, unless it is the shim's or unloaded.
     fn known(&mut self, jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         if method.is_null() {
