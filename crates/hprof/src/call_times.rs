@@ -107,7 +107,12 @@ impl CallTimes {
     /// A method is entered. `resolve` names the method of a `jmethodID`, which is asked for the first
     /// time the method is called from here.
     #[inline]
-    pub fn enter(&mut self, method: usize, now: u64, resolve: impl FnOnce(usize) -> MethodId) {
+    pub fn enter(
+        &mut self,
+        method: usize,
+        now: impl FnOnce() -> u64,
+        resolve: impl FnOnce(usize) -> MethodId,
+    ) {
         let caller = self.stack.last().map_or(NOBODY, |call| call.cost);
         let found = self.callees.find(hash_callee(caller, method), |callee| {
             callee.caller == caller && callee.method == method
@@ -116,7 +121,7 @@ impl CallTimes {
             Some(callee) => callee.cost,
             None => self.learn(caller, method, resolve(method)),
         };
-        self.stack.push(Call { method, cost, start: now, callees_time: 0 });
+        self.stack.push(Call { method, cost, start: now(), callees_time: 0 });
     }
 
     /// A method is left. Calls inside it whose end was not told are over too; a method that was never
@@ -216,10 +221,10 @@ mod tests {
     #[test]
     fn own_and_total_times_add_up() {
         let mut times = CallTimes::new(2);
-        times.enter(100, 1_000, resolve);
+        times.enter(100, || 1_000, resolve);
         for start in [1_010, 1_100] {
-            times.enter(200, start, resolve);
-            times.enter(300, start + 5, resolve);
+            times.enter(200, || start, resolve);
+            times.enter(300, || start + 5, resolve);
             times.leave(300, start + 25);
             times.leave(200, start + 30);
         }
@@ -244,7 +249,7 @@ mod tests {
             let mut times = CallTimes::new(depth);
             let calls = [100, 200, 100, 200];
             for (now, method) in (0..).zip(calls) {
-                times.enter(method, now, resolve);
+                times.enter(method, || now, resolve);
             }
             for (now, method) in (10..).zip(calls.iter().rev()) {
                 times.leave(*method, now);
@@ -259,8 +264,8 @@ mod tests {
     fn calls_of_which_no_end_was_told_end_with_their_caller() {
         let mut times = CallTimes::new(1);
         times.leave(100, 5);
-        times.enter(100, 10, resolve);
-        times.enter(200, 20, resolve);
+        times.enter(100, || 10, resolve);
+        times.enter(200, || 20, resolve);
         times.leave(300, 25);
         times.leave(100, 30);
         assert_eq!(read(&times), BTreeMap::from([(vec![1], (1, 10, 20)), (vec![2], (1, 10, 10))]));
@@ -270,7 +275,7 @@ mod tests {
     fn a_number_that_was_given_again_means_another_method() {
         let mut times = CallTimes::new(1);
         for (method, start) in [(MethodId(1), 0), (MethodId(2), 10), (MethodId(1), 20)] {
-            times.enter(100, start, |_| method);
+            times.enter(100, || start, |_| method);
             times.leave(100, start + 1);
             times.forget_methods();
         }

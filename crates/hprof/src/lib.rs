@@ -1,8 +1,27 @@
-//! HPROF, the profiler agent of JDK 1.2 to 8, written anew for JVMPI.
+//! HPROF, the profiler agent of JDK 1.2 to 8, written anew for JVMPI: `libhprof.so`.
+//!
+//! `docs/hprof.md` tells what it does. A front end that drives it over `net=` finds the commands in
+//! [`control`].
 
-pub mod call_times;
+mod agent;
+mod call_times;
 pub mod control;
-pub mod cpu_clock;
-pub mod objects;
+mod cpu_clock;
+mod dumps;
+mod heap;
+mod known;
+mod listener;
+mod message;
+mod monitor_times;
+mod monitors;
+mod objects;
 pub mod options;
-pub mod sites;
+mod output;
+mod per_thread;
+mod sampler;
+mod session;
+mod sites;
+
+use agent::Hprof;
+
+jvmpi::export_agent!(Hprof);

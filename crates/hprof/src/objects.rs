@@ -4,18 +4,18 @@
 //! keeps hold of the page in which it has written last, so that threads which allocate do not meet.
 
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// How far apart object IDs are.
 const STEP: u64 = 16;
 /// How many objects a page has.
 const PAGE: u64 = 1024;
 
-/// All objects that are known to live.
-#[derive(Debug, Default)]
+/// All objects that are known to live. A copy shares their pages.
+#[derive(Clone, Debug, Default)]
 pub struct Objects {
-    pages: RwLock<FxHashMap<u64, Arc<Page>>>,
+    pages: FxHashMap<u64, Arc<Page>>,
 }
 
 /// What is known of a live object.
@@ -35,8 +35,9 @@ pub struct Cursor {
     at: Option<(u64, Arc<Page>)>,
 }
 
+/// A row of IDs and their objects.
 #[derive(Debug)]
-struct Page {
+pub struct Page {
     /// [`Object::pack`]; 0 if there is none.
     objects: [AtomicU64; PAGE as usize],
 }
@@ -63,36 +64,52 @@ fn place(id: u64) -> (u64, usize) {
     (number / PAGE, (number % PAGE) as usize)
 }
 
-impl Objects {
-    /// Adds an object; what was known of this ID before.
+impl Cursor {
+    /// Adds an object; what was known of this ID before. `page` gets [`Objects::page`].
     #[inline]
-    pub fn insert(&self, id: u64, object: Object, cursor: &mut Cursor) -> Option<Object> {
+    pub fn insert(
+        &mut self,
+        id: u64,
+        object: Object,
+        page: impl FnOnce(u64) -> Arc<Page>,
+    ) -> Option<Object> {
         let (number, index) = place(id);
-        if cursor.at.as_ref().is_none_or(|at| at.0 != number) {
-            cursor.at = Some((number, self.page(number)));
+        if self.at.as_ref().is_none_or(|at| at.0 != number) {
+            self.at = Some((number, page(number)));
         }
-        let (_, page) = cursor.at.as_ref()?;
+        let (_, page) = self.at.as_ref()?;
+        Object::unpack(page.objects[index].swap(object.pack(), Ordering::Relaxed))
+    }
+}
+
+impl Objects {
+    /// The page of this number, which is added if there is none.
+    pub fn page(&mut self, number: u64) -> Arc<Page> {
+        Arc::clone(self.pages.entry(number).or_default())
+    }
+
+    /// Adds an object; what was known of this ID before.
+    pub fn insert(&mut self, id: u64, object: Object) -> Option<Object> {
+        let (number, index) = place(id);
+        let page = self.pages.entry(number).or_default();
         Object::unpack(page.objects[index].swap(object.pack(), Ordering::Relaxed))
     }
 
     /// What is known of an object.
     pub fn get(&self, id: u64) -> Option<Object> {
         let (number, index) = place(id);
-        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
-        Object::unpack(pages.get(&number)?.objects[index].load(Ordering::Relaxed))
+        Object::unpack(self.pages.get(&number)?.objects[index].load(Ordering::Relaxed))
     }
 
     /// Takes an object out.
     pub fn remove(&self, id: u64) -> Option<Object> {
         let (number, index) = place(id);
-        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
-        Object::unpack(pages.get(&number)?.objects[index].swap(0, Ordering::Relaxed))
+        Object::unpack(self.pages.get(&number)?.objects[index].swap(0, Ordering::Relaxed))
     }
 
     /// Takes out what is left in an arena, and passes it to `dead`.
     pub fn remove_arena(&self, arena: u8, mut dead: impl FnMut(Object)) {
-        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
-        for object in pages.values().flat_map(|page| &page.objects) {
+        for object in self.pages.values().flat_map(|page| &page.objects) {
             let found = Object::unpack(object.load(Ordering::Relaxed));
             if let Some(found) = found.filter(|found| found.arena == arena) {
                 object.store(0, Ordering::Relaxed);
@@ -102,20 +119,9 @@ impl Objects {
     }
 
     /// Gives back the memory of pages without objects. An ID is not given twice, so most never come again.
-    pub fn shrink(&self) {
-        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
-        // A page that only the table holds is one that no thread is writing in, or comes to before the lock
-        // is free.
-        pages.retain(|_, page| Arc::strong_count(page) > 1 || !page.is_empty());
-    }
-
-    #[cold]
-    fn page(&self, number: u64) -> Arc<Page> {
-        let known = self.pages.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned();
-        known.unwrap_or_else(|| {
-            let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(pages.entry(number).or_default())
-        })
+    pub fn shrink(&mut self) {
+        // A page that only the table holds is one that no thread writes in.
+        self.pages.retain(|_, page| Arc::strong_count(page) > 1 || !page.is_empty());
     }
 }
 
@@ -155,11 +161,12 @@ mod tests {
 
     #[test]
     fn objects_are_found_until_they_are_removed() {
-        let (objects, mut cursor) = (Objects::default(), Cursor::default());
+        let (mut objects, mut cursor) = (Objects::default(), Cursor::default());
         for number in 1..5000 {
-            assert_eq!(objects.insert(number * STEP, object(number as u32), &mut cursor), None);
+            let page = |number| objects.page(number);
+            assert_eq!(cursor.insert(number * STEP, object(number as u32), page), None);
         }
-        assert_eq!(objects.insert(16, object(7), &mut cursor), Some(object(1)));
+        assert_eq!(objects.insert(16, object(7)), Some(object(1)));
         assert_eq!(objects.get(16), Some(object(7)));
         assert_eq!(objects.get(4999 * STEP), Some(object(4999)));
         assert_eq!(objects.get(5000 * STEP), None);
@@ -171,10 +178,10 @@ mod tests {
 
     #[test]
     fn an_arena_dies_with_what_is_in_it() {
-        let (objects, mut cursor) = (Objects::default(), Cursor::default());
+        let mut objects = Objects::default();
         for number in 1..3000 {
             let arena = (number % 3) as u8;
-            objects.insert(number * STEP, Object { arena, ..object(number as u32) }, &mut cursor);
+            objects.insert(number * STEP, Object { arena, ..object(number as u32) });
         }
         let mut dead = Vec::new();
         objects.remove_arena(2, |object| dead.push(object.site));
@@ -186,22 +193,21 @@ mod tests {
 
     #[test]
     fn pages_without_objects_are_given_back_unless_a_thread_is_at_them() {
-        let (objects, mut cursor) = (Objects::default(), Cursor::default());
-        let pages = || objects.pages.read().unwrap().len();
+        let (mut objects, mut cursor) = (Objects::default(), Cursor::default());
         for number in 0..3 * PAGE {
-            objects.insert(number * STEP, object(1), &mut cursor);
+            cursor.insert(number * STEP, object(1), |number| objects.page(number));
         }
         for number in 0..3 * PAGE {
             objects.remove(number * STEP);
             if number == PAGE {
                 objects.shrink();
-                assert_eq!(pages(), 2);
+                assert_eq!(objects.pages.len(), 2);
             }
         }
         objects.shrink();
-        assert_eq!(pages(), 1);
+        assert_eq!(objects.pages.len(), 1);
         drop(cursor);
         objects.shrink();
-        assert_eq!(pages(), 0);
+        assert_eq!(objects.pages.len(), 0);
     }
 }

@@ -9,7 +9,7 @@ use profile::{Amount, ClassSerial, TraceSerial, Type};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A class of objects that are allocated at a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,43 +24,31 @@ pub struct SiteKey {
 
 /// All sites; each has a number.
 #[derive(Debug, Default)]
-pub struct Sites {
-    keys: Mutex<IndexSet<SiteKey, FxBuildHasher>>,
-    freed: Mutex<Vec<Amount>>,
-}
+pub struct Sites(Mutex<IndexSet<SiteKey, FxBuildHasher>>);
 
 impl Sites {
     /// The number of a site.
     pub fn number(&self, key: SiteKey) -> u32 {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert_full(key).0 as u32
+        self.keys().insert_full(key).0 as u32
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.keys().len()
+    }
+
+    /// All of them, by their numbers.
+    pub fn all(&self) -> Vec<SiteKey> {
+        self.keys().iter().copied().collect()
     }
 
     /// The site with this number.
     pub fn key(&self, site: u32) -> Option<SiteKey> {
-        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.get_index(site as usize).copied()
+        self.keys().get_index(site as usize).copied()
     }
 
-    /// An object of a site has died.
-    pub fn count_freed(&self, site: u32, size: u64) {
-        let mut freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
-        let site = site as usize;
-        if freed.len() <= site {
-            freed.resize(site + 1, Amount::default());
-        }
-        freed[site].instances += 1;
-        freed[site].bytes += size;
-    }
-
-    /// All sites, with what was allocated and what of it has died.
-    pub fn all(&self, allocated: &FxHashMap<u32, Amount>) -> Vec<(SiteKey, Amount, Amount)> {
-        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
-        let row = |(number, key): (usize, &SiteKey)| {
-            let allocated = allocated.get(&(number as u32)).copied().unwrap_or_default();
-            (*key, allocated, freed.get(number).copied().unwrap_or_default())
-        };
-        keys.iter().enumerate().map(row).collect()
+    fn keys(&self) -> MutexGuard<'_, IndexSet<SiteKey, FxBuildHasher>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,45 +85,48 @@ impl Counts {
     }
 }
 
-/// What a thread knows of where it allocates.
-#[derive(Debug, Default)]
-pub struct Allocations {
+/// What a thread knows of where it allocates. `F` is a frame as the VM tells it.
+#[derive(Debug)]
+pub struct Allocations<F> {
     /// By what the event tells.
-    known: HashTable<Known>,
+    known: HashTable<Known<F>>,
     by_site: FxHashMap<u32, Arc<Allocated>>,
     shared: Arc<Counts>,
 }
 
-/// A frame as JVMPI tells it: the `jmethodID` and the line.
-pub type RawFrame = (usize, i32);
-
 #[derive(Debug)]
-struct Known {
-    class: u64,
-    array_of: i32,
-    frames: Box<[RawFrame]>,
+struct Known<F> {
+    class: usize,
+    array_of: u8,
+    frames: Box<[F]>,
     counts: Arc<Allocated>,
 }
 
-impl Allocations {
+impl<F> Default for Allocations<F> {
+    fn default() -> Self {
+        Self { known: HashTable::new(), by_site: FxHashMap::default(), shared: Arc::default() }
+    }
+}
+
+impl<F: Copy + Eq + Hash> Allocations<F> {
     /// What it has allocated.
     pub fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.shared)
     }
 
     /// Counts an object and returns its site. `number` finds the site the first time that what is told of
-    /// the object comes together.
+    /// the object, its class, the code of its elements and the frames, comes together.
     #[inline]
     pub fn count(
         &mut self,
-        class: u64,
-        array_of: i32,
-        frames: &[RawFrame],
+        class: usize,
+        array_of: u8,
+        frames: &[F],
         size: u64,
         number: impl FnOnce() -> u32,
     ) -> u32 {
         let hash = hash(class, array_of, frames);
-        let is_it = |known: &Known| {
+        let is_it = |known: &Known<F>| {
             known.class == class && known.array_of == array_of && *known.frames == *frames
         };
         if let Some(known) = self.known.find(hash, is_it) {
@@ -167,7 +158,7 @@ impl Allocations {
 }
 
 #[inline]
-fn hash(class: u64, array_of: i32, frames: &[RawFrame]) -> u64 {
+fn hash<F: Hash>(class: usize, array_of: u8, frames: &[F]) -> u64 {
     let mut hasher = FxHasher::default();
     (class, array_of, frames).hash(&mut hasher);
     hasher.finish()
@@ -191,16 +182,13 @@ mod tests {
         let mut threads = [Allocations::default(), Allocations::default()];
         for (thread, trace, size) in [(0, 5, 16), (1, 5, 24), (0, 5, 16), (1, 6, 8)] {
             let number = || sites.number(key(trace));
-            threads[thread].count(3, 0, &[(trace as usize, 1)], size, number);
+            threads[thread].count(3, 0, &[(trace, 1)], size, number);
         }
-        sites.count_freed(sites.number(key(5)), 24);
         let mut all = FxHashMap::default();
         threads.iter().for_each(|thread| thread.counts().add_to(&mut all));
-        let expected =
-            [(key(5), amount(3, 56), amount(1, 24)), (key(6), amount(1, 8), amount(0, 0))];
-        assert_eq!(sites.all(&all), expected);
-        assert_eq!(sites.key(1), Some(key(6)));
-        assert_eq!(sites.key(2), None);
+        assert_eq!(all, FxHashMap::from_iter([(0, amount(3, 56)), (1, amount(1, 8))]));
+        assert_eq!((sites.key(0), sites.key(1)), (Some(key(5)), Some(key(6))));
+        assert_eq!((sites.key(2), sites.count()), (None, 2));
     }
 
     #[test]

@@ -1,0 +1,629 @@
+//! The agent: which events it enables, and what each does.
+
+use crate::known::{Known, NewClass, NewThread};
+use crate::message::error;
+use crate::objects::{Object, Objects};
+use crate::options::{Cpu, Format, HELP, Options, Request};
+use crate::output::Output;
+use crate::per_thread::{Own, Waited};
+use crate::sampler::{self, Orders, Sampled};
+use crate::session::Session;
+use crate::sites::SiteKey;
+use crate::{dumps, listener};
+use jvmpi::{
+    Agent, ArenaId, ClassId, ClassLoad, Context, EventType, Field, Frame, Frames, GcDisabled,
+    GlobalrefAlloc, HeapUse, LoadError, MethodId, ModifiedUtf8, MultiThreaded, ObjectAlloc,
+    ObjectId, ObjectMove, OnLoad, Priority, RawMonitor, RawMonitorContended, ReferenceId, Stopped,
+    ThreadId, ThreadLocal, ThreadStart, mode,
+};
+use profile::{Amount, ClassSerial, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell, RefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// HPROF.
+#[derive(Debug)]
+pub struct Hprof {
+    shared: Arc<Shared>,
+    of_thread: ThreadLocal<RefCell<Own>>,
+}
+
+/// What all threads share.
+#[derive(Debug)]
+pub struct Shared {
+    /// Classes, methods, threads.
+    pub known: Mutex<Known>,
+    /// The heap; entered from GC_START to GC_FINISH.
+    pub heap: RawMonitor<RefCell<Heap>>,
+    /// What the sampler is to do.
+    pub sampler: RawMonitor<Orders>,
+    /// Who makes dumps and ends the profiling waits for each other here.
+    pub dumps: dumps::Dumps,
+    session: Mutex<Arc<Session>>,
+    /// Changes with whatever threads have to look at again: the session, its depth, and which method a
+    /// `jmethodID` is.
+    epoch: AtomicU32,
+    live: Mutex<FxHashMap<ThreadId, Live>>,
+    references: Mutex<FxHashMap<usize, (u64, TraceSerial)>>,
+}
+
+/// What is known of the heap.
+#[derive(Debug, Default)]
+pub struct Heap {
+    /// The objects.
+    pub objects: Objects,
+    /// What has died, by the numbers of the sites.
+    pub freed: Vec<Amount>,
+    /// Classes that the collection has unloaded.
+    unloaded: Vec<u64>,
+}
+
+/// A thread that runs.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    serial: ThreadSerial,
+    object: u64,
+}
+
+/// The value of a mutex, whatever has happened to who held it.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Heap {
+    /// An object has died.
+    fn free(&mut self, id: u64) {
+        if let Some(object) = self.objects.remove(id) {
+            Self::count_freed(&mut self.freed, object);
+        }
+    }
+
+    fn count_freed(freed: &mut Vec<Amount>, object: Object) {
+        let site = object.site as usize;
+        // GC_START has made room for all sites that there are.
+        if freed.len() <= site {
+            freed.resize(site + 1, Amount::default());
+        }
+        freed[site].instances += 1;
+        freed[site].bytes += object.size;
+    }
+}
+
+impl Shared {
+    /// The session at hand, which may be over.
+    pub fn session(&self) -> Arc<Session> {
+        Arc::clone(&lock(&self.session))
+    }
+
+    fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Threads shall look again at what they have looked up.
+    pub fn next_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The threads that run and are to be sampled.
+    pub fn live_threads(&self, sampled: &Sampled, to: &mut Vec<(ThreadId, ThreadSerial)>) {
+        to.clear();
+        let live = lock(&self.live);
+        let wanted = live.iter().filter(|(_, live)| sampled.has(live.object));
+        to.extend(wanted.map(|(thread, live)| (*thread, live.serial)));
+    }
+
+    /// A frame as the tables have it.
+    pub fn raw_frame(&self, session: &Session, frame: &Frame) -> (usize, Line) {
+        let line = match frame.line() {
+            _ if !session.options.lines => Line::Unknown,
+            jvmpi::Line::Number(line) => Line::Number(line),
+            jvmpi::Line::Unknown => Line::Unknown,
+            jvmpi::Line::Compiled => Line::Compiled,
+            jvmpi::Line::Native => Line::Native,
+        };
+        (frame.method().as_usize(), line)
+    }
+
+    /// The number of the trace of these frames in this thread.
+    pub fn trace(&self, session: &Session, thread: ThreadSerial, frames: &[Frame]) -> TraceSerial {
+        let thread = if session.options.threads { thread } else { ThreadSerial(0) };
+        lock(&self.known).trace(thread, frames.iter().map(|frame| self.raw_frame(session, frame)))
+    }
+
+    /// The number of the current trace of a thread.
+    fn trace_of<M: mode::Loaded + mode::MayLock>(
+        &self,
+        jvmpi: &Context<'_, M>,
+        session: &Session,
+        thread: ThreadId,
+    ) -> TraceSerial {
+        let mut frames = Frames::with_depth(session.depth());
+        let frames = jvmpi.call_trace(thread, &mut frames);
+        let serial = lock(&self.known).thread(thread.as_usize());
+        self.trace(session, serial, frames)
+    }
+
+    /// The site of an object that was allocated at this trace.
+    fn site(&self, session: &Session, alloc: &ObjectAlloc, trace: TraceSerial) -> u32 {
+        let class = alloc.class().map(|class| class.as_usize() as u64);
+        let known = lock(&self.known);
+        let class = match class {
+            Some(class) => known.class(class).map_or(ClassSerial(0), |class| class.serial),
+            // Only the Class object of Class itself has none, besides arrays.
+            None => ClassSerial(0),
+        };
+        drop(known);
+        let array_of = alloc.elements().and_then(|elements| Type::from_code(elements as u8));
+        session.sites.number(SiteKey { class, array_of, trace })
+    }
+
+    /// What is known of an object; the VM is asked of one that no event has told of, whose trace is not
+    /// known then.
+    pub fn object(&self, jvmpi: &mut GcDisabled<'_>, id: ObjectId) -> Option<Object> {
+        let number = id.as_usize() as u64;
+        let known = self.heap.enter(jvmpi).borrow().objects.get(number);
+        if known.is_some() {
+            return known;
+        }
+        let alloc = jvmpi.object_alloc(id).ok()?;
+        Some(self.add_without_trace(jvmpi, &alloc))
+    }
+
+    fn add_without_trace(&self, jvmpi: &GcDisabled<'_>, alloc: &ObjectAlloc) -> Object {
+        let session = self.session();
+        let object = Object {
+            site: self.site(&session, alloc, TraceSerial(0)),
+            size: alloc.size().into(),
+            arena: alloc.arena().0 as u8,
+        };
+        let number = alloc.object().as_usize() as u64;
+        let heap = self.heap.enter(jvmpi);
+        let is_new = heap.borrow_mut().objects.insert(number, object).is_none();
+        drop(heap);
+        if is_new {
+            session.add_without_trace(object.site, object.size);
+        }
+        object
+    }
+
+    /// The name of an object's class, as monitors have it.
+    pub fn class_name(&self, jvmpi: &mut GcDisabled<'_>, id: ObjectId) -> NameId {
+        let session = self.session();
+        let object = self.object(jvmpi, id);
+        let key = object.and_then(|object| session.sites.key(object.site));
+        let mut known = lock(&self.known);
+        let profile = &mut known.profile;
+        let name = match key {
+            None => "<Unknown>",
+            Some(SiteKey { class, array_of, .. }) => match (profile.classes.get(class), array_of) {
+                (Some(class), _) => return class.name,
+                (None, Some(elements)) => elements.array_name(),
+                (None, None) => "<Unknown>",
+            },
+        };
+        profile.names.intern(name)
+    }
+
+    /// Where a JNI global reference was made, and to what.
+    pub fn reference(&self, reference: usize) -> Option<(u64, TraceSerial)> {
+        lock(&self.references).get(&reference).copied()
+    }
+}
+
+impl Hprof {
+    /// The current thread's own data. None where the thread is using it already, and in events of no
+    /// thread.
+    #[inline]
+    fn own<'e, M: mode::Loaded + mode::MayLock>(
+        &self,
+        jvmpi: &Context<'e, M>,
+    ) -> Option<RefMut<'e, Own>> {
+        let new = || RefCell::new(self.new_own(jvmpi.thread(), self.shared.epoch()));
+        let mut own = self.of_thread.get_or_init(jvmpi, new)?.try_borrow_mut().ok()?;
+        let epoch = self.shared.epoch();
+        if own.epoch != epoch {
+            self.look_again(jvmpi.thread(), &mut own, epoch);
+        }
+        Some(own)
+    }
+
+    fn new_own(&self, thread: ThreadId, epoch: u32) -> Own {
+        let serial = lock(&self.shared.known).thread(thread.as_usize());
+        Own::new(self.shared.session(), epoch, thread.as_usize(), serial)
+    }
+
+    #[cold]
+    fn look_again(&self, thread: ThreadId, own: &mut Own, epoch: u32) {
+        if Arc::ptr_eq(&own.session, &lock(&self.shared.session)) {
+            own.epoch = epoch;
+            own.allocations.forget_methods();
+            own.calls.forget_methods();
+            own.frames = Frames::with_depth(own.session.depth());
+        } else {
+            *own = self.new_own(thread, epoch);
+        }
+    }
+
+    /// Where a thread was started or a class loaded, which only the binary format tells.
+    fn trace_for_binary(
+        &self,
+        jvmpi: &GcDisabled<'_>,
+        session: &Session,
+        thread: ThreadId,
+    ) -> TraceSerial {
+        match session.options.format {
+            Format::Binary => self.shared.trace_of(jvmpi, session, thread),
+            Format::Text => TraceSerial(0),
+        }
+    }
+
+    /// Since when the thread waits for a monitor.
+    fn waits<M: mode::Loaded + mode::MayLock>(&self, jvmpi: &Context<'_, M>, monitor: Waited) {
+        if let Some(mut own) = self.own(jvmpi) {
+            own.waits = Some((monitor, Instant::now()));
+        }
+    }
+
+    /// How long the thread has waited for the monitor.
+    fn waited<M: mode::Loaded + mode::MayLock>(
+        &self,
+        jvmpi: &Context<'_, M>,
+        monitor: Waited,
+    ) -> Option<Duration> {
+        let (waited, since) = self.own(jvmpi)?.waits.take()?;
+        (waited == monitor).then(|| since.elapsed())
+    }
+
+    /// A thread of the agent's own; if there is none, one line says so.
+    fn start(
+        &self,
+        jvmpi: &mut MultiThreaded<'_>,
+        name: &std::ffi::CStr,
+        priority: Priority,
+        work: impl FnOnce(&Arc<Shared>, &mut MultiThreaded<'_>) + Send + 'static,
+    ) {
+        let shared = Arc::clone(&self.shared);
+        let work = move |jvmpi: &mut MultiThreaded<'_>| work(&shared, jvmpi);
+        if let Err(why) = jvmpi.create_system_thread(name, priority, work) {
+            error(&format_args!("{why}: {} does not run", name.to_string_lossy()));
+        }
+    }
+}
+
+/// Whether a running VM loads the agent. To end the process for a bad option, or for help, is right only
+/// where it is just starting. JVMPI does not tell, but HotSpot loads agents on a thread of this name.
+fn is_attached() -> bool {
+    std::fs::read_to_string("/proc/thread-self/comm")
+        .is_ok_and(|name| name.trim() == "Attach Listener")
+}
+
+/// What is wrong ends the process, as it always did, unless that is running already.
+fn refuse(jvmpi: &OnLoad, why: &str) -> LoadError {
+    if !is_attached() {
+        error(&why);
+        jvmpi.profiler_exit(1);
+    }
+    LoadError::new(why)
+}
+
+fn help(jvmpi: &OnLoad) -> LoadError {
+    print!("{HELP}");
+    if !is_attached() {
+        jvmpi.profiler_exit(0);
+    }
+    LoadError::new("the options are listed above")
+}
+
+/// The events that the options need.
+fn events(options: &Options) -> Vec<EventType> {
+    use EventType::*;
+    let mut events = vec![
+        ClassLoad,
+        ClassUnload,
+        ThreadStart,
+        ThreadEnd,
+        DataDumpRequest,
+        DataResetRequest,
+        JvmInitDone,
+        JvmShutDown,
+        GcStart,
+        GcFinish,
+    ];
+    events.extend(costly_events(options));
+    events
+}
+
+/// Those of them that cost something, and end with the profiling.
+pub fn costly_events(options: &Options) -> Vec<EventType> {
+    use EventType::*;
+    let mut events = Vec::new();
+    if matches!(options.cpu, Some(Cpu::Times | Cpu::Old)) {
+        events.extend([MethodEntry, MethodExit]);
+    }
+    if options.monitor {
+        events.extend([
+            RawMonitorContendedEnter,
+            RawMonitorContendedEntered,
+            MonitorContendedEnter,
+            MonitorContendedEntered,
+        ]);
+    }
+    if options.sites || options.heap_dump {
+        events.push(ObjectAlloc);
+    }
+    if options.sites || options.heap_dump || options.monitor {
+        events.extend([ObjectFree, ObjectMove, ArenaDelete]);
+    }
+    if options.heap_dump {
+        events.extend([JniGlobalrefAlloc, JniGlobalrefFree]);
+    }
+    events
+}
+
+fn text(text: ModifiedUtf8<'_>) -> String {
+    text.to_str().into_owned()
+}
+
+impl Agent for Hprof {
+    fn load(jvmpi: &mut OnLoad, options: &str) -> Result<Self, LoadError> {
+        let process = std::process::id();
+        let options = match Request::parse(options, process) {
+            Ok(Request::Run(options)) => options,
+            Ok(Request::Help) => return Err(help(jvmpi)),
+            Err(refusal) => return Err(refuse(jvmpi, &refusal.to_string())),
+        };
+        let output = match Output::open(&options, process) {
+            Ok(output) => output,
+            Err(why) => return Err(refuse(jvmpi, &why)),
+        };
+        jvmpi.enable_all(events(&options));
+        let sampled = if options.cpu == Some(Cpu::Samples) { Sampled::ALL } else { Sampled::NONE };
+        let orders = Orders { sampled: RefCell::new(sampled), end: Cell::new(false) };
+        let shared = Shared {
+            known: Mutex::default(),
+            heap: RawMonitor::new(jvmpi, c"_hprof heap", RefCell::default()),
+            sampler: RawMonitor::new(jvmpi, c"_hprof sampler", orders),
+            dumps: dumps::Dumps::new(jvmpi, &options, output),
+            session: Mutex::new(Arc::new(Session::new(options))),
+            epoch: AtomicU32::new(0),
+            live: Mutex::default(),
+            references: Mutex::default(),
+        };
+        Ok(Self { shared: Arc::new(shared), of_thread: ThreadLocal::new(jvmpi)? })
+    }
+
+    fn jvm_init_done(&self, jvmpi: &mut MultiThreaded<'_>) {
+        let options = &self.shared.session().options;
+        let commands = self.shared.dumps.connection(jvmpi);
+        if options.cpu == Some(Cpu::Samples) || commands.is_some() {
+            self.start(jvmpi, c"HPROF CPU profiler", Priority::Maximum, sampler::run);
+        }
+        if let Some(commands) = commands {
+            let listen = |shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>| {
+                listener::run(shared, jvmpi, commands);
+            };
+            self.start(jvmpi, c"HPROF listener", Priority::Normal, listen);
+        }
+        if let Some(duration) = options.duration {
+            let end = move |shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>| {
+                shared.dumps.end_after(shared, jvmpi, duration);
+            };
+            self.start(jvmpi, c"HPROF timer", Priority::Normal, end);
+        }
+    }
+
+    fn jvm_shut_down(&self, jvmpi: &mut MultiThreaded<'_>) {
+        let dump = self.shared.session().options.dump_on_exit;
+        self.shared.dumps.end(&self.shared, jvmpi, dump);
+    }
+
+    fn data_dump_request(&self, jvmpi: &mut MultiThreaded<'_>) {
+        self.shared.dumps.dump(&self.shared, jvmpi);
+    }
+
+    fn data_reset_request(&self, _: &mut MultiThreaded<'_>) {
+        self.shared.session().clear_costs(&self.shared.known);
+    }
+
+    fn thread_start(&self, jvmpi: &mut GcDisabled<'_>, thread: ThreadStart<'_>) {
+        let session = self.shared.session();
+        let (env, object) = (thread.thread(), thread.object().map_or(0, |o| o.as_usize() as u64));
+        let started = NewThread {
+            env: env.as_usize(),
+            object,
+            name: text(thread.name()),
+            group: text(thread.group_name()),
+            parent_group: text(thread.parent_name()),
+        };
+        let trace = self.trace_for_binary(jvmpi, &session, env);
+        let serial = lock(&self.shared.known).thread_start(&started, trace);
+        lock(&self.shared.live).insert(env, Live { serial, object });
+    }
+
+    fn thread_end(&self, jvmpi: &mut MultiThreaded<'_>) {
+        let thread = jvmpi.thread();
+        lock(&self.shared.live).remove(&thread);
+        lock(&self.shared.known).thread_end(thread.as_usize());
+        self.shared.session().end_thread(thread.as_usize());
+    }
+
+    fn class_load(&self, jvmpi: &mut GcDisabled<'_>, class: ClassLoad<'_>) {
+        let session = self.shared.session();
+        let trace = self.trace_for_binary(jvmpi, &session, jvmpi.thread());
+        let field = |field: Field<'_>| {
+            let descriptor = field.signature().as_bytes().first().copied();
+            (text(field.name()), descriptor.unwrap_or(b'L'))
+        };
+        let method = |method: jvmpi::Method<'_>| {
+            (method.id().as_usize(), text(method.name()), text(method.signature()))
+        };
+        let new = NewClass {
+            object: class.class().as_usize() as u64,
+            name: text(class.name()),
+            source: text(class.source_name()),
+            interfaces: class.num_interfaces(),
+            methods: class.methods().map(method).collect(),
+            statics: class.static_fields().map(field).collect(),
+            fields: class.instance_fields().map(field).collect(),
+        };
+        lock(&self.shared.known).class_load(new, trace);
+    }
+
+    fn class_unload(&self, jvmpi: &mut Stopped<'_>, class: ClassId) {
+        // What belongs to the class is forgotten in GC_FINISH, where locks may be taken.
+        if let Some(heap) = self.shared.heap.kept(jvmpi) {
+            heap.borrow_mut().unloaded.push(class.as_usize() as u64);
+        }
+    }
+
+    fn gc_start(&self, jvmpi: &mut MultiThreaded<'_>) {
+        let sites = self.shared.session().sites.count();
+        let classes = lock(&self.shared.known).profile.classes.iter().len();
+        let heap = self.shared.heap.enter(jvmpi);
+        {
+            // From here to GC_FINISH no memory may be allocated.
+            let mut heap = heap.borrow_mut();
+            let sites = sites.max(heap.freed.len());
+            heap.freed.resize(sites, Amount::default());
+            heap.unloaded.reserve(classes);
+        }
+        heap.keep();
+    }
+
+    fn gc_finish(&self, jvmpi: &mut MultiThreaded<'_>, _: HeapUse) {
+        if !self.shared.heap.exit_kept(jvmpi) {
+            return;
+        }
+        let unloaded = {
+            let heap = self.shared.heap.enter(jvmpi);
+            let mut heap = heap.borrow_mut();
+            heap.objects.shrink();
+            std::mem::take(&mut heap.unloaded)
+        };
+        if !unloaded.is_empty() {
+            let mut known = lock(&self.shared.known);
+            unloaded.iter().for_each(|class| known.class_unload(*class));
+            self.shared.next_epoch();
+        }
+    }
+
+    fn object_alloc(&self, jvmpi: &mut GcDisabled<'_>, alloc: ObjectAlloc) {
+        let shared = &self.shared;
+        // Other events may come while the trace is taken: it is taken before the data is used.
+        let Some(mut frames) = self
+            .own(jvmpi)
+            .map(|mut own| std::mem::replace(&mut own.frames, Frames::with_depth(0)))
+        else {
+            return;
+        };
+        let trace = jvmpi.call_trace(jvmpi.thread(), &mut frames);
+        let Some(mut own) = self.own(jvmpi) else { return };
+        let Own { session, serial, allocations, cursor, .. } = &mut *own;
+        let class = alloc.class().map_or(0, ClassId::as_usize);
+        let array_of = alloc.elements().map_or(0, |elements| elements as u8);
+        let size = u64::from(alloc.size());
+        let site = allocations.count(class, array_of, trace, size, || {
+            shared.site(session, &alloc, shared.trace(session, *serial, trace))
+        });
+        let object = Object { site, size, arena: alloc.arena().0 as u8 };
+        let page = |number| shared.heap.enter(jvmpi).borrow_mut().objects.page(number);
+        cursor.insert(alloc.object().as_usize() as u64, object, page);
+        if frames.depth() == session.depth() {
+            own.frames = frames;
+        }
+    }
+
+    fn object_free(&self, jvmpi: &mut Stopped<'_>, object: ObjectId) {
+        if let Some(heap) = self.shared.heap.kept(jvmpi) {
+            heap.borrow_mut().free(object.as_usize() as u64);
+        }
+    }
+
+    fn object_move(&self, jvmpi: &mut Stopped<'_>, moved: ObjectMove) {
+        if let Some(heap) = self.shared.heap.kept(jvmpi) {
+            let objects = &mut heap.borrow_mut().objects;
+            if let Some(object) = objects.remove(moved.object.as_usize() as u64) {
+                let object = Object { arena: moved.new_arena.0 as u8, ..object };
+                objects.insert(moved.new_object.as_usize() as u64, object);
+            }
+        }
+    }
+
+    fn arena_delete(&self, jvmpi: &mut Stopped<'_>, arena: ArenaId) {
+        if let Some(heap) = self.shared.heap.kept(jvmpi) {
+            let Heap { objects, freed, .. } = &mut *heap.borrow_mut();
+            objects.remove_arena(arena.0 as u8, |object| Heap::count_freed(freed, object));
+        }
+    }
+
+    #[inline]
+    fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
+        if let Some(mut own) = self.own(jvmpi) {
+            let Own { calls, clock, .. } = &mut *own;
+            let resolve = |method| lock(&self.shared.known).method(method);
+            calls.enter(method.as_usize(), || clock.now(|| cpu_time(jvmpi)), resolve);
+        }
+    }
+
+    #[inline]
+    fn method_exit(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
+        if let Some(mut own) = self.own(jvmpi) {
+            let now = own.clock.now(|| cpu_time(jvmpi));
+            own.calls.leave(method.as_usize(), now);
+        }
+    }
+
+    fn jni_globalref_alloc(&self, jvmpi: &mut GcDisabled<'_>, alloc: GlobalrefAlloc) {
+        let trace = self.shared.trace_of(jvmpi, &self.shared.session(), jvmpi.thread());
+        let object = alloc.object.map_or(0, |object| object.as_usize() as u64);
+        lock(&self.shared.references).insert(alloc.reference.as_usize(), (object, trace));
+    }
+
+    fn jni_globalref_free(&self, _: &mut MultiThreaded<'_>, reference: ReferenceId) {
+        lock(&self.shared.references).remove(&reference.as_usize());
+    }
+
+    fn monitor_contended_enter(&self, jvmpi: &mut GcDisabled<'_>, object: ObjectId) {
+        self.waits(jvmpi, Waited::Java(object.as_usize() as u64));
+    }
+
+    fn monitor_contended_entered(&self, jvmpi: &mut GcDisabled<'_>, object: ObjectId) {
+        let id = object.as_usize() as u64;
+        let Some(time) = self.waited(jvmpi, Waited::Java(id)) else { return };
+        let session = self.shared.session();
+        let trace = self.shared.trace_of(jvmpi, &session, jvmpi.thread());
+        let class = self.shared.class_name(jvmpi, object);
+        lock(&session.waits).add(
+            Monitor::Java { object: profile::ObjectId(id), class },
+            trace,
+            time,
+        );
+    }
+
+    fn raw_monitor_contended_enter(
+        &self,
+        jvmpi: &mut MultiThreaded<'_>,
+        contended: RawMonitorContended<'_>,
+    ) {
+        self.waits(jvmpi, Waited::Raw(contended.monitor.as_usize() as u64));
+    }
+
+    fn raw_monitor_contended_entered(
+        &self,
+        jvmpi: &mut MultiThreaded<'_>,
+        contended: RawMonitorContended<'_>,
+    ) {
+        let id = contended.monitor.as_usize() as u64;
+        let Some(time) = self.waited(jvmpi, Waited::Raw(id)) else { return };
+        let session = self.shared.session();
+        let trace = self.shared.trace_of(jvmpi, &session, jvmpi.thread());
+        let name = lock(&self.shared.known).profile.names.intern(&contended.name.to_str());
+        lock(&session.waits).add(Monitor::Raw { id: profile::ObjectId(id), name }, trace, time);
+    }
+}
+
+fn cpu_time(jvmpi: &MultiThreaded<'_>) -> u64 {
+    u64::try_from(jvmpi.current_thread_cpu_time()).unwrap_or(0)
+}

@@ -1,0 +1,352 @@
+//! Dumps: the sections in their order, by one thread at a time.
+
+use crate::agent::{Shared, costly_events, lock};
+use crate::control::{Command, Control, SiteFlags};
+use crate::known::bring_up_to_date;
+use crate::message::{Progress, error};
+use crate::options::{Cpu, Options};
+use crate::output::Output;
+use crate::session::Session;
+use crate::{heap, monitors};
+use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};
+use profile::{PREAMBLE, Profile, Section, Settings, Time};
+use std::cell::RefCell;
+use std::io;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// Who writes takes what is needed for it, and gives it back. Nobody holds the monitor meanwhile.
+#[derive(Debug)]
+pub struct Dumps(RawMonitor<RefCell<Slot>>);
+
+#[derive(Debug)]
+enum Slot {
+    Free(Box<Work>),
+    Taken,
+    Ended,
+}
+
+/// What is needed to write.
+pub struct Work {
+    output: Output,
+    /// A copy of the tables, for the time of writing.
+    profile: Profile,
+    /// How many starts and ends of threads are written.
+    threads: usize,
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Work").field("output", &self.output.name()).finish_non_exhaustive()
+    }
+}
+
+impl Dumps {
+    /// Nothing is written yet.
+    pub fn new(jvmpi: &OnLoad, options: &Options, output: Output) -> Self {
+        let settings = Settings {
+            alloc_traces: options.sites || options.heap_dump,
+            cpu_sampling: options.cpu == Some(Cpu::Samples),
+            depth: options.depth,
+        };
+        let profile = Profile {
+            created: Time::now(),
+            preamble: PREAMBLE.to_owned(),
+            settings: Some(settings),
+            ..Profile::default()
+        };
+        let work = Box::new(Work { output, profile, threads: 0 });
+        Self(RawMonitor::new(jvmpi, c"_hprof dumps", RefCell::new(Slot::Free(work))))
+    }
+
+    /// The connection to a front end, if there is one.
+    pub fn connection(&self, jvmpi: &MultiThreaded<'_>) -> Option<TcpStream> {
+        match &*self.0.enter(jvmpi).borrow() {
+            Slot::Free(work) => work.output.connection()?.ok(),
+            _ => None,
+        }
+    }
+
+    /// What is needed to write, which nobody else has then. None if profiling has ended, or if another
+    /// thread has it and this is not to wait.
+    fn take(&self, jvmpi: &MultiThreaded<'_>, wait: bool) -> Result<Option<Box<Work>>, Busy> {
+        let mut slot = self.0.enter(jvmpi);
+        loop {
+            match slot.replace(Slot::Taken) {
+                Slot::Free(work) => return Ok(Some(work)),
+                Slot::Ended => {
+                    slot.replace(Slot::Ended);
+                    return Ok(None);
+                }
+                Slot::Taken if wait => slot.wait(jvmpi, None),
+                Slot::Taken => return Err(Busy),
+            }
+        }
+    }
+
+    fn put(&self, jvmpi: &MultiThreaded<'_>, next: Slot) {
+        let slot = self.0.enter(jvmpi);
+        slot.replace(next);
+        slot.notify_all(jvmpi);
+    }
+
+    /// Makes a dump of all that the options ask for.
+    pub fn dump(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) {
+        match self.take(jvmpi, false) {
+            Ok(Some(mut work)) => {
+                work.dump(shared, jvmpi);
+                self.put(jvmpi, Slot::Free(work));
+            }
+            Ok(None) => {}
+            Err(Busy) => error(&"a dump is being made already, so no other one is begun"),
+        }
+    }
+
+    /// Does what a front end asks for; false at the end of the profiling.
+    pub fn command(
+        &self,
+        shared: &Shared,
+        jvmpi: &mut MultiThreaded<'_>,
+        command: Command,
+    ) -> bool {
+        if let Command::Stop { dump } = command {
+            self.stop(shared, jvmpi, dump);
+            return false;
+        }
+        let Ok(Some(mut work)) = self.take(jvmpi, true) else { return false };
+        work.command(shared, jvmpi, command);
+        self.put(jvmpi, Slot::Free(work));
+        true
+    }
+
+    /// Ends the profiling, after a last dump if there is to be one. The program goes on.
+    pub fn stop(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
+        for event in costly_events(&shared.session().options) {
+            // What cannot be disabled goes on in vain.
+            let _ = jvmpi.disable(event);
+        }
+        self.end(shared, jvmpi, dump);
+    }
+
+    /// Ends the profiling when it has lasted so long.
+    pub fn end_after(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, duration: Duration) {
+        let end = Instant::now() + duration;
+        loop {
+            let mut slot = self.0.enter(jvmpi);
+            if matches!(*slot.borrow(), Slot::Ended) {
+                return;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            slot.wait(jvmpi, Some(left));
+        }
+        self.stop(shared, jvmpi, true);
+    }
+
+    /// Nothing is written any more, after a last dump if there is to be one, and the agent's threads end.
+    pub fn end(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
+        let orders = shared.sampler.enter(jvmpi);
+        orders.end.set(true);
+        orders.notify_all(jvmpi);
+        drop(orders);
+        let Ok(Some(mut work)) = self.take(jvmpi, true) else { return };
+        if dump {
+            work.dump(shared, jvmpi);
+        }
+        work.output.close();
+        self.put(jvmpi, Slot::Ended);
+    }
+}
+
+/// Another thread writes.
+struct Busy;
+
+impl Work {
+    /// Has `write` write, and says in one line what is wrong with it.
+    fn write(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> bool {
+        let result = self.output.begin(&self.profile).and_then(|is_new| {
+            if is_new {
+                self.threads = 0;
+            }
+            write(self)?;
+            self.output.finish()
+        });
+        if let Err(why) = &result {
+            self.output.give_up();
+            error(&format_args!("cannot write {}: {why}; the program goes on", self.output.name()));
+        }
+        result.is_ok()
+    }
+
+    /// All that the options ask for.
+    fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) {
+        let session = shared.session();
+        let options = &session.options;
+        let progress = Progress::begin(options.verbose);
+        let well = self.write(|work| {
+            if options.cpu != Some(Cpu::Old) {
+                work.threads(shared)?;
+            }
+            if options.monitor {
+                progress.part("contended monitor usage");
+                match monitors::dump(shared, jvmpi) {
+                    Ok(dump) => work.section(shared, dump)?,
+                    Err(why) => error(&format_args!("{why}; there is no monitor dump")),
+                }
+                let times = lock(&session.waits).take(options.cutoff);
+                work.section(shared, times)?;
+            }
+            if options.heap_dump {
+                progress.part("Java heap");
+                work.heap_dump(shared, jvmpi)?;
+            }
+            if options.sites {
+                progress.part("allocation sites");
+                work.sites(shared, jvmpi, SiteFlags::default(), options.cutoff)?;
+            }
+            match options.cpu {
+                Some(Cpu::Samples) => {
+                    progress.part("CPU usage by sampling running threads");
+                    work.section(shared, session.cpu_samples(options.cutoff, true))?;
+                }
+                Some(Cpu::Times) => {
+                    progress.part("CPU usage by timing methods");
+                    work.section(shared, session.cpu_times(&shared.known))?;
+                }
+                Some(Cpu::Old) => {
+                    progress.part("CPU usage in old prof format");
+                    work.section(shared, session.cpu_old())?;
+                }
+                None => {}
+            }
+            Ok(())
+        });
+        progress.end(well);
+    }
+
+    fn command(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, command: Command) {
+        let session = shared.session();
+        match command {
+            Command::RunGc => jvmpi.run_gc(),
+            Command::DumpHeap => drop(self.write(|work| work.heap_dump(shared, jvmpi))),
+            Command::AllocSites { flags, cutoff } => {
+                if flags.collect() {
+                    jvmpi.run_gc();
+                }
+                self.write(|work| work.sites(shared, jvmpi, flags, cutoff.into()));
+            }
+            Command::HeapSummary => {
+                let summary = session.heap_summary(&shared.heap.enter(jvmpi).borrow().freed);
+                self.write(|work| work.section(shared, summary));
+            }
+            Command::Exit => {
+                self.output.close();
+                error(&"the front end ends the program");
+                jvmpi.profiler_exit(0);
+            }
+            Command::DumpTraces => drop(self.write(|work| work.all_traces(shared))),
+            Command::CpuSamples { cutoff } => {
+                let samples = session.cpu_samples(cutoff.into(), false);
+                self.write(|work| work.section(shared, samples));
+            }
+            Command::Control(control) => self.control(shared, &session, jvmpi, control),
+            Command::Dump => self.dump(shared, jvmpi),
+            Command::Stop { .. } => {}
+        }
+    }
+
+    fn control(
+        &mut self,
+        shared: &Shared,
+        session: &Session,
+        jvmpi: &MultiThreaded<'_>,
+        control: Control,
+    ) {
+        let sample = |thread, sampled| {
+            let orders = shared.sampler.enter(jvmpi);
+            orders.sampled.borrow_mut().change(thread, sampled);
+            orders.notify_all(jvmpi);
+        };
+        let switched = match control {
+            Control::AllocTracesOn => jvmpi.enable(EventType::ObjectAlloc),
+            Control::AllocTracesOff => jvmpi.disable(EventType::ObjectAlloc),
+            Control::SamplingOn(thread) => return sample(thread, true),
+            Control::SamplingOff(thread) => return sample(thread, false),
+            Control::ClearSamples => return session.clear_samples(),
+            Control::ClearSites => return session.clear_sites(),
+            Control::Depth(depth) => {
+                session.set_depth(depth);
+                return shared.next_epoch();
+            }
+            Control::Unknown(_) => return,
+        };
+        if let Err(why) = switched {
+            error(&why);
+        }
+    }
+
+    /// Writes a section; what it refers to is known by now.
+    fn section(&mut self, shared: &Shared, section: impl Into<Section>) -> io::Result<()> {
+        self.look_again(shared);
+        let Self { output, profile, .. } = self;
+        let section = section.into();
+        let writer = output.writer()?;
+        if writer.holds(&section) { writer.section(profile, &section) } else { Ok(()) }
+    }
+
+    fn look_again(&mut self, shared: &Shared) {
+        bring_up_to_date(&mut self.profile, &lock(&shared.known).profile);
+    }
+
+    /// The starts and ends of threads that were not written yet.
+    fn threads(&mut self, shared: &Shared) -> io::Result<()> {
+        let events = {
+            let known = lock(&shared.known);
+            bring_up_to_date(&mut self.profile, &known.profile);
+            known.thread_events[self.threads..].to_vec()
+        };
+        self.threads += events.len();
+        let Self { output, profile, .. } = self;
+        let writer = output.writer()?;
+        for (thread, has_ended) in events {
+            if has_ended {
+                writer.thread_end(profile, thread)?;
+            } else {
+                writer.thread_start(profile, thread)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn all_traces(&mut self, shared: &Shared) -> io::Result<()> {
+        self.look_again(shared);
+        self.output.writer()?.traces(&self.profile)
+    }
+
+    fn sites(
+        &mut self,
+        shared: &Shared,
+        jvmpi: &MultiThreaded<'_>,
+        flags: SiteFlags,
+        cutoff: f64,
+    ) -> io::Result<()> {
+        let session = shared.session();
+        let freed = shared.heap.enter(jvmpi).borrow().freed.clone();
+        self.section(shared, session.sites(&freed, flags, cutoff))
+    }
+
+    fn heap_dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) -> io::Result<()> {
+        self.threads(shared)?;
+        let Self { output, profile, .. } = self;
+        let writer = output.writer()?;
+        let result = jvmpi.heap_dump(Level::Values, |jvmpi, dump| {
+            heap::write(shared, jvmpi, &dump, profile, writer)
+        });
+        result.unwrap_or_else(|why| {
+            error(&format_args!("{why}; there is no heap dump"));
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,294 @@
+//! HEAP_DUMP: its records, as the profile has them.
+
+use crate::agent::{Shared, lock};
+use crate::known::{LoadedClass, bring_up_to_date};
+use crate::objects::Objects;
+use crate::sites::SiteKey;
+use jvmpi::dump::{self, Classes, Shape};
+use jvmpi::{GcDisabled, HeapDump, ObjectId as RawObjectId};
+use profile::heap::{
+    Class, Constant, Elements, Field, FieldType, Instance, Objects as ObjectArray, Place,
+    Primitives, Record, Root, RootKind,
+};
+use profile::{
+    EachRecord, NameId, ObjectId, Profile, ThreadSerial, Time, TraceSerial, Type, Value, Writer,
+};
+use rustc_hash::FxHashMap;
+use std::io;
+use std::sync::Arc;
+
+/// Writes a dump of level 2, after what it refers to.
+///
+/// # Errors
+/// What is wrong with the file, and records that break the rules.
+pub fn write(
+    shared: &Shared,
+    jvmpi: &mut GcDisabled<'_>,
+    dump: &HeapDump<'_>,
+    profile: &mut Profile,
+    writer: &mut dyn Writer,
+) -> io::Result<()> {
+    let session = shared.session();
+    let classes = Known(lock(&shared.known).classes());
+    let mut heap = Heap::default();
+
+    // What the VM has to be asked for, it is asked for before anything is written.
+    let mut unknown = Vec::new();
+    {
+        let known = shared.heap.enter(jvmpi);
+        let known = &known.borrow().objects;
+        for record in dump.records(&classes) {
+            let id = match record.map_err(malformed)? {
+                dump::Record::Root(_) => continue,
+                dump::Record::Class(class) => {
+                    heap.superclasses.insert(class.id as u64, class.superclass as u64);
+                    class.id
+                }
+                dump::Record::Instance { id, .. }
+                | dump::Record::Objects { id, .. }
+                | dump::Record::Primitives { id, .. } => id,
+            };
+            if known.get(id as u64).is_none() {
+                unknown.extend(RawObjectId::from_usize(id));
+            }
+        }
+    }
+    for id in unknown {
+        shared.object(jvmpi, id);
+    }
+    for trace in dump.traces() {
+        let Some(thread) = trace.thread else { continue };
+        let serial = lock(&shared.known).thread(thread.as_usize());
+        heap.traces.push((serial, shared.trace(&session, serial, trace.frames)));
+    }
+    let live = {
+        let known = shared.heap.enter(jvmpi);
+        let known = known.borrow();
+        heap.objects = known.objects.clone();
+        session.heap_summary(&known.freed).live
+    };
+    heap.sites = session.sites.all();
+    bring_up_to_date(profile, &lock(&shared.known).profile);
+
+    let section = profile::HeapDump { at: Some(Time::now()), live: Some(live), parts: Vec::new() };
+    let profile = &*profile;
+    writer.heap_dump(profile, &section, &mut |each| {
+        heap.records(shared, dump, &classes, profile, each)
+    })
+}
+
+fn malformed(why: dump::Malformed) -> io::Error {
+    io::Error::other(format!("the VM's heap dump is malformed: {why}"))
+}
+
+/// The classes that were known when the dump was made.
+struct Known(FxHashMap<u64, Arc<LoadedClass>>);
+
+impl Classes for Known {
+    fn shape(&self, class: dump::Id) -> Option<Shape<'_>> {
+        let class = self.0.get(&(class as u64))?;
+        Some(Shape { interfaces: class.interfaces, statics: &class.static_types })
+    }
+}
+
+/// What is known of the heap at the time of a dump.
+#[derive(Default)]
+struct Heap {
+    objects: Objects,
+    sites: Vec<SiteKey>,
+    superclasses: FxHashMap<u64, u64>,
+    traces: Vec<(ThreadSerial, TraceSerial)>,
+}
+
+/// Names and types of fields.
+type Layout = Vec<(NameId, Type)>;
+
+impl Heap {
+    /// Passes all records on.
+    fn records(
+        &self,
+        shared: &Shared,
+        dump: &HeapDump<'_>,
+        classes: &Known,
+        profile: &Profile,
+        each: &mut EachRecord<'_>,
+    ) -> io::Result<()> {
+        for (thread, trace) in &self.traces {
+            let object = profile.threads.get(thread).map_or(ObjectId(0), |thread| thread.object);
+            let kind = RootKind::ThreadObject { thread: *thread, trace: *trace };
+            each(&Record::Root(Root { object, kind }))?;
+        }
+        let name = |class: u64| match classes.0.get(&class) {
+            Some(class) => profile.names.get(class.name),
+            None => "",
+        };
+        let mut layouts: FxHashMap<u64, Layout> = FxHashMap::default();
+        let (mut fields, mut types, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+        for record in dump.records(classes) {
+            match record.map_err(malformed)? {
+                dump::Record::Root(root) => each(&Record::Root(self.root(shared, root, &name)))?,
+                dump::Record::Class(class) => {
+                    let loaded = classes.0.get(&(class.id as u64));
+                    let (statics, own) = match loaded {
+                        Some(loaded) => (&loaded.statics[..], &loaded.fields[..]),
+                        None => (&[][..], &[][..]),
+                    };
+                    read_fields(statics, class.statics, profile, &mut fields)?;
+                    types.clear();
+                    types.extend(own.iter().map(|(name, of_type)| FieldType {
+                        name: profile.names.get(*name),
+                        of_type: *of_type,
+                    }));
+                    let constant = |constant: &dump::Constant| Constant {
+                        index: constant.index,
+                        value: value(constant.value),
+                    };
+                    let constants: Vec<_> = class.constants.iter().map(constant).collect();
+                    each(&Record::Class(Class {
+                        id: id(class.id),
+                        trace: self.trace(class.id).0,
+                        name: name(class.id as u64),
+                        superclass: id(class.superclass),
+                        loader: id(class.loader),
+                        signers: id(class.signers),
+                        protection_domain: id(class.protection_domain),
+                        instance_size: class.instance_size,
+                        constants: &constants,
+                        statics: &fields,
+                        fields: &types,
+                    }))?;
+                }
+                dump::Record::Instance { id: object, class, values } => {
+                    let layout = layouts
+                        .entry(class as u64)
+                        .or_insert_with(|| self.layout(classes, class as u64));
+                    read_fields(layout, values, profile, &mut fields)?;
+                    let (trace, size) = self.trace(object);
+                    each(&Record::Instance(Instance {
+                        id: id(object),
+                        trace,
+                        class: id(class),
+                        class_name: name(class as u64),
+                        size,
+                        fields: &fields,
+                    }))?;
+                }
+                dump::Record::Objects { id: object, class, elements } => {
+                    ids.clear();
+                    ids.extend(elements.iter().map(id));
+                    let (trace, size) = self.trace(object);
+                    each(&Record::Objects(ObjectArray {
+                        id: id(object),
+                        trace,
+                        class: id(class),
+                        class_name: name(class as u64),
+                        size,
+                        elements: Elements::All(&ids),
+                    }))?;
+                }
+                dump::Record::Primitives { id: object, of_type, count, values } => {
+                    let (trace, size) = self.trace(object);
+                    each(&Record::Primitives(Primitives {
+                        id: id(object),
+                        trace,
+                        of_type: Type::from_code(of_type as u8).unwrap_or(Type::Byte),
+                        size,
+                        length: count,
+                        values,
+                    }))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an object was allocated, and its size.
+    fn trace(&self, object: usize) -> (TraceSerial, u64) {
+        let Some(object) = self.objects.get(object as u64) else { return (TraceSerial(0), 0) };
+        let site = self.sites.get(object.site as usize);
+        (site.map_or(TraceSerial(0), |site| site.trace), object.size)
+    }
+
+    /// The fields of instances of a class, its own first, then those of its superclass, and so on.
+    fn layout(&self, classes: &Known, class: u64) -> Layout {
+        let mut layout = Layout::new();
+        let mut next = class;
+        while let Some(class) = classes.0.get(&next) {
+            layout.extend(&class.fields);
+            // A chain that leads back would not end.
+            next = match self.superclasses.get(&next) {
+                Some(superclass) if *superclass != next => *superclass,
+                _ => break,
+            };
+        }
+        layout
+    }
+
+    fn root<'a>(
+        &self,
+        shared: &Shared,
+        root: dump::Root,
+        name: &impl Fn(u64) -> &'a str,
+    ) -> Root<'a> {
+        let serial = |env: usize| lock(&shared.known).thread(env);
+        let place =
+            |frame: dump::Frame| Place { thread: serial(frame.thread), frame: frame.number };
+        let (object, kind) = match root {
+            dump::Root::Unknown(object) => (object, RootKind::Unknown),
+            dump::Root::JniGlobal { object, reference } => {
+                let trace = shared.reference(reference).map_or(TraceSerial(0), |(_, trace)| trace);
+                (object, RootKind::JniGlobal { reference: reference as u64, trace })
+            }
+            dump::Root::JniLocal(object, frame) => (object, RootKind::JniLocal(place(frame))),
+            dump::Root::JavaFrame(object, frame) => (object, RootKind::JavaFrame(place(frame))),
+            dump::Root::NativeStack { object, thread } => {
+                (object, RootKind::NativeStack(serial(thread)))
+            }
+            dump::Root::StickyClass(object) => {
+                (object, RootKind::StickyClass { name: name(object as u64) })
+            }
+            dump::Root::ThreadBlock { object, thread } => {
+                (object, RootKind::ThreadBlock(serial(thread)))
+            }
+            dump::Root::MonitorUsed(object) => (object, RootKind::MonitorUsed),
+        };
+        Root { object: id(object), kind }
+    }
+}
+
+fn id(id: usize) -> ObjectId {
+    ObjectId(id as u64)
+}
+
+/// The values of these fields, as they lie in the dump.
+fn read_fields<'p>(
+    layout: &[(NameId, Type)],
+    mut values: &[u8],
+    profile: &'p Profile,
+    fields: &mut Vec<Field<'p>>,
+) -> io::Result<()> {
+    fields.clear();
+    for (name, of_type) in layout {
+        let of_type = dump::Type::from_code(*of_type as u8).unwrap_or(dump::Type::Reference);
+        let (read, rest) = dump::Value::read(of_type, values).ok_or_else(|| {
+            io::Error::other("the VM's heap dump has an object with too few values")
+        })?;
+        fields.push(Field { name: profile.names.get(*name), value: value(read) });
+        values = rest;
+    }
+    Ok(())
+}
+
+fn value(value: dump::Value) -> Value {
+    match value {
+        dump::Value::Reference(value) => Value::Reference(id(value)),
+        dump::Value::Boolean(value) => Value::Boolean(value),
+        dump::Value::Char(value) => Value::Char(value),
+        dump::Value::Float(value) => Value::Float(value),
+        dump::Value::Double(value) => Value::Double(value),
+        dump::Value::Byte(value) => Value::Byte(value),
+        dump::Value::Short(value) => Value::Short(value),
+        dump::Value::Int(value) => Value::Int(value),
+        dump::Value::Long(value) => Value::Long(value),
+    }
+}

@@ -1,0 +1,324 @@
+//! What the agent knows of classes, methods and threads: the tables of the profile, and what JVMPI's IDs
+//! mean at the moment.
+
+use profile::{
+    Class, ClassSerial, Frame, FrameId, Line, Method, MethodId, NameId, ObjectId, Profile, Thread,
+    ThreadSerial, Time, TraceSerial, Type,
+};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// What threads are told, whoever asks. Held for a look or an addition, never while the VM is called or
+/// anything is written.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The tables. They only grow; there are no sections.
+    pub profile: Profile,
+    methods: FxHashMap<usize, MethodId>,
+    classes: FxHashMap<u64, Arc<LoadedClass>>,
+    threads: FxHashMap<usize, ThreadSerial>,
+    /// Which threads have started, and ended if it says true, in this order.
+    pub thread_events: Vec<(ThreadSerial, bool)>,
+    /// Room for a trace that is being looked for.
+    frames: Vec<FrameId>,
+}
+
+/// What CLASS_LOAD has told of a class that a dump does not repeat.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedClass {
+    /// Its number.
+    pub serial: ClassSerial,
+    /// Its name.
+    pub name: NameId,
+    /// How many interfaces it names.
+    pub interfaces: usize,
+    /// Its static fields.
+    pub statics: Box<[(NameId, Type)]>,
+    /// Their types, as readers of dumps want them.
+    pub static_types: Box<[dump::Type]>,
+    /// The fields of its instances.
+    pub fields: Box<[(NameId, Type)]>,
+    /// The `jmethodID`s of its methods.
+    methods: Box<[usize]>,
+}
+
+/// A class as CLASS_LOAD tells of it. Fields have the first character of their descriptors.
+#[derive(Debug, Default)]
+pub struct NewClass {
+    /// The class.
+    pub object: u64,
+    /// Its name.
+    pub name: String,
+    /// The name of its source.
+    pub source: String,
+    /// How many interfaces it names.
+    pub interfaces: usize,
+    /// `jmethodID`, name and signature of each method.
+    pub methods: Vec<(usize, String, String)>,
+    /// Name and descriptor of each static field.
+    pub statics: Vec<(String, u8)>,
+    /// Name and descriptor of each other field.
+    pub fields: Vec<(String, u8)>,
+}
+
+/// A thread as THREAD_START tells of it.
+#[derive(Debug, Default)]
+pub struct NewThread {
+    /// Its `JNIEnv *`.
+    pub env: usize,
+    /// The Thread object.
+    pub object: u64,
+    /// Its name.
+    pub name: String,
+    /// The name of its group.
+    pub group: String,
+    /// The name of the parent of its group.
+    pub parent_group: String,
+}
+
+/// What stands for a name that the VM does not know.
+const UNKNOWN: &str = "<Unknown>";
+
+impl Known {
+    /// CLASS_LOAD. A class that is known already is not changed.
+    pub fn class_load(&mut self, class: NewClass, trace: TraceSerial) {
+        if self.classes.contains_key(&class.object) {
+            return;
+        }
+        let names = &mut self.profile.names;
+        let mut intern = |name: &str| names.intern(if name.is_empty() { UNKNOWN } else { name });
+        let (name, source) = (intern(&class.name), intern(&class.source));
+        let mut fields = |fields: &[(String, u8)]| {
+            let field =
+                |(name, descriptor): &(String, u8)| (intern(name), of_descriptor(*descriptor));
+            fields.iter().map(field).collect()
+        };
+        let (statics, fields) = (fields(&class.statics), fields(&class.fields));
+        for (id, method, signature) in &class.methods {
+            let (method, signature) = (intern(method), intern(signature));
+            let method = Method { class: name, name: method, signature, source };
+            self.methods.insert(*id, self.profile.methods.intern(method));
+        }
+        let serial = ClassSerial(self.profile.classes.iter().len() as u32 + 1);
+        let object = ObjectId(class.object);
+        self.profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
+        let methods = class.methods.iter().map(|method| method.0).collect();
+        let interfaces = class.interfaces;
+        let types = class.statics.iter().map(|field| dump::Type::of_descriptor(field.1));
+        let static_types = types.map(|t| t.unwrap_or(dump::Type::Reference)).collect();
+        let loaded =
+            LoadedClass { serial, name, interfaces, statics, static_types, fields, methods };
+        self.classes.insert(class.object, Arc::new(loaded));
+    }
+
+    /// CLASS_UNLOAD: the numbers of its methods may be given to others.
+    pub fn class_unload(&mut self, class: u64) {
+        let Some(class) = self.classes.remove(&class) else { return };
+        for method in &class.methods {
+            self.methods.remove(method);
+        }
+        if let Some(class) = self.profile.classes.get_mut(class.serial) {
+            class.unloaded = true;
+        }
+    }
+
+    /// The class with this ID.
+    pub fn class(&self, class: u64) -> Option<&LoadedClass> {
+        self.classes.get(&class).map(|class| &**class)
+    }
+
+    /// All classes that are loaded, by their IDs.
+    pub fn classes(&self) -> FxHashMap<u64, Arc<LoadedClass>> {
+        self.classes.clone()
+    }
+
+    /// THREAD_START. A thread that is known already is not changed.
+    pub fn thread_start(&mut self, thread: &NewThread, trace: TraceSerial) -> ThreadSerial {
+        if let Some(serial) = self.threads.get(&thread.env) {
+            return *serial;
+        }
+        let names = &mut self.profile.names;
+        let mut intern = |name: &str| names.intern(if name.is_empty() { UNKNOWN } else { name });
+        let serial = ThreadSerial(self.profile.threads.len() as u32 + 1);
+        let started = Thread {
+            serial,
+            object: ObjectId(thread.object),
+            name: intern(&thread.name),
+            group: intern(&thread.group),
+            parent_group: intern(&thread.parent_group),
+            trace,
+            started: Some(Time::now()),
+            ended: false,
+        };
+        self.profile.threads.insert(serial, started);
+        self.thread_events.push((serial, false));
+        self.threads.insert(thread.env, serial);
+        serial
+    }
+
+    /// THREAD_END; the thread's number, if it was known.
+    pub fn thread_end(&mut self, env: usize) -> Option<ThreadSerial> {
+        let serial = self.threads.remove(&env)?;
+        self.thread_events.push((serial, true));
+        if let Some(thread) = self.profile.threads.get_mut(&serial) {
+            thread.ended = true;
+        }
+        Some(serial)
+    }
+
+    /// The number of a thread; 0 if it is not known.
+    pub fn thread(&self, env: usize) -> ThreadSerial {
+        self.threads.get(&env).copied().unwrap_or_default()
+    }
+
+    /// The method of a `jmethodID`.
+    pub fn method(&mut self, id: usize) -> MethodId {
+        let Self { methods, profile, .. } = self;
+        *methods.entry(id).or_insert_with(|| {
+            let name = profile.names.intern(UNKNOWN);
+            let method = Method { class: name, name, signature: name, source: name };
+            profile.methods.intern(method)
+        })
+    }
+
+    /// The number of the trace with these frames, `jmethodID` and line, innermost first.
+    pub fn trace(
+        &mut self,
+        thread: ThreadSerial,
+        frames: impl IntoIterator<Item = (usize, Line)>,
+    ) -> TraceSerial {
+        let mut found = std::mem::take(&mut self.frames);
+        found.clear();
+        for (method, line) in frames {
+            let method = self.method(method);
+            found.push(self.profile.frames.intern(Frame { method, line }));
+        }
+        let trace = self.profile.traces.intern(thread, &found);
+        self.frames = found;
+        trace
+    }
+
+    /// The number of the trace of these methods, of which no lines are told.
+    pub fn trace_of_methods(&mut self, thread: ThreadSerial, methods: &[MethodId]) -> TraceSerial {
+        let Profile { frames, traces, .. } = &mut self.profile;
+        let frame =
+            |method: &MethodId| frames.intern(Frame { method: *method, line: Line::Unknown });
+        let found: Vec<_> = methods.iter().map(frame).collect();
+        traces.intern(thread, &found)
+    }
+}
+
+fn of_descriptor(first: u8) -> Type {
+    let of_type = dump::Type::of_descriptor(first).and_then(|t| Type::from_code(t as u8));
+    of_type.unwrap_or(Type::Reference)
+}
+
+/// Adds to the tables of `copy` what those of `known` have more, and what has changed of threads and
+/// classes. So a profile can be written while its original grows.
+pub fn bring_up_to_date(copy: &mut Profile, known: &Profile) {
+    for index in copy.names.len()..known.names.len() {
+        copy.names.intern(known.names.get(NameId(index as u32)));
+    }
+    for index in copy.methods.len()..known.methods.len() {
+        if let Some(method) = known.methods.get(MethodId(index as u32)) {
+            copy.methods.intern(method);
+        }
+    }
+    for index in copy.frames.len()..known.frames.len() {
+        if let Some(frame) = known.frames.get(FrameId(index as u32)) {
+            copy.frames.intern(frame);
+        }
+    }
+    for trace in known.traces.iter().skip(copy.traces.len()) {
+        copy.traces.insert(trace.serial, trace.thread, trace.frames);
+    }
+    for (serial, thread) in &known.threads {
+        copy.threads.insert(*serial, *thread);
+    }
+    for class in known.classes.iter() {
+        if copy.classes.get(class.serial) != Some(class) {
+            copy.classes.insert(*class);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(object: u64, name: &str, methods: &[usize]) -> NewClass {
+        let method = |id: &usize| (*id, format!("m{id}"), "()V".to_owned());
+        NewClass {
+            object,
+            name: name.to_owned(),
+            methods: methods.iter().map(method).collect(),
+            ..NewClass::default()
+        }
+    }
+
+    fn method_name(known: &mut Known, id: usize) -> String {
+        let method = known.method(id);
+        let method = known.profile.methods.get(method).unwrap();
+        let names = &known.profile.names;
+        format!("{}.{}", names.get(method.class), names.get(method.name))
+    }
+
+    #[test]
+    fn a_number_means_the_method_that_has_it_now() {
+        let mut known = Known::default();
+        known.class_load(class(16, "A", &[100, 200]), TraceSerial(0));
+        known.class_load(class(16, "B", &[100]), TraceSerial(0));
+        assert_eq!(method_name(&mut known, 100), "A.m100");
+        let old = known.trace(ThreadSerial(0), [(100, Line::Number(1))]);
+        known.class_unload(16);
+        known.class_unload(16);
+        assert!(known.class(16).is_none());
+        known.class_load(class(32, "C", &[100]), TraceSerial(0));
+        assert_eq!(method_name(&mut known, 100), "C.m100");
+        assert_eq!(method_name(&mut known, 200), "<Unknown>.<Unknown>");
+        assert_ne!(known.trace(ThreadSerial(0), [(100, Line::Number(1))]), old);
+        let unloaded: Vec<_> = known.profile.classes.iter().map(|class| class.unloaded).collect();
+        assert_eq!(unloaded, [true, false]);
+    }
+
+    #[test]
+    fn threads_are_counted_from_one_and_keep_their_numbers() {
+        let mut known = Known::default();
+        let thread = |env| NewThread { env, ..NewThread::default() };
+        let start = |known: &mut Known, env| known.thread_start(&thread(env), TraceSerial(0)).0;
+        assert_eq!(start(&mut known, 8), 1);
+        assert_eq!(start(&mut known, 8), 1);
+        assert_eq!(start(&mut known, 9), 2);
+        assert_eq!(known.thread_end(8), Some(ThreadSerial(1)));
+        assert_eq!(known.thread_end(8), None);
+        assert_eq!(known.thread(8), ThreadSerial(0));
+        assert_eq!(start(&mut known, 8), 3);
+        let ended: Vec<_> = known.profile.threads.values().map(|thread| thread.ended).collect();
+        assert_eq!(ended, [true, false, false]);
+        assert_eq!(known.profile.names.get(known.profile.threads[0].group), "<Unknown>");
+    }
+
+    #[test]
+    fn a_copy_has_what_the_original_has() {
+        let (mut known, mut copy) = (Known::default(), Profile::default());
+        for round in 0..3_usize {
+            known.class_load(
+                class(16 + round as u64, &format!("C{round}"), &[round]),
+                TraceSerial(0),
+            );
+            known.trace(ThreadSerial(0), [(round, Line::Number(7)), (0, Line::Native)]);
+            known.thread_start(&NewThread { env: round, ..NewThread::default() }, TraceSerial(1));
+            known.thread_end(round.wrapping_sub(1));
+            known.class_unload(16 + round as u64);
+            bring_up_to_date(&mut copy, &known.profile);
+            let original = &known.profile;
+            assert_eq!(copy.names.len(), original.names.len());
+            assert!(copy.traces.iter().eq(original.traces.iter()));
+            assert!(copy.classes.iter().eq(original.classes.iter()));
+            assert!(copy.threads.iter().eq(&original.threads));
+            for trace in original.traces.iter() {
+                assert!(trace.frames.iter().all(|id| copy.frame(*id) == original.frame(*id)));
+            }
+        }
+    }
+}

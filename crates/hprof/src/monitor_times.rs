@@ -1,0 +1,67 @@
+//! `monitor=y`: how long threads have waited to enter monitors.
+
+use profile::{Monitor, MonitorTime, MonitorTimes, Time, TraceSerial};
+use rustc_hash::FxHashMap;
+use std::time::Duration;
+
+/// What was waited for since the beginning.
+#[derive(Debug, Default)]
+pub struct Waits(FxHashMap<(Monitor, TraceSerial), Wait>);
+
+#[derive(Debug, Default)]
+struct Wait {
+    hits: u64,
+    /// Since the last dump.
+    time: Duration,
+}
+
+impl Waits {
+    /// A thread has waited.
+    pub fn add(&mut self, monitor: Monitor, trace: TraceSerial, time: Duration) {
+        let wait = self.0.entry((monitor, trace)).or_default();
+        wait.hits += 1;
+        wait.time += time;
+    }
+
+    /// What a dump tells of it. The next one tells the times from now on, but all hits.
+    pub fn take(&mut self, cutoff: f64) -> MonitorTimes {
+        let total = self.0.values().map(|wait| wait.time).sum();
+        let row = |(&(monitor, trace), wait): (&_, &mut Wait)| {
+            let time = std::mem::take(&mut wait.time);
+            MonitorTime { monitor, trace, hits: wait.hits, time }
+        };
+        let rows = self.0.iter_mut().map(row).collect();
+        let mut times = MonitorTimes { at: Some(Time::now()), total, rows };
+        times.rank(cutoff as f32);
+        times
+    }
+
+    /// Forgets the times, not the hits.
+    pub fn clear_times(&mut self) {
+        self.0.values_mut().for_each(|wait| wait.time = Duration::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use profile::{NameId, ObjectId};
+
+    #[test]
+    fn a_dump_has_the_times_since_the_one_before_and_all_hits() {
+        let monitor = |id| Monitor::Java { object: ObjectId(id), class: NameId(1) };
+        let (a, b) = (TraceSerial(1), TraceSerial(2));
+        let ms = Duration::from_millis;
+        let mut waits = Waits::default();
+        waits.add(monitor(16), a, ms(5));
+        waits.add(monitor(16), b, ms(20));
+        waits.add(monitor(16), a, ms(5));
+        let rows = |times: MonitorTimes| {
+            let row = |row: &MonitorTime| (row.trace, row.hits, row.time);
+            (times.total, times.rows.iter().map(row).collect::<Vec<_>>())
+        };
+        assert_eq!(rows(waits.take(0.0)), (ms(30), vec![(b, 1, ms(20)), (a, 2, ms(10))]));
+        waits.add(monitor(16), a, ms(1));
+        assert_eq!(rows(waits.take(0.5)), (ms(1), vec![(a, 3, ms(1))]));
+    }
+}

@@ -1,0 +1,235 @@
+//! Where the profile goes: a file, which has its name only while it is whole, or a front end.
+
+use crate::options::{Cpu, Format, Options, Output as Destination};
+use profile::{BinaryWriter, Profile, TextWriter, Version, Writer};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a front end may take no byte before it is given up. One that is there reads all the time; the
+/// program, which has to wait for it at its end, is worth more than the profile.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where the profile goes.
+pub struct Output {
+    target: Target,
+    format: Format,
+    /// Whether it is written as `java -prof` did.
+    old: bool,
+    /// Of the binary format.
+    version: Version,
+    /// What has written the beginning, and knows what else is written. None before the first dump and after
+    /// an error.
+    writer: Option<Box<dyn Writer + Send>>,
+}
+
+enum Target {
+    File(FileInTheMaking),
+    Net(TcpStream),
+}
+
+/// A file that is written beside its place.
+struct FileInTheMaking {
+    path: PathBuf,
+    part: PathBuf,
+    open: Arc<Mutex<Option<File>>>,
+    /// Whether the file in its place is ours, to be gone on with.
+    has_dumps: bool,
+}
+
+/// Writes to the file that is open at the moment.
+struct OpenFile(Arc<Mutex<Option<File>>>);
+
+impl Write for OpenFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(file) => file.write(bytes),
+            None => Err(io::Error::other("the file is not open")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output {
+    /// Opens the file, or connects to the front end.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn open(options: &Options, process: u32) -> Result<Self, String> {
+        let target = match &options.output {
+            Destination::File(path) => Target::File(
+                FileInTheMaking::create(path, options.force, process)
+                    .map_err(|e| format!("cannot write the profile {}: {e}", path.display()))?,
+            ),
+            Destination::Net { host, port } => Target::Net(
+                connect(host, *port)
+                    .map_err(|e| format!("cannot connect to {host}:{port}: {e}"))?,
+            ),
+        };
+        let old = options.cpu == Some(Cpu::Old);
+        // Only that one has room for heap dumps of 4 GiB and more; how large one will be is not known yet.
+        let may_dump_heap = options.heap_dump || matches!(target, Target::Net(_));
+        let version = if may_dump_heap { Version::V1_0_2 } else { Version::V1_0_1 };
+        Ok(Self { target, format: options.format, old, version, writer: None })
+    }
+
+    /// The connection, to read commands from, if there is one.
+    pub fn connection(&self) -> Option<io::Result<TcpStream>> {
+        match &self.target {
+            Target::Net(stream) => Some(stream.try_clone()),
+            Target::File(_) => None,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        match &self.target {
+            Target::File(file) => file.path.display().to_string(),
+            Target::Net(stream) => match stream.peer_addr() {
+                Ok(address) => address.to_string(),
+                Err(_) => "the front end".to_owned(),
+            },
+        }
+    }
+
+    /// Gets ready to write what is new; true if nothing is written yet but the beginning of the file.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the connection.
+    pub fn begin(&mut self, profile: &Profile) -> io::Result<bool> {
+        let Self { target, format, old, version, writer } = self;
+        if let Target::File(file) = target
+            && !file.begin()?
+        {
+            *writer = None;
+        }
+        if writer.is_some() {
+            return Ok(false);
+        }
+        let out: Box<dyn Write + Send> = match target {
+            Target::File(file) => Box::new(OpenFile(Arc::clone(&file.open))),
+            Target::Net(stream) => Box::new(stream.try_clone()?),
+        };
+        let out = BufWriter::with_capacity(1 << 16, out);
+        *writer = Some(match format {
+            Format::Text if *old => Box::new(TextWriter::old(out)),
+            Format::Text => Box::new(TextWriter::new(out, profile)?),
+            Format::Binary => Box::new(BinaryWriter::new(out, profile, *version)?),
+        });
+        Ok(true)
+    }
+
+    /// What writes it, between [`begin`](Self::begin) and [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// If it was not begun.
+    pub fn writer(&mut self) -> io::Result<&mut dyn Writer> {
+        match &mut self.writer {
+            Some(writer) => Ok(writer.as_mut()),
+            None => Err(io::Error::other("it was not begun")),
+        }
+    }
+
+    /// What was written is whole: the file gets its name.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the connection.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.writer()?.flush()?;
+        match &mut self.target {
+            Target::File(file) => file.finish(),
+            Target::Net(_) => Ok(()),
+        }
+    }
+
+    /// What was written cannot be made whole. What is written next begins a new file.
+    pub fn give_up(&mut self) {
+        self.writer = None;
+        if let Target::File(file) = &mut self.target {
+            file.give_up();
+        }
+    }
+
+    /// Closes it. A file that no dump was written to is removed.
+    pub fn close(&mut self) {
+        self.writer = None;
+        match &mut self.target {
+            Target::File(file) => file.give_up(),
+            Target::Net(stream) => {
+                // The peer may have closed it already.
+                let _ = stream.shutdown(std::net::Shutdown::Both);
+            }
+        }
+    }
+}
+
+fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((host, port))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+impl FileInTheMaking {
+    /// Creates the file beside its place, so that it shows now if that cannot be done.
+    fn create(path: &Path, force: bool, process: u32) -> io::Result<Self> {
+        let with = |suffix: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        let number = format!(".{process}");
+        let path = if !force && path.exists() { with(&number) } else { path.to_owned() };
+        if path.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        // Another process may write a profile of this name at the same time.
+        let part = with(&format!("{number}.part"));
+        let file = File::create(&part)?;
+        Ok(Self { path, part, open: Arc::new(Mutex::new(Some(file))), has_dumps: false })
+    }
+
+    fn opened(&self) -> std::sync::MutexGuard<'_, Option<File>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the file beside its place, with what the one in its place has. False if that has nothing, so
+    /// that it has to be begun.
+    fn begin(&mut self) -> io::Result<bool> {
+        if self.has_dumps {
+            match fs::copy(&self.path, &self.part) {
+                Ok(_) => {
+                    *self.opened() = Some(OpenOptions::new().append(true).open(&self.part)?);
+                    return Ok(true);
+                }
+                // Somebody has moved it away.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => self.has_dumps = false,
+                Err(error) => return Err(error),
+            }
+        }
+        *self.opened() = Some(File::create(&self.part)?);
+        Ok(false)
+    }
+
+    /// Puts the file in its place.
+    fn finish(&mut self) -> io::Result<()> {
+        *self.opened() = None;
+        fs::rename(&self.part, &self.path)?;
+        self.has_dumps = true;
+        Ok(())
+    }
+
+    /// Removes what is not finished.
+    fn give_up(&mut self) {
+        self.has_dumps = false;
+        *self.opened() = None;
+        // It may have been moved to its place, or may never have been there.
+        let _ = fs::remove_file(&self.part);
+    }
+}

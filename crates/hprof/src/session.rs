@@ -1,0 +1,288 @@
+//! What is recorded from the start of profiling to its end.
+
+use crate::call_times::{CallCosts, Cost};
+use crate::control::SiteFlags;
+use crate::known::Known;
+use crate::monitor_times::Waits;
+use crate::options::Options;
+use crate::sites::{Counts, SiteKey, Sites};
+use profile::{
+    Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, MethodId, Site,
+    ThreadSerial, Time, TraceSerial,
+};
+use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Profiling, from JVM_OnLoad or an attach to the end.
+#[derive(Debug)]
+pub struct Session {
+    /// What the user asks for.
+    pub options: Options,
+    /// Where objects are allocated.
+    pub sites: Sites,
+    /// What was waited for.
+    pub waits: Mutex<Waits>,
+    depth: AtomicUsize,
+    threads: Mutex<Threads>,
+    samples: Mutex<FxHashMap<TraceSerial, Samples>>,
+    dumped: Mutex<Dumped>,
+}
+
+/// What threads have counted.
+#[derive(Debug, Default)]
+struct Threads {
+    /// The tables of those that run, by `JNIEnv *`.
+    live: FxHashMap<usize, Tables>,
+    /// The sums of those that have ended.
+    ended: Sums,
+}
+
+#[derive(Debug)]
+struct Tables {
+    serial: ThreadSerial,
+    calls: Arc<CallCosts>,
+    allocated: Arc<Counts>,
+}
+
+/// What several threads have counted together.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    calls: HashMap<(ThreadSerial, Box<[MethodId]>), Cost, rustc_hash::FxBuildHasher>,
+    allocated: FxHashMap<u32, Amount>,
+}
+
+impl Sums {
+    fn add(&mut self, tables: &Tables, threads: bool) {
+        let serial = if threads { tables.serial } else { ThreadSerial(0) };
+        for one in lock(&tables.calls).iter() {
+            let sum = self.calls.entry((serial, one.methods.clone())).or_default();
+            let cost = one.read();
+            sum.calls += cost.calls;
+            sum.own_time += cost.own_time;
+            sum.total_time += cost.total_time;
+        }
+        tables.allocated.add_to(&mut self.allocated);
+    }
+}
+
+/// How often a trace was sampled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Samples {
+    since_dump: u64,
+    all: u64,
+}
+
+/// What dumps have told already.
+#[derive(Debug, Default)]
+struct Dumped {
+    own_times: FxHashMap<TraceSerial, u64>,
+    /// The sites as they were told.
+    sites: FxHashMap<SiteKey, (Amount, Amount)>,
+    /// What was allocated when sites were cleared.
+    cleared: FxHashMap<SiteKey, Amount>,
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// A session in which nothing has happened yet.
+    pub fn new(options: Options) -> Self {
+        Self {
+            depth: AtomicUsize::new(options.depth.into()),
+            options,
+            sites: Sites::default(),
+            waits: Mutex::default(),
+            threads: Mutex::default(),
+            samples: Mutex::default(),
+            dumped: Mutex::default(),
+        }
+    }
+
+    /// How many frames traces have at most.
+    pub fn depth(&self) -> usize {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Changes how many frames traces have.
+    pub fn set_depth(&self, depth: u16) {
+        self.depth.store(depth.into(), Ordering::Relaxed);
+    }
+
+    /// Hears of a thread that counts in these tables.
+    pub fn add_thread(
+        &self,
+        env: usize,
+        serial: ThreadSerial,
+        calls: Arc<CallCosts>,
+        allocated: Arc<Counts>,
+    ) {
+        self.end_thread(env);
+        lock(&self.threads).live.insert(env, Tables { serial, calls, allocated });
+    }
+
+    /// A thread counts no more.
+    pub fn end_thread(&self, env: usize) {
+        let mut threads = lock(&self.threads);
+        if let Some(tables) = threads.live.remove(&env) {
+            threads.ended.add(&tables, self.options.threads);
+        }
+    }
+
+    /// Counts an object of which it is not known who has allocated it.
+    pub fn add_without_trace(&self, site: u32, size: u64) {
+        let mut threads = lock(&self.threads);
+        let sum = threads.ended.allocated.entry(site).or_default();
+        add(sum, Amount { instances: 1, bytes: size });
+    }
+
+    fn sums(&self) -> Sums {
+        let threads = lock(&self.threads);
+        let mut sums = threads.ended.clone();
+        threads.live.values().for_each(|tables| sums.add(tables, self.options.threads));
+        sums
+    }
+
+    /// Counts samples.
+    pub fn add_samples(&self, traces: impl IntoIterator<Item = TraceSerial>) {
+        let mut samples = lock(&self.samples);
+        for trace in traces {
+            let count = samples.entry(trace).or_default();
+            count.since_dump += 1;
+            count.all += 1;
+        }
+    }
+
+    /// The section of CPU samples. The next one tells all samples again, or those from now on.
+    pub fn cpu_samples(&self, cutoff: f64, clear: bool) -> CpuSamples {
+        let mut samples = lock(&self.samples);
+        let row = |(&trace, count): (&_, &Samples)| CpuSample {
+            trace,
+            samples: count.since_dump,
+            hits: count.all,
+        };
+        let rows: Vec<_> = samples.iter().map(row).collect();
+        if clear {
+            samples.values_mut().for_each(|count| count.since_dump = 0);
+        }
+        let total = rows.iter().map(|row| row.samples).sum();
+        let interval = Some(self.options.interval);
+        let mut section = CpuSamples { at: Some(Time::now()), interval, total, rows };
+        section.rank(cutoff as f32);
+        section
+    }
+
+    /// The section of CPU times. The next one tells the times from now on, but all calls.
+    pub fn cpu_times(&self, known: &Mutex<Known>) -> CpuTimes {
+        let mut traces: FxHashMap<TraceSerial, Cost> = FxHashMap::default();
+        for ((thread, methods), cost) in self.sums().calls {
+            let trace = lock(known).trace_of_methods(thread, &methods);
+            let sum = traces.entry(trace).or_default();
+            sum.calls += cost.calls;
+            sum.own_time += cost.own_time;
+            sum.total_time += cost.total_time;
+        }
+        let mut dumped = lock(&self.dumped);
+        let row = |(trace, cost): (TraceSerial, Cost)| {
+            let before = dumped.own_times.insert(trace, cost.own_time).unwrap_or(0);
+            CpuTime {
+                trace,
+                own: Duration::from_nanos(cost.own_time.saturating_sub(before)),
+                with_callees: Some(Duration::from_nanos(cost.total_time)),
+                calls: cost.calls,
+            }
+        };
+        let rows: Vec<_> = traces.into_iter().map(row).collect();
+        let total = rows.iter().map(|row| row.own).sum();
+        let mut section = CpuTimes { at: Some(Time::now()), total, rows };
+        section.rank(self.options.cutoff as f32);
+        section
+    }
+
+    /// The section of `cpu=old`.
+    pub fn cpu_old(&self) -> CpuOld {
+        let row = |((_, methods), cost): ((ThreadSerial, Box<[MethodId]>), Cost)| Call {
+            count: cost.calls,
+            callee: methods.first().copied(),
+            caller: methods.get(1).copied(),
+            time: Duration::from_nanos(cost.total_time),
+        };
+        let mut section = CpuOld { rows: self.sums().calls.into_iter().map(row).collect() };
+        section.rank();
+        section
+    }
+
+    /// The section of allocation sites. `freed` is what has died, by the sites' numbers.
+    pub fn sites(&self, freed: &[Amount], flags: SiteFlags, cutoff: f64) -> profile::Sites {
+        let allocated = self.sums().allocated;
+        let mut dumped = lock(&self.dumped);
+        let mut section = profile::Sites {
+            at: Some(Time::now()),
+            incremental: flags.incremental(),
+            by_allocation: flags.by_allocation(),
+            ..profile::Sites::default()
+        };
+        for number in 0..self.sites.count() as u32 {
+            let Some(key) = self.sites.key(number) else { continue };
+            let all = allocated.get(&number).copied().unwrap_or_default();
+            let live = less(all, freed.get(number as usize).copied().unwrap_or_default());
+            let allocated = less(all, dumped.cleared.get(&key).copied().unwrap_or_default());
+            add(&mut section.live, live);
+            add(&mut section.allocated, allocated);
+            let is_old = dumped.sites.insert(key, (live, allocated)) == Some((live, allocated));
+            let SiteKey { class, array_of, trace } = key;
+            if all.instances > 0 && !(flags.incremental() && is_old) {
+                section.rows.push(Site { class, array_of, trace, live, allocated });
+            }
+        }
+        section.rank(cutoff as f32);
+        section
+    }
+
+    /// How large the heap is. `freed` is what has died, by the sites' numbers.
+    pub fn heap_summary(&self, freed: &[Amount]) -> HeapSummary {
+        let mut allocated = Amount::default();
+        self.sums().allocated.values().for_each(|site| add(&mut allocated, *site));
+        let mut dead = Amount::default();
+        freed.iter().for_each(|site| add(&mut dead, *site));
+        HeapSummary { at: Some(Time::now()), live: less(allocated, dead), allocated }
+    }
+
+    /// From now on times and samples are those since now; calls and hits go on.
+    pub fn clear_costs(&self, known: &Mutex<Known>) {
+        self.clear_samples();
+        lock(&self.waits).clear_times();
+        self.cpu_times(known);
+    }
+
+    /// From now on samples are those since now; hits go on.
+    pub fn clear_samples(&self) {
+        lock(&self.samples).values_mut().for_each(|count| count.since_dump = 0);
+    }
+
+    /// From now on what was allocated is what is since now. What lives goes on.
+    pub fn clear_sites(&self) {
+        let allocated = self.sums().allocated;
+        let cleared = allocated
+            .into_iter()
+            .filter_map(|(site, amount)| Some((self.sites.key(site)?, amount)));
+        lock(&self.dumped).cleared = cleared.collect();
+    }
+}
+
+fn add(to: &mut Amount, more: Amount) {
+    to.instances += more.instances;
+    to.bytes += more.bytes;
+}
+
+/// Threads go on counting while they are added up, so that what has died may be the larger one for a moment.
+fn less(amount: Amount, by: Amount) -> Amount {
+    Amount {
+        instances: amount.instances.saturating_sub(by.instances),
+        bytes: amount.bytes.saturating_sub(by.bytes),
+    }
+}
