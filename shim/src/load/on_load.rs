@@ -3,7 +3,7 @@
 use super::command_line;
 use super::get_env::{Beginning, claim, expect};
 use super::library::{self, AgentLibrary, Instead, LibraryError};
-use crate::dynamic_loader::library_of;
+use crate::dynamic_loader::{self, library_of};
 use crate::jvm;
 use crate::lock::Lock;
 use crate::world::agents::{self, Agent};
@@ -56,14 +56,16 @@ fn open(name: &OsStr) -> Result<AgentLibrary, LibraryError> {
     library::open(&path)
 }
 
-/// The library that `-Xrun` would load for this name.
+/// The library that `-Xrun` would load for this name, or else one that lies beside the shim.
 fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
     let property = |name: &CStr| jvm::get().jvmti.system_property(name).unwrap_or_default();
     let directories = [property(c"sun.boot.library.path"), property(c"java.library.path")];
+    let own = dynamic_loader::this_library();
     let search: Vec<PathBuf> = directories
         .iter()
         .flat_map(|list| std::env::split_paths(OsStr::from_bytes(list.to_bytes())))
         .filter(|directory| !directory.as_os_str().is_empty())
+        .chain(own.and_then(|own| own.path.parent().map(PathBuf::from)))
         .collect();
     library::find(name, &search)
 }
