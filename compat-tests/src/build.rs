@@ -60,6 +60,20 @@ pub fn command() -> Result<PathBuf, String> {
         .clone()
 }
 
+/// `libhprof.so`, optimized, with the checks that it makes of itself.
+///
+/// # Errors
+/// If it does not compile.
+pub fn hprof() -> Result<PathBuf, String> {
+    static HPROF: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    HPROF
+        .get_or_init(|| {
+            cargo_build("hprof", "checked")?;
+            Ok(target_dir().join("checked/libhprof.so"))
+        })
+        .clone()
+}
+
 /// An agent written with the crate `jvmpi`: an example of a package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RustAgent {

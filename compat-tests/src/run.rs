@@ -408,6 +408,15 @@ impl Running {
         self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
     }
 
+    /// Whether it has come to its end, which it does by itself: its standard input stays open.
+    ///
+    /// # Errors
+    /// If the system cannot say, or the time is up.
+    pub fn has_ended_with_input_open(&mut self) -> Result<bool, String> {
+        self.check_time()?;
+        self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
+    }
+
     /// Sends the process this signal.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ mod cli;
 mod collections;
 mod compiled;
 mod dumps;
+mod hprof;
 mod instructions;
 mod jni_references;
 mod lifecycle;
@@ -176,6 +177,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("jni_references", jni_references::cases()),
         ("rust_agents", rust_agents::cases()),
         ("cli", cli::cases()),
+        ("hprof", hprof::cases()),
         ("soak", soak::cases()),
     ]
 }

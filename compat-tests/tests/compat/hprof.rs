@@ -1,0 +1,514 @@
+//! HPROF, `libhprof.so`: what it tells is what the program counts.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use compat_tests::programs::{self, Found, Program};
+use compat_tests::run::{Launch, Outcome, Running, Vm};
+use compat_tests::{build, text};
+use hprof::control::{Command, Control, SiteFlags};
+use profile::heap::{Elements, Record};
+use profile::{File, Profile, TraceSerial, Value};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    call_times,
+    calls_and_callers,
+    samples_follow_the_time,
+    allocation_sites.on_every_gc(),
+    heap_in_text,
+    heap_in_binary,
+    waits_for_monitors,
+    threads_are_told,
+    a_dump_at_each_signal,
+    an_end_before_the_end_of_the_program,
+    killed_while_it_dumps,
+    a_file_that_cannot_be_written,
+    a_front_end,
+    a_front_end_that_goes_away,
+    bad_options,
+    help,
+    two_of_them,
+    programs_do_what_they_do.until(17),
+];
+
+/// The workload doing this, with HPROF and these options, and the file that it is to write.
+fn profiled(
+    vm: &Vm<'_>,
+    work: &str,
+    name: &str,
+    options: &str,
+) -> Result<(Launch, PathBuf), String> {
+    let file = vm.file(name);
+    let options = format!("{options},file={}", text(&file)?);
+    let _ = fs::remove_file(&file);
+    let java = with_hprof(vm.java("Profiled")?, &options)?;
+    Ok((work.split(' ').fold(java, |java, argument| java.argument(argument)), file))
+}
+
+fn with_hprof(java: Launch, options: &str) -> Result<Launch, String> {
+    java.shim(&format!("{}:{options}", text(&build::hprof()?)?))
+}
+
+fn read(file: &Path) -> Result<File, String> {
+    let read = File::open(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    match read.problem() {
+        Some(problem) => Err(format!("{}: {problem}", file.display())),
+        None => Ok(read),
+    }
+}
+
+/// Runs it to its end and reads the file.
+fn run(vm: &Vm<'_>, work: &str, name: &str, options: &str) -> Result<(Outcome, File), String> {
+    let (java, file) = profiled(vm, work, name, options)?;
+    let outcome = java.run()?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
+    Ok((outcome, read(&file)?))
+}
+
+/// The methods of a trace, `Class.method`, innermost first.
+fn methods(profile: &Profile, trace: TraceSerial) -> Vec<String> {
+    let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
+    let names = &profile.names;
+    let name =
+        |method: profile::Method| format!("{}.{}", names.get(method.class), names.get(method.name));
+    frames.iter().filter_map(|id| profile.frame(*id)).map(|(_, method)| name(method)).collect()
+}
+
+/// The file is put in its place when a dump is whole; false at the end of the program.
+fn wait_for_file(running: &mut Running, test: impl Fn() -> bool) -> Result<(), String> {
+    while !test() {
+        ensure!(!running.has_ended_with_input_open()?, "the program has ended");
+        sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+fn call_times(vm: &Vm<'_>) -> Result<(), String> {
+    for (options, deepest) in
+        [("cpu=times,cutoff=0", 4), ("cpu=times,cutoff=0,depth=1,thread=y", 1)]
+    {
+        let (outcome, file) = run(vm, "calls", "times.txt", options)?;
+        let expected = outcome.expects.one("expect")?;
+        let profile = file.profile();
+        let times = profile.cpu_times().next_back().ok_or("no section")?;
+        for method in ["outer", "inner", "recursive"] {
+            let of_method = times.rows.iter().filter(|row| {
+                let methods = methods(profile, row.trace);
+                methods.len() <= deepest && methods[0] == format!("Profiled.{method}")
+            });
+            let calls: u64 = of_method.map(|row| row.calls).sum();
+            equal(method, calls as i64, expected.int(method)?)?;
+        }
+        let by_inner =
+            times.rows.iter().filter(|row| methods(profile, row.trace)[0] == "Profiled.inner");
+        // All from outer, called by the lambda; or each thread for itself.
+        equal("traces of inner", by_inner.count(), if deepest == 1 { 4 } else { 1 })?;
+    }
+    Ok(())
+}
+
+/// `cpu=old` has lines of its own: calls, callee, caller, milliseconds.
+fn calls_and_callers(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, file) = profiled(vm, "calls", "old.txt", "cpu=old")?;
+    let outcome = java.run()?;
+    let expected = outcome.expects.one("expect")?.int("inner")?;
+    let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    ensure!(text.starts_with("count callee caller time\n"), "{}", &text[..text.len().min(200)]);
+    let end = " Profiled.inner()V Profiled.outer()V ";
+    let row = text.lines().find(|line| line.contains(end)).ok_or("inner is not called by outer")?;
+    let (count, _) = row.split_once(' ').ok_or(row)?;
+    equal("calls", count.parse(), Ok(expected))
+}
+
+/// Two threads compute, others wait in native code. A share of the samples is off by chance, too: by less
+/// than three times the standard deviation.
+fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
+    let (_, file) =
+        run(vm, "compute-2-1200", "samples.txt", "cpu=samples,interval=2,depth=8,cutoff=0")?;
+    let profile = file.profile();
+    let samples = profile.cpu_samples().next_back().ok_or("no section")?;
+    let count = |name: &str| -> u64 {
+        let inside = |trace| methods(profile, trace).iter().any(|method| method == name);
+        samples.rows.iter().filter(|row| inside(row.trace)).map(|row| row.samples).sum()
+    };
+    let counts = ["seventy", "twenty", "ten"].map(|name| count(&format!("Profiled.{name}")) as f64);
+    let all: f64 = counts.iter().sum();
+    ensure!(all as u64 >= 50, "{all} samples");
+    for (counted, expected) in counts.into_iter().zip([0.7, 0.2, 0.1_f64]) {
+        let chance = 3.0 * (expected * (1.0 - expected) / all).sqrt();
+        let is_off = (counted / all - expected).abs() > 0.03 + chance;
+        ensure!(!is_off, "{counts:?} are not 70, 20 and 10 %");
+    }
+    // Those that wait run when they begin, and when there is something to read.
+    let waits = |trace| {
+        let methods = methods(profile, trace);
+        let in_native =
+            ["java.net.", "sun.nio.ch."].iter().any(|name| methods[0].starts_with(name));
+        in_native && methods.iter().any(|method| method.starts_with("Profiled.lambda$compute$"))
+    };
+    let rows = samples.rows.iter().filter(|row| waits(row.trace));
+    let waiting: u64 = rows.map(|row| row.samples).sum();
+    ensure!(waiting <= 4, "{waiting} samples of threads that wait for a socket");
+    Ok(())
+}
+
+fn site_of(profile: &Profile, class: &str, method: &str) -> Result<(i64, i64), String> {
+    let sites = profile.sites().next_back().ok_or("no section")?;
+    let rows = sites.rows.iter().filter(|row| {
+        profile.site_name(row) == class
+            && methods(profile, row.trace).first().is_some_and(|first| first == method)
+    });
+    let sum = rows.fold((0, 0), |(allocated, live), row| {
+        (allocated + row.allocated.instances, live + row.live.instances)
+    });
+    Ok((sum.0 as i64, sum.1 as i64))
+}
+
+fn allocation_sites(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, file) = run(vm, "objects", "sites.txt", "heap=sites,cutoff=0,depth=3")?;
+    let expected = outcome.expects.one("expect")?;
+    let (allocated, live) = site_of(file.profile(), "Profiled$Kept", "Profiled.objects")?;
+    equal("kept", (allocated, live), (expected.int("kept")?, expected.int("kept")?))?;
+    if vm.jdk.feature == 11 {
+        // Later JDKs do not allocate what does not leave its method once it is compiled.
+        let (allocated, _) = site_of(file.profile(), "Profiled$Dropped", "Profiled.objects")?;
+        equal("dropped", allocated, expected.int("dropped")?)?;
+    }
+    Ok(())
+}
+
+/// The chain of kept objects is in the dump, each with its number.
+fn has_the_chain(file: &File, kept: i64, in_text: bool) -> Result<(), String> {
+    let dump = file.profile().heap_dumps().next_back().ok_or("no dump")?;
+    let (mut found, mut ends, mut numbers) = (0, 0, Vec::new());
+    let mut arrays = 0;
+    file.heap(dump)
+        .records::<profile::Error>(&mut |record: &Record<'_>| {
+            match *record {
+                Record::Instance(instance) if instance.class_name == "Profiled$Kept" => {
+                    found += 1;
+                    let next = instance.fields.iter().find(|field| field.name == "next");
+                    ends += i64::from(
+                        next.is_none_or(|f| f.value == Value::Reference(profile::ObjectId(0))),
+                    );
+                    numbers.extend(instance.fields.iter().filter_map(|field| match field.value {
+                        Value::Int(number) if field.name == "number" => Some(i64::from(number)),
+                        _ => None,
+                    }));
+                }
+                Record::Objects(objects) => {
+                    arrays += 1;
+                    let _ = matches!(objects.elements, Elements::All(_));
+                }
+                _ => {}
+            }
+            Ok(())
+        })
+        .map_err(|e| e.to_string())?;
+    equal("objects of the chain", (found, ends), (kept, 1))?;
+    ensure!(arrays > 10, "{arrays} arrays");
+    if !in_text {
+        numbers.sort_unstable();
+        ensure!(numbers.into_iter().eq(0..kept), "their numbers are wrong");
+    }
+    Ok(())
+}
+
+fn heap_in_text(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, file) = run(vm, "objects", "heap.txt", "heap=dump")?;
+    has_the_chain(&file, outcome.expects.one("expect")?.int("kept")?, true)
+}
+
+fn heap_in_binary(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, file) = run(vm, "objects", "heap.hprof", "heap=all,cutoff=0")?;
+    let kept = outcome.expects.one("expect")?.int("kept")?;
+    has_the_chain(&file, kept, false)?;
+    equal("site", site_of(file.profile(), "Profiled$Kept", "Profiled.objects")?, (kept, kept))
+}
+
+fn waits_for_monitors(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, file) = run(vm, "contention", "monitors.txt", "monitor=y,cutoff=0")?;
+    let expected = outcome.expects.one("expect")?;
+    let profile = file.profile();
+    let times = profile.monitor_times().next_back().ok_or("no section")?;
+    let mut rows = times.rows.iter().filter(|row| {
+        methods(profile, row.trace).first().is_some_and(|first| first == "Profiled.waitForLock")
+    });
+    let row = rows.next().ok_or("the lock is not there")?;
+    equal("hits", row.hits as i64, expected.int("hits")?)?;
+    let millis = row.time.as_millis() as i64;
+    let (least, most) = (expected.int("least")?, expected.int("most")?);
+    ensure!((least..=most).contains(&millis), "{millis} ms, not {least} to {most}");
+    let dump = profile.monitor_dumps().next_back().ok_or("no monitor dump")?;
+    ensure!(!dump.threads.is_empty(), "no threads");
+    Ok(())
+}
+
+fn threads_are_told(vm: &Vm<'_>) -> Result<(), String> {
+    let (_, file) = run(vm, "calls", "threads.txt", "cpu=samples")?;
+    let profile = file.profile();
+    for number in 0..4 {
+        let name = format!("profiled-{number}");
+        let of_name =
+            profile.threads.values().filter(|thread| profile.names.get(thread.name) == name);
+        let ended: Vec<_> =
+            of_name.map(|thread| (thread.ended, profile.names.get(thread.group))).collect();
+        equal(&name, ended, [(true, "main")])?;
+    }
+    Ok(())
+}
+
+fn a_dump_at_each_signal(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, file) = profiled(vm, "objects wait", "signals.hprof", "heap=all,cutoff=0")?;
+    let mut running = java.start()?;
+    running.wait_for("waits")?;
+    for dumps in 1..=2 {
+        running.signal(libc::SIGQUIT)?;
+        let has_come =
+            || read(&file).is_ok_and(|file| file.profile().heap_dumps().count() == dumps);
+        wait_for_file(&mut running, has_come)?;
+    }
+    let outcome = running.finish(0)?;
+    let file = read(&file)?;
+    equal("dumps", file.profile().heap_dumps().count(), 3)?;
+    equal("sites", file.profile().sites().count(), 3)?;
+    has_the_chain(&file, outcome.expects.one("expect")?.int("kept")?, false)
+}
+
+fn an_end_before_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, file) = profiled(vm, "calls wait", "duration.txt", "cpu=times,duration=0.3")?;
+    let mut running = java.start()?;
+    wait_for_file(&mut running, || file.exists())?;
+    let before = fs::read(&file).map_err(|e| e.to_string())?;
+    running.wait_for("waits")?;
+    running.finish(0)?;
+    equal("file", fs::read(&file).map_err(|e| e.to_string())? == before, true)?;
+    read(&file).map(|_| ())
+}
+
+/// Under its name a file is always whole.
+fn killed_while_it_dumps(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, file) = profiled(vm, "objects wait", "killed.hprof", "heap=all")?;
+    let mut running = java.start()?;
+    running.wait_for("waits")?;
+    let part = file.with_file_name(format!("killed.hprof.{}.part", running.process()));
+    ensure!(!file.exists() && part.exists(), "the file is not written beside its place");
+    running.signal(libc::SIGQUIT)?;
+    let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    wait_for_file(&mut running, || length(&part) > 0 || file.exists())?;
+    running.signal(libc::SIGKILL)?;
+    drop(running);
+    if file.exists() {
+        let file = read(&file)?;
+        equal("dumps", file.profile().heap_dumps().count(), 1)?;
+    }
+    let _ = fs::remove_file(part);
+    Ok(())
+}
+
+/// No file may be larger than some bytes, as if the disk was full.
+fn limit_files(running: &Running, bytes: libc::rlim_t) -> Result<(), String> {
+    let pid = libc::pid_t::try_from(running.process()).map_err(|e| e.to_string())?;
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the limit is read, and nothing is written to the NULL.
+    let result = unsafe { libc::prlimit(pid, libc::RLIMIT_FSIZE, &limit, std::ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().to_string()) }
+}
+
+fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, file) = profiled(vm, "objects wait", "full.hprof", "heap=all")?;
+    let mut running = java.start()?;
+    running.wait_for("waits")?;
+    limit_files(&running, 20_000)?;
+    running.signal(libc::SIGQUIT)?;
+    let stderr = running.directory().join("stderr");
+    let says = || fs::read_to_string(&stderr).unwrap_or_default().contains("HPROF ERROR");
+    wait_for_file(&mut running, says)?;
+    ensure!(!file.exists(), "half a file has its name");
+    limit_files(&running, libc::RLIM_INFINITY)?;
+    let outcome = running.finish(0)?;
+    let line = format!("HPROF ERROR: cannot write {}: ", file.display());
+    let said: Vec<_> = outcome.stderr.lines().filter(|l| l.contains("HPROF ERROR")).collect();
+    ensure!(
+        matches!(said[..], [one] if one.starts_with(&line) && one.ends_with("; the program goes on")),
+        "{said:?}"
+    );
+    has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?, false)
+}
+
+/// A program with HPROF that has connected to this front end.
+fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStream), String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
+    let port = listener.local_addr().map_err(|e| e.to_string())?.port();
+    let java = with_hprof(vm.java("Profiled")?, &format!("net=127.0.0.1:{port},{options}"))?;
+    let mut running = work.split(' ').fold(java, |java, word| java.argument(word)).start()?;
+    listener.set_nonblocking(true).map_err(|e| e.to_string())?;
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false).map_err(|e| e.to_string())?;
+                return Ok((running, stream));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        ensure!(!running.has_ended_with_input_open()?, "it does not connect");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// A front end has all that there is, ends the profiling, and the program goes on.
+fn a_front_end(vm: &Vm<'_>) -> Result<(), String> {
+    let (mut running, mut stream) = connected(vm, "objects wait", "heap=sites,format=b,cutoff=0")?;
+    running.wait_for("waits")?;
+    let commands = [
+        Command::RunGc,
+        Command::HeapSummary,
+        Command::AllocSites { flags: SiteFlags(4), cutoff: 0.0 },
+        Command::DumpHeap,
+        Command::Control(Control::SamplingOn(0)),
+        Command::CpuSamples { cutoff: 0.0 },
+        Command::Control(Control::SamplingOff(0)),
+        Command::Control(Control::AllocTracesOff),
+        Command::DumpTraces,
+        Command::Stop { dump: true },
+    ];
+    for (serial, command) in (1..).zip(commands) {
+        command.write(&mut stream, serial).map_err(|e| e.to_string())?;
+    }
+    // The agent closes the connection when it is at its end.
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut stream, &mut bytes).map_err(|e| e.to_string())?;
+    let outcome = running.finish(0)?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    let file = File::from_bytes(bytes).map_err(|e| e.to_string())?;
+    if let Some(problem) = file.problem() {
+        return Err(problem.to_string());
+    }
+    let profile = file.profile();
+    let found =
+        (profile.heap_summaries().count(), profile.sites().count(), profile.heap_dumps().count());
+    equal("summaries, sites, heap dumps", found, (1, 2, 1))?;
+    equal("samples", profile.cpu_samples().count(), 1)?;
+    let expected = outcome.expects.one("expect")?;
+    let kept = expected.int("kept")?;
+    equal("kept", site_of(profile, "Profiled$Kept", "Profiled.objects")?, (kept, kept))?;
+    let (allocated, live) = site_of(profile, "Profiled$Dropped", "Profiled.objects")?;
+    ensure!(live == 0, "{live} of {allocated} dropped objects live after a collection");
+    has_the_chain(&file, kept, false)
+}
+
+/// The profiling ends, nothing else.
+fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
+    let (mut running, mut stream) = connected(vm, "wait calls", "cpu=samples")?;
+    running.wait_for("waits")?;
+    stream.write_all(&[99, 0, 0, 0, 0, 0, 0, 0, 0]).map_err(|e| e.to_string())?;
+    let stderr = running.directory().join("stderr");
+    let line = "HPROF ERROR: the front end's commands cannot be read: 99 is no command";
+    let says = || fs::read_to_string(&stderr).unwrap_or_default().contains(line);
+    wait_for_file(&mut running, says)?;
+    drop(stream);
+    let outcome = running.finish(0)?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    let (mut running, stream) = connected(vm, "wait calls", "cpu=samples")?;
+    running.wait_for("waits")?;
+    drop(stream);
+    let outcome = running.finish(0)?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
+    Ok(())
+}
+
+fn bad_options(vm: &Vm<'_>) -> Result<(), String> {
+    // Nobody listens where somebody has just listened.
+    let closed =
+        TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(|e| e.to_string())?;
+    let net = format!("net={closed}");
+    for (options, error) in [
+        (
+            "cpu=sample",
+            "bad hprof option 'cpu=sample': cpu is one of samples, times, old".to_owned(),
+        ),
+        (
+            "format=b,monitor=y",
+            "monitor=y cannot be written in the binary format: choose text".to_owned(),
+        ),
+        (
+            "file=/nowhere/at/all.txt",
+            "cannot write the profile /nowhere/at/all.txt: No such file or directory (os error 2)"
+                .to_owned(),
+        ),
+        (&net, format!("cannot connect to {closed}: Connection refused (os error 111)")),
+    ] {
+        let outcome = with_hprof(vm.java("Hello")?, options)?.run_to(1)?;
+        let errors: Vec<_> = outcome.stderr.lines().collect();
+        equal(options, errors, [format!("HPROF ERROR: {error}")])?;
+        equal("output", outcome.stdout.as_str(), "")?;
+    }
+    Ok(())
+}
+
+fn help(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = with_hprof(vm.java("Hello")?, "help")?.run()?;
+    equal("output", outcome.stdout.as_str(), hprof::options::HELP)
+}
+
+/// One that is found by its name beside libjvmpi.so, and a copy. The same library twice is refused.
+fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
+    let library = build::hprof()?;
+    let java = vm.java("Profiled")?.argument("calls").argument("objects");
+    let copy = vm.file("libhprof-too.so");
+    fs::copy(&library, &copy).map_err(|e| e.to_string())?;
+    let (first, second) = (vm.file("first.txt"), vm.file("second.txt"));
+    let by_name =
+        if std::env::var_os("JVMPI_LIBRARY").is_none() { "hprof" } else { text(&library)? };
+    let times = format!("{by_name}:cpu=times,cutoff=0,file={}", text(&first)?);
+    let sites = format!("{}:heap=sites,cutoff=0,file={}", text(&copy)?, text(&second)?);
+    let outcome = java.shim(&times)?.shim(&sites)?.run()?;
+    let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;
+    let inner = outcome.expects.find("expect", "recursive", "120")?.int("inner")?;
+    let first = read(&first)?;
+    let times = first.profile().cpu_times().next_back().ok_or("no section")?;
+    let of_inner =
+        times.rows.iter().filter(|row| methods(first.profile(), row.trace)[0] == "Profiled.inner");
+    equal("calls", of_inner.map(|row| row.calls).sum::<u64>() as i64, inner)?;
+    equal("site", site_of(read(&second)?.profile(), "Profiled$Kept", "Profiled.objects")?.0, kept)?;
+    let twice = vm.java("Profiled")?.shim(&sites)?.shim(&sites)?.run_to(1)?;
+    ensure!(twice.stderr.contains("loaded already"), "{}", twice.stderr);
+    Ok(())
+}
+
+/// Whatever is recorded, a program's output stays as it is.
+fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
+    for name in ["javac", "clojure"] {
+        let program = Program::named(name).ok_or(name)?;
+        let alone = match program.on(vm)? {
+            Found::Ready(launch) => launch.run()?,
+            Found::Missing(why) => {
+                println!("skipped: {name}: {why}");
+                continue;
+            }
+        };
+        for (kind, format) in [("cpu=times,monitor=y", "txt"), ("heap=all,cpu=samples", "hprof")] {
+            let Found::Ready(launch) = program.on(vm)? else { continue };
+            let file = vm.file(&format!("{name}.{format}"));
+            let outcome = with_hprof(*launch, &format!("{kind},file={}", text(&file)?))?
+                .tolerates(compat_tests::run::LOCAL_REFERENCES)
+                .run()
+                .map_err(|e| format!("{name} {kind}: {e}"))?;
+            let (seen, expected) =
+                (programs::lasting(&outcome.stdout), programs::lasting(&alone.stdout));
+            equal(&format!("output of {name} with {kind}"), seen, expected)?;
+            ensure!(!read(&file)?.profile().sections.is_empty(), "{kind}: nothing is in the file");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Does what a profiler tells of, and counts for itself: the arguments say what. */
+final class Profiled {
+    static final class Kept {
+        final Object next;
+        final int number;
+
+        Kept(Object next, int number) {
+            this.next = next;
+            this.number = number;
+        }
+    }
+
+    static final class Dropped {
+        long number;
+    }
+
+    static final int KEPT = 700, DROPPED = 3000, THREADS = 4, CALLS = 5000, DEPTH = 30, CONTENDED = 3;
+
+    static Kept kept;
+    static final Object lock = new Object();
+    static final AtomicLong outer = new AtomicLong(), inner = new AtomicLong(), recursive = new AtomicLong();
+    static volatile double result;
+
+    static void outer() {
+        outer.getAndIncrement();
+        inner();
+        inner();
+    }
+
+    static void inner() {
+        inner.getAndIncrement();
+    }
+
+    static void recursive(int depth) {
+        recursive.getAndIncrement();
+        if (depth > 1) {
+            recursive(depth - 1);
+        } else {
+            throw new IllegalStateException("expected");
+        }
+    }
+
+    /** On four threads at a time: calls, and one that ends by an exception. */
+    static void calls() throws InterruptedException {
+        inThreads(THREADS, () -> {
+            for (int i = 0; i < CALLS; i++) {
+                outer();
+            }
+            try {
+                recursive(DEPTH);
+            } catch (IllegalStateException e) {
+                // As it should.
+            }
+        });
+        System.out.println("expect outer=" + outer + " inner=" + inner + " recursive=" + recursive);
+    }
+
+    static void objects() {
+        for (int i = 0; i < KEPT; i++) {
+            kept = new Kept(kept, i);
+        }
+        long sum = 0;
+        for (int i = 0; i < DROPPED; i++) {
+            Dropped dropped = new Dropped();
+            dropped.number = i;
+            sum += dropped.number;
+        }
+        result = sum;
+        System.out.println("expect kept=" + KEPT + " dropped=" + DROPPED);
+    }
+
+    /** A thread waits for the lock, which is held for 20 ms more when it waits. */
+    static void contention() throws InterruptedException {
+        AtomicLong waited = new AtomicLong();
+        for (int i = 0; i < CONTENDED; i++) {
+            Thread waiter = new Thread(() -> waited.addAndGet(waitForLock()), "waiter");
+            synchronized (lock) {
+                waiter.start();
+                while (waiter.getState() != Thread.State.BLOCKED) {
+                    Thread.yield();
+                }
+                Thread.sleep(20);
+            }
+            waiter.join();
+        }
+        System.out.println("expect hits=" + CONTENDED + " least=" + 20 * CONTENDED + " most="
+                + (waited.get() / 1_000_000 + 1));
+    }
+
+    static long waitForLock() {
+        long start = System.nanoTime();
+        synchronized (lock) {
+            return System.nanoTime() - start;
+        }
+    }
+
+    static double work(int rounds) {
+        double sum = 0;
+        for (int i = 0; i < rounds; i++) {
+            sum += Math.sqrt(i);
+        }
+        return sum;
+    }
+
+    static void seventy() {
+        result = work(70_000);
+    }
+
+    static void twenty() {
+        result = work(20_000);
+    }
+
+    static void ten() {
+        result = work(10_000);
+    }
+
+    /** So many threads compute, while others wait for a connection and for input. */
+    static void compute(int threads, long millis) throws Exception {
+        ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        Socket socket = new Socket(server.getInetAddress(), server.getLocalPort());
+        Socket other = server.accept();
+        Thread accepting = daemon(() -> server.accept()), reading = daemon(() -> socket.getInputStream().read());
+        inThreads(threads, () -> {
+            long end = System.nanoTime() + millis * 1_000_000;
+            while (System.nanoTime() < end) {
+                seventy();
+                twenty();
+                ten();
+            }
+        });
+        other.getOutputStream().write(1);
+        reading.join();
+        server.close();
+        accepting.join();
+    }
+
+    interface Blocking {
+        void run() throws Exception;
+    }
+
+    static Thread daemon(Blocking blocking) {
+        Thread thread = new Thread(() -> {
+            try {
+                blocking.run();
+            } catch (Exception e) {
+                // It was closed.
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    static void inThreads(int count, Runnable task) throws InterruptedException {
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            Thread thread = new Thread(task, "profiled-" + i);
+            threads.add(thread);
+            thread.start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        for (String argument : arguments) {
+            String[] words = argument.split("-");
+            switch (words[0]) {
+                case "calls":
+                    calls();
+                    break;
+                case "objects":
+                    objects();
+                    break;
+                case "contention":
+                    contention();
+                    break;
+                case "compute":
+                    compute(Integer.parseInt(words[1]), Long.parseLong(words[2]));
+                    break;
+                case "wait":
+                    System.out.println("waits");
+                    while (System.in.read() >= 0) {
+                        // Until it is closed.
+                    }
+                    break;
+                default:
+                    throw new IllegalArgumentException(argument);
+            }
+        }
+        System.out.println("done");
+    }
+}
