@@ -469,6 +469,10 @@ impl Agent for Hprof {
             fields: class.instance_fields().map(field).collect(),
         };
         lock(&self.shared.known).class_load(new, trace);
+        if session.options.sites || session.options.heap_dump {
+            // No other event tells of the Class object.
+            self.shared.object(jvmpi, class.class().into());
+        }
     }
 
     fn class_unload(&self, jvmpi: &mut Stopped<'_>, class: ClassId) {

@@ -86,8 +86,9 @@ impl Known {
             return;
         }
         let names = &mut self.profile.names;
-        let mut intern = |name: &str| names.intern(if name.is_empty() { UNKNOWN } else { name });
-        let (name, source) = (intern(&class.name), intern(&class.source));
+        let mut intern = |name: &str| names.intern(name);
+        let name = intern(&class.name);
+        let source = intern(if class.source.is_empty() { UNKNOWN } else { &class.source });
         let mut fields = |fields: &[(String, u8)]| {
             let field =
                 |(name, descriptor): &(String, u8)| (intern(name), of_descriptor(*descriptor));
@@ -138,14 +139,13 @@ impl Known {
             return *serial;
         }
         let names = &mut self.profile.names;
-        let mut intern = |name: &str| names.intern(if name.is_empty() { UNKNOWN } else { name });
         let serial = ThreadSerial(self.profile.threads.len() as u32 + 1);
         let started = Thread {
             serial,
             object: ObjectId(thread.object),
-            name: intern(&thread.name),
-            group: intern(&thread.group),
-            parent_group: intern(&thread.parent_group),
+            name: names.intern(&thread.name),
+            group: names.intern(&thread.group),
+            parent_group: names.intern(&thread.parent_group),
             trace,
             started: Some(Time::now()),
             ended: false,
@@ -295,7 +295,6 @@ mod tests {
         assert_eq!(start(&mut known, 8), 3);
         let ended: Vec<_> = known.profile.threads.values().map(|thread| thread.ended).collect();
         assert_eq!(ended, [true, false, false]);
-        assert_eq!(known.profile.names.get(known.profile.threads[0].group), "<Unknown>");
     }
 
     #[test]
