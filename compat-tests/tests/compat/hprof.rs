@@ -35,7 +35,7 @@ cases![
     bad_options,
     help,
     two_of_them,
-    programs_do_what_they_do.until(17),
+    programs_do_what_they_do.only(17),
 ];
 
 /// The workload doing this, with HPROF and these options, and the file that it is to write.

@@ -102,6 +102,12 @@ impl Case {
         self
     }
 
+    /// Only on this JDK: it takes its time, and the JDK makes no difference.
+    const fn only(mut self, feature: u32) -> Self {
+        self.jdks = feature..=feature;
+        self
+    }
+
     /// Only on this JDK and newer ones, with a workload compiled for it.
     const fn since(mut self, release: u32) -> Self {
         self.jdks = release..=25;
