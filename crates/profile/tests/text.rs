@@ -3,7 +3,10 @@
 mod fixture;
 
 use fixture::{DUMPED, MAIN, WORKER, heap_dump, heap_records, tables, text_sections};
-use profile::{Amount, EachRecord, Encoding, File, Section, TextWriter, ThreadSerial, Writer};
+use profile::{
+    Amount, EachRecord, Encoding, File, Monitor, ObjectId, Section, TextWriter, ThreadSerial,
+    Writer,
+};
 use std::time::Duration;
 
 /// The whole fixture as text.
@@ -206,4 +209,49 @@ fn a_line_that_makes_no_sense_is_named() {
     assert!(problem.to_string().contains("ARR 210 (sz=24"), "{problem}");
     let error = File::from_bytes(b"PK\x03\x04".to_vec()).unwrap_err();
     assert!(error.to_string().contains("JAVA PROFILE"), "{error}");
+}
+
+/// From the documentation of HPROF in JDK 5 to 8, which was made on JVMTI.
+#[test]
+fn files_of_later_jdks_are_read() {
+    let text = "JAVA PROFILE 1.0.1, created Wed Oct  4 13:13:42 2006\n\n\n--------\n\n\
+        THREAD START (obj=50000114, id = 200002, name=\"main\", group=\"main\")\n\
+        TRACE 300001: (thread=200002)\n\
+        \tsun.misc.Launcher$AppClassLoader.loadClass(<Unknown Source>:Unknown line)\n\
+        HEAP DUMP BEGIN (39793 objects, 2628264 bytes) Wed Oct  4 13:54:03 2006\n\
+        ROOT 50000114 (kind=<thread>, id=200002, trace=300000)\n\
+        ROOT 50000006 (kind=<JNI global ref>, id=8, trace=300000)\n\
+        CLS 50000006 (name=java.lang.annotation.Annotation, trace=300000)\n\
+        \tloader\t\t90000001\n\
+        OBJ 50000114 (sz=96, trace=300001, class=java.lang.Thread@50000106)\n\
+        \tcontextClassLoader\t50008c53\n\
+        \tthreads\t50008c7c\n\
+        ARR 50008c6f (sz=16, trace=300000, nelems=1, elem type=java.lang.String[]@5000008e)\n\
+        \t[0]\t\t500007a5\n\
+        HEAP DUMP END\n\
+        SITES BEGIN (ordered by live bytes) Wed Oct  4 13:13:42 2006\n\
+        \x20         percent          live          alloc'ed  stack class\n\
+        \x20rank   self  accum     bytes objs     bytes  objs trace name\n\
+        \x20   1 44.13% 44.13%   1117360 13967  1117360 13967 301926 java.util.zip.ZipEntry\n\
+        SITES END\n\
+        MONITOR DUMP BEGIN\n\
+        \x20   THREAD 200002, trace 300001, status: CW\n\
+        \x20   MONITOR java.lang.ref.ReferenceQueue$Lock unowned\n\
+        \twaiting to be notified: thread 200002, \n\
+        MONITOR DUMP END\n\
+        MONITOR TIME BEGIN (total = 12 ms) Wed Oct  4 13:13:42 2006\n\
+        rank   self  accum   count trace monitor\n\
+        \x20  1 100.00% 100.00%       1 300001 java.lang.Object (Java)\n\
+        MONITOR TIME END\n";
+    let file = File::from_bytes(text.into()).unwrap();
+    assert_eq!(file.problem(), None);
+    let read = file.profile();
+    assert_eq!(read.sites().next().unwrap().rows[0].allocated.instances, 13_967);
+    let dump = read.monitor_dumps().next().unwrap();
+    assert_eq!(dump.monitors[0].waiting_to_be_notified, [ThreadSerial(200_002)]);
+    let time = &read.monitor_times().next().unwrap().rows[0];
+    let class = read.names.find("java.lang.Object").unwrap();
+    assert_eq!(time.monitor, Monitor::Java { object: ObjectId(0), class });
+    let (records, end) = fixture::shown_records(&file, read.heap_dumps().next().unwrap());
+    assert_eq!((records.len(), end), (5, Ok(())));
 }

@@ -15,11 +15,21 @@ use std::time::Duration;
 const FIRST_LINE: &str = "JAVA PROFILE 1.0.1, created ";
 const END_OF_PREAMBLE: &str = "--------";
 
-/// Whether these bytes are of a text file. One of `cpu=old` has no first line of its own.
+/// Whether these bytes are of a text file. One of `cpu=old` begins with any section.
 pub fn is_text(bytes: &[u8]) -> bool {
-    ["JAVA PROFILE ", heading::CPU_OLD, "TRACE ", "HEAP DUMP BEGIN "]
-        .iter()
-        .any(|start| bytes.starts_with(start.as_bytes()))
+    [
+        "JAVA PROFILE ",
+        heading::CPU_OLD,
+        "TRACE ",
+        "MONITOR DUMP BEGIN",
+        "MONITOR TIME BEGIN ",
+        "HEAP DUMP BEGIN ",
+        "SITES BEGIN ",
+        "CPU SAMPLES BEGIN ",
+        "CPU TIME (ms) BEGIN ",
+    ]
+    .iter()
+    .any(|start| bytes.starts_with(start.as_bytes()))
 }
 
 /// Reads a file.
@@ -206,18 +216,19 @@ impl Reader<'_> {
         if end.is_none() { Err(self.cut_off("a heap dump")) } else { Ok(Some(())) }
     }
 
-    /// Passes each line of a section up to its last, without the headings.
+    /// Passes each line of a section up to its last, without the headings, whose spaces are not the same in
+    /// files of all versions.
     fn rows(
         &mut self,
         last: &str,
-        headings: &[&str],
         mut row: impl FnMut(&mut Self, &str) -> Option<()>,
     ) -> Result<(), Error> {
         while let Some(line) = self.lines.next() {
             if line == last {
                 return Ok(());
             }
-            if !headings.contains(&&*line) {
+            let first = line.split_ascii_whitespace().next();
+            if !matches!(first, Some("percent" | "rank")) {
                 row(self, &line).ok_or_else(|| self.unknown(&line))?;
             }
         }
@@ -230,7 +241,7 @@ impl Reader<'_> {
         };
         let by_allocation = order == "allocated bytes";
         let mut sites = Sites { at: Time::from_text(words.0), by_allocation, ..Sites::default() };
-        let read = self.rows("SITES END", &heading::SITES, |reader, line| {
+        let read = self.rows("SITES END", |reader, line| {
             let mut words = Words(line);
             let _rank: u64 = words.number()?;
             words.percentage()?;
@@ -279,7 +290,7 @@ impl Reader<'_> {
     fn cpu_samples(&mut self, mut words: Words<'_>) -> Result<Option<()>, Error> {
         let Some((total, at)) = total(&mut words, "(total = ", ") ") else { return Ok(None) };
         let mut samples = CpuSamples { at, interval: None, total, rows: Vec::new() };
-        let read = self.rows("CPU SAMPLES END", &[heading::CPU], |_, line| {
+        let read = self.rows("CPU SAMPLES END", |_, line| {
             let (part, hits, trace, _) = ranked(line)?;
             let by_part = total as f64 * part;
             // The column counts from the beginning. Only if it can't be what has come since the last dump, which
@@ -297,7 +308,7 @@ impl Reader<'_> {
         let Some((total, at)) = total(&mut words, "(total = ", ") ") else { return Ok(None) };
         let total = Duration::from_millis(total);
         let mut times = CpuTimes { at, total, rows: Vec::new() };
-        let read = self.rows("CPU TIME (ms) END", &[heading::CPU], |_, line| {
+        let read = self.rows("CPU TIME (ms) END", |_, line| {
             let (part, calls, trace, _) = ranked(line)?;
             let own = share(total, part)?;
             times.rows.push(CpuTime { trace, own, with_callees: None, calls });
@@ -311,12 +322,12 @@ impl Reader<'_> {
         let Some((total, at)) = total(&mut words, "(total = ", " ms) ") else { return Ok(None) };
         let total = Duration::from_millis(total);
         let mut times = MonitorTimes { at, total, rows: Vec::new() };
-        let read = self.rows("MONITOR TIME END", &[heading::MONITOR_TIME], |reader, line| {
+        let read = self.rows("MONITOR TIME END", |reader, line| {
             let (part, hits, trace, name) = ranked(line)?;
-            let monitor = if let Some(java) = name.strip_suffix(") (Java)") {
+            let monitor = if let Some(java) = name.strip_suffix(" (Java)") {
                 reader.java_monitor(java)?
             } else {
-                reader.raw_monitor(name.strip_suffix(") (Raw)")?)?
+                reader.raw_monitor(name.strip_suffix(" (Raw)")?)?
             };
             times.rows.push(MonitorTime { monitor, trace, hits, time: share(total, part)? });
             Some(())
@@ -325,23 +336,26 @@ impl Reader<'_> {
         read.map(Some)
     }
 
-    /// `class(hex`
+    /// `class(hex)`; JVMTI's HPROF writes the class alone.
     fn java_monitor(&mut self, text: &str) -> Option<Monitor> {
-        let (class, object) = text.rsplit_once('(')?;
+        let (class, object) = match text.strip_suffix(')') {
+            Some(text) => text.rsplit_once('(')?,
+            None => (text, "0"),
+        };
         let object = ObjectId(u64::from_str_radix(object, 16).ok()?);
         Some(Monitor::Java { object, class: self.profile.names.intern(class) })
     }
 
-    /// `"name"(hex`
+    /// `"name"(hex)`
     fn raw_monitor(&mut self, text: &str) -> Option<Monitor> {
-        let (name, id) = text.strip_prefix('"')?.rsplit_once("\"(")?;
+        let (name, id) = text.strip_prefix('"')?.strip_suffix(')')?.rsplit_once("\"(")?;
         let id = ObjectId(u64::from_str_radix(id.trim_start_matches("0x"), 16).ok()?);
         Some(Monitor::Raw { id, name: self.profile.names.intern(name) })
     }
 
     fn monitor_dump(&mut self) -> Result<(), Error> {
         let mut dump = MonitorDump::default();
-        let read = self.rows("MONITOR DUMP END", &[], |reader, line| {
+        let read = self.rows("MONITOR DUMP END", |reader, line| {
             if let Some(thread) = line.strip_prefix("    THREAD ") {
                 dump.threads.push(thread_status(Words(thread))?);
             } else if let Some(java) = line.strip_prefix("    MONITOR ") {
@@ -376,7 +390,7 @@ impl Reader<'_> {
     ) -> Option<MonitorStatus> {
         let text = text.strip_suffix(" unowned").unwrap_or(text);
         Some(MonitorStatus {
-            monitor: monitor(self, text.strip_suffix(')')?)?,
+            monitor: monitor(self, text)?,
             owner: None,
             entry_count: 0,
             waiting_to_enter: Vec::new(),
@@ -483,5 +497,6 @@ fn thread(text: &str) -> Option<ThreadSerial> {
 }
 
 fn threads(text: &str) -> Option<Vec<ThreadSerial>> {
-    text.split(", ").map(thread).collect()
+    // JVMTI's HPROF ends each with a comma.
+    text.trim_end().trim_end_matches(',').split(", ").map(thread).collect()
 }
