@@ -10,11 +10,10 @@ function colour(tree, key) {
   if (isObject(key)) return ['object', 0];
   if (tree.byLine && frames.line[key] === NATIVE) return ['native', 0];
   const name = methodClass(methodOfKey(tree, key));
-  if (JDK.test(name)) return ['jdk', 0];
-  // Near hues for one package, so that a library is one colour.
+  // One hue for a package, so that a library is one colour.
   let hash = 7;
   for (const letter of packageOf(name)) hash = (hash * 31 + letter.charCodeAt(0)) % 997;
-  return ['application', hash % 48];
+  return [JDK.test(name) ? 'jdk' : 'application', hash % 48];
 }
 
 // A flame graph of a tree. `link(node)` is an address for more about a node; `total(node)` the width.

@@ -59,11 +59,12 @@ function table({ caption, columns, rows, by = 0, descending = true, text, none =
   return element;
 }
 
-// A number with a bar behind it that shows its part of the whole.
-function bar(value, whole, unit, className = '') {
+// A number with a bar behind it that shows its part of the whole, which is also told in words unless it is to be slim.
+function bar(value, whole, unit, slim = false) {
   const share = whole ? Math.min(1, Math.max(0, value / whole)) : 0;
-  return h('span', { class: `bar ${className}`, title: exactly(value, unit), style: { '--share': share.toFixed(4) } },
-    h('span', { class: 'value' }, show(value, unit)), h('span', { class: 'part' }, percent(value, whole)));
+  const part = percent(value, whole);
+  return h('span', { class: slim ? 'bar slim' : 'bar', title: `${exactly(value, unit)}, ${part}`, style: { '--share': share.toFixed(4) } },
+    h('span', { class: 'value' }, show(value, unit)), !slim && h('span', { class: 'part' }, part));
 }
 
 // How much something has changed.
@@ -72,13 +73,13 @@ function changed(value, unit) {
   return h('span', { class: `change ${className}`, title: exactly(value, unit) }, showChange(value, unit));
 }
 
-// The columns of a value: one, or two and the change when profiles are compared, or where many values are shown
-// what is after and the change. `get(row)` is the value in each profile, `whole` that of everything.
+// The columns of a value: one, or two and the change when profiles are compared. Where there are many values, they
+// take less place: only what is after, and the change. `get(row)` is the value in each profile, `whole` that of everything.
 function valueColumns(title, help, unit, get, whole, many = false) {
   const column = (profile, title) => ({
     title, help, numeric: true,
     value: (row) => get(row)[profile],
-    cell: (row) => bar(get(row)[profile], whole[profile], unit),
+    cell: (row) => bar(get(row)[profile], whole[profile], unit, many),
   });
   if (!comparing) return [column(AFTER, title)];
   const difference = {

@@ -36,9 +36,9 @@ function classTable() {
   return table({
     caption: 'Classes of the heap',
     columns: [
-      ...valueColumns('Retained', 'bytes that would be freed with all objects of the class', 'bytes', (row) => row.retained, whole('reached_bytes'), true),
-      ...valueColumns('Shallow', 'bytes of the objects themselves', 'bytes', (row) => row.shallow, whole('bytes'), true),
-      ...valueColumns('Objects', 'how many there are', 'count', (row) => row.objects, whole('objects'), true),
+      ...valueColumns('Retained', 'bytes that would be freed with all objects of the class', 'bytes', (row) => row.retained, whole('reached_bytes'), comparing),
+      ...valueColumns('Shallow', 'bytes of the objects themselves', 'bytes', (row) => row.shallow, whole('bytes'), comparing),
+      ...valueColumns('Objects', 'how many there are', 'count', (row) => row.objects, whole('objects'), comparing),
       { title: 'Class', value: (row) => strings[row.name], cell: (row) => h('a', { href: to('class', row.name) }, classLabel(strings[row.name])) },
     ],
     rows: heapClasses(), by: comparing ? 1 : 0, text: (row) => strings[row.name],
@@ -144,15 +144,23 @@ function classOfHeap(page, profile, row) {
     classes.referrers[row].length > 0 && section(`Referred to by${of}`, table({
       caption: 'Fields that refer to objects of the class', rows: classes.referrers[row], text: () => '',
       columns: [
-        { title: 'References', numeric: true, value: ([, , count]) => count, cell: ([, , count]) => grouped.format(count) },
-        { title: 'Field', value: ([from, label]) => strings[classes.name[from]] + strings[label], cell: ([from, label]) => h('span', {},
-          h('a', { href: to('class', classes.name[from]) }, classLabel(strings[classes.name[from]])), h('span', { class: 'field' }, fieldText(strings[label]))) },
+        { title: 'References', numeric: true, value: (referrer) => referrer[3], cell: (referrer) => grouped.format(referrer[3]) },
+        { title: 'Field', value: (referrer) => fieldOf(classes, referrer).join(''), cell: (referrer) => {
+          const [name, field, known] = fieldOf(classes, referrer);
+          return h('span', {}, known ? h('a', { href: to('class', known) }, classLabel(name)) : classLabel(name), h('span', { class: 'field' }, field));
+        } },
       ],
     })),
     classes.largest[row].length > 0 && section(`Largest objects${of}`, classes.largest[row].map((object, index) => h('details', { open: index === 0 },
       h('summary', {}, objectName(data.heaps[profile], object), ` retains ${show(shown.retained[object], 'bytes')}`),
       pathList(page, profile, object), h('p', {}, objectLink(page, profile, object))))),
   ];
+}
+
+// The class whose field refers, the field, and the class's number if the heap has objects of it.
+function fieldOf(classes, [row, itself, label]) {
+  const name = itself >= 0 ? itself : classes.name[row];
+  return [strings[name], fieldText(strings[label]), classes.name.includes(name) && name];
 }
 
 const fieldText = (field) => field.startsWith('[') || field.startsWith('<') ? field : `.${field}`;

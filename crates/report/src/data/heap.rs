@@ -44,8 +44,9 @@ struct Classes {
     retained: Vec<u64>,
     /// The shown objects that retain most.
     largest: Vec<Vec<usize>>,
-    /// Class, field and number of references.
-    referrers: Vec<Vec<(usize, u32, u64)>>,
+    /// The class of those who refer, or as a name the class itself whose static field it is; the field; the number
+    /// of references.
+    referrers: Vec<Vec<(usize, i64, u32, u64)>>,
 }
 
 #[derive(Default, Serialize)]
@@ -118,12 +119,15 @@ impl Heap {
             table.retained.push(class.retained);
             let largest = if row < CLASSES { &largest[kind.index()][..] } else { &[] };
             table.largest.push(largest.iter().map(|&object| shown.path(&paths, object)).collect());
-            let referrers = referrers[kind.index()].iter().map(|&(from, label, count)| {
-                let label = match label.index() {
+            let referrers = referrers[kind.index()].iter().map(|&(from, count)| {
+                let label = match from.label.index() {
                     Some(_) => "[…]".to_owned(),
-                    None => graph.label_name(label),
+                    None => graph.label_name(from.label),
                 };
-                (shown.row_of[from.index()], shown.shared.strings.number(&label), count)
+                let strings = &mut shown.shared.strings;
+                let class = from.object.and_then(|object| graph.name(object));
+                let class = class.map_or(NONE, |class| strings.number(class).into());
+                (shown.row_of[from.kind.index()], class, strings.number(&label), count)
             });
             table.referrers.push(referrers.collect());
         }

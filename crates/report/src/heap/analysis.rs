@@ -173,25 +173,36 @@ impl Analysis {
     }
 }
 
-/// For each kind, from which fields of which kinds its objects are referred to, and by how many references;
-/// the most frequent first, no more than `count`.
-pub fn referrers(graph: &Graph, count: usize) -> Vec<Vec<(Kind, Label, u64)>> {
-    let mut references: FxHashMap<(Kind, Kind, Label), u64> = FxHashMap::default();
+/// A field, or the elements of arrays, whose references lead to the objects of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Referrer {
+    /// What the objects are that have it.
+    pub kind: Kind,
+    /// The one that has it, if it has a name: the class of a static field.
+    pub object: Option<u32>,
+    /// The field.
+    pub label: Label,
+}
+
+/// For each kind, what refers to its objects, and by how many references; the most frequent first, no more
+/// than `count`.
+pub fn referrers(graph: &Graph, count: usize) -> Vec<Vec<(Referrer, u64)>> {
+    let mut references: FxHashMap<(Kind, Referrer), u64> = FxHashMap::default();
     for object in 0..graph.len() as u32 {
+        let kind = graph.kind(object);
+        let named = graph.name(object).map(|_| object);
         for (label, to) in graph.references(object) {
-            let key = (graph.kind(to), graph.kind(object), label.without_index());
-            *references.entry(key).or_default() += 1;
+            let from = Referrer { kind, object: named, label: label.without_index() };
+            *references.entry((graph.kind(to), from)).or_default() += 1;
         }
     }
     let mut of_kinds = vec![Vec::new(); graph.kinds()];
-    for ((to, from, label), number) in references {
-        of_kinds[to.index()].push((from, label, number));
+    for ((to, from), number) in references {
+        of_kinds[to.index()].push((from, number));
     }
-    for fields in &mut of_kinds {
-        fields.sort_unstable_by_key(|&(from, label, number)| {
-            (std::cmp::Reverse(number), from, label)
-        });
-        fields.truncate(count);
+    for referrers in &mut of_kinds {
+        referrers.sort_unstable_by_key(|&(from, number)| (std::cmp::Reverse(number), from));
+        referrers.truncate(count);
     }
     of_kinds
 }

@@ -10,7 +10,7 @@ mod dominators;
 mod graph;
 mod paths;
 
-pub use analysis::{Analysis, Class, Retained, referrers};
+pub use analysis::{Analysis, Class, Referrer, Retained, referrers};
 pub use collector::{Collector, read};
 pub use dominators::Dominators;
 pub use graph::{Builder, Graph, Kind, Label, Root, TooLarge};
