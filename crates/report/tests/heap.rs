@@ -1,8 +1,12 @@
 //! The heap's analysis beside what its definitions say, on graphs small enough to try everything.
 
+use profile::heap::{
+    Class, Elements, Field, Instance, Objects, Primitives, Record, Root, RootKind,
+};
+use profile::{ObjectId, ThreadSerial, TraceSerial, Type, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use report::heap::{Analysis, Builder, Dominators, Graph, Kind, Paths};
+use report::heap::{Analysis, Builder, Collector, Dominators, Graph, Kind, Paths};
 
 /// A heap: for each object its kind, its size and to whom it refers; and the roots.
 #[derive(Clone, Debug)]
@@ -73,7 +77,7 @@ impl Heap {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn an_object_dominates_what_is_unreachable_without_it(heap in heap()) {
@@ -219,4 +223,93 @@ fn what_keeps_nothing_alive_is_no_way() {
     let analysis = Analysis::of(&graph);
     assert_eq!((analysis.reached(), analysis.reached_bytes()), (2, 40));
     assert_eq!(analysis.retained(1), 0);
+}
+
+#[test]
+fn records_become_objects_and_references() {
+    let mut collector = Collector::default();
+    let mut record = |record: Record<'_>| collector.record(&record);
+    let id = ObjectId;
+    // The class above comes after the one below it.
+    record(Record::Class(Class {
+        id: id(0x30),
+        name: "app.Weaker",
+        superclass: id(0x20),
+        loader: id(1),
+        statics: &[Field { name: "cache", value: Value::Reference(id(2)) }],
+        ..Class::default()
+    }));
+    record(Record::Class(Class {
+        id: id(0x20),
+        name: "app.Weak",
+        superclass: id(0x10),
+        ..Class::default()
+    }));
+    record(Record::Class(Class {
+        id: id(0x10),
+        name: "java.lang.ref.WeakReference",
+        ..Class::default()
+    }));
+    record(Record::Root(Root {
+        object: id(9),
+        kind: RootKind::JniLocal(profile::heap::Place { thread: ThreadSerial(7), frame: None }),
+    }));
+    record(Record::Instance(Instance {
+        id: id(9),
+        class: id(0x30),
+        class_name: "app.Weaker",
+        size: 8,
+        fields: &[
+            Field { name: "referent", value: Value::Reference(id(1)) },
+            Field { name: "count", value: Value::Long(2) },
+            Field { name: "next", value: Value::Reference(id(0)) },
+        ],
+        ..Instance::default()
+    }));
+    let array = |array, class_name, elements| {
+        Record::Objects(Objects {
+            id: id(array),
+            trace: TraceSerial(0),
+            class: id(0),
+            class_name,
+            size: 4,
+            elements,
+        })
+    };
+    record(array(1, "app.Row", Elements::All(&[])));
+    record(array(2, "[Lapp.Row;", Elements::All(&[id(0), id(3)])));
+    record(Record::Primitives(Primitives {
+        id: id(3),
+        trace: TraceSerial(0),
+        of_type: Type::Int,
+        size: 12,
+        length: 3,
+        values: &[],
+    }));
+    let graph = collector.finish().unwrap();
+
+    let described: Vec<String> = (0..graph.len() as u32)
+        .map(|object| {
+            let references = graph
+                .references(object)
+                .map(|(label, to)| format!(" {}={:x}", graph.label_name(label), graph.id(to)));
+            let kind = graph.name(object).unwrap_or(graph.kind_name(graph.kind(object)));
+            format!("{:x} {kind}{}", graph.id(object), references.collect::<String>())
+        })
+        .collect();
+    assert_eq!(
+        described,
+        [
+            "30 app.Weaker <super>=20 <loader>=1 cache=2",
+            "20 app.Weak <super>=10",
+            "10 java.lang.ref.WeakReference",
+            "9 app.Weaker <class>=30",
+            "1 app.Row[]",
+            "2 app.Row[] [1]=3",
+            "3 int[]",
+        ]
+    );
+    assert_eq!((graph.roots()[0].reason, graph.roots()[0].thread), ("JNI local reference", 7));
+    let class = Analysis::of(&graph).classes(&graph);
+    assert_eq!(class[graph.kind(4).index()].objects, 2);
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chromium::Browser;
 use libtest_mimic::{Arguments, Trial};
+use profile::File;
 use report::Input;
 
 fn main() {
@@ -61,10 +62,21 @@ fn open_comparison(browser: &mut Browser) {
 }
 
 fn open(browser: &mut Browser, inputs: &[Input<'_>]) {
-    let name = format!("report-of-{}.html", inputs.len());
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut page = Vec::new();
     report::write(inputs, &mut page).expect("memory takes a page");
+    open_page(browser, &page);
+}
+
+/// Opens the page of a file with this content.
+fn open_file(browser: &mut Browser, content: &str) {
+    let file = File::from_bytes(content.into()).expect("a file of HPROF");
+    let mut page = Vec::new();
+    report::write_files(&[("java.hprof.txt", &file)], &mut page).expect("memory takes a page");
+    open_page(browser, &page);
+}
+
+fn open_page(browser: &mut Browser, page: &[u8]) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report.html");
     fs::write(&path, page).expect("the page is written");
     browser.open(&path);
 }

@@ -2,7 +2,7 @@
 
 use crate::chromium::Browser;
 use crate::fixture::HOSTILE;
-use crate::{open_comparison, open_single};
+use crate::{open_comparison, open_file, open_single};
 
 type Case = (&'static str, fn(&mut Browser));
 
@@ -26,6 +26,8 @@ cases! {
     two_profiles_are_compared,
     light_and_dark,
     keys_reach_everything,
+    a_file_is_shown_with_its_numbers,
+    a_file_that_is_cut_off_is_shown_up_to_there,
 }
 
 fn every_view_is_shown_without_a_complaint(browser: &mut Browser) {
@@ -345,4 +347,68 @@ fn keys_reach_everything(browser: &mut Browser) {
          !(element.textContent.trim() || element.getAttribute('aria-label') || element.closest('label'))).map((element) => element.outerHTML)",
     );
     assert_eq!(unnamed, serde_json::json!([]));
+}
+
+/// As the original profiler writes it, with two dumps.
+const FILE: &str = "\
+JAVA PROFILE 1.0.1, created Sun Nov 22 01:03:08 2026
+
+--------
+
+THREAD START (obj=1f0, id = 1, name=\"main\", group=\"main\")
+TRACE 1:
+\tapp.Main.spin(Main.java:7)
+\tapp.Main.main(Main.java:3)
+TRACE 2:
+\tapp.Main.main(Main.java:4)
+CPU SAMPLES BEGIN (total = 4) Sun Nov 22 01:03:09 2026
+rank   self  accum   count trace method
+   1 75.00% 75.00%       3     1 app.Main.spin
+   2 25.00% 100.00%       1     2 app.Main.main
+CPU SAMPLES END
+CPU SAMPLES BEGIN (total = 6) Sun Nov 22 01:03:10 2026
+rank   self  accum   count trace method
+   1 100.00% 100.00%       9     1 app.Main.spin
+CPU SAMPLES END
+HEAP DUMP BEGIN (3 objects, 72 bytes) Sun Nov 22 01:03:10 2026
+ROOT 100 (kind=<thread>, id=1, trace=1)
+OBJ 100 (sz=24, trace=1, class=app.Main@300)
+\trows\t\t200
+ARR 200 (sz=32, trace=1, nelems=2, elem type=app.Row@310)
+\t[1]\t\t208
+OBJ 208 (sz=16, trace=2, class=app.Row@310)
+HEAP DUMP END
+";
+
+fn a_file_is_shown_with_its_numbers(browser: &mut Browser) {
+    open_file(browser, FILE);
+    assert_eq!(browser.evaluate("document.querySelectorAll('.warning').length"), 0);
+    browser.go("#/methods");
+    assert_eq!(
+        browser.rows("main table"),
+        [["990.0 %", "990.0 %", "app.Main.spin"], ["110.0 %", "10100.0 %", "app.Main.main"]]
+    );
+    browser.go("#/heap");
+    assert_eq!(
+        browser.rows("main table"),
+        [
+            ["72 B100.0 %", "24 B33.3 %", "133.3 %", "app.Main"],
+            ["48 B66.7 %", "32 B44.4 %", "133.3 %", "app.Row[]"],
+            ["16 B22.2 %", "16 B22.2 %", "133.3 %", "app.Row"],
+        ]
+    );
+    browser.go("#/object/2");
+    assert_eq!(
+        browser.text("main .path"),
+        "root: live thread of thread “main”app.Main @100 retains 72 B.rows app.Row[] @200 retains 48 B\
+         [1] app.Row @208 retains 16 B"
+    );
+}
+
+fn a_file_that_is_cut_off_is_shown_up_to_there(browser: &mut Browser) {
+    let cut = FILE.find("OBJ 208").unwrap();
+    open_file(browser, &FILE[..cut]);
+    assert!(browser.text(".warning").contains("Not all of it could be read – line "));
+    browser.go("#/methods");
+    assert_eq!(browser.rows("main table")[0], ["990.0 %", "990.0 %", "app.Main.spin"]);
 }
