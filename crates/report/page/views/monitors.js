@@ -9,7 +9,7 @@ function monitorsView(page) {
   };
   const view = h('div', {},
     times && section('Monitor contention', add(contentionTable(page, times)),
-      h('p', {}, h('a', { href: to('flame', null, { m: 'blocked' }) }, 'As flame graph'))),
+      h('p', {}, h('a', { href: to('flame', null, { m: 'monitor-time' }) }, 'As flame graph'))),
     data.monitor_dumps.map((dumps, profile) => dumps.map((dump, index) => {
       const of = [dumps.length > 1 ? ` ${index + 1}` : '', comparing ? ` – ${profiles[profile].name}` : ''].join('');
       return section(`Monitor dump${of}`, deadlock(dump), add(monitorTable(dump)), section(`Threads${of}`, add(statusTable(page, dump))));

@@ -12,7 +12,7 @@ const WANTED = [
 
 function overview() {
   const cards = [];
-  for (const measure of measures.filter((measure) => ['samples', 'time'].includes(measure.name))) cards.push(methodsCard(measure));
+  for (const measure of measures.filter((measure) => ['cpu-samples', 'cpu-time'].includes(measure.name))) cards.push(methodsCard(measure));
   if (tableOf('sites')) cards.push(sitesCard());
   if (data.heaps.some(Boolean)) cards.push(heapCard());
   if (tableOf('monitors')) cards.push(monitorsCard());
@@ -39,7 +39,7 @@ function tiles() {
     comparing && h('span', {}, changed(change(values), unit), h('span', { class: 'quiet' }, ` from ${show(values[BEFORE], unit)}`)));
   const views = { sites: 'sites', monitors: 'monitors' };
   return h('div', { class: 'tiles' },
-    measures.filter((measure) => ['samples', 'time', 'live-bytes', 'allocated-bytes', 'blocked'].includes(measure.name))
+    measures.filter((measure) => ['cpu-samples', 'cpu-time', 'live-bytes', 'allocated-bytes', 'monitor-time'].includes(measure.name))
       .map((measure) => tile(measure.title, to(views[measure.table.kind] ?? 'methods', null, { m: measure.name }), measure.unit, measure.total)),
     data.heaps.some(Boolean) && tile('Heap dump', to('heap'), 'bytes', data.heaps.map((heap) => heap?.bytes ?? 0)),
     data.heaps.some(Boolean) && tile('Objects in it', to('heap', null, { h: 'objects' }), 'count', data.heaps.map((heap) => heap?.objects ?? 0)),
@@ -86,7 +86,7 @@ function heapCard() {
 }
 
 function monitorsCard() {
-  const measure = measures.find((measure) => measure.name === 'blocked');
+  const measure = measures.find((measure) => measure.name === 'monitor-time');
   const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
   return card(comparing ? 'Blocked on monitors: largest changes' : 'Blocked on monitors', to('monitors'), rows, measure.total, measure.unit);
 }

@@ -2,7 +2,7 @@
 
 function threadsView(page) {
   const { threads } = data;
-  const kept = measures.filter((measure) => measure.table.thread.some((thread) => thread >= 0) && ['samples', 'time', 'allocated-bytes', 'blocked'].includes(measure.name));
+  const kept = measures.filter((measure) => measure.table.thread.some((thread) => thread >= 0) && ['cpu-samples', 'cpu-time', 'allocated-bytes', 'monitor-time'].includes(measure.name));
   const values = new Map(kept.map((measure) => [measure, threads.name.map(zeros)]));
   for (const [measure, of] of values) {
     measure.table.thread.forEach((thread, row) => {

@@ -124,7 +124,7 @@ pub(super) fn tables(shared: &mut Shared, profiles: &[&Profile]) -> Vec<Table> {
 }
 
 fn samples(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
-    let measures = [("samples", "CPU samples", Unit::Count)];
+    let measures = [("cpu-samples", "CPU samples", Unit::Count)];
     let mut table = Growing::new("samples", &measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
         for row in profile.cpu_samples().flat_map(|section| &section.rows) {
@@ -137,7 +137,7 @@ fn samples(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
 
 fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     let measures =
-        [("time", "CPU time", Unit::Microseconds), ("calls", "Method calls", Unit::Count)];
+        [("cpu-time", "CPU time", Unit::Microseconds), ("calls", "Method calls", Unit::Count)];
     let mut table = Growing::new("times", &measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
         // Times are told since the section before, calls since the VM started.
@@ -189,7 +189,7 @@ fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
 
 fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     let measures = [
-        ("blocked", "Time blocked on monitors", Unit::Microseconds),
+        ("monitor-time", "Time blocked on monitors", Unit::Microseconds),
         ("contended", "Contended entries", Unit::Count),
     ];
     let mut table = Growing::new("monitors", &measures, profiles.len());

@@ -65,7 +65,7 @@ fn methods_have_what_they_and_their_callees_have(browser: &mut Browser) {
         ]
     );
     // The half second that the profiler has cut off is in the whole, and said.
-    browser.go("#/methods?m=time");
+    browser.go("#/methods?m=cpu-time");
     assert_eq!(
         browser.rows("main table")[..2],
         [
