@@ -6,7 +6,7 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::{jdk, target_dir, text, workspace_root};
 
@@ -83,6 +83,8 @@ pub enum RustAgent {
     SlowMethods,
     /// `compat-tests/agents/probe.rs`
     Probe,
+    /// `compat-tests/agents/rust_counter.rs`
+    Counter,
 }
 
 /// The library of such an agent, optimized, with the checks that it makes of itself.
@@ -90,16 +92,32 @@ pub enum RustAgent {
 /// # Errors
 /// If it does not compile.
 pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
-    static BUILT: [OnceLock<Result<(), String>>; 2] = [const { OnceLock::new() }; 2];
-    let (package, library) = match agent {
-        RustAgent::Allocations => (0, "liballocations.so"),
-        RustAgent::SlowMethods => (0, "libslow_methods.so"),
-        RustAgent::Probe => (1, "libprobe.so"),
+    rust_agent_of(agent, "checked")
+}
+
+/// The library of such an agent, as it is measured.
+///
+/// # Errors
+/// If it does not compile.
+pub fn released_rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
+    rust_agent_of(agent, "release")
+}
+
+fn rust_agent_of(agent: RustAgent, profile: &'static str) -> Result<PathBuf, String> {
+    /// The packages whose examples are built, and with which profile.
+    static BUILT: Mutex<Vec<(&str, &str)>> = Mutex::new(Vec::new());
+    let (package, name) = match agent {
+        RustAgent::Allocations => ("jvmpi", "allocations"),
+        RustAgent::SlowMethods => ("jvmpi", "slow_methods"),
+        RustAgent::Probe => ("compat-tests", "probe"),
+        RustAgent::Counter => ("compat-tests", "rust_counter"),
     };
-    let examples =
-        || cargo_build_with(["jvmpi", "compat-tests"][package], "checked", &["--examples"]);
-    BUILT[package].get_or_init(examples).clone()?;
-    Ok(target_dir().join("checked/examples").join(library))
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !built.contains(&(package, profile)) {
+        cargo_build_with(package, profile, &["--examples"])?;
+        built.push((package, profile));
+    }
+    Ok(target_dir().join(profile).join("examples").join(format!("lib{name}.so")))
 }
 
 fn cargo_build(package: &str, profile: &str) -> Result<(), String> {

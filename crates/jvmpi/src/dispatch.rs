@@ -5,156 +5,214 @@ use crate::{
     Agent, ArenaId, ArenaNew, ClassFile, ClassId, ClassLoad, CompiledMethodLoad,
     CompiledMethodUnload, Context, GlobalrefAlloc, HeapUse, InstructionStart, Jvmpi, MethodEntry2,
     MethodId, MonitorWait, ObjectAlloc, ObjectId, ObjectMove, RawMonitorContended, ReferenceId,
-    ThreadStart, thread_local,
+    ThreadStart, request, thread_local,
 };
 use jvmpi_sys::*;
 
-/// Calls the method of the agent that the event is for. An event that is not known, or whose ID is NULL,
-/// is for none.
-///
-/// # Safety
-/// The event is one that the VM sends just now, and no requested one.
-#[inline]
-pub unsafe fn dispatch<A: Agent>(agent: &A, jvmpi: Jvmpi, event: *mut JVMPI_Event) {
-    /// The data of the event.
-    macro_rules! data {
-        ($arm:ident) => {
-            // SAFETY: this is the arm that its type names, so the VM has filled it.
-            unsafe { &mut (*event).u.$arm }
-        };
+/// An event that the VM sends just now.
+pub struct Sent<'a, A> {
+    agent: &'a A,
+    jvmpi: Jvmpi,
+    event: *mut JVMPI_Event,
+}
+
+/// The data of the event, in the arm that its type names.
+macro_rules! arm {
+    ($sent:ident.$arm:ident) => {
+        // SAFETY: the VM has filled it, for this is the type.
+        unsafe { &mut (*$sent.event).u.$arm }
+    };
+}
+
+impl<'a, A: Agent> Sent<'a, A> {
+    /// # Safety
+    /// The VM sends the event just now.
+    #[inline]
+    pub unsafe fn new(agent: &'a A, jvmpi: Jvmpi, event: *mut JVMPI_Event) -> Self {
+        Self { agent, jvmpi, event }
     }
-    /// Calls the method, unless the data is None.
-    macro_rules! call {
-        ($method:ident) => {
-            A::$method(agent, &mut in_mode!())
-        };
-        ($method:ident, some $data:expr) => {
-            if let Some(data) = $data {
-                A::$method(agent, &mut in_mode!(), data);
+
+    /// The type of the event.
+    #[inline]
+    pub fn event_type(&self) -> jni_sys::jint {
+        // SAFETY: the VM has filled it in.
+        unsafe { (*self.event).event_type }
+    }
+
+    /// Gives the event to the method of the agent that it is for, or to who has requested it. An event that
+    /// is not known, or whose ID is NULL, is for none.
+    ///
+    /// Those that come by the million are looked at first: what they need of the stack and the registers is
+    /// little, beside what all need.
+    #[inline]
+    pub fn dispatch(&self) {
+        match self.event_type() {
+            JVMPI_EVENT_METHOD_ENTRY => {
+                self.call_some(A::method_entry, MethodId::of(arm!(self.method).method_id));
             }
-        };
-        ($method:ident, $data:expr) => {
-            A::$method(agent, &mut in_mode!(), $data)
-        };
+            JVMPI_EVENT_METHOD_EXIT => {
+                self.call_some(A::method_exit, MethodId::of(arm!(self.method).method_id));
+            }
+            JVMPI_EVENT_METHOD_ENTRY2 => {
+                self.call_some(A::method_entry2, MethodEntry2::of(*arm!(self.method_entry2)));
+            }
+            JVMPI_EVENT_OBJECT_ALLOC => {
+                self.call_some(A::object_alloc, ObjectAlloc::of(*arm!(self.obj_alloc)));
+            }
+            JVMPI_EVENT_INSTRUCTION_START => {
+                let instruction = InstructionStart::of(arm!(self.instruction));
+                self.call_some(A::instruction_start, instruction);
+            }
+            _ => rare(self.agent, self.jvmpi, self.event),
+        }
     }
-    /// The mode is that of the method's context; a test compares it with the specification.
-    macro_rules! in_mode {
-        () => {
-            // SAFETY: the event is of a type that is sent in this mode.
-            unsafe { context(jvmpi, event) }
-        };
+
+    fn dispatch_rare(&self) {
+        match self.event_type() {
+            JVMPI_EVENT_OBJECT_FREE => {
+                self.call_some(A::object_free, ObjectId::of(arm!(self.obj_free).obj_id));
+            }
+            JVMPI_EVENT_OBJECT_MOVE => {
+                self.call_some(A::object_move, ObjectMove::of(*arm!(self.obj_move)));
+            }
+            JVMPI_EVENT_ARENA_NEW => {
+                self.call_with(A::arena_new, ArenaNew::of(arm!(self.new_arena)));
+            }
+            JVMPI_EVENT_ARENA_DELETE => {
+                self.call_with(A::arena_delete, ArenaId(arm!(self.delete_arena).arena_id));
+            }
+            JVMPI_EVENT_GC_START => self.call(A::gc_start),
+            JVMPI_EVENT_GC_FINISH => {
+                self.call_with(A::gc_finish, HeapUse::of(*arm!(self.gc_info)));
+            }
+
+            JVMPI_EVENT_THREAD_START => {
+                self.call_some(A::thread_start, ThreadStart::of(arm!(self.thread_start)));
+            }
+            JVMPI_EVENT_THREAD_END => {
+                // SAFETY: the VM has filled it in.
+                let _end = thread_local::AtEnd::new(self.jvmpi, unsafe { (*self.event).env_id });
+                self.call(A::thread_end);
+            }
+
+            JVMPI_EVENT_CLASS_LOAD => {
+                self.call_some(A::class_load, ClassLoad::of(arm!(self.class_load)));
+            }
+            JVMPI_EVENT_CLASS_UNLOAD => {
+                self.call_some(A::class_unload, ClassId::of(arm!(self.class_unload).class_id));
+            }
+            JVMPI_EVENT_CLASS_LOAD_HOOK => {
+                let mut class_file = ClassFile::of(arm!(self.class_load_hook));
+                self.call_with(A::class_load_hook, &mut class_file);
+            }
+
+            JVMPI_EVENT_COMPILED_METHOD_LOAD => {
+                let code = CompiledMethodLoad::of(arm!(self.compiled_method_load));
+                self.call_some(A::compiled_method_load, code);
+            }
+            JVMPI_EVENT_COMPILED_METHOD_UNLOAD => {
+                let code = CompiledMethodUnload::of(*arm!(self.compiled_method_unload));
+                self.call_some(A::compiled_method_unload, code);
+            }
+
+            JVMPI_EVENT_JNI_GLOBALREF_ALLOC => {
+                let alloc = GlobalrefAlloc::of(*arm!(self.jni_globalref_alloc));
+                self.call_some(A::jni_globalref_alloc, alloc);
+            }
+            JVMPI_EVENT_JNI_GLOBALREF_FREE => {
+                let reference = ReferenceId::of(arm!(self.jni_globalref_free).ref_id);
+                self.call_some(A::jni_globalref_free, reference);
+            }
+            JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC => {
+                let alloc = GlobalrefAlloc::of(*arm!(self.jni_globalref_alloc));
+                self.call_some(A::jni_weak_globalref_alloc, alloc);
+            }
+            JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE => {
+                let reference = ReferenceId::of(arm!(self.jni_globalref_free).ref_id);
+                self.call_some(A::jni_weak_globalref_free, reference);
+            }
+
+            JVMPI_EVENT_MONITOR_CONTENDED_ENTER => {
+                self.call_some(A::monitor_contended_enter, ObjectId::of(arm!(self.monitor).object));
+            }
+            JVMPI_EVENT_MONITOR_CONTENDED_ENTERED => {
+                let object = ObjectId::of(arm!(self.monitor).object);
+                self.call_some(A::monitor_contended_entered, object);
+            }
+            JVMPI_EVENT_MONITOR_CONTENDED_EXIT => {
+                self.call_some(A::monitor_contended_exit, ObjectId::of(arm!(self.monitor).object));
+            }
+            JVMPI_EVENT_MONITOR_WAIT => {
+                self.call_with(A::monitor_wait, MonitorWait::of(*arm!(self.monitor_wait)));
+            }
+            JVMPI_EVENT_MONITOR_WAITED => {
+                self.call_with(A::monitor_waited, MonitorWait::of(*arm!(self.monitor_wait)));
+            }
+
+            JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER => {
+                let monitor = RawMonitorContended::of(arm!(self.raw_monitor));
+                self.call_some(A::raw_monitor_contended_enter, monitor);
+            }
+            JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED => {
+                let monitor = RawMonitorContended::of(arm!(self.raw_monitor));
+                self.call_some(A::raw_monitor_contended_entered, monitor);
+            }
+            JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT => {
+                let monitor = RawMonitorContended::of(arm!(self.raw_monitor));
+                self.call_some(A::raw_monitor_contended_exit, monitor);
+            }
+
+            JVMPI_EVENT_JVM_INIT_DONE => self.call(A::jvm_init_done),
+            JVMPI_EVENT_JVM_SHUT_DOWN => self.call(A::jvm_shut_down),
+            JVMPI_EVENT_DATA_DUMP_REQUEST => self.call(A::data_dump_request),
+            JVMPI_EVENT_DATA_RESET_REQUEST => self.call(A::data_reset_request),
+
+            event_type if event_type & JVMPI_REQUESTED_EVENT != 0 => {
+                // SAFETY: the VM sends it just now.
+                unsafe { request::answer(self.event) }
+            }
+            _ => {}
+        }
     }
-    // SAFETY: as the caller promises.
-    match unsafe { (*event).event_type } {
-        JVMPI_EVENT_METHOD_ENTRY => {
-            call!(method_entry, some MethodId::of(data!(method).method_id));
-        }
-        JVMPI_EVENT_METHOD_EXIT => {
-            call!(method_exit, some MethodId::of(data!(method).method_id));
-        }
-        JVMPI_EVENT_METHOD_ENTRY2 => {
-            call!(method_entry2, some MethodEntry2::of(*data!(method_entry2)));
-        }
-        JVMPI_EVENT_INSTRUCTION_START => {
-            // SAFETY: as the type says.
-            call!(instruction_start, some unsafe { InstructionStart::of(&raw const (*event).u.instruction) });
-        }
-        JVMPI_EVENT_COMPILED_METHOD_LOAD => {
-            call!(compiled_method_load, some CompiledMethodLoad::of(data!(compiled_method_load)));
-        }
-        JVMPI_EVENT_COMPILED_METHOD_UNLOAD => {
-            call!(compiled_method_unload, some CompiledMethodUnload::of(*data!(compiled_method_unload)));
-        }
 
-        JVMPI_EVENT_OBJECT_ALLOC => {
-            call!(object_alloc, some ObjectAlloc::of(*data!(obj_alloc)));
-        }
-        JVMPI_EVENT_OBJECT_FREE => {
-            call!(object_free, some ObjectId::of(data!(obj_free).obj_id));
-        }
-        JVMPI_EVENT_OBJECT_MOVE => {
-            call!(object_move, some ObjectMove::of(*data!(obj_move)));
-        }
-        JVMPI_EVENT_ARENA_NEW => call!(arena_new, ArenaNew::of(data!(new_arena))),
-        JVMPI_EVENT_ARENA_DELETE => {
-            call!(arena_delete, ArenaId(data!(delete_arena).arena_id));
-        }
-        JVMPI_EVENT_GC_START => call!(gc_start),
-        JVMPI_EVENT_GC_FINISH => call!(gc_finish, HeapUse::of(*data!(gc_info))),
+    /// Calls a method whose event has no data.
+    #[inline]
+    fn call<M: Mode>(&self, method: impl FnOnce(&A, &mut Context<'_, M>)) {
+        method(self.agent, &mut self.context());
+    }
 
-        JVMPI_EVENT_THREAD_START => {
-            call!(thread_start, some ThreadStart::of(data!(thread_start)));
-        }
-        JVMPI_EVENT_THREAD_END => {
-            // SAFETY: the VM has filled it in.
-            let _end = thread_local::AtEnd::new(jvmpi, unsafe { (*event).env_id });
-            call!(thread_end);
-        }
+    #[inline]
+    fn call_with<M: Mode, D>(&self, method: impl FnOnce(&A, &mut Context<'_, M>, D), data: D) {
+        method(self.agent, &mut self.context(), data);
+    }
 
-        JVMPI_EVENT_CLASS_LOAD => {
-            call!(class_load, some ClassLoad::of(data!(class_load)));
+    /// Calls the method if there is data for it.
+    #[inline]
+    fn call_some<M: Mode, D>(
+        &self,
+        method: impl FnOnce(&A, &mut Context<'_, M>, D),
+        data: Option<D>,
+    ) {
+        if let Some(data) = data {
+            self.call_with(method, data);
         }
-        JVMPI_EVENT_CLASS_UNLOAD => {
-            call!(class_unload, some ClassId::of(data!(class_unload).class_id));
-        }
-        JVMPI_EVENT_CLASS_LOAD_HOOK => {
-            call!(class_load_hook, &mut ClassFile::of(data!(class_load_hook)));
-        }
+    }
 
-        JVMPI_EVENT_JNI_GLOBALREF_ALLOC => {
-            call!(jni_globalref_alloc, some GlobalrefAlloc::of(*data!(jni_globalref_alloc)));
-        }
-        JVMPI_EVENT_JNI_GLOBALREF_FREE => {
-            call!(jni_globalref_free, some ReferenceId::of(data!(jni_globalref_free).ref_id));
-        }
-        JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC => {
-            call!(jni_weak_globalref_alloc, some GlobalrefAlloc::of(*data!(jni_globalref_alloc)));
-        }
-        JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE => {
-            call!(jni_weak_globalref_free, some ReferenceId::of(data!(jni_globalref_free).ref_id));
-        }
-
-        JVMPI_EVENT_MONITOR_CONTENDED_ENTER => {
-            call!(monitor_contended_enter, some ObjectId::of(data!(monitor).object));
-        }
-        JVMPI_EVENT_MONITOR_CONTENDED_ENTERED => {
-            call!(monitor_contended_entered, some ObjectId::of(data!(monitor).object));
-        }
-        JVMPI_EVENT_MONITOR_CONTENDED_EXIT => {
-            call!(monitor_contended_exit, some ObjectId::of(data!(monitor).object));
-        }
-        JVMPI_EVENT_MONITOR_WAIT => call!(monitor_wait, MonitorWait::of(*data!(monitor_wait))),
-        JVMPI_EVENT_MONITOR_WAITED => {
-            call!(monitor_waited, MonitorWait::of(*data!(monitor_wait)));
-        }
-
-        JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER => {
-            call!(raw_monitor_contended_enter, some RawMonitorContended::of(data!(raw_monitor)));
-        }
-        JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED => {
-            call!(raw_monitor_contended_entered, some RawMonitorContended::of(data!(raw_monitor)));
-        }
-        JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT => {
-            call!(raw_monitor_contended_exit, some RawMonitorContended::of(data!(raw_monitor)));
-        }
-
-        JVMPI_EVENT_JVM_INIT_DONE => call!(jvm_init_done),
-        JVMPI_EVENT_JVM_SHUT_DOWN => call!(jvm_shut_down),
-        JVMPI_EVENT_DATA_DUMP_REQUEST => call!(data_dump_request),
-        JVMPI_EVENT_DATA_RESET_REQUEST => call!(data_reset_request),
-        _ => {}
+    /// The context in the mode that the method wants, which is that of the event: a test compares them with
+    /// the specification.
+    #[inline]
+    fn context<M: Mode>(&self) -> Context<'_, M> {
+        // In the events of a collection the thread is some live one; others are sent on the thread that
+        // they name.
+        let in_collection =
+            matches!(self.event_type(), JVMPI_EVENT_GC_START | JVMPI_EVENT_GC_FINISH);
+        // SAFETY: the VM sends the event just now, in this mode, and the thread does not end meanwhile.
+        unsafe { Context::new(self.jvmpi, (*self.event).env_id, !in_collection) }
     }
 }
 
-/// # Safety
-/// The event is one that the VM sends just now, in this mode.
-#[inline(always)]
-unsafe fn context<'e, M: Mode>(jvmpi: Jvmpi, event: *mut JVMPI_Event) -> Context<'e, M> {
-    // SAFETY: as the caller promises. In the events of a collection the thread is some live one; others
-    // are sent on the thread that they name, which does not end meanwhile.
-    unsafe {
-        let in_collection =
-            matches!((*event).event_type, JVMPI_EVENT_GC_START | JVMPI_EVENT_GC_FINISH);
-        Context::new(jvmpi, (*event).env_id, !in_collection)
-    }
+/// A function of its own, which gets all in registers.
+#[inline(never)]
+fn rare<A: Agent>(agent: &A, jvmpi: Jvmpi, event: *mut JVMPI_Event) {
+    Sent { agent, jvmpi, event }.dispatch_rare();
 }

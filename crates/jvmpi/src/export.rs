@@ -1,8 +1,8 @@
 //! What an agent exports: JVM_OnLoad, and its handler of events.
 
-use crate::boundary::{guard, report, set_name};
-use crate::dispatch::dispatch;
-use crate::{Agent, Jvmpi, LoadError, OnLoad, request};
+use crate::boundary::{report, set_name};
+use crate::dispatch::Sent;
+use crate::{Agent, Jvmpi, LoadError, OnLoad};
 use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 use jvmpi_sys::*;
 use std::ffi::{CStr, c_char};
@@ -144,15 +144,9 @@ impl<A: Agent> Loaded<A> {
     pub unsafe fn notify_event(&'static self, event: *mut JVMPI_Event) {
         let Some((jvmpi, agent)) = self.0.get() else { return };
         // SAFETY: as the caller promises.
-        let event_type = unsafe { (*event).event_type };
-        if event_type & JVMPI_REQUESTED_EVENT != 0 {
-            // SAFETY: as the caller promises.
-            return guard("a request", || unsafe { request::answer(event) });
-        }
-        // SAFETY: as the caller promises.
-        let handle = || unsafe { dispatch(agent, *jvmpi, event) };
-        if catch_unwind(AssertUnwindSafe(handle)).is_err() {
-            disable_after_panic(*jvmpi, event_type);
+        let sent = unsafe { Sent::new(agent, *jvmpi, event) };
+        if catch_unwind(AssertUnwindSafe(|| sent.dispatch())).is_err() {
+            disable_after_panic(*jvmpi, sent.event_type());
         }
     }
 }

@@ -38,16 +38,12 @@ pub struct InstructionStart {
 }
 
 impl InstructionStart {
-    /// # Safety
-    /// The event is one of INSTRUCTION_START.
     #[inline]
-    pub(crate) unsafe fn of(event: *const JVMPI_Event_instruction) -> Option<Self> {
-        // SAFETY: as the caller promises.
-        let method = MethodId::of(unsafe { (*event).method_id })?;
-        // SAFETY: as above. The union has this size, and every word is a value.
-        let words = unsafe { (&raw const (*event).u).cast::<[jint; 3]>().read_unaligned() };
-        // SAFETY: as above.
-        Some(Self { method, offset: unsafe { (*event).offset }.cast_unsigned(), words })
+    pub(crate) fn of(event: &JVMPI_Event_instruction) -> Option<Self> {
+        let method = MethodId::of(event.method_id)?;
+        // SAFETY: the union has this size, and every word is a value.
+        let words = unsafe { (&raw const event.u).cast::<[jint; 3]>().read_unaligned() };
+        Some(Self { method, offset: event.offset.cast_unsigned(), words })
     }
 
     /// If it is `if…`: whether the branch is taken.

@@ -21,6 +21,7 @@ mod monitors;
 mod program;
 mod programs;
 mod rewrite;
+mod rust;
 mod sampling;
 
 /// A benchmark, run on one JDK at a time.
@@ -73,6 +74,11 @@ const BENCHES: &[Bench] = &[
         name: "closure",
         about: "of programs: the Closure Compiler, from JDK 21 on",
         run: |jdk| programs::one(jdk, "closure"),
+    },
+    Bench {
+        name: "rust",
+        about: "method events to the same agent in C and in Rust",
+        run: rust::run,
     },
     Bench { name: "rewrite", about: "class files a second, beside ASM", run: rewrite::run },
     Bench {
