@@ -92,3 +92,8 @@ pub use system_thread::{Priority, ThreadNotCreated};
 pub use table::{EventError, Jvmpi};
 pub use thread_local::{Theirs, ThreadLocal};
 pub use threads::{Suspended, ThreadList, ThreadState, ThreadStatus};
+
+/// The examples of the guide compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/writing-agents.md")]
+mod writing_agents {}
