@@ -21,10 +21,11 @@ function flameGraph({ tree, whole, unit, link, profile }) {
   const { total } = tree;
   const width = total[profile];
   const deltas = comparing && tree.parent.map((_, node) => total[AFTER][node] / (whole[AFTER] || 1) - total[BEFORE][node] / (whole[BEFORE] || 1));
-  const largest = comparing && Math.max(1e-9, ...topLevels(tree).map((node) => Math.abs(deltas[node])));
+  const largest = comparing && topLevels(tree).reduce((most, node) => Math.max(most, Math.abs(deltas[node])), 1e-9);
   let zoomed = 0;
   let query = '';
-  let shown = [];
+  // Node -> its frame, of those that are wide enough to be drawn.
+  const shown = new Map();
 
   const graph = h('div', { class: 'flame', role: 'tree', 'aria-label': 'Flame graph: arrow keys move, Enter zooms in, Escape zooms out' });
   const about = h('p', { class: 'about', role: 'status' });
@@ -63,11 +64,11 @@ function flameGraph({ tree, whole, unit, link, profile }) {
     }
     if (part > 0.02) frame.append(h('span', {}, key == null ? 'all' : isObject(key) ? simple(strings[-1 - key]) : shortMethodName(methodOfKey(tree, key))));
     frame.node = node;
-    shown.push(frame);
+    shown.set(node, frame);
   }
 
   function draw() {
-    shown = [];
+    shown.clear();
     const above = [];
     for (let node = zoomed; node !== 0; node = tree.parent[node]) above.unshift(tree.parent[node]);
     above.forEach((node, level) => place(node, 0, 1, level));
@@ -86,14 +87,14 @@ function flameGraph({ tree, whole, unit, link, profile }) {
       }
     }
     graph.style.height = `${(deepest + 1) * LEVEL}px`;
-    graph.replaceChildren(...shown);
+    const frames = document.createDocumentFragment();
+    for (const frame of shown.values()) frames.append(frame);
+    graph.replaceChildren(frames);
     graph.classList.toggle('searching', Boolean(query));
-    shown.forEach((frame) => frame.classList.toggle('above', above.includes(frame.node)));
-    (shown.find((frame) => frame.node === zoomed) ?? shown[0]).setAttribute('tabindex', 0);
+    for (const node of above) shown.get(node).classList.add('above');
+    shown.get(zoomed).setAttribute('tabindex', 0);
     back.hidden = zoomed === 0;
   }
-
-  const frameOf = (node) => shown.find((frame) => frame.node === node);
 
   function focus(frame) {
     if (!frame) return;
@@ -120,16 +121,16 @@ function flameGraph({ tree, whole, unit, link, profile }) {
   graph.addEventListener('focusin', (event) => tell(event.target.node));
   graph.addEventListener('keydown', (event) => {
     const { node } = event.target;
-    const siblings = () => children(tree.parent[node]).filter(frameOf);
+    const siblings = () => children(tree.parent[node]).filter((sibling) => shown.has(sibling));
     const keys = {
-      ArrowDown: () => focus(frameOf(children(node)[0])),
-      ArrowUp: () => node !== 0 && focus(frameOf(tree.parent[node])),
-      ArrowRight: () => focus(frameOf(siblings()[siblings().indexOf(node) + 1])),
-      ArrowLeft: () => focus(frameOf(siblings()[siblings().indexOf(node) - 1])),
-      Home: () => focus(shown[0]),
-      Enter: () => { zoom(node); focus(frameOf(node)); },
-      ' ': () => { zoom(node); focus(frameOf(node)); },
-      Escape: () => { zoom(0); focus(frameOf(node) ?? shown[0]); },
+      ArrowDown: () => focus(shown.get(children(node)[0])),
+      ArrowUp: () => node !== 0 && focus(shown.get(tree.parent[node])),
+      ArrowRight: () => focus(shown.get(siblings()[siblings().indexOf(node) + 1])),
+      ArrowLeft: () => focus(shown.get(siblings()[siblings().indexOf(node) - 1])),
+      Home: () => focus(shown.get(0)),
+      Enter: () => { zoom(node); focus(shown.get(node)); },
+      ' ': () => { zoom(node); focus(shown.get(node)); },
+      Escape: () => { zoom(0); focus(shown.get(node) ?? shown.get(0)); },
     };
     if (keys[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
@@ -150,7 +151,7 @@ function flameGraph({ tree, whole, unit, link, profile }) {
     while (pending.length) {
       const node = pending.pop();
       if (keyName(tree, tree.key[node]).toLowerCase().includes(query)) matched += width[node];
-      else pending.push(...tree.below[node]);
+      else for (const child of tree.below[node]) pending.push(child);
     }
     found.textContent = `matches: ${percent(matched, whole[profile])}`;
   }

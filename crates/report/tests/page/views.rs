@@ -28,6 +28,7 @@ cases! {
     keys_reach_everything,
     a_file_is_shown_with_its_numbers,
     a_file_that_is_cut_off_is_shown_up_to_there,
+    a_file_of_nothing_is_shown,
 }
 
 fn every_view_is_shown_without_a_complaint(browser: &mut Browser) {
@@ -411,4 +412,17 @@ fn a_file_that_is_cut_off_is_shown_up_to_there(browser: &mut Browser) {
     assert!(browser.text(".warning").contains("Not all of it could be read – line "));
     browser.go("#/methods");
     assert_eq!(browser.rows("main table")[0], ["990.0 %", "990.0 %", "app.Main.spin"]);
+}
+
+fn a_file_of_nothing_is_shown(browser: &mut Browser) {
+    open_file(browser, &FILE[..FILE.find("THREAD").unwrap()]);
+    assert_eq!(browser.links("nav"), ["#/overview"]);
+    assert_eq!(
+        browser.text("main .hint"),
+        "Not in this file: CPU time (cpu=samples or cpu=times); allocation sites (heap=sites); \
+         the heap’s objects (heap=dump); monitors (monitor=y)."
+    );
+    // A view that the file has nothing for leads to what there is.
+    browser.go("#/flame");
+    assert_eq!(browser.text("main h2"), "Overview");
 }
