@@ -6,7 +6,7 @@ use profile::heap::{
 use profile::{ObjectId, ThreadSerial, TraceSerial, Type, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use report::heap::{Analysis, Builder, Collector, Dominators, Graph, Kind, Paths};
+use report::heap::{Analysis, Builder, Collector, Dominators, Graph, Kind, Path, Paths};
 
 /// A heap: for each object its kind, its size and to whom it refers; and the roots.
 #[derive(Clone, Debug)]
@@ -166,7 +166,10 @@ proptest! {
         let paths = Paths::through(&graph);
         for (object, distance) in heap.distances(None).into_iter().enumerate() {
             let path = paths.to(object as u32);
-            prop_assert_eq!(path.as_ref().map(|path| path.steps.len() - 1), distance);
+            let length = |path: &Path| {
+                path.steps.iter().map(|step| 1 + step.left_out as usize).sum::<usize>() - 1
+            };
+            prop_assert_eq!(path.as_ref().map(length), distance);
             let Some(path) = path else { continue };
             prop_assert_eq!(graph.roots()[path.root].object, path.steps[0].object);
             prop_assert_eq!(path.steps.last().map(|step| step.object), Some(object as u32));
@@ -199,7 +202,17 @@ fn a_list_is_no_longer_than_the_stack() {
     assert_eq!(analysis.retained(count as u32 - 1), 1);
     assert_eq!(analysis.classes(&graph)[0].retained, count as u64);
     let path = Paths::through(&graph).to(count as u32 - 1).expect("it is reached");
-    assert_eq!(path.steps.len(), count);
+    // The way there is told by its ends.
+    let objects: Vec<u32> = path.steps.iter().map(|step| step.object).collect();
+    let ends: Vec<u32> = (0..8).chain(count as u32 - 24..count as u32).collect();
+    assert_eq!(objects, ends);
+    let left_out: Vec<u32> =
+        path.steps.iter().map(|step| step.left_out).filter(|&left_out| left_out > 0).collect();
+    assert_eq!(left_out, [count as u32 - 32]);
+    assert_eq!(path.steps[8].by, None);
+    assert!(path.steps[9].by.is_some());
+    let whole = Paths::through(&graph).to(31).expect("it is reached");
+    assert!(whole.steps.iter().map(|step| step.object).eq(0..32));
 }
 
 #[test]

@@ -153,7 +153,7 @@ function classOfHeap(page, profile, row) {
     })),
     classes.largest[row].length > 0 && section(`Largest objects${of}`, classes.largest[row].map((object, index) => h('details', { open: index === 0 },
       h('summary', {}, objectName(data.heaps[profile], object), ` retains ${show(shown.retained[object], 'bytes')}`),
-      pathList(page, profile, object), h('p', {}, objectLink(page, profile, object))))),
+      pathList(page, profile, object)))),
   ];
 }
 
@@ -165,19 +165,33 @@ function fieldOf(classes, [row, itself, label]) {
 
 const fieldText = (field) => field.startsWith('[') || field.startsWith('<') ? field : `.${field}`;
 
-// The way from a root to an object.
+// Of a long path, so many objects are shown at its two ends.
+const FIRST = 8;
+const LAST = 24;
+
+// The way from a root to an object, as it stands in the data: from the object on.
+function pathTo(shown, object) {
+  const steps = [];
+  for (let at = object; at >= 0; at = shown.before[at]) steps.unshift({ object: at, field: shown.by[at], leftOut: shown.left_out[at] });
+  if (steps.length > FIRST + LAST) {
+    const middle = steps.splice(FIRST, steps.length - FIRST - LAST);
+    steps[FIRST] = { ...steps[FIRST], field: -1, leftOut: steps[FIRST].leftOut + sum(middle.map((step) => 1 + step.leftOut)) };
+  }
+  return steps;
+}
+
 function pathList(page, profile, object) {
   const heap = data.heaps[profile];
-  const path = heap.shown.paths[object];
-  if (!path) return h('p', { class: 'hint' }, 'No path to it is in this report.');
-  const LEFT_OUT_AFTER = 8;
-  const items = path.steps.map(([step, field]) => h('li', {},
-    field >= 0 && h('span', { class: 'field' }, `${fieldText(strings[field])} `),
-    step === object ? h('b', {}, objectName(heap, step)) : objectLink(page, profile, step),
-    h('span', { class: 'quiet' }, ` retains ${show(heap.shown.retained[step], 'bytes')}`)));
-  if (path.left_out) items.splice(LEFT_OUT_AFTER, 0, h('li', { class: 'quiet' }, `… ${counted(path.left_out, 'object')} left out …`));
+  const steps = pathTo(heap.shown, object);
+  const [reason, thread] = heap.shown.roots[steps[0].object];
   return h('ol', { class: 'path', 'aria-label': 'Path from a root' },
-    h('li', { class: 'root' }, `root: ${path.root}`, path.thread >= 0 && ` of thread “${threadName(path.thread)}”`), items);
+    h('li', { class: 'root' }, `root: ${reason}`, thread >= 0 && ` of thread “${threadName(thread)}”`),
+    steps.map((step) => [
+      step.leftOut > 0 && h('li', { class: 'quiet' }, `… ${counted(step.leftOut, 'object')} left out …`),
+      h('li', {},
+        step.field >= 0 && h('span', { class: 'field' }, `${fieldText(strings[step.field])} `),
+        step.object === object ? h('b', {}, objectLink(page, profile, object)) : objectLink(page, profile, step.object),
+        h('span', { class: 'quiet' }, ` retains ${show(heap.shown.retained[step.object], 'bytes')}`))]));
 }
 
 function objectView(page) {

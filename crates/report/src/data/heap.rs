@@ -5,22 +5,17 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::{NONE, Shared};
-use crate::heap::{Analysis, Graph, Kind, Path, Paths, referrers};
+use crate::heap::{Analysis, Graph, Kind, Path, Paths, Step, referrers};
 
 /// How many objects of the dominator tree are shown.
 const TREE: usize = 2000;
-/// Of how many of these the path from a root is shown.
-const TREE_PATHS: usize = 400;
 /// Of how many classes, those that retain most, single objects are shown, and how many.
 const CLASSES: usize = 200;
 const OBJECTS: usize = 5;
 /// How many kinds of fields are shown that refer to a class.
-const REFERRERS: usize = 6;
+const REFERRERS: usize = 8;
 /// How many classes are told of what is left out below an object.
 const REST: usize = 3;
-/// How many steps of a path are shown at its two ends.
-const STEPS: (usize, usize) = (8, 24);
-
 /// A heap as the page has it.
 #[derive(Serialize)]
 pub(super) struct Heap {
@@ -65,21 +60,17 @@ struct Objects {
     dominator: Vec<i64>,
     /// Of each object of the tree, what is left out below it.
     rest: Vec<Rest>,
-    paths: FxHashMap<usize, ShownPath>,
+    /// The object before it on the path from a root, −1 if it is a root's; the field of that one that leads here;
+    /// and how many objects between the two are left out.
+    before: Vec<i64>,
+    by: Vec<i64>,
+    left_out: Vec<u32>,
+    /// Of those that are a root's, why, and the thread.
+    roots: FxHashMap<usize, (&'static str, i64)>,
 }
 
 /// Classes, how many objects of each, and what they retain.
 type Rest = Vec<(usize, u64, u64)>;
-
-/// A path from a root: the objects, with the field of the one before that leads there.
-#[derive(Serialize)]
-struct ShownPath {
-    root: &'static str,
-    thread: i64,
-    steps: Vec<(usize, i64)>,
-    /// How many steps are left out after the first [`STEPS`].
-    left_out: usize,
-}
 
 impl Heap {
     pub(super) fn of(shared: &mut Shared, number: usize, graph: &Graph) -> Heap {
@@ -102,12 +93,9 @@ impl Heap {
             row_of,
             objects: Objects::default(),
             index: FxHashMap::default(),
+            numbers: Vec::new(),
         };
         let rest = shown.tree();
-        let paths = Paths::through(graph);
-        for object in shown.analysis.largest(TREE_PATHS) {
-            shown.path(&paths, object.object);
-        }
         let largest = shown.analysis.largest_of_each(graph, OBJECTS);
         let referrers = referrers(graph, REFERRERS);
         let mut table = Classes::default();
@@ -118,7 +106,7 @@ impl Heap {
             table.shallow.push(class.shallow);
             table.retained.push(class.retained);
             let largest = if row < CLASSES { &largest[kind.index()][..] } else { &[] };
-            table.largest.push(largest.iter().map(|&object| shown.path(&paths, object)).collect());
+            table.largest.push(largest.iter().map(|&object| shown.object(object)).collect());
             let referrers = referrers[kind.index()].iter().map(|&(from, count)| {
                 let label = match from.label.index() {
                     Some(_) => "[…]".to_owned(),
@@ -131,6 +119,7 @@ impl Heap {
             });
             table.referrers.push(referrers.collect());
         }
+        shown.paths();
         Heap {
             objects: graph.len(),
             bytes: classes.iter().map(|class| class.shallow).sum(),
@@ -154,22 +143,28 @@ struct Shown<'s, 'g> {
     /// Kind -> row of the classes.
     row_of: Vec<usize>,
     objects: Objects,
+    /// Object -> index, and index -> object.
     index: FxHashMap<u32, usize>,
+    numbers: Vec<u32>,
 }
 
 impl Shown<'_, '_> {
     /// The index of an object, which is shown from now on.
     fn object(&mut self, object: u32) -> usize {
-        let next = self.objects.id.len();
+        let next = self.numbers.len();
         let index = *self.index.entry(object).or_insert(next);
         if index == next {
             let name = self.graph.name(object).map(|name| self.shared.strings.number(name));
+            self.numbers.push(object);
             self.objects.id.push(format!("{:x}", self.graph.id(object)));
             self.objects.class.push(self.row_of[self.graph.kind(object).index()]);
             self.objects.name.push(name.map_or(NONE, i64::from));
             self.objects.size.push(self.graph.size(object));
             self.objects.retained.push(self.analysis.retained(object));
             self.objects.dominated.push(self.analysis.dominated(Some(object)).count());
+            self.objects.before.push(NONE);
+            self.objects.by.push(NONE);
+            self.objects.left_out.push(0);
         }
         index
     }
@@ -208,27 +203,38 @@ impl Shown<'_, '_> {
         rest
     }
 
-    /// Shows an object and the path to it, if a root reaches it. Returns the object's index.
-    fn path(&mut self, paths: &Paths<'_>, object: u32) -> usize {
-        let index = self.object(object);
-        if self.objects.paths.contains_key(&index) {
-            return index;
+    /// Shows how each object is reached, and the objects on the way.
+    fn paths(&mut self) {
+        let paths = Paths::through(self.graph);
+        // Those that come later are on these paths.
+        for index in 0..self.numbers.len() {
+            let Some(Path { root, steps }) = paths.to(self.numbers[index]) else { continue };
+            let mut before = None;
+            for step in steps {
+                let index = self.object(step.object);
+                match before {
+                    Some(before) => self.reached(index, before, step),
+                    None => self.is_root(index, root),
+                }
+                before = Some(index);
+            }
         }
-        let Some(Path { root, mut steps }) = paths.to(object) else { return index };
-        let left_out = steps.len().saturating_sub(STEPS.0 + STEPS.1);
-        if left_out > 0 {
-            steps.drain(STEPS.0..STEPS.0 + left_out);
+    }
+
+    /// Notes the step by which an object is reached. Whichever path told it first has told enough.
+    fn reached(&mut self, index: usize, before: usize, step: Step) {
+        if self.objects.before[index] == NONE {
+            let by = step.by.map(|label| self.graph.label_name(label));
+            let by = by.map(|field| self.shared.strings.number(&field));
+            self.objects.before[index] = before as i64;
+            self.objects.by[index] = by.map_or(NONE, i64::from);
+            self.objects.left_out[index] = step.left_out;
         }
-        let steps = steps.into_iter().map(|step| {
-            let field = step.by.map(|label| self.graph.label_name(label));
-            let field = field.map_or(NONE, |field| self.shared.strings.number(&field).into());
-            (self.object(step.object), field)
-        });
-        let steps = steps.collect();
+    }
+
+    fn is_root(&mut self, index: usize, root: usize) {
         let root = &self.graph.roots()[root];
         let thread = self.shared.threads.index(self.number, ThreadSerial(root.thread));
-        let path = ShownPath { root: root.reason, thread, steps, left_out };
-        self.objects.paths.insert(index, path);
-        index
+        self.objects.roots.insert(index, (root.reason, thread));
     }
 }

@@ -44,7 +44,7 @@ impl Analysis {
     /// Analyses a graph.
     pub fn of(graph: &Graph) -> Analysis {
         let dominators = Dominators::of(graph);
-        let count = dominators.len();
+        let count = dominators.count();
         let mut retained = vec![0; count];
         let mut first_child = vec![0; count];
         let mut next_sibling = vec![0; count];
@@ -61,7 +61,7 @@ impl Analysis {
 
     /// How many objects roots reach.
     pub fn reached(&self) -> usize {
-        self.dominators.len() - 1
+        self.dominators.count() - 1
     }
 
     /// How many bytes roots keep.
@@ -154,7 +154,7 @@ impl Analysis {
     /// For each kind, its `count` objects that retain most, largest first.
     pub fn largest_of_each(&self, graph: &Graph, count: usize) -> Vec<Vec<u32>> {
         let mut largest: Vec<BinaryHeap<_>> = vec![BinaryHeap::new(); graph.kinds()];
-        for position in 1..self.dominators.len() {
+        for position in 1..self.dominators.count() {
             let object = self.dominators.object(position);
             let heap = &mut largest[graph.kind(object).index()];
             let entry = std::cmp::Reverse((self.retained[position], std::cmp::Reverse(object)));

@@ -31,13 +31,8 @@ impl Dominators {
     }
 
     /// How many positions there are: the reached objects and the root.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.objects.len()
-    }
-
-    /// Never: the root is always there.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// The object at a position other than 0.

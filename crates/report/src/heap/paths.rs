@@ -7,15 +7,23 @@ const UNREACHED: u32 = u32::MAX;
 /// The object is a root itself. No object has this number: a graph has fewer than that.
 const ROOT: u32 = u32::MAX - 1;
 
+/// How many objects a path has at its two ends, if it is too long to have them all.
+const FIRST: u32 = 8;
+const LAST: u32 = 24;
+
 /// The shortest paths to all objects that roots reach.
 #[derive(Debug)]
 pub struct Paths<'g> {
     graph: &'g Graph,
     /// Object -> the object before it on its path.
     before: Vec<u32>,
+    /// Object -> how many objects are before it on its path.
+    distance: Vec<u32>,
+    /// Object -> the one on its path that is the last of the first; itself if it is one of the first.
+    first: Vec<u32>,
 }
 
-/// A path from a root to an object.
+/// A path from a root to an object. Lists make paths of millions of objects: of a long one, the middle is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Which of the graph's roots keeps the first object alive.
@@ -31,12 +39,16 @@ pub struct Step {
     pub object: u32,
     /// Where in the object before it the reference lies that leads here; nowhere for the first.
     pub by: Option<Label>,
+    /// How many objects are left out before this one.
+    pub left_out: u32,
 }
 
 impl<'g> Paths<'g> {
     /// Walks through the graph, nearest objects first.
     pub fn through(graph: &'g Graph) -> Paths<'g> {
         let mut before = vec![UNREACHED; graph.len()];
+        let mut distance = vec![0; graph.len()];
+        let mut first: Vec<u32> = (0..graph.len() as u32).collect();
         let mut now = Vec::new();
         for root in graph.roots() {
             if before[root.object as usize] == UNREACHED {
@@ -45,18 +57,24 @@ impl<'g> Paths<'g> {
             }
         }
         let mut next = Vec::new();
+        let mut steps = 1;
         while !now.is_empty() {
             for object in now.drain(..) {
                 for &to in graph.successors(object) {
                     if before[to as usize] == UNREACHED {
                         before[to as usize] = object;
+                        distance[to as usize] = steps;
+                        if steps >= FIRST {
+                            first[to as usize] = first[object as usize];
+                        }
                         next.push(to);
                     }
                 }
             }
             std::mem::swap(&mut now, &mut next);
+            steps += 1;
         }
-        Paths { graph, before }
+        Paths { graph, before, distance, first }
     }
 
     /// The path to an object, if a root reaches it.
@@ -64,17 +82,26 @@ impl<'g> Paths<'g> {
         let mut steps = Vec::new();
         let mut at = object;
         loop {
+            let mut step = Step { object: at, by: None, left_out: 0 };
+            let distance = self.distance[at as usize];
             match self.before[at as usize] {
                 UNREACHED => return None,
-                ROOT => break,
-                before => {
-                    let by = self.graph.references(before).find(|&(_, to)| to == at);
-                    steps.push(Step { object: at, by: by.map(|(label, _)| label) });
-                    at = before;
+                ROOT => {
+                    steps.push(step);
+                    break;
                 }
+                _ if steps.len() as u32 + 1 == LAST && distance > FIRST => {
+                    step.left_out = distance - FIRST;
+                    at = self.first[at as usize];
+                }
+                before => at = before,
             }
+            if step.left_out == 0 {
+                let by = self.graph.references(at).find(|&(_, to)| to == step.object);
+                step.by = by.map(|(label, _)| label);
+            }
+            steps.push(step);
         }
-        steps.push(Step { object: at, by: None });
         steps.reverse();
         let root = self.graph.roots().iter().position(|root| root.object == at)?;
         Some(Path { root, steps })

@@ -139,7 +139,8 @@ impl Browser {
             "Runtime.evaluate",
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true }),
         );
-        assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
+        let complaints = &self.complaints;
+        assert!(result["exceptionDetails"].is_null(), "{expression}: {result} {complaints:?}");
         result["result"]["value"].clone()
     }
 

@@ -166,6 +166,24 @@ pub fn heap(orders: u32) -> Graph {
     collector.finish().expect("a small heap")
 }
 
+/// A heap with a list of so many objects, each of 16 bytes.
+pub fn list(length: u64) -> Graph {
+    let mut collector = Collector::default();
+    let root = heap::Root { object: ObjectId(1), kind: RootKind::Unknown };
+    collector.record(&Record::Root(root));
+    for id in 1..=length {
+        let next = if id < length { id + 1 } else { 0 };
+        collector.record(&Record::Instance(Instance {
+            id: ObjectId(id),
+            class_name: "app.Link",
+            size: 16,
+            fields: &[heap::Field { name: "next", value: Value::Reference(ObjectId(next)) }],
+            ..Instance::default()
+        }));
+    }
+    collector.finish().expect("a small heap")
+}
+
 #[derive(Default)]
 struct Made {
     profile: Profile,

@@ -1,8 +1,11 @@
 //! What each view shows, and how it is used.
 
 use crate::chromium::Browser;
-use crate::fixture::HOSTILE;
-use crate::{open_comparison, open_file, open_single};
+use profile::Profile;
+use report::Input;
+
+use crate::fixture::{self, HOSTILE};
+use crate::{open, open_comparison, open_file, open_single};
 
 type Case = (&'static str, fn(&mut Browser));
 
@@ -21,6 +24,7 @@ cases! {
     a_method_has_callers_callees_and_lines,
     sites_are_told_by_stack_and_by_class,
     heap_tells_what_is_retained_and_why,
+    a_long_path_is_told_by_its_ends,
     monitors_tell_who_waits_for_whom,
     threads_choose_what_is_measured,
     two_profiles_are_compared,
@@ -32,7 +36,19 @@ cases! {
 }
 
 fn every_view_is_shown_without_a_complaint(browser: &mut Browser) {
-    for open in [open_single, open_comparison] {
+    // Two files may have nothing in common.
+    let open_unlike: fn(&mut Browser) = |browser| {
+        let (cpu, heap) = (fixture::profile(1), fixture::heap(10));
+        let nothing = Profile::default();
+        open(
+            browser,
+            &[
+                Input { name: "cpu.txt", profile: &cpu, heap: None, problem: None },
+                Input { name: "heap.hprof", profile: &nothing, heap: Some(&heap), problem: None },
+            ],
+        );
+    };
+    for open in [open_single, open_comparison, open_unlike] {
         open(browser);
         let mut pending = browser.links("nav");
         let mut seen = Vec::new();
@@ -253,6 +269,27 @@ fn heap_tells_what_is_retained_and_why(browser: &mut Browser) {
     let objects = browser.rows("main table");
     assert_eq!(objects[1], ["4.20 kB99.1 %", "1.00 kB", "app.Order[] @2"]);
     assert_eq!(objects[2], ["32 B0.75 %", "32 B", "app.Order @1000"]);
+}
+
+fn a_long_path_is_told_by_its_ends(browser: &mut Browser) {
+    let (profile, heap) = (Profile::default(), fixture::list(3000));
+    open(
+        browser,
+        &[Input { name: "list.hprof", profile: &profile, heap: Some(&heap), problem: None }],
+    );
+    // The 2,000th of the list is the last that is shown.
+    browser.go("#/object/1999");
+    assert_eq!(browser.text("main h2"), "app.Link @7d0");
+    let path = browser
+        .evaluate("[...document.querySelectorAll('.path li')].map((step) => step.textContent)");
+    let path: Vec<String> = serde_json::from_value(path).unwrap();
+    assert_eq!(path.len(), 1 + 8 + 1 + 24);
+    assert_eq!(path[1], "app.Link @1 retains 48.0 kB");
+    assert_eq!(path[8], ".next app.Link @8 retains 47.9 kB");
+    assert_eq!(path[9], "… 1,968 objects left out …");
+    assert_eq!(path[10], "app.Link @7b9 retains 16.4 kB");
+    assert_eq!(path[33], ".next app.Link @7d0 retains 16.0 kB");
+    assert_eq!(browser.rows("[role=treegrid]"), [["16.0 kB33.3 %", "", "1 more of app.Link"]]);
 }
 
 fn monitors_tell_who_waits_for_whom(browser: &mut Browser) {
