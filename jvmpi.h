@@ -102,7 +102,7 @@ extern "C" {
 #define JVMPI_EVENT_CLASS_LOAD                    42 /* class_load; GC-off */
 #define JVMPI_EVENT_CLASS_UNLOAD                  43 /* class_unload; GC-off, stopped */
 #define JVMPI_EVENT_DATA_DUMP_REQUEST             44 /* -; MT; the user asks for a dump */
-#define JVMPI_EVENT_DATA_RESET_REQUEST            45 /* -; MT; libjvmpi: never sent */
+#define JVMPI_EVENT_DATA_RESET_REQUEST            45 /* -; MT; the user asks for a reset */
 #define JVMPI_EVENT_JVM_INIT_DONE                 46 /* -; MT; threads may now be created */
 #define JVMPI_EVENT_JVM_SHUT_DOWN                 47 /* -; MT; the last event */
 #define JVMPI_EVENT_ARENA_NEW                     48 /* new_arena; MT, stopped */

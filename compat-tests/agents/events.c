@@ -96,6 +96,9 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_DATA_DUMP_REQUEST:
         report("data_dump_request env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
         break;
+    case JVMPI_EVENT_DATA_RESET_REQUEST:
+        report("data_reset_request env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+        break;
     default:
         report("event type=%d env=%#lx", (int)e->event_type, ID(e->env_id));
     }

@@ -1,6 +1,7 @@
 //! The beginning and the end of the JVM, and the signal that asks for a dump.
 
-use compat_tests::run::{Outcome, Vm};
+use compat_tests::build;
+use compat_tests::run::{Outcome, Running, Vm};
 
 use crate::assert::equal;
 use crate::cases;
@@ -15,6 +16,9 @@ cases![
     shut_down_by_exception,
     nothing_passes_it.under_load(),
     data_dump_request,
+    data_reset_request,
+    a_reset_after_each_dump,
+    a_reset_without_agents,
 ];
 
 fn initialized_once_before_main(vm: &Vm<'_>) -> Result<(), String> {
@@ -108,5 +112,50 @@ fn data_dump_request(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(outcome.stdout.contains("Full thread dump"), "the JVM's own dump is gone");
     let request = outcome.report().one("data_dump_request")?;
     ensure!(request.id("env")? != 0 && request.id("env")? == request.id("self")?, "{request}");
+    Ok(())
+}
+
+fn ask_for_reset(vm: &Vm<'_>, java: &Running) -> Result<(), String> {
+    let shim = build::shim()?;
+    java.jcmd(vm.jdk, &["JVMTI.agent_load", &shim.to_string_lossy(), "!reset"])
+}
+
+fn data_reset_request(vm: &Vm<'_>) -> Result<(), String> {
+    let mut java = vm.java("Wait")?.agent("events", "events=44+45+46")?.start()?;
+    java.wait_for("ready")?;
+    java.signal(libc::SIGQUIT)?;
+    java.wait_for_report("data_dump_request")?;
+    ask_for_reset(vm, &java)?;
+    java.wait_for_report("data_reset_request")?;
+    let outcome = java.finish(0)?;
+    for event in ["data_dump_request", "data_reset_request"] {
+        let request = outcome.report().one(event)?;
+        ensure!(request.id("env")? != 0 && request.id("env")? == request.id("self")?, "{request}");
+    }
+    Ok(())
+}
+
+fn a_reset_after_each_dump(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Wait")?.agent("events", "events=44+45")?.settings("reset=after-dump");
+    let mut java = java.start()?;
+    java.wait_for("ready")?;
+    java.signal(libc::SIGQUIT)?;
+    java.wait_for_report("data_reset_request")?;
+    let outcome = java.finish(0)?;
+    let report = outcome.report();
+    let at = |event: &str| report.position(|line| line.word == event);
+    ensure!(at("data_dump_request") < at("data_reset_request"), "the reset comes first");
+    let env = |event| report.one(event)?.id("env");
+    equal("thread", env("data_reset_request")?, env("data_dump_request")?)
+}
+
+fn a_reset_without_agents(vm: &Vm<'_>) -> Result<(), String> {
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    // Whether jcmd itself fails then differs between JDKs.
+    let _ = ask_for_reset(vm, &java);
+    let outcome = java.finish(0)?;
+    equal("output", outcome.stdout.as_str(), "ready\ndone\n")?;
+    ensure!(outcome.stderr.contains("!reset: no agent is loaded"), "{}", outcome.stderr);
     Ok(())
 }

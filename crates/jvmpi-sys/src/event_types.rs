@@ -78,7 +78,8 @@ macro_rules! for_each_event {
             JVMPI_EVENT_DATA_DUMP_REQUEST = 44: -, MT, enabled,
                 jvmti [JVMTI_EVENT_DATA_DUMP_REQUEST] reports [];
             /// The user asks for a reset.
-            JVMPI_EVENT_DATA_RESET_REQUEST = 45: -, MT, enabled, jvmti [] reports [];
+            JVMPI_EVENT_DATA_RESET_REQUEST = 45: -, MT, enabled,
+                jvmti [JVMTI_EVENT_DATA_DUMP_REQUEST] reports [];
             /// The VM is ready; threads may now be created.
             JVMPI_EVENT_JVM_INIT_DONE = 46: -, MT, enabled, jvmti [JVMTI_EVENT_VM_INIT] reports [];
             /// The VM ends; the last event.

@@ -26,7 +26,7 @@ pub trait Agent: Sized + Send + Sync + 'static {
     fn jvm_shut_down(&self, jvmpi: &mut MultiThreaded<'_>) {}
     /// DATA_DUMP_REQUEST: the user asks for a dump.
     fn data_dump_request(&self, jvmpi: &mut MultiThreaded<'_>) {}
-    /// DATA_RESET_REQUEST: the user asks for a reset. `libjvmpi.so` never sends it.
+    /// DATA_RESET_REQUEST: the user asks for a reset: what was counted so far is not wanted any more.
     fn data_reset_request(&self, jvmpi: &mut MultiThreaded<'_>) {}
 
     /// THREAD_START: a thread starts, or is there already.

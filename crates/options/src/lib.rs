@@ -18,7 +18,7 @@ use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 pub use settings::{
     AgentOptions, Alloc, Arenas, CpuTime, Instructions, Log, Lookupswitch, Names, Natives, Options,
-    Suspend,
+    Reset, Suspend,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;

@@ -191,6 +191,14 @@ settings! {
             /// Whether it chooses the default, as the specification of J2SE 5 has it.
             IsDefault = "is_default",
         } = Lookupswitch::PairsTotal;
+
+        /// When `DATA_RESET_REQUEST` is sent, unless the user asks for it.
+        reset: Reset {
+            /// Only if the user asks for it.
+            Off = "off",
+            /// After each `DATA_DUMP_REQUEST`, as the specification has one trigger for both.
+            AfterDump = "after-dump",
+        } = Reset::Off;
     }
 }
 

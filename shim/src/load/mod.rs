@@ -1,5 +1,6 @@
 //! Loading: the shim into the VM, agents into the shim.
 
+mod command;
 mod command_line;
 mod get_env;
 mod library;
@@ -15,6 +16,7 @@ use crate::world::phase::{self, Phase};
 use get_env::interface_for;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
 use jvmti_sys::{jvmtiEnv, jvmtiEventCallbacks};
+use on_load::Pending;
 use std::ffi::{CStr, c_char, c_void};
 use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -46,15 +48,12 @@ pub unsafe fn at_start(vm: *mut JavaVM, options: *const c_char) -> jint {
 /// As for [`at_start`].
 pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
     // SAFETY: as the caller promises.
-    let attached =
-        unsafe { start(vm).and_then(|()| on_load::pending(options)) }.and_then(|agent| {
-            let Some(agent) = agent else { return Ok(()) };
-            let agent = on_load::begin(agent)?;
-            let jni =
-                jvm::get().jni().ok_or("the thread that attaches is not attached to the VM")?;
-            lifecycle::go_live(jni, slice::from_ref(agent));
-            Ok(())
-        });
+    // SAFETY: as the caller promises.
+    let attached = unsafe { start(vm) }.and_then(|()| match unsafe { command::of(options) } {
+        Some(command) => command::run(&command),
+        // SAFETY: as the caller promises.
+        None => unsafe { on_load::pending(options) }.and_then(begin_now),
+    });
     match attached {
         Ok(()) => JNI_OK,
         Err(message) => {
@@ -62,6 +61,15 @@ pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
             JNI_ERR
         }
     }
+}
+
+/// Calls JVM_OnLoad of an agent in a VM that runs, and announces to it what exists.
+fn begin_now(agent: Option<Pending>) -> Result<(), String> {
+    let Some(agent) = agent else { return Ok(()) };
+    let agent = on_load::begin(agent)?;
+    let jni = jvm::get().jni().ok_or("the thread that attaches is not attached to the VM")?;
+    lifecycle::go_live(jni, slice::from_ref(agent));
+    Ok(())
 }
 
 /// Makes the shim work, once: log, options, JVMTI, and the answer to `GetEnv`.

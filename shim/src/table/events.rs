@@ -12,9 +12,6 @@ use jvmpi_sys::*;
 use std::ffi::c_void;
 
 /// Whether EnableEvent accepts the type.
-///
-/// Agents stop at the first type that is refused, so DATA_RESET_REQUEST is accepted although
-/// nothing ever triggers it.
 fn can_be_enabled(event_type: jint) -> bool {
     EventType::of(event_type).is_some_and(|event| event.enabled)
 }

@@ -1,4 +1,4 @@
-//! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST, and what is announced when the VM is ready.
+//! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST and DATA_RESET_REQUEST, and what is announced when the VM is ready.
 
 use super::callback::callback;
 use super::{
@@ -12,13 +12,14 @@ use crate::world::order::{collections, gate};
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes as world_classes, method_numbers, methods};
-use jni_sys::{JNIEnv, jint};
+use jni_sys::JNIEnv;
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_DATA_DUMP_REQUEST,
-    JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC,
-    JVMPI_EVENT_THREAD_START,
+    JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
+    JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
+use options::Reset;
 
 pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     // SAFETY: JVMTI passes the environment of the main thread, which runs this.
@@ -96,11 +97,20 @@ fn shut_down(jni: Jni) {
 }
 
 pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
-    guard((), || post_without_data(JVMPI_EVENT_DATA_DUMP_REQUEST));
+    guard((), || {
+        let Some((jni, thread)) = threads::current_attached() else { return };
+        for agent in agents::all() {
+            send::to(jni, agent, &thread, JVMPI_EVENT_DATA_DUMP_REQUEST, ());
+            if agent.options().reset == Reset::AfterDump {
+                send::to(jni, agent, &thread, JVMPI_EVENT_DATA_RESET_REQUEST, ());
+            }
+        }
+    });
 }
 
-fn post_without_data(event_type: jint) {
+/// Sends DATA_RESET_REQUEST to the agents.
+pub fn request_reset() {
     if let Some((jni, thread)) = threads::current_attached() {
-        send::to_all(jni, &thread, event_type, ());
+        send::to_all(jni, &thread, JVMPI_EVENT_DATA_RESET_REQUEST, ());
     }
 }
