@@ -20,6 +20,12 @@ pub trait Agent: Sized + Send + Sync + 'static {
     /// first `:` of the agent's option on the command line.
     fn load(jvmpi: &mut OnLoad, options: &str) -> Result<Self, LoadError>;
 
+    /// JVM_OnLoad once more: the library is loaded already, and somebody loads it with other options, into a
+    /// running VM as a rule. There is but one agent, so unless it can begin again this refuses.
+    fn load_again(&self, jvmpi: &mut OnLoad, options: &str) -> Result<(), LoadError> {
+        Err("the agent is loaded already, and can be loaded once".into())
+    }
+
     /// JVM_INIT_DONE: the VM is ready; threads may now be created.
     fn jvm_init_done(&self, jvmpi: &mut MultiThreaded<'_>) {}
     /// JVM_SHUT_DOWN: the VM ends; the last event.

@@ -107,9 +107,6 @@ impl<A: Agent> Loaded<A> {
         options: *const c_char,
         notify_event: NotifyEvent,
     ) -> Result<(), LoadError> {
-        if self.0.get().is_some() {
-            return Err("the agent is loaded already, and can be loaded once".into());
-        }
         // SAFETY: as the caller promises.
         let (jvmpi, interface) = unsafe { Jvmpi::get(vm) }?;
         // SAFETY: as the caller promises, it is NULL or a string.
@@ -119,12 +116,16 @@ impl<A: Agent> Loaded<A> {
         })?;
         // SAFETY: this is `JVM_OnLoad`.
         let mut on_load = unsafe { OnLoad::new(jvmpi) };
-        let agent = A::load(&mut on_load, options)?;
-        if self.0.set((jvmpi, agent)).is_err() {
-            return Err("the agent is being loaded twice".into());
+        if let Some((_, agent)) = self.0.get() {
+            agent.load_again(&mut on_load, options)?;
+        } else {
+            let agent = A::load(&mut on_load, options)?;
+            if self.0.set((jvmpi, agent)).is_err() {
+                return Err("the agent is being loaded twice".into());
+            }
+            // SAFETY: the VM leaves this slot to the agent.
+            unsafe { (*interface).NotifyEvent = Some(notify_event) };
         }
-        // SAFETY: the VM leaves this slot to the agent.
-        unsafe { (*interface).NotifyEvent = Some(notify_event) };
         for (i, event) in on_load.events.iter().enumerate() {
             if let Err(error) = jvmpi.enable(*event) {
                 for enabled in &on_load.events[..i] {
