@@ -28,6 +28,8 @@ cases![
     threads_are_told,
     a_dump_at_each_signal,
     an_end_before_the_end_of_the_program,
+    in_a_running_program_twice,
+    formats_by_name,
     killed_while_it_dumps,
     a_file_that_cannot_be_written,
     a_front_end,
@@ -294,6 +296,60 @@ fn an_end_before_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     read(&file).map(|_| ())
 }
 
+/// Each time from the attach to the end that it has by `duration`. The second time it knows the classes and
+/// threads of the first.
+fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Profiled")?.shim_alone()?;
+    let java =
+        if vm.jdk.feature >= 21 { java.flag("-XX:+EnableDynamicAgentLoading") } else { java };
+    let mut running = java.argument("compute-1-200").argument("wait").argument("calls").start()?;
+    running.wait_for("waits")?;
+    for name in ["first.txt", "second.txt"] {
+        let file = vm.file(name);
+        let _ = fs::remove_file(&file);
+        let options = format!("cpu=samples,monitor=y,duration=0.1,file={}", text(&file)?);
+        let agent = format!("\"{}:{options}\"", text(&build::hprof()?)?);
+        running.jcmd(vm.jdk, &["JVMTI.agent_load", text(&build::shim()?)?, &agent])?;
+        wait_for_file(&mut running, || file.exists())?;
+        let file = read(&file)?;
+        let profile = file.profile();
+        let mains = profile.threads.values().filter(|t| profile.names.get(t.name) == "main");
+        equal("threads called main", mains.count(), 1)?;
+        equal("sections of samples", profile.cpu_samples().count(), 1)?;
+    }
+    let outcome = running.finish(0)?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
+    Ok(())
+}
+
+/// What the file holds follows its name.
+fn formats_by_name(vm: &Vm<'_>) -> Result<(), String> {
+    for (name, options, beginning) in [
+        ("x.collapsed", "cpu=times", ""),
+        ("x.svg", "heap=sites", "<?xml"),
+        ("x.json", "cpu=times", "{"),
+        ("x.pb.gz", "heap=sites", "\u{1f}"),
+        ("x.html", "heap=all,cpu=times", "<!doctype html>"),
+    ] {
+        let (java, file) = profiled(vm, "calls objects", name, options)?;
+        let outcome = java.run()?;
+        ensure!(!outcome.stderr.contains("HPROF ERROR"), "{name}: {}", outcome.stderr);
+        let bytes = fs::read(&file).map_err(|e| format!("{name}: {e}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let start: String = text.chars().take(beginning.len()).collect();
+        equal(name, start.to_ascii_lowercase().as_str(), beginning)?;
+        // The page has its names in pieces.
+        let method = match options {
+            _ if name == "x.html" => "Profiled",
+            "cpu=times" => "Profiled.outer",
+            _ => "Profiled.objects",
+        };
+        ensure!(name == "x.pb.gz" || text.contains(method), "{name} does not tell of {method}");
+    }
+    Ok(())
+}
+
 /// Under its name a file is always whole.
 fn killed_while_it_dumps(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "objects wait", "killed.hprof", "heap=all")?;
@@ -482,7 +538,7 @@ fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
     equal("calls", of_inner.map(|row| row.calls).sum::<u64>() as i64, inner)?;
     equal("site", site_of(read(&second)?.profile(), "Profiled$Kept", "Profiled.objects")?.0, kept)?;
     let twice = vm.java("Profiled")?.shim(&sites)?.shim(&sites)?.run_to(1)?;
-    ensure!(twice.stderr.contains("loaded already"), "{}", twice.stderr);
+    ensure!(twice.stderr.contains("HPROF is at work in this VM already"), "{}", twice.stderr);
     Ok(())
 }
 

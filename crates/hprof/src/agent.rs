@@ -3,7 +3,7 @@
 use crate::known::{Known, NewClass, NewThread};
 use crate::message::error;
 use crate::objects::{Object, Objects};
-use crate::options::{Cpu, Format, HELP, Options, Request};
+use crate::options::{Cpu, HELP, Options, Request};
 use crate::output::Output;
 use crate::per_thread::{Own, Waited};
 use crate::sampler::{self, Orders, Sampled};
@@ -16,9 +16,11 @@ use jvmpi::{
     ObjectId, ObjectMove, OnLoad, Priority, RawMonitor, RawMonitorContended, ReferenceId, Stopped,
     ThreadId, ThreadLocal, ThreadStart, mode,
 };
-use profile::{Amount, ClassSerial, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type};
+use profile::{
+    Amount, ClassSerial, Format, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type,
+};
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{RefCell, RefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -255,7 +257,7 @@ impl Hprof {
     ) -> TraceSerial {
         match session.options.format {
             Format::Binary => self.shared.trace_of(jvmpi, session, thread),
-            Format::Text => TraceSerial(0),
+            _ => TraceSerial(0),
         }
     }
 
@@ -316,6 +318,19 @@ fn help(jvmpi: &OnLoad) -> LoadError {
     LoadError::new("the options are listed above")
 }
 
+/// Reads the options, opens what they name and enables what they need.
+fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadError> {
+    let process = std::process::id();
+    let options = match Request::parse(options, process) {
+        Ok(Request::Run(options)) => options,
+        Ok(Request::Help) => return Err(help(jvmpi)),
+        Err(refusal) => return Err(refuse(jvmpi, &refusal.to_string())),
+    };
+    let output = Output::open(&options, process).map_err(|why| refuse(jvmpi, &why))?;
+    jvmpi.enable_all(events(&options));
+    Ok((options, output))
+}
+
 /// The events that the options need.
 fn events(options: &Options) -> Vec<EventType> {
     use EventType::*;
@@ -368,23 +383,11 @@ fn text(text: ModifiedUtf8<'_>) -> String {
 
 impl Agent for Hprof {
     fn load(jvmpi: &mut OnLoad, options: &str) -> Result<Self, LoadError> {
-        let process = std::process::id();
-        let options = match Request::parse(options, process) {
-            Ok(Request::Run(options)) => options,
-            Ok(Request::Help) => return Err(help(jvmpi)),
-            Err(refusal) => return Err(refuse(jvmpi, &refusal.to_string())),
-        };
-        let output = match Output::open(&options, process) {
-            Ok(output) => output,
-            Err(why) => return Err(refuse(jvmpi, &why)),
-        };
-        jvmpi.enable_all(events(&options));
-        let sampled = if options.cpu == Some(Cpu::Samples) { Sampled::ALL } else { Sampled::NONE };
-        let orders = Orders { sampled: RefCell::new(sampled), end: Cell::new(false) };
+        let (options, output) = start(jvmpi, options)?;
         let shared = Shared {
             known: Mutex::default(),
             heap: RawMonitor::new(jvmpi, c"_hprof heap", RefCell::default()),
-            sampler: RawMonitor::new(jvmpi, c"_hprof sampler", orders),
+            sampler: RawMonitor::new(jvmpi, c"_hprof sampler", Orders::of(&options)),
             dumps: dumps::Dumps::new(jvmpi, &options, output),
             session: Mutex::new(Arc::new(Session::new(options))),
             epoch: AtomicU32::new(0),
@@ -392,6 +395,31 @@ impl Agent for Hprof {
             references: Mutex::default(),
         };
         Ok(Self { shared: Arc::new(shared), of_thread: ThreadLocal::new(jvmpi)? })
+    }
+
+    /// Classes and threads are known from before: their events have gone on.
+    fn load_again(&self, jvmpi: &mut OnLoad, options: &str) -> Result<(), LoadError> {
+        let shared = &self.shared;
+        if !shared.dumps.have_ended(jvmpi) {
+            return Err("HPROF is at work in this VM already: end that, or load a copy of the \
+                        library under another name"
+                .into());
+        }
+        let (options, output) = start(jvmpi, options)?;
+        shared.heap.enter(jvmpi).replace(Heap::default());
+        lock(&shared.references).clear();
+        let orders = shared.sampler.enter(jvmpi);
+        let Orders { sampled, end } = Orders::of(&options);
+        orders.sampled.replace(sampled.into_inner());
+        orders.end.set(end.get());
+        let session = Arc::new(Session::new(options));
+        *lock(&shared.session) = Arc::clone(&session);
+        shared.next_epoch();
+        // A sampler from before that has not ended yet finds that the session is another one.
+        orders.notify_all(jvmpi);
+        drop(orders);
+        shared.dumps.begin_again(jvmpi, &session.options, output);
+        Ok(())
     }
 
     fn jvm_init_done(&self, jvmpi: &mut MultiThreaded<'_>) {

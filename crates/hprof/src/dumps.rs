@@ -2,7 +2,7 @@
 
 use crate::agent::{Shared, costly_events, lock};
 use crate::control::{Command, Control, SiteFlags};
-use crate::known::bring_up_to_date;
+use crate::known::{Event, bring_up_to_date};
 use crate::message::{Progress, error};
 use crate::options::{Cpu, Options};
 use crate::output::Output;
@@ -13,6 +13,7 @@ use profile::{PREAMBLE, Profile, Section, Settings, Time};
 use std::cell::RefCell;
 use std::io;
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Who writes takes what is needed for it, and gives it back. Nobody holds the monitor meanwhile.
@@ -31,8 +32,8 @@ pub struct Work {
     output: Output,
     /// A copy of the tables, for the time of writing.
     profile: Profile,
-    /// How many starts and ends of threads are written.
-    threads: usize,
+    /// How much is written of what has happened to threads and classes.
+    events: usize,
 }
 
 impl std::fmt::Debug for Work {
@@ -44,19 +45,18 @@ impl std::fmt::Debug for Work {
 impl Dumps {
     /// Nothing is written yet.
     pub fn new(jvmpi: &OnLoad, options: &Options, output: Output) -> Self {
-        let settings = Settings {
-            alloc_traces: options.sites || options.heap_dump,
-            cpu_sampling: options.cpu == Some(Cpu::Samples),
-            depth: options.depth,
-        };
-        let profile = Profile {
-            created: Time::now(),
-            preamble: PREAMBLE.to_owned(),
-            settings: Some(settings),
-            ..Profile::default()
-        };
-        let work = Box::new(Work { output, profile, threads: 0 });
+        let work = Box::new(Work::new(options, output));
         Self(RawMonitor::new(jvmpi, c"_hprof dumps", RefCell::new(Slot::Free(work))))
+    }
+
+    /// Whether the profiling has ended.
+    pub fn have_ended(&self, jvmpi: &OnLoad) -> bool {
+        matches!(*self.0.enter(jvmpi).borrow(), Slot::Ended)
+    }
+
+    /// After the end of one profiling another one begins.
+    pub fn begin_again(&self, jvmpi: &OnLoad, options: &Options, output: Output) {
+        self.0.enter(jvmpi).replace(Slot::Free(Box::new(Work::new(options, output))));
     }
 
     /// The connection to a front end, if there is one.
@@ -130,10 +130,12 @@ impl Dumps {
 
     /// Ends the profiling when it has lasted so long.
     pub fn end_after(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, duration: Duration) {
+        let session = shared.session();
         let end = Instant::now() + duration;
         loop {
             let mut slot = self.0.enter(jvmpi);
-            if matches!(*slot.borrow(), Slot::Ended) {
+            let is_other = !Arc::ptr_eq(&session, &shared.session());
+            if matches!(*slot.borrow(), Slot::Ended) || is_other {
                 return;
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -164,14 +166,30 @@ impl Dumps {
 struct Busy;
 
 impl Work {
+    fn new(options: &Options, output: Output) -> Self {
+        let settings = Settings {
+            alloc_traces: options.sites || options.heap_dump,
+            cpu_sampling: options.cpu == Some(Cpu::Samples),
+            depth: options.depth,
+        };
+        let profile = Profile {
+            created: Time::now(),
+            preamble: PREAMBLE.to_owned(),
+            settings: Some(settings),
+            ..Profile::default()
+        };
+        Self { output, profile, events: 0 }
+    }
+
     /// Has `write` write, and says in one line what is wrong with it.
     fn write(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> bool {
         let result = self.output.begin(&self.profile).and_then(|is_new| {
             if is_new {
-                self.threads = 0;
+                self.events = 0;
             }
             write(self)?;
-            self.output.finish()
+            let Self { output, profile, .. } = self;
+            output.finish(profile)
         });
         if let Err(why) = &result {
             self.output.give_up();
@@ -187,7 +205,7 @@ impl Work {
         let progress = Progress::begin(options.verbose);
         let well = self.write(|work| {
             if options.cpu != Some(Cpu::Old) {
-                work.threads(shared)?;
+                work.events(shared)?;
             }
             if options.monitor {
                 progress.part("contended monitor usage");
@@ -300,24 +318,21 @@ impl Work {
         bring_up_to_date(&mut self.profile, &lock(&shared.known).profile);
     }
 
-    /// The starts and ends of threads that were not written yet.
-    fn threads(&mut self, shared: &Shared) -> io::Result<()> {
+    /// What has happened to threads and classes, as far as it was not written yet.
+    fn events(&mut self, shared: &Shared) -> io::Result<()> {
         let events = {
             let known = lock(&shared.known);
             bring_up_to_date(&mut self.profile, &known.profile);
-            known.thread_events[self.threads..].to_vec()
+            known.events[self.events..].to_vec()
         };
-        self.threads += events.len();
+        self.events += events.len();
         let Self { output, profile, .. } = self;
         let writer = output.writer()?;
-        for (thread, has_ended) in events {
-            if has_ended {
-                writer.thread_end(profile, thread)?;
-            } else {
-                writer.thread_start(profile, thread)?;
-            }
-        }
-        Ok(())
+        events.into_iter().try_for_each(|event| match event {
+            Event::ThreadStart(thread) => writer.thread_start(profile, thread),
+            Event::ThreadEnd(thread) => writer.thread_end(profile, thread),
+            Event::ClassUnload(class) => writer.class_unload(profile, class),
+        })
     }
 
     fn all_traces(&mut self, shared: &Shared) -> io::Result<()> {
@@ -338,12 +353,12 @@ impl Work {
     }
 
     fn heap_dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) -> io::Result<()> {
-        self.threads(shared)?;
+        self.events(shared)?;
         let Self { output, profile, .. } = self;
         let writer = output.writer()?;
-        let result = jvmpi.heap_dump(Level::Values, |jvmpi, dump| {
-            heap::write(shared, jvmpi, &dump, profile, writer)
-        });
+        let level = if writer.needs_values() { Level::Values } else { Level::References };
+        let result = jvmpi
+            .heap_dump(level, |jvmpi, dump| heap::write(shared, jvmpi, &dump, profile, writer));
         result.unwrap_or_else(|why| {
             error(&format_args!("{why}; there is no heap dump"));
             Ok(())

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::io;
 use std::sync::Arc;
 
-/// Writes a dump of level 2, after what it refers to.
+/// Writes a dump of level 1 or 2, after what it refers to.
 ///
 /// # Errors
 /// What is wrong with the file, and records that break the rules.
@@ -133,7 +133,7 @@ impl Heap {
                         Some(loaded) => (&loaded.statics[..], &loaded.fields[..]),
                         None => (&[][..], &[][..]),
                     };
-                    read_fields(statics, class.statics, profile, &mut fields)?;
+                    read_fields(statics, class.statics, dump.level(), profile, &mut fields)?;
                     types.clear();
                     types.extend(own.iter().map(|(name, of_type)| FieldType {
                         name: profile.names.get(*name),
@@ -162,7 +162,7 @@ impl Heap {
                     let layout = layouts
                         .entry(class as u64)
                         .or_insert_with(|| self.layout(classes, class as u64));
-                    read_fields(layout, values, profile, &mut fields)?;
+                    read_fields(layout, values, dump.level(), profile, &mut fields)?;
                     let (trace, size) = self.trace(object);
                     each(&Record::Instance(Instance {
                         id: id(object),
@@ -260,16 +260,20 @@ fn id(id: usize) -> ObjectId {
     ObjectId(id as u64)
 }
 
-/// The values of these fields, as they lie in the dump.
+/// The values of these fields, as they lie in the dump; of those that the level has.
 fn read_fields<'p>(
     layout: &[(NameId, Type)],
     mut values: &[u8],
+    level: dump::Level,
     profile: &'p Profile,
     fields: &mut Vec<Field<'p>>,
 ) -> io::Result<()> {
     fields.clear();
     for (name, of_type) in layout {
         let of_type = dump::Type::from_code(*of_type as u8).unwrap_or(dump::Type::Reference);
+        if !level.has(of_type) {
+            continue;
+        }
         let (read, rest) = dump::Value::read(of_type, values).ok_or_else(|| {
             io::Error::other("the VM's heap dump has an object with too few values")
         })?;

@@ -17,10 +17,21 @@ pub struct Known {
     methods: FxHashMap<usize, MethodId>,
     classes: FxHashMap<u64, Arc<LoadedClass>>,
     threads: FxHashMap<usize, ThreadSerial>,
-    /// Which threads have started, and ended if it says true, in this order.
-    pub thread_events: Vec<(ThreadSerial, bool)>,
+    /// What files tell of threads and classes, in this order.
+    pub events: Vec<Event>,
     /// Room for a trace that is being looked for.
     frames: Vec<FrameId>,
+}
+
+/// What has happened to a thread or a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// It has started.
+    ThreadStart(ThreadSerial),
+    /// It has ended.
+    ThreadEnd(ThreadSerial),
+    /// It was unloaded.
+    ClassUnload(ClassSerial),
 }
 
 /// What CLASS_LOAD has told of a class that a dump does not repeat.
@@ -120,6 +131,7 @@ impl Known {
         }
         if let Some(class) = self.profile.classes.get_mut(class.serial) {
             class.unloaded = true;
+            self.events.push(Event::ClassUnload(class.serial));
         }
     }
 
@@ -151,7 +163,7 @@ impl Known {
             ended: false,
         };
         self.profile.threads.insert(serial, started);
-        self.thread_events.push((serial, false));
+        self.events.push(Event::ThreadStart(serial));
         self.threads.insert(thread.env, serial);
         serial
     }
@@ -159,7 +171,7 @@ impl Known {
     /// THREAD_END; the thread's number, if it was known.
     pub fn thread_end(&mut self, env: usize) -> Option<ThreadSerial> {
         let serial = self.threads.remove(&env)?;
-        self.thread_events.push((serial, true));
+        self.events.push(Event::ThreadEnd(serial));
         if let Some(thread) = self.profile.threads.get_mut(&serial) {
             thread.ended = true;
         }

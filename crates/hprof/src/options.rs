@@ -1,5 +1,6 @@
 //! The options behind `hprof:`.
 
+use profile::Format;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -64,15 +65,6 @@ pub enum Output {
     },
 }
 
-/// In which format it is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// HPROF's text
-    Text,
-    /// HPROF's binary format
-    Binary,
-}
-
 /// What a front end that calls for help is given.
 pub const HELP: &str = "\
 HPROF: what a program's heap, processor time and monitors are used for
@@ -84,11 +76,13 @@ HPROF: what a program's heap, processor time and monitors are used for
                            each call, likewise in the format of java -prof     off
   monitor=y|n              how long monitors are waited for, and their state   n
   file=NAME                where the profile goes; %p is the process's number;
-                           the name's end chooses the format                   java.hprof.txt
+                           the name's end chooses the format: .txt, .hprof
+                           (binary), .html (a page), .svg (flame graph),
+                           .collapsed, .pb.gz (pprof), .json (speedscope)      java.hprof.txt
   format=a|b               HPROF's text or its binary format, whatever the
                            name says                                           by name, or a
   net=HOST:PORT            to a front end that listens there, instead of a file
-  depth=N                  frames of a trace                                   4
+  depth=N                  frames of a trace; 128 for pictures and pages       4
   interval=MS              milliseconds from one sample to the next            10
   cutoff=SHARE             what has a smaller share is left out                0.0001
   lineno=y|n               lines in traces                                     y
@@ -226,10 +220,26 @@ impl Given {
     }
 
     fn complete(self, process: u32) -> Result<Options, Refusal> {
-        let nothing = self.heap.is_none() && self.cpu.is_none() && self.monitor != Some(true);
-        let (sites, heap_dump) = self.heap.unwrap_or((nothing, nothing));
-        let by_name = self.file.as_deref().and_then(|name| Format::of(Path::new(name)));
+        let by_name = self.file.as_deref().and_then(|name| Format::of_path(Path::new(name)).ok());
         let format = self.format.or(by_name).unwrap_or(Format::Text);
+        let of_stacks = format.is_of_stacks();
+        let nothing = self.heap.is_none() && self.cpu.is_none() && self.monitor != Some(true);
+        let (sites, heap_dump) = self.heap.unwrap_or((nothing, nothing && !of_stacks));
+        let (cpu, monitor) = (self.cpu, self.monitor.unwrap_or(false));
+        for (option, asked, possible) in [
+            ("cpu=times", cpu == Some(Cpu::Times), format != Format::Binary),
+            ("cpu=old", cpu == Some(Cpu::Old), format == Format::Text),
+            ("monitor=y", monitor, format != Format::Binary),
+            ("a heap dump", heap_dump, !of_stacks),
+        ] {
+            if asked && !possible {
+                let name = match format {
+                    Format::Binary => "the binary format",
+                    other => other.extension(),
+                };
+                return Err(Refusal(format!("{option} cannot be written in {name}: choose text")));
+            }
+        }
         let output = match self.net {
             Some((host, port)) => Output::Net { host, port },
             None => {
@@ -238,21 +248,6 @@ impl Given {
                 Output::File(name.replace("%p", &process.to_string()).into())
             }
         };
-        let cpu = self.cpu;
-        let monitor = self.monitor.unwrap_or(false);
-        if format == Format::Binary {
-            let refuse = |option| {
-                Err(Refusal(format!(
-                    "{option} cannot be written in the binary format: choose text"
-                )))
-            };
-            match cpu {
-                Some(Cpu::Times) => return refuse("cpu=times"),
-                Some(Cpu::Old) => return refuse("cpu=old"),
-                _ if monitor => return refuse("monitor=y"),
-                _ => {}
-            }
-        }
         Ok(Options {
             sites,
             heap_dump,
@@ -260,10 +255,15 @@ impl Given {
             monitor,
             format,
             output,
-            // A call in the format of java -prof is the callee and its caller.
-            depth: if cpu == Some(Cpu::Old) { 2 } else { self.depth.unwrap_or(4) },
+            depth: match self.depth {
+                // A call in the format of java -prof is the callee and its caller.
+                _ if cpu == Some(Cpu::Old) => 2,
+                Some(depth) => depth,
+                None if of_stacks || format == Format::Html => 128,
+                None => 4,
+            },
             interval: Duration::from_millis(self.interval.unwrap_or(10).into()),
-            cutoff: self.cutoff.unwrap_or(0.0001),
+            cutoff: self.cutoff.unwrap_or(if of_stacks { 0.0 } else { 0.0001 }),
             lines: self.lineno.unwrap_or(true),
             threads: self.thread.unwrap_or(false),
             dump_on_exit: self.doe.unwrap_or(true),
@@ -294,17 +294,6 @@ fn address(value: &str) -> Result<(String, u16), String> {
     }
     let port = port.parse().ok().filter(|port| *port != 0);
     Ok((host.to_owned(), port.ok_or("the port is a number from 1 to 65535")?))
-}
-
-impl Format {
-    /// The one that files of this name have.
-    fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "txt" => Some(Self::Text),
-            "hprof" => Some(Self::Binary),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -399,6 +388,12 @@ mod tests {
         assert_eq!(format("file=x.txt,format=b"), (Format::Binary, file("x.txt")));
         assert_eq!(format("file=x.log"), (Format::Text, file("x.log")));
         assert_eq!(format("file=x"), (Format::Text, file("x")));
+        assert_eq!(format("file=x.pb.gz,cpu=times"), (Format::Pprof, file("x.pb.gz")));
+        let picture = run("file=x.svg");
+        assert_eq!((picture.sites, picture.heap_dump, picture.depth), (true, false, 128));
+        let page = run("file=x.html,cutoff=0.5");
+        assert_eq!((page.sites, page.heap_dump, page.cutoff), (true, true, 0.5));
+        assert_eq!(run("file=x.json,cpu=y,depth=7").depth, 7);
     }
 
     #[test]
@@ -451,6 +446,12 @@ mod tests {
         for option in ["cpu=times", "cpu=old", "monitor=y"] {
             let why = "cannot be written in the binary format: choose text";
             assert_eq!(refusal(&format!("{option},format=b")), format!("{option} {why}"));
+        }
+        for (options, line) in [
+            ("heap=all,file=x.svg", "a heap dump cannot be written in .svg: choose text"),
+            ("cpu=old,file=x.html", "cpu=old cannot be written in .html: choose text"),
+        ] {
+            assert_eq!(refusal(options), line);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Where the profile goes: a file, which has its name only while it is whole, or a front end.
 
-use crate::options::{Cpu, Format, Options, Output as Destination};
-use profile::{BinaryWriter, Profile, TextWriter, Version, Writer};
+use crate::made::Made;
+use crate::options::{Cpu, Options, Output as Destination};
+use profile::{BinaryWriter, Format, Profile, TextWriter, Version, Writer};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::TcpStream;
@@ -23,7 +24,24 @@ pub struct Output {
     version: Version,
     /// What has written the beginning, and knows what else is written. None before the first dump and after
     /// an error.
-    writer: Option<Box<dyn Writer + Send>>,
+    writer: Option<Kind>,
+}
+
+/// How the file is written.
+enum Kind {
+    /// Piece by piece.
+    Pieces(Box<dyn Writer + Send>),
+    /// At the end of each dump, from all that was dumped.
+    Whole(Box<Made>),
+}
+
+impl Kind {
+    fn writer(&mut self) -> &mut dyn Writer {
+        match self {
+            Self::Pieces(writer) => writer.as_mut(),
+            Self::Whole(made) => made.as_mut(),
+        }
+    }
 }
 
 enum Target {
@@ -104,23 +122,21 @@ impl Output {
     /// What is wrong with the file or the connection.
     pub fn begin(&mut self, profile: &Profile) -> io::Result<bool> {
         let Self { target, format, old, version, writer } = self;
-        if let Target::File(file) = target
-            && !file.begin()?
-        {
-            *writer = None;
+        if let Target::File(file) = target {
+            let has_more = matches!(writer, Some(Kind::Pieces(_)));
+            if !file.begin(has_more)? && has_more {
+                *writer = None;
+            }
         }
         if writer.is_some() {
             return Ok(false);
         }
-        let out: Box<dyn Write + Send> = match target {
-            Target::File(file) => Box::new(OpenFile(Arc::clone(&file.open))),
-            Target::Net(stream) => Box::new(stream.try_clone()?),
-        };
-        let out = BufWriter::with_capacity(1 << 16, out);
+        let out = BufWriter::with_capacity(1 << 16, out(target)?);
         *writer = Some(match format {
-            Format::Text if *old => Box::new(TextWriter::old(out)),
-            Format::Text => Box::new(TextWriter::new(out, profile)?),
-            Format::Binary => Box::new(BinaryWriter::new(out, profile, *version)?),
+            Format::Text if *old => Kind::Pieces(Box::new(TextWriter::old(out))),
+            Format::Text => Kind::Pieces(Box::new(TextWriter::new(out, profile)?)),
+            Format::Binary => Kind::Pieces(Box::new(BinaryWriter::new(out, profile, *version)?)),
+            other => Kind::Whole(Box::new(Made::new(*other))),
         });
         Ok(true)
     }
@@ -131,7 +147,7 @@ impl Output {
     /// If it was not begun.
     pub fn writer(&mut self) -> io::Result<&mut dyn Writer> {
         match &mut self.writer {
-            Some(writer) => Ok(writer.as_mut()),
+            Some(kind) => Ok(kind.writer()),
             None => Err(io::Error::other("it was not begun")),
         }
     }
@@ -140,8 +156,16 @@ impl Output {
     ///
     /// # Errors
     /// What is wrong with the file or the connection.
-    pub fn finish(&mut self) -> io::Result<()> {
-        self.writer()?.flush()?;
+    pub fn finish(&mut self, profile: &mut Profile) -> io::Result<()> {
+        match &mut self.writer {
+            Some(Kind::Pieces(writer)) => writer.flush()?,
+            Some(Kind::Whole(made)) => {
+                let mut out = BufWriter::with_capacity(1 << 16, out(&self.target)?);
+                made.write(profile, &mut out)?;
+                out.flush()?;
+            }
+            None => {}
+        }
         match &mut self.target {
             Target::File(file) => file.finish(),
             Target::Net(_) => Ok(()),
@@ -167,6 +191,13 @@ impl Output {
             }
         }
     }
+}
+
+fn out(target: &Target) -> io::Result<Box<dyn Write + Send>> {
+    Ok(match target {
+        Target::File(file) => Box::new(OpenFile(Arc::clone(&file.open))),
+        Target::Net(stream) => Box::new(stream.try_clone()?),
+    })
 }
 
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
@@ -199,10 +230,10 @@ impl FileInTheMaking {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the file beside its place, with what the one in its place has. False if that has nothing, so
-    /// that it has to be begun.
-    fn begin(&mut self) -> io::Result<bool> {
-        if self.has_dumps {
+    /// Opens the file beside its place, with what the one in its place has if `more` is to be added to it.
+    /// False if it is empty.
+    fn begin(&mut self, more: bool) -> io::Result<bool> {
+        if self.has_dumps && more {
             match fs::copy(&self.path, &self.part) {
                 Ok(_) => {
                     *self.opened() = Some(OpenOptions::new().append(true).open(&self.part)?);

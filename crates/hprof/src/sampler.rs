@@ -4,9 +4,10 @@
 //! waits in native code, for a socket as a rule, does not count, though the VM takes it for runnable.
 
 use crate::agent::Shared;
+use crate::options::{Cpu, Options};
 use jvmpi::{Frame, Frames, GcDisabled, MultiThreaded, ThreadId, ThreadList, ThreadState};
 use profile::ThreadSerial;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,7 +56,15 @@ pub struct Orders {
     /// Which threads it samples.
     pub sampled: RefCell<Sampled>,
     /// Whether it is to end.
-    pub end: std::cell::Cell<bool>,
+    pub end: Cell<bool>,
+}
+
+impl Orders {
+    /// What the options ask for.
+    pub fn of(options: &Options) -> Self {
+        let sampled = if options.cpu == Some(Cpu::Samples) { Sampled::ALL } else { Sampled::NONE };
+        Self { sampled: RefCell::new(sampled), end: Cell::new(false) }
+    }
 }
 
 /// The sampler's thread.
@@ -73,14 +82,16 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
     loop {
         let sampled = {
             let mut orders = shared.sampler.enter(jvmpi);
-            if orders.end.get() {
+            let has_ended =
+                |orders: &Orders| orders.end.get() || !Arc::ptr_eq(&session, &shared.session());
+            if has_ended(&orders) {
                 return;
             }
             let is_off = *orders.sampled.borrow() == Sampled::NONE;
             // Looking takes at most half of the time, however long it takes.
             let pause = interval.saturating_sub(cost).max(cost);
             orders.wait(jvmpi, (!is_off).then_some(pause));
-            if orders.end.get() {
+            if has_ended(&orders) {
                 return;
             }
             orders.sampled.borrow().clone()
