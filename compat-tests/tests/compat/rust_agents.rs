@@ -1,6 +1,7 @@
 //! Agents written with the crate `jvmpi`: its examples, and one that tries what the crate can do.
 
 use compat_tests::build::{self, RustAgent};
+use compat_tests::jdk::Gc;
 use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::text;
 
@@ -8,7 +9,7 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    allocations_of_each_class.on_every_gc(),
+    allocations_of_each_class.on(&[Gc::G1, Gc::Z]),
     slow_calls,
     beside_each_other,
     options_that_there_are_not,

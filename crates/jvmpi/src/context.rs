@@ -80,7 +80,7 @@ use mode::{Loaded, MayLock, Mode};
 ///
 /// What is forbidden in a mode does not compile. No collection while GC is disabled:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0599
 /// # use jvmpi::*;
 /// fn object_alloc(jvmpi: &mut GcDisabled<'_>) {
 ///     jvmpi.run_gc();
@@ -89,7 +89,7 @@ use mode::{Loaded, MayLock, Mode};
 ///
 /// nor where the agent itself has disabled it; that is over when the guard is dropped:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0499
 /// # use jvmpi::*;
 /// fn data_dump_request(jvmpi: &mut MultiThreaded<'_>) {
 ///     let gc_off = jvmpi.disable_gc();
@@ -108,7 +108,7 @@ use mode::{Loaded, MayLock, Mode};
 ///
 /// No locks in the events of a collection:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// # use jvmpi::*;
 /// fn object_free(jvmpi: &mut Stopped<'_>, objects: &RawMonitor<Vec<ObjectId>>) {
 ///     objects.enter(jvmpi);
@@ -117,7 +117,7 @@ use mode::{Loaded, MayLock, Mode};
 ///
 /// nor while the agent has suspended threads, though the context from before is still there:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0502
 /// # use jvmpi::*;
 /// fn sample(gc_off: &mut GcDisabled<'_>, threads: &mut ThreadList, counts: &RawMonitor<u32>) {
 ///     let stopped = gc_off.suspend(threads);
@@ -128,7 +128,7 @@ use mode::{Loaded, MayLock, Mode};
 ///
 /// An ID stays valid only while GC is disabled:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0599
 /// # use jvmpi::*;
 /// fn method_entry(jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
 ///     jvmpi.method_class(method);
@@ -143,7 +143,7 @@ use mode::{Loaded, MayLock, Mode};
 ///
 /// And a context stays on its thread, and does not outlive the event:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// # use jvmpi::*;
 /// fn jvm_init_done(jvmpi: &mut MultiThreaded<'_>) {
 ///     std::thread::scope(|threads| threads.spawn(|| jvmpi.run_gc()));

@@ -260,6 +260,10 @@ fn retire(first: *mut Header, last: *mut Header) {
 
 /// Frees the blocks of threads that have ended, if nobody reads.
 fn free_retired() {
+    // Then it would only be put back.
+    if READERS.load(Ordering::Relaxed) > 0 {
+        return;
+    }
     let mut block = RETIRED.swap(ptr::null_mut(), Ordering::Acquire);
     // These were taken from their threads before. See `Reader::new`.
     fence(Ordering::SeqCst);

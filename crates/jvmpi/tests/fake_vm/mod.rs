@@ -4,7 +4,6 @@
 
 use jvmpi::sys::jni_sys::{JNI_EVERSION, JNI_OK, JNIEnv, JNIInvokeInterface_, JavaVM, jint, jlong};
 use jvmpi::sys::*;
-use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
@@ -17,7 +16,9 @@ pub static REFUSED: AtomicI32 = AtomicI32::new(0);
 pub static CALLS: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
 static TABLE: AtomicPtr<JVMPI_Interface> = AtomicPtr::new(ptr::null_mut());
 static VERSION: AtomicI32 = AtomicI32::new(0);
-static STORAGE: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
+/// The data of the threads whose numbers are 16 to `THREADS * 16`, with no more order than a VM promises.
+static STORAGE: [AtomicPtr<c_void>; THREADS] = [const { AtomicPtr::new(ptr::null_mut()) }; THREADS];
+const THREADS: usize = 64;
 
 fn called(what: &'static str, with: usize) {
     CALLS.lock().unwrap().push((what, with));
@@ -140,12 +141,14 @@ unsafe extern "C" fn thread(
 ) -> jint {
     -1
 }
+fn place(env: *mut JNIEnv) -> &'static AtomicPtr<c_void> {
+    &STORAGE[env.addr() / 16 % THREADS]
+}
 unsafe extern "C" fn set_storage(env: *mut JNIEnv, value: *mut c_void) {
-    STORAGE.lock().unwrap().get_or_insert_default().insert(env.addr(), value.expose_provenance());
+    place(env).store(value, Ordering::Release);
 }
 unsafe extern "C" fn storage(env: *mut JNIEnv) -> *mut c_void {
-    let value = STORAGE.lock().unwrap().get_or_insert_default().get(&env.addr()).copied();
-    ptr::with_exposed_provenance_mut(value.unwrap_or(0))
+    place(env).load(Ordering::Acquire)
 }
 unsafe extern "C" fn disable_gc() {
     called("DisableGC", 0);

@@ -1,0 +1,95 @@
+//! Threads that end while others look at their data. `cargo xtask race` runs it under ThreadSanitizer.
+
+mod fake_vm;
+
+use jvmpi::export::Loaded;
+use jvmpi::sys::jni_sys::JNI_OK;
+use jvmpi::sys::*;
+use jvmpi::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static MADE: AtomicU64 = AtomicU64::new(0);
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+static SEEN: AtomicU64 = AtomicU64::new(0);
+
+/// On the heap, so that a sanitizer sees the use of what is freed.
+struct Data(Box<u64>);
+
+impl Data {
+    fn new(number: usize) -> Self {
+        MADE.fetch_add(1, Ordering::Relaxed);
+        Self(Box::new(number as u64))
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        *self.0 = 0;
+        DROPPED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct Looker(ThreadLocal<Data>);
+
+impl Agent for Looker {
+    fn load(jvmpi: &mut OnLoad, _: &str) -> Result<Self, LoadError> {
+        Ok(Self(ThreadLocal::new(jvmpi)?))
+    }
+
+    fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, _: MethodId) {
+        let number = jvmpi.thread().as_usize();
+        let data = self.0.get_or_init(jvmpi, || Data::new(number)).expect("it is a thread's");
+        assert_eq!(*data.0, number as u64);
+    }
+
+    fn monitor_wait(&self, jvmpi: &mut GcDisabled<'_>, _: MonitorWait) {
+        for number in (1..=THREADS).map(|thread| thread * 16) {
+            let thread = ThreadId::from_usize(number).expect("it is not 0");
+            if let Some(data) = self.0.of(jvmpi, thread) {
+                // The others get time to end.
+                std::thread::yield_now();
+                assert_eq!(*data.0, number as u64, "it is dead");
+                SEEN.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+static AGENT: Loaded<Looker> = Loaded::new();
+
+unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
+    // SAFETY: the fake VM calls it, with an event.
+    unsafe { AGENT.notify_event(event) }
+}
+
+const THREADS: usize = 4;
+const LIVES: usize = 5_000;
+
+#[test]
+fn no_thread_sees_what_is_dropped() {
+    let vm = fake_vm::vm(JVMPI_VERSION_1_2);
+    // SAFETY: the VM is as good as one that calls.
+    let loaded = unsafe { AGENT.on_load(vm, c"".as_ptr(), "thread_local_race", notify_event) };
+    assert_eq!(loaded, JNI_OK);
+    _ = fake_vm::calls();
+    std::thread::scope(|scope| {
+        for thread in 1..=THREADS {
+            scope.spawn(move || {
+                for _ in 0..LIVES {
+                    fake_vm::send(JVMPI_EVENT_METHOD_ENTRY, thread * 16);
+                    fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, thread * 16);
+                    fake_vm::send(JVMPI_EVENT_THREAD_END, thread * 16);
+                }
+            });
+        }
+    });
+    // What was looked at when its thread ended goes with the next thread.
+    fake_vm::send(JVMPI_EVENT_METHOD_ENTRY, 16);
+    fake_vm::send(JVMPI_EVENT_THREAD_END, 16);
+    let [made, dropped, seen] = [&MADE, &DROPPED, &SEEN].map(|n| n.load(Ordering::Relaxed));
+    assert_eq!(made, (THREADS * LIVES + 1) as u64);
+    assert_eq!(dropped, made);
+    assert!(seen >= made - 1, "each has seen itself");
+    // A failed assertion in a method would have disabled its event.
+    assert_eq!(fake_vm::calls(), []);
+}
