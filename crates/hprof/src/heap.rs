@@ -182,6 +182,8 @@ impl Heap {
                         trace,
                         class: id(class),
                         class_name: name(class as u64),
+                        // JVMPI tells that of the elements only.
+                        array_class: ObjectId(0),
                         size,
                         elements: Elements::All(&ids),
                     }))?;

@@ -160,11 +160,12 @@ pub struct Objects<'a> {
     pub id: ObjectId,
     /// Where it was allocated.
     pub trace: TraceSerial,
-    /// The class of its elements. In binary files by JVMTI's HPROF and by HotSpot it is that of the array, for
-    /// which VisualVM and others take it: who knows that class writes it there.
+    /// The class of its elements; NULL if it is not known.
     pub class: ObjectId,
     /// The name of that class; empty if it is not known.
     pub class_name: &'a str,
+    /// Its own class. NULL if it is not told: JVMPI, its HPROF and text know that of the elements only.
+    pub array_class: ObjectId,
     /// How many bytes it has: in text what the VM has told, in binary those of its elements.
     pub size: u64,
     /// Its elements.
@@ -209,6 +210,37 @@ pub enum Elements<'a> {
     },
 }
 
+impl Objects<'_> {
+    /// The name of its type, as Java's source has it: `java.lang.String[]`.
+    pub fn type_name(&self) -> String {
+        let elements = if self.class_name.is_empty() { "<Unknown>" } else { self.class_name };
+        format!("{}[]", type_name(elements))
+    }
+}
+
+/// The name of a class as Java's source has it: `int[]` of `[I`, `java.lang.String[][]` of
+/// `[[Ljava.lang.String;`. What is no name of an array stays as it is.
+pub fn type_name(class: &str) -> String {
+    let element = class.trim_start_matches('[');
+    let dimensions = class.len() - element.len();
+    let element = match element {
+        _ if dimensions == 0 => return class.to_owned(),
+        "Z" => "boolean",
+        "B" => "byte",
+        "C" => "char",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        "F" => "float",
+        "D" => "double",
+        _ => match element.strip_prefix('L').and_then(|class| class.strip_suffix(';')) {
+            Some(class) => class,
+            None => return class.to_owned(),
+        },
+    };
+    format!("{element}{}", "[]".repeat(dimensions))
+}
+
 impl<'a> Elements<'a> {
     /// How many there are with those that are NULL.
     pub fn length(self) -> u32 {
@@ -241,6 +273,21 @@ fn id_of(bytes: &[u8]) -> ObjectId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_are_named_as_in_source() {
+        for (name, expected) in [
+            ("[I", "int[]"),
+            ("[[Ljava.lang.String;", "java.lang.String[][]"),
+            ("java.lang.String", "java.lang.String"),
+            ("I", "I"),
+            ("", ""),
+            ("[", "["),
+            ("[Lx", "[Lx"),
+        ] {
+            assert_eq!(type_name(name), expected);
+        }
+    }
 
     #[test]
     fn elements_are_told_with_their_indices() {

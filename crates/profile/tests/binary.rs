@@ -6,7 +6,7 @@ use fixture::{
     CREATED, MAIN, WORKER, binary_sections, heap_dump, heap_names, heap_records, show,
     shown_records, tables,
 };
-use profile::heap::{Elements, Objects, Primitives, Record};
+use profile::heap::{self, Elements, Objects, Primitives, Record};
 use profile::{
     BinaryWriter, ClassSerial, Encoding, File, NameId, ObjectId, Profile, Section, ThreadSerial,
     TraceSerial, Type, Version, Writer,
@@ -297,4 +297,67 @@ fn times_go_on_when_their_field_wraps_around() {
     bytes[32..36].copy_from_slice(&2_094_063_632u32.to_be_bytes());
     let file = File::from_bytes(bytes).unwrap();
     assert_eq!(file.profile().sections, sections);
+}
+
+/// The classes of arrays of references in a heap dump: of the elements, its name, and the array's.
+type ArrayClasses = Vec<(u64, String, u64)>;
+
+/// Writes a dump of these arrays in a profile with the classes, each with its loader, and reads it.
+fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> ArrayClasses {
+    let mut profile = Profile::default();
+    for (serial, (object, name, _)) in (1..).zip(classes) {
+        let name = profile.names.intern(name);
+        let (serial, object, trace) = (ClassSerial(serial), ObjectId(*object), TraceSerial(0));
+        profile.classes.insert(profile::Class { serial, object, name, trace, unloaded: false });
+    }
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_2).unwrap();
+    let mut records = |each: &mut profile::EachRecord<'_>| {
+        for (id, name, loader) in classes {
+            let (id, loader) = (ObjectId(*id), ObjectId(*loader));
+            each(&Record::Class(heap::Class { id, name, loader, ..heap::Class::default() }))?;
+        }
+        for (class, class_name, array_class) in arrays {
+            each(&Record::Objects(Objects {
+                id: ObjectId(1),
+                trace: TraceSerial(0),
+                class: ObjectId(*class),
+                class_name,
+                array_class: ObjectId(*array_class),
+                size: 0,
+                elements: Elements::All(&[]),
+            }))?;
+        }
+        Ok(())
+    };
+    writer.heap_dump(&profile, &heap_dump(), &mut records).unwrap();
+    let file = File::from_bytes(writer.into_inner()).unwrap();
+    let mut read = Vec::new();
+    let dump = file.profile().heap_dumps().next().unwrap();
+    file.heap(dump)
+        .records(|record| {
+            if let Record::Objects(array) = record {
+                read.push((array.class.0, array.class_name.to_owned(), array.array_class.0));
+            }
+            Ok::<(), profile::Error>(())
+        })
+        .unwrap();
+    read
+}
+
+#[test]
+fn the_class_of_an_array_and_that_of_its_elements_are_told_apart() {
+    let read = |class, name: &str, array| (class, name.to_owned(), array);
+    let classes = [(16, "a.X", 7), (32, "[La.X;", 7), (48, "[[La.X;", 7), (64, "[I", 0)];
+    // JVMPI tells the elements' class; the file has the array's where there is one of its name.
+    let arrays = [(16, "a.X", 0), (32, "[La.X;", 0)];
+    assert_eq!(arrays_read(&classes, &arrays), [read(16, "a.X", 32), read(32, "[La.X;", 48)]);
+    // Of two classes of a name, each is that of its loader.
+    let twice = [(16, "a.X", 7), (17, "a.X", 8), (32, "[La.X;", 7), (33, "[La.X;", 8)];
+    let arrays = [(17, "a.X", 33), (16, "a.X", 32)];
+    assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 33), read(16, "a.X", 32)]);
+    // If it is not told which, the file has that of the elements.
+    let arrays = [(17, "a.X", 0)];
+    assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 0)]);
+    let arrays = [(64, "[I", 0)];
+    assert_eq!(arrays_read(&classes, &arrays), [read(64, "[I", 0)]);
 }

@@ -254,4 +254,7 @@ fn files_of_later_jdks_are_read() {
     assert_eq!(time.monitor, Monitor::Java { object: ObjectId(0), class });
     let (records, end) = fixture::shown_records(&file, read.heap_dumps().next().unwrap());
     assert_eq!((records.len(), end), (5, Ok(())));
+    assert!(
+        records[4].contains("class_name: \"java.lang.String\", array_class: ObjectId(1342177422)")
+    );
 }

@@ -33,13 +33,7 @@ fn write(path: &Path, version: Version) {
             let (id, superclass) = (ObjectId(id), ObjectId(0x100));
             each(&Record::Class(heap::Class { id, name, superclass, ..heap::Class::default() }))?;
         }
-        heap_records(&mut |record| match record {
-            // It takes the class for that of the array.
-            Record::Objects(array) => {
-                each(&Record::Objects(heap::Objects { class: ObjectId(0x150), ..*array }))
-            }
-            _ => each(record),
-        })
+        heap_records(each)
     };
     writer.heap_dump(&profile, &heap_dump(), &mut records).unwrap();
 }

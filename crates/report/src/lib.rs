@@ -7,7 +7,6 @@
 
 mod data;
 pub mod heap;
-mod names;
 mod page;
 
 use std::io::{self, Write};

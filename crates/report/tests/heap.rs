@@ -285,12 +285,13 @@ fn records_become_objects_and_references() {
             trace: TraceSerial(0),
             class: id(0),
             class_name,
+            array_class: id(0),
             size: 4,
             elements,
         })
     };
-    record(array(1, "app.Row", Elements::All(&[])));
-    record(array(2, "[Lapp.Row;", Elements::All(&[id(0), id(3)])));
+    record(array(1, "[Lapp.Row;", Elements::All(&[])));
+    record(array(2, "app.Row", Elements::All(&[id(0), id(3)])));
     record(Record::Primitives(Primitives {
         id: id(3),
         trace: TraceSerial(0),
@@ -317,12 +318,12 @@ fn records_become_objects_and_references() {
             "20 app.Weak <super>=10",
             "10 java.lang.ref.WeakReference",
             "9 app.Weaker <class>=30",
-            "1 app.Row[]",
+            "1 app.Row[][]",
             "2 app.Row[] [1]=3",
             "3 int[]",
         ]
     );
     assert_eq!((graph.roots()[0].reason, graph.roots()[0].thread), ("JNI local reference", 7));
     let class = Analysis::of(&graph).classes(&graph);
-    assert_eq!(class[graph.kind(4).index()].objects, 2);
+    assert_eq!(class[graph.kind(5).index()].objects, 1);
 }

@@ -94,11 +94,7 @@ fn class_of(record: &Record<'_>) -> Option<String> {
         Record::Root(_) => None,
         Record::Class(_) => Some("java.lang.Class".into()),
         Record::Instance(Instance { class, class_name, .. }) => Some(named(class_name, *class)),
-        // Some writers name the class of the array, others that of its elements.
-        Record::Objects(Objects { class, class_name, .. }) => Some(match class_name {
-            name if name.ends_with("[]") => (*name).to_owned(),
-            name => format!("{}[]", named(name, *class)),
-        }),
+        Record::Objects(array) => Some(array.type_name()),
         Record::Primitives(Primitives { of_type, .. }) => Some(format!("{}[]", of_type.name())),
     }
 }

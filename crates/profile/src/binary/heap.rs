@@ -19,6 +19,7 @@ pub struct HeapReader<'a> {
     dump: &'a HeapDump,
     names: Names<'a>,
     layouts: Layouts<'a>,
+    array_classes: ArrayClasses,
 }
 
 impl<'a> HeapReader<'a> {
@@ -31,20 +32,34 @@ impl<'a> HeapReader<'a> {
     ) -> Self {
         let names = Names { ids, profile };
         let mut layouts = Layouts::default();
+        let mut loaders = FxHashMap::default();
+        let mut elements_are_named = false;
         let mut scratch = Scratch::default();
         for mut cursor in parts(all, dump) {
             // What can't be read ends the second pass too, where it is told.
             while !cursor.is_at_end()
                 && let Ok(encoded) = names.encoded(&mut cursor, &mut scratch)
             {
-                if let Encoded::Whole(Record::Class(class)) = encoded {
-                    let (id, superclass) = (class.id, class.superclass);
-                    layouts.add(id, superclass, &scratch.fields);
+                match encoded {
+                    Encoded::Whole(Record::Class(class)) => {
+                        let (id, superclass) = (class.id, class.superclass);
+                        loaders.insert(id, class.loader);
+                        layouts.add(id, superclass, &scratch.fields);
+                    }
+                    Encoded::Whole(Record::Objects(array)) => {
+                        let name = names.of_class(array.class);
+                        elements_are_named |= !name.is_empty() && element_name(name).is_none();
+                    }
+                    _ => {}
                 }
             }
         }
         layouts.link();
-        Self { all, dump, names, layouts }
+        let array_classes = match elements_are_named {
+            true => ArrayClasses::AreNotTold,
+            false => ArrayClasses::of(names, &loaders),
+        };
+        Self { all, dump, names, layouts, array_classes }
     }
 
     /// Passes each record.
@@ -57,6 +72,10 @@ impl<'a> HeapReader<'a> {
         for mut cursor in parts(self.all, self.dump) {
             while !cursor.is_at_end() {
                 match self.names.encoded(&mut cursor, &mut scratch)? {
+                    Encoded::Whole(Record::Objects(mut array)) => {
+                        self.array_classes.complete(&mut array, self.names);
+                        each(&Record::Objects(array))?;
+                    }
                     Encoded::Whole(record) => each(&record)?,
                     Encoded::Instance { id, trace, class, mut values } => {
                         fields.clear();
@@ -149,6 +168,7 @@ impl<'a> Names<'a> {
                     trace,
                     class,
                     class_name: self.of_class(class),
+                    array_class: ObjectId(0),
                     size: bytes.len() as u64,
                     elements: Elements::Packed { bytes, id_size },
                 })
@@ -244,6 +264,46 @@ fn place(cursor: &mut Cursor<'_>) -> Result<Place, Error> {
     let thread = ThreadSerial(cursor.u4()?);
     let frame = Some(cursor.u4()?).filter(|frame| *frame != NO_FRAME);
     Ok(Place { thread, frame })
+}
+
+/// Which class the records of arrays of references tell.
+#[derive(Debug)]
+enum ArrayClasses {
+    /// That of the elements, as JVMPI's HPROF.
+    AreNotTold,
+    /// The array's, as HotSpot and JVMTI's HPROF; with the classes of the elements.
+    AreTold(FxHashMap<ObjectId, ObjectId>),
+}
+
+impl ArrayClasses {
+    /// Finds the class of the elements for each class of arrays by its name and loader.
+    fn of(names: Names<'_>, loaders: &FxHashMap<ObjectId, ObjectId>) -> Self {
+        let named = |id: &ObjectId| names.of_class(*id);
+        let classes: FxHashMap<_, _> =
+            loaders.iter().map(|(id, loader)| ((named(id), *loader), *id)).collect();
+        let elements = loaders.iter().filter_map(|(id, loader)| {
+            let name = element_name(named(id))?;
+            Some((*id, *classes.get(&(name, *loader))?))
+        });
+        Self::AreTold(elements.collect())
+    }
+
+    /// Tells both classes of an array whose class is what the record has.
+    fn complete<'a>(&self, array: &mut Objects<'a>, names: Names<'a>) {
+        if let Self::AreTold(elements) = self {
+            array.array_class = array.class;
+            array.class_name = element_name(names.of_class(array.class)).unwrap_or("");
+            array.class = elements.get(&array.class).copied().unwrap_or_default();
+        }
+    }
+}
+
+/// The name of the class of the elements of an array of references whose class has this name.
+fn element_name(name: &str) -> Option<&str> {
+    match name.strip_prefix('[')? {
+        elements if elements.starts_with('[') => Some(elements),
+        elements => elements.strip_prefix('L')?.strip_suffix(';'),
+    }
 }
 
 /// Which fields the instances of classes have.

@@ -43,6 +43,8 @@ pub struct BinaryWriter<W> {
     class_named: FxHashMap<NameId, ClassSerial>,
     /// How many of them are none of the profile's.
     known_by_name: u32,
+    /// The classes of arrays by those of their elements.
+    array_classes: FxHashMap<ObjectId, ObjectId>,
 }
 
 impl<W: Write> BinaryWriter<W> {
@@ -66,6 +68,7 @@ impl<W: Write> BinaryWriter<W> {
             traces: 0,
             class_named: FxHashMap::default(),
             known_by_name: 0,
+            array_classes: FxHashMap::default(),
         };
         if let Some(settings) = profile.settings {
             let mut flags = 0;
@@ -152,6 +155,21 @@ impl<W: Write> BinaryWriter<W> {
         Ok(serial)
     }
 
+    /// The record as the file has it: of an array of references today's readers expect the array's class. If
+    /// that is not told, and there is not exactly one of its name, it is the class of the elements.
+    fn with_array_class<'r>(&mut self, profile: &Profile, record: &Record<'r>) -> Record<'r> {
+        let Record::Objects(mut array) = *record else { return *record };
+        let element = array.class;
+        array.class = match array.array_class {
+            ObjectId(0) => *self
+                .array_classes
+                .entry(element)
+                .or_insert_with(|| array_class(profile, array.class_name).unwrap_or(element)),
+            told => told,
+        };
+        Record::Objects(array)
+    }
+
     fn load_class(&mut self, class: &Class) -> io::Result<()> {
         self.record(tag::LOAD_CLASS, |body| {
             body.u4(class.serial.0);
@@ -227,9 +245,10 @@ impl<W: Write> BinaryWriter<W> {
         let mut left = length;
         let mut head = Vec::new();
         records(&mut |record| {
+            let record = self.with_array_class(profile, record);
             head.clear();
-            encode(&mut head, profile, record)?;
-            let tail = tail(record, u64::MAX);
+            encode(&mut head, profile, &record)?;
+            let tail = tail(&record, u64::MAX);
             left = left
                 .checked_sub(head.len() as u64 + tail.length())
                 .ok_or_else(|| invalid("a heap dump has changed while it was written"))?;
@@ -251,10 +270,11 @@ impl<W: Write> BinaryWriter<W> {
     ) -> io::Result<()> {
         let mut segment = Vec::with_capacity(SEGMENT);
         records(&mut |record| {
+            let record = self.with_array_class(profile, record);
             let start = segment.len();
-            encode(&mut segment, profile, record)?;
+            encode(&mut segment, profile, &record)?;
             let room = u64::from(u32::MAX) - (segment.len() - start) as u64;
-            let tail = tail(record, room);
+            let tail = tail(&record, room);
             if let Some(length) = tail.shortened {
                 // The length is the u4 before the class or the type of the elements.
                 let at = start + 1 + ID + 4;
@@ -396,6 +416,20 @@ impl<W: Write> Writer for BinaryWriter<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// The class of arrays of the class of this name, if there is exactly one.
+fn array_class(profile: &Profile, element: &str) -> Option<ObjectId> {
+    let name = match element.strip_prefix('[') {
+        Some(_) => format!("[{element}"),
+        None => format!("[L{element};"),
+    };
+    let name = profile.names.find(&name)?;
+    let mut named = profile.classes.iter().filter(|class| class.name == name && !class.unloaded);
+    match (named.next(), named.next()) {
+        (Some(class), None) => Some(class.object).filter(|object| *object != ObjectId(0)),
+        _ => None,
     }
 }
 

@@ -117,7 +117,20 @@ fn record<T>(line: &str, below: &[Cow<'_, str>], each: impl FnOnce(&Record<'_>) 
                 elements.push((index, object));
             }
             let elements = Elements::NotNull { length, elements: &elements };
-            Some(each(&Record::Objects(Objects { id, trace, class, class_name, size, elements })))
+            // JVMTI's HPROF tells the class of the array, with brackets.
+            let (class_name, class, array_class) = match class_name.strip_suffix("[]") {
+                Some(elements) => (elements, ObjectId(0), class),
+                None => (class_name, class, ObjectId(0)),
+            };
+            Some(each(&Record::Objects(Objects {
+                id,
+                trace,
+                class,
+                class_name,
+                array_class,
+                size,
+                elements,
+            })))
         }
         _ => None,
     }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use profile::heap::type_name;
 use profile::{Monitor, Profile, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::{NONE, Shared};
-use crate::names;
 
 /// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and what it is
 /// about: the class of the objects that were allocated, or the monitor that was waited for.
@@ -170,7 +170,7 @@ fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     for (number, profile) in profiles.iter().enumerate() {
         let Some(sites) = profile.sites().next_back() else { continue };
         for site in &sites.rows {
-            let mut name = names::of_type(profile.site_name(site));
+            let mut name = type_name(profile.site_name(site));
             // Binary names the class of the elements.
             if site.array_of.is_some() && !name.ends_with("[]") {
                 name.push_str("[]");
@@ -220,7 +220,7 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
 pub(super) fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -> String {
     match monitor {
         Monitor::Java { object, class } => {
-            let class = names::of_type(profile.names.get(class));
+            let class = type_name(profile.names.get(class));
             if with_id { format!("{class}@{:x}", object.0) } else { class }
         }
         Monitor::Raw { name, .. } => format!("\"{}\"", profile.names.get(name)),

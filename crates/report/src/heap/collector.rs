@@ -1,11 +1,10 @@
 //! From the records of a dump to a graph.
 
-use profile::heap::{Class, Record, Root, RootKind};
+use profile::heap::{Class, Record, Root, RootKind, type_name};
 use profile::{Error, File, HeapDump, ObjectId, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::graph::{Builder, Graph, Kind, Label, TooLarge};
-use crate::names;
 
 /// The graph of a file's heap dump; if the dump can't be read to its end, of what there is up to there.
 pub fn read(file: &File, dump: &HeapDump) -> Result<(Graph, Option<Error>), TooLarge> {
@@ -54,19 +53,19 @@ impl Collector {
                 }
             }
             Record::Objects(array) => {
-                let name = or_unknown(array.class_name);
-                let kind = match name.starts_with('[') {
-                    true => self.builder.kind(&names::of_type(name)),
-                    false => self.builder.kind(&format!("{name}[]")),
-                };
+                let kind = self.builder.kind(&array.type_name());
                 self.builder.object(array.id.0, kind, array.size);
-                self.builder.reference(self.to_class, array.class.0);
+                let class = match array.array_class {
+                    ObjectId(0) => array.class,
+                    class => class,
+                };
+                self.builder.reference(self.to_class, class.0);
                 for (index, element) in array.elements.iter() {
                     self.builder.reference(Label::element(index), element.0);
                 }
             }
             Record::Primitives(array) => {
-                let kind = self.builder.kind(&names::of_type(array.of_type.array_name()));
+                let kind = self.builder.kind(&type_name(array.of_type.array_name()));
                 self.builder.object(array.id.0, kind, array.size);
             }
         }
@@ -92,7 +91,7 @@ impl Collector {
         let kind = self.builder.kind(name);
         self.classes.insert(class.id, (kind, class.superclass));
         self.builder.object(class.id.0, self.class, 0);
-        self.builder.name(&names::of_type(name));
+        self.builder.name(&type_name(name));
         for (label, id) in [
             ("<super>", class.superclass),
             ("<loader>", class.loader),

@@ -155,6 +155,7 @@ pub fn heap(orders: u32) -> Graph {
         trace: TraceSerial(0),
         class: ObjectId(0x100),
         class_name: "app.Order",
+        array_class: ObjectId(0),
         size: 1000,
         elements: Elements::All(&elements),
     }));
