@@ -21,7 +21,8 @@ const grouped = new Intl.NumberFormat('en');
 
 function scaled(value, units, step) {
   let unit = 0;
-  while (unit < units.length - 1 && Math.abs(value) >= step) {
+  // What would be rounded to the next unit is told in it.
+  while (unit < units.length - 1 && Math.abs(value) >= 0.9995 * step) {
     value /= step;
     unit += 1;
   }
@@ -75,7 +76,8 @@ const shortMethodName = (method) => `${simple(methodClass(method))}.${strings[me
 
 function lineName(frame) {
   const line = frames.line[frame];
-  const source = strings[methods.source[frames.method[frame]]];
+  const told = strings[methods.source[frames.method[frame]]];
+  const source = told === '<Unknown>' ? '' : told;
   if (line === NATIVE) return 'native';
   if (line === -2) return 'compiled';
   return line > 0 ? `${source || 'line'}:${line}` : source || 'unknown line';
