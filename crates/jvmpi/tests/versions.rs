@@ -1,4 +1,5 @@
-//! A VM with version 1 of JVMPI, whose table is shorter, and one that refuses an event.
+//! A VM with version 1 of JVMPI, whose table is shorter, one that refuses an event, and one that loads the
+//! agent again.
 
 mod fake_vm;
 
@@ -15,6 +16,14 @@ impl Agent for Suspender {
     fn load(jvmpi: &mut OnLoad, _: &str) -> Result<Self, LoadError> {
         jvmpi.enable_all([EventType::MonitorWait, EventType::MonitorWaited]);
         Ok(Self)
+    }
+
+    fn load_again(&self, jvmpi: &mut OnLoad, options: &str) -> Result<(), LoadError> {
+        if options != "more" {
+            return Err("not again".into());
+        }
+        jvmpi.enable(EventType::GcStart);
+        Ok(())
     }
 
     fn monitor_wait(&self, jvmpi: &mut GcDisabled<'_>, _: MonitorWait) {
@@ -53,28 +62,34 @@ macro_rules! loaded {
         }
         let vm = fake_vm::vm($version);
         // SAFETY: the VM is as good as one that calls.
-        unsafe { AGENT.on_load(vm, std::ptr::null(), "versions", notify_event) }
+        let load = move |options| unsafe { AGENT.on_load(vm, options, "versions", notify_event) };
+        (load(std::ptr::null()), load)
     }};
 }
 
 #[test]
 fn what_a_version_lacks_is_done_without() {
     fake_vm::REFUSED.store(JVMPI_EVENT_MONITOR_WAITED, Ordering::Relaxed);
-    assert_eq!(loaded!(JVMPI_VERSION_1_2), JNI_ERR);
+    assert_eq!(loaded!(JVMPI_VERSION_1_2).0, JNI_ERR);
     let (wait, waited) = (JVMPI_EVENT_MONITOR_WAIT as usize, JVMPI_EVENT_MONITOR_WAITED as usize);
     let expected = [("EnableEvent", wait), ("EnableEvent", waited), ("DisableEvent", wait)];
     assert_eq!(fake_vm::calls(), expected);
     fake_vm::REFUSED.store(0, Ordering::Relaxed);
 
-    assert_eq!(loaded!(JVMPI_VERSION_1_2), JNI_OK);
+    let (loaded, load_again) = loaded!(JVMPI_VERSION_1_2);
+    assert_eq!(loaded, JNI_OK);
     _ = fake_vm::calls();
+    assert_eq!(load_again(c"other".as_ptr()), JNI_ERR);
+    assert_eq!(fake_vm::calls(), []);
+    assert_eq!(load_again(c"more".as_ptr()), JNI_OK);
+    assert_eq!(fake_vm::calls(), [("EnableEvent", JVMPI_EVENT_GC_START as usize)]);
     // Of the threads that the list has, every other one cannot be suspended.
     fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, 16);
     let suspended = [32, 48, 64].map(|thread| ("SuspendThreadList", thread));
     let resumed = [64, 32].map(|thread| ("ResumeThread", thread));
     assert_eq!(fake_vm::calls(), [&suspended[..], &resumed].concat());
 
-    assert_eq!(loaded!(JVMPI_VERSION_1), JNI_OK);
+    assert_eq!(loaded!(JVMPI_VERSION_1).0, JNI_OK);
     _ = fake_vm::calls();
     fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, 16);
     let suspended = [32, 48, 64].map(|thread| ("SuspendThread", thread));
