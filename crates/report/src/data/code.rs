@@ -4,14 +4,28 @@ use profile::{Profile, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use super::hidden;
+
 /// Each string once.
 #[derive(Default)]
 pub(super) struct Strings {
+    /// Whether classes have the names that they have in any run.
+    in_any_run: bool,
     numbers: FxHashMap<String, u32>,
     strings: Vec<String>,
 }
 
 impl Strings {
+    /// None yet, for the profiles of so many runs.
+    pub(super) fn of_runs(runs: usize) -> Strings {
+        Strings { in_any_run: runs > 1, ..Strings::default() }
+    }
+
+    /// The number of a class's name, which is the same for what is one class in several runs.
+    pub(super) fn class(&mut self, name: &str) -> u32 {
+        self.number(if self.in_any_run { hidden::in_any_run(name) } else { name })
+    }
+
     pub(super) fn number(&mut self, string: &str) -> u32 {
         if let Some(&number) = self.numbers.get(string) {
             return number;
@@ -99,8 +113,9 @@ impl Nodes {
         let mut node = 0;
         for &frame in frames.iter().rev() {
             let Some((frame, method)) = profile.frame(frame) else { continue };
-            let [class, name, source] = [method.class, method.name, method.source]
-                .map(|name| strings.number(profile.names.get(name)));
+            let class = strings.class(profile.names.get(method.class));
+            let [name, source] =
+                [method.name, method.source].map(|name| strings.number(profile.names.get(name)));
             let method = self.method(class, name, source);
             let frame = self.frame(method, frame.line.code());
             node = self.child(node, frame);

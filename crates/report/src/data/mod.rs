@@ -3,6 +3,7 @@
 
 mod code;
 mod heap;
+mod hidden;
 mod monitors;
 mod stacks;
 mod threads;
@@ -66,7 +67,8 @@ impl Shared {
 
 impl<'a> Data<'a> {
     pub(crate) fn of(inputs: &[Input<'a>]) -> Data<'a> {
-        let mut shared = Shared::default();
+        let strings = code::Strings::of_runs(inputs.len());
+        let mut shared = Shared { strings, ..Shared::default() };
         for (number, input) in inputs.iter().enumerate() {
             shared.threads.add(&mut shared.strings, number, input.profile);
         }

@@ -175,7 +175,7 @@ fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
             if site.array_of.is_some() && !name.ends_with("[]") {
                 name.push_str("[]");
             }
-            let object = shared.strings.number(&name).into();
+            let object = shared.strings.class(&name).into();
             let amounts = [site.live, site.allocated];
             let amounts = amounts.map(|amount| [amount.bytes, amount.instances]);
             let place = shared.place(number, profile, site.trace);

@@ -15,6 +15,16 @@ use report::heap::{Collector, Graph};
 pub const HOSTILE: &str =
     "<img src=x onerror=console.error(1)></script><script>console.error(2)</script>";
 
+/// A profile with a lambda expression, of which the VM has made a class with this address in its name.
+pub fn lambda(address: &str, samples: u64) -> Profile {
+    let mut made = Made::default();
+    let frame = made.frame(&format!("app.Main$$Lambda/0x{address}"), "run", Line::Unknown);
+    let trace = made.profile.traces.intern(ThreadSerial(0), &[frame]);
+    let rows = vec![CpuSample { trace, samples, hits: samples }];
+    made.section(CpuSamples { total: samples, rows, ..CpuSamples::default() });
+    made.profile
+}
+
 /// A profile with something for every view; times as many samples of `app.Main.work`.
 pub fn profile(times: u64) -> Profile {
     let mut made = Made::default();

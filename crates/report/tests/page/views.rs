@@ -28,6 +28,7 @@ cases! {
     monitors_tell_who_waits_for_whom,
     threads_choose_what_is_measured,
     two_profiles_are_compared,
+    lambda_expressions_are_compared_without_their_addresses,
     light_and_dark,
     keys_reach_everything,
     a_file_is_shown_with_its_numbers,
@@ -348,6 +349,19 @@ fn two_profiles_are_compared(browser: &mut Browser) {
     assert_eq!(browser.evaluate(width), "75%");
     browser.click_link("main .switches button");
     assert_eq!(browser.evaluate(width), "60%");
+}
+
+fn lambda_expressions_are_compared_without_their_addresses(browser: &mut Browser) {
+    let (before, after) =
+        (fixture::lambda("00007f63880d75f8", 10), fixture::lambda("00007f00", 15));
+    let input = |profile| Input { name: "java.hprof.txt", profile, heap: None, problem: None };
+    open(browser, &[input(&before), input(&after)]);
+    browser.go("#/methods");
+    let row = &browser.rows("main table")[0];
+    assert_eq!((row[2].as_str(), row[6].as_str()), ("+5", "app.Main$$Lambda.run"));
+    open(browser, &[input(&before)]);
+    browser.go("#/methods");
+    assert_eq!(browser.rows("main table")[0][2], "app.Main$$Lambda/0x00007f63880d75f8.run");
 }
 
 fn light_and_dark(browser: &mut Browser) {

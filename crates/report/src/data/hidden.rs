@@ -1,0 +1,38 @@
+//! Hidden classes, such as those of lambda expressions: their names have something that the VM makes up anew in
+//! each run.
+
+/// The name that a class has in any run: `App$$Lambda` of `App$$Lambda/0x00007f63880d75f8` and, up to JDK 20, of
+/// `App$$Lambda$14/0x0000000800c03000`.
+pub(super) fn in_any_run(name: &str) -> &str {
+    let Some((class, address)) = name.rsplit_once("0x") else { return name };
+    let Some(class) = class.strip_suffix(['/', '.', '+']) else { return name };
+    if address.is_empty() || !address.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return name;
+    }
+    match class.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('$') {
+        Some(lambda) if lambda.ends_with("$$Lambda") => lambda,
+        _ => class,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_any_run;
+
+    #[test]
+    fn hidden_classes_lose_their_addresses() {
+        for (name, expected) in [
+            ("App$$Lambda/0x00007f63880d75f8", "App$$Lambda"),
+            ("App$$Lambda$14/0x0000000800c03000", "App$$Lambda"),
+            ("java.lang.invoke.LambdaForm$MH.0x00000008", "java.lang.invoke.LambdaForm$MH"),
+            ("App$1", "App$1"),
+            ("App$$Lambda$14", "App$$Lambda$14"),
+            ("App/0x", "App/0x"),
+            ("App/0xyz", "App/0xyz"),
+            ("App0x12", "App0x12"),
+            ("", ""),
+        ] {
+            assert_eq!(in_any_run(name), expected);
+        }
+    }
+}
