@@ -1,11 +1,14 @@
 //! The command `jvmpi`, where it needs a JVM.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use compat_tests::jdk::Gc;
-use compat_tests::run::Vm;
+use compat_tests::run::{Outcome, Vm};
 use compat_tests::{build, text};
 
 use crate::assert::equal;
@@ -19,7 +22,18 @@ cases![
     run_attaches,
     run_tells_why_it_cannot_attach,
     doctor_tells_what_works,
+    record_tells_what_a_program_does,
+    record_passes_signals_on,
+    record_tells_each_jvm_of_a_script,
+    record_attaches_for_a_while,
+    record_attaches_until_it_is_stopped,
+    record_ends_as_the_program,
+    record_says_why_there_is_nothing,
+    top_shows_the_hottest_method,
 ];
+
+/// How often a condition is looked at.
+const TICK: Duration = Duration::from_millis(2);
 
 /// The agent `events`, its options, and a folder whose name has to be quoted.
 fn events_agent(vm: &Vm<'_>) -> Result<String, String> {
@@ -118,6 +132,185 @@ fn jvmpi(arguments: &[&str]) -> Result<String, String> {
     let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{jvmpi:?}: {}: {stderr}", output.status);
     String::from_utf8(output.stdout).map_err(|e| e.to_string())
+}
+
+fn profile(path: &Path) -> Result<profile::File, String> {
+    let file = profile::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    match file.problem() {
+        Some(problem) => Err(format!("{}: {problem}", path.display())),
+        None => Ok(file),
+    }
+}
+
+/// The last line of the program's standard error: what was recorded, of which file.
+fn summary<'a>(outcome: &'a Outcome, file: &Path) -> Result<&'a str, String> {
+    let last = outcome.stderr.lines().last().ok_or("nothing was said")?;
+    let start = format!("jvmpi: {} ", text(file)?);
+    last.strip_prefix(start.as_str()).ok_or_else(|| format!("not `{start}`: {}", outcome.stderr))
+}
+
+fn record_tells_what_a_program_does(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("calls.txt");
+    let java = vm.java("Profiled")?.argument("calls");
+    let arguments = ["record", "--calls", "-o", text(&file)?, "--"];
+    let outcome = java.behind_jvmpi(&arguments)?.run()?;
+    ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
+    equal("lines of standard error", outcome.stderr.lines().count(), 1)?;
+    let expected = outcome.expects.one("expect")?;
+    let file = profile(&file)?;
+    let profile = file.profile();
+    let times = profile.cpu_times().next_back().ok_or("no section")?;
+    for method in ["outer", "inner", "recursive"] {
+        let is_of = |trace| {
+            let trace = profile.traces.get(trace);
+            let frame = trace.and_then(|trace| profile.frame(*trace.frames.first()?));
+            frame.is_some_and(|(_, found)| {
+                [found.class, found.name].map(|name| profile.names.get(name))
+                    == ["Profiled", method]
+            })
+        };
+        let calls: u64 =
+            times.rows.iter().filter(|row| is_of(row.trace)).map(|row| row.calls).sum();
+        equal(method, i64::try_from(calls), Ok(expected.int(method)?))?;
+    }
+    Ok(())
+}
+
+/// What is sent to the command gets to the program, which ends in its own way and tells its profile.
+fn record_passes_signals_on(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("ended.collapsed");
+    let java = vm.java("Busy")?.behind_jvmpi(&["record", "-o", text(&file)?, "--"])?;
+    let mut java = java.start()?;
+    java.wait_for("ready")?;
+    java.signal(libc::SIGTERM)?;
+    while !java.has_ended_with_input_open()? {
+        thread::sleep(TICK);
+    }
+    let outcome = java.finish(143)?;
+    summary(&outcome, &file).map(|_| ())
+}
+
+fn record_tells_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("script.hprof");
+    let script = "\"$0\" \"$@\"; \"$0\" \"$@\"; exit 3";
+    let java = vm.java("Hello")?.argument("twice");
+    let arguments = ["record", "--alloc", "-o", text(&file)?, "--", "sh", "-c", script];
+    let outcome = java.behind_jvmpi(&arguments)?.run_to(3)?;
+    equal("output", outcome.stdout.as_str(), "hello twice\nhello twice\n")?;
+    for name in ["script.hprof", "script-2.hprof"] {
+        ensure!(profile(&vm.file(name))?.profile().sites().next().is_some(), "{name} has no sites");
+    }
+    Ok(())
+}
+
+/// The program goes on when its time is over.
+fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("attached.txt");
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let process = java.process().to_string();
+    jvmpi(&["record", "--locks", "-d", "0.1", "-o", text(&file)?, "--pid", &process])?;
+    ensure!(profile(&file)?.profile().monitor_dumps().next().is_some(), "no monitors");
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("stopped.txt");
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let arguments = ["record", "--alloc", "--locks", "-o", text(&file)?, "--pid", &pid];
+    let record = start_jvmpi(&arguments)?;
+    // What is written beside its place is there when signals are heard.
+    let part = format!("{}.{}.part", text(&file)?, record.id());
+    while !Path::new(&part).exists() {
+        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
+        thread::sleep(TICK);
+    }
+    while !maps_hprof(&pid)? {
+        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
+        thread::sleep(TICK);
+    }
+    interrupt(&record);
+    let output = record.wait_with_output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}: {said}", output.status);
+    let file = profile(&file)?;
+    ensure!(file.profile().sites().next().is_some(), "no sites: {said}");
+    ensure!(file.profile().monitor_dumps().next().is_some(), "no monitors: {said}");
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+fn maps_hprof(pid: &str) -> Result<bool, String> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|e| e.to_string())?;
+    Ok(maps.contains("/libhprof.so"))
+}
+
+/// The exit status of a program that was killed is as shells have it.
+fn record_ends_as_the_program(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("killed.svg");
+    let script = "\"$0\" \"$@\"; kill -KILL $$";
+    let arguments = ["record", "-o", text(&file)?, "--", "sh", "-c", script];
+    let outcome = vm.java("Hello")?.behind_jvmpi(&arguments)?.run_to(137)?;
+    summary(&outcome, &file).map(|_| ())
+}
+
+fn record_says_why_there_is_nothing(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("nothing.svg");
+    let _ = fs::remove_file(&file);
+    let java = vm.java("Hello")?;
+    let arguments = ["record", "-o", text(&file)?, "--", "true"];
+    let outcome = java.behind_jvmpi(&arguments)?.run_to(125)?;
+    ensure!(
+        outcome.stderr.starts_with("jvmpi: error: no JVM has been profiled"),
+        "{}",
+        outcome.stderr
+    );
+    ensure!(!file.exists(), "there is a file");
+    Ok(())
+}
+
+/// The command with these arguments, whose output is read while it runs.
+fn start_jvmpi(arguments: &[&str]) -> Result<Child, String> {
+    let mut jvmpi = Command::new(build::command()?);
+    jvmpi.args(arguments).env("JVMPI_LIBRARY", build::shim()?);
+    jvmpi.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())
+}
+
+fn interrupt(jvmpi: &Child) {
+    let number = libc::pid_t::try_from(jvmpi.id()).expect("as the system has it");
+    // SAFETY: kill has no precondition, and the child was not waited for, so the number is its.
+    unsafe { libc::kill(number, libc::SIGINT) };
+}
+
+fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let mut java = vm.java("Busy")?.start()?;
+    java.wait_for("ready")?;
+    let mut top = start_jvmpi(&["top", "--pid", &java.process().to_string()])?;
+    let mut lines = BufReader::new(top.stdout.take().ok_or("no output")?).lines();
+    // On a busy machine there may be tables of nothing.
+    let mut before = String::new();
+    loop {
+        let line = lines.next().ok_or("top has ended")?.map_err(|e| e.to_string())?;
+        if before.ends_with("  method") && !line.is_empty() {
+            ensure!(line.ends_with("%  Busy.work"), "not the hottest: {line}");
+            break;
+        }
+        before = line;
+    }
+    interrupt(&top);
+    let output = top.wait_with_output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}: {said}", output.status);
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
 fn doctor_tells_what_works(vm: &Vm<'_>) -> Result<(), String> {

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 ///
 /// The profile is a file of HPROF, text or binary. What it becomes is told by the name of the other
 /// file, which may end in .txt (HPROF's text), .hprof (its binary format), .collapsed (stacks, one in
-/// a line), .svg (a flame graph), .pb.gz (for pprof) or .json (for speedscope).
+/// a line), .svg (a flame graph), .pb.gz (for pprof), .json (for speedscope) or
+/// .html (a report, as jvmpi report makes it).
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi convert java.hprof.txt profile.svg")]
 pub struct Arguments {
@@ -58,7 +59,7 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
             profile::write_difference(older, newer, weight.unwrap_or(Weight::CpuSamples), out)
                 .map(|()| Vec::new())
         }
-        None => output.write(&file, out),
+        None => output.write(&name_of(&arguments.from), &file, out),
     };
     let said = if to_standard_output {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -72,6 +73,12 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(if file.problem().is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn open(path: &Path) -> Result<File, String> {
+/// What pages call the file.
+pub fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Reads a file of HPROF.
+pub fn open(path: &Path) -> Result<File, String> {
     File::open(path).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -18,6 +18,18 @@ pub fn libjvmpi() -> Result<PathBuf, String> {
     }
 }
 
+/// The path of `libhprof.so`, which lies beside `libjvmpi.so`.
+///
+/// # Errors
+/// Where it was looked for.
+pub fn libhprof() -> Result<PathBuf, String> {
+    let path = libjvmpi()?.with_file_name("libhprof.so");
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(format!("{} does not exist: put it beside libjvmpi.so", path.display()))
+}
+
 fn named_by_the_variable(path: OsString) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     path.canonicalize().map_err(|error| {

@@ -3,7 +3,9 @@
 //! A command is a file: its arguments, from which clap makes the help, the completions and the
 //! manual page, and what it does.
 
+mod agent;
 mod attach;
+mod channel;
 mod check;
 mod convert;
 mod doctor;
@@ -11,9 +13,14 @@ mod dump;
 mod failure;
 mod generated;
 mod installation;
+mod launch;
 mod output;
 mod process;
+mod record;
+mod report;
 mod run;
+mod signals;
+mod top;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
@@ -29,10 +36,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Record(record::Arguments),
+    Top(top::Arguments),
     Check(check::Arguments),
     Run(run::Arguments),
     Doctor(doctor::Arguments),
     Convert(convert::Arguments),
+    Report(report::Arguments),
     Dump(dump::Arguments),
     Completions(generated::Completions),
     Man(generated::Man),
@@ -41,10 +51,13 @@ enum Command {
 fn main() -> ExitCode {
     end_quietly_with_the_reader();
     let done = match Arguments::parse().command {
+        Command::Record(arguments) => record::record(&arguments),
+        Command::Top(arguments) => top::top(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Convert(arguments) => convert::convert(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Completions(arguments) => generated::completions(&arguments),
         Command::Man(arguments) => generated::man(&arguments),

@@ -1,6 +1,6 @@
 //! A profile as a file, in the format that the file's name tells.
 
-use profile::{BinaryWriter, File, Format, TextWriter, Version, Weight};
+use profile::{BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Writes the profile; returns what it could not hold, or what is wrong with the profile's file.
+    /// Writes the profile of a file of this name; returns what it could not hold, or what is wrong with the profile's file.
     ///
     /// # Errors
     /// What is wrong with `out`.
-    pub fn write(&self, file: &File, out: &mut dyn Write) -> io::Result<Vec<String>> {
+    pub fn write(&self, name: &str, file: &File, out: &mut dyn Write) -> io::Result<Vec<String>> {
         let profile = file.profile();
         let left_out = match self.format {
             Format::Text => file.write(&mut TextWriter::new(out, profile)?)?,
@@ -28,9 +28,14 @@ impl Output {
                 let version = if has_heap { Version::V1_0_2 } else { Version::V1_0_1 };
                 file.write(&mut BinaryWriter::new(out, profile, version)?)?
             }
-            Format::Collapsed | Format::Svg | Format::Pprof | Format::Speedscope | Format::Html => {
+            Format::Collapsed | Format::Svg | Format::Pprof | Format::Speedscope => {
                 profile::write_stacks(profile, self.format, self.weight, out)?;
-                return Ok(file.problem().map(ToString::to_string).into_iter().collect());
+                LeftOut::default()
+            }
+            Format::Html => {
+                let mut out = out;
+                report::write_files(&[(name, file)], &mut out)?;
+                LeftOut::default()
             }
         };
         let mut said: Vec<String> = Vec::new();

@@ -193,6 +193,7 @@ fn profiles_are_converted_to_what_the_name_says() {
         ("x.svg", b"<?xml"),
         ("x.pb.gz", b"\x1f\x8b"),
         ("x.json", b"{"),
+        ("x.html", b"<!doctype html>"),
     ] {
         let (content, warning) = to(name);
         assert!(content.starts_with(start), "{name}");
@@ -207,7 +208,7 @@ fn profiles_are_converted_to_what_the_name_says() {
     let output = jvmpi(&["convert", "--base", FILE, FILE, difference.to_str().unwrap()]);
     assert!(output.status.success() && difference.is_file(), "{output:?}");
     let left: Vec<_> = std::fs::read_dir(&directory.0).unwrap().flatten().collect();
-    assert_eq!(left.len(), 7, "{left:?}");
+    assert_eq!(left.len(), 8, "{left:?}");
 }
 
 #[test]
@@ -226,4 +227,22 @@ fn convert_says_what_is_wrong() {
     fails(&["convert", FILE, "-"], 1, line);
     let output = jvmpi(&["convert", FILE, "-", "--format", "svg", "--weight", "nonsense"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_report_is_one_page_of_one_profile_or_two() {
+    let directory = Directory::new("report");
+    let page = directory.0.join("page.html");
+    for files in [&[FILE][..], &[FILE, FILE]] {
+        let output = jvmpi(&[&["report", "-o", page.to_str().unwrap()], files].concat());
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(text(&output.stderr), format!("jvmpi: {}\n", page.display()));
+        let content = std::fs::read_to_string(&page).unwrap();
+        assert!(content.contains("expected.txt"), "the file is not named");
+    }
+    fails(
+        &["report", "/no/such", "-o", page.to_str().unwrap()],
+        1,
+        "jvmpi: error: /no/such: No such file or directory (os error 2)\n",
+    );
 }

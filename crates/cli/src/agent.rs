@@ -1,0 +1,116 @@
+//! An agent, and how a JVM is told to load it.
+
+use crate::attach;
+use crate::installation;
+use crate::process::Process;
+use agent_library::{LibraryError, examine};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// An agent as the user names it.
+pub struct Agent {
+    name: OsString,
+    options: Option<OsString>,
+}
+
+impl Agent {
+    /// Splits `foo:options` at the first colon.
+    pub fn parse(text: &OsStr) -> Self {
+        let mut parts = text.as_bytes().splitn(2, |byte| *byte == b':');
+        let mut part = || parts.next().map(|part| OsString::from_vec(part.to_vec()));
+        Self { name: part().unwrap_or_default(), options: part() }
+    }
+
+    /// HPROF with these options.
+    ///
+    /// # Errors
+    /// Where its library was looked for.
+    pub fn hprof(options: &str) -> Result<Self, String> {
+        let name = installation::libhprof()?.into_os_string();
+        Ok(Self { name, options: Some(options.into()) })
+    }
+
+    /// The agent's library. None if it was given by name and only the JVM can tell where it is.
+    ///
+    /// # Errors
+    /// There is no file of this path.
+    fn library(&self) -> Result<Option<PathBuf>, LibraryError> {
+        let given = Path::new(&self.name);
+        let is_file_name = self.name.as_bytes().ends_with(b".so");
+        if self.name.as_bytes().contains(&b'/') || (is_file_name && given.exists()) {
+            // The program may work in another directory.
+            let path = given.canonicalize();
+            return path.map(Some).map_err(|_| LibraryError::NoFile { path: given.into() });
+        }
+        let name = [OsStr::new("lib"), &self.name, OsStr::new(".so")].join(OsStr::new(""));
+        let search = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let beside = installation::libjvmpi().ok().and_then(|path| Some(path.parent()?.to_owned()));
+        let directories = beside.into_iter().chain(env::split_paths(&search));
+        let mut candidates = directories.map(|directory| directory.join(&name));
+        Ok(candidates.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()))
+    }
+
+    /// The option with which a JVM loads it.
+    ///
+    /// # Errors
+    /// What is wrong with its library, or that its path cannot be written in the option.
+    pub fn agentpath_option(&self) -> Result<OsString, String> {
+        let name = self.examined()?.map_or_else(|| self.name.clone(), PathBuf::into_os_string);
+        let mut option = OsString::from("-agentpath:");
+        option.push(installation::libjvmpi()?);
+        option.push("=");
+        option.push(self.specification(&name)?);
+        Ok(option)
+    }
+
+    /// Has a JVM that runs already load it.
+    ///
+    /// # Errors
+    /// What is wrong with its library, or what the JVM says.
+    pub fn attach(&self, process: &Process) -> Result<(), String> {
+        let libjvmpi = installation::libjvmpi()?;
+        let library = self.examined()?;
+        let files: Vec<&Path> =
+            [&libjvmpi].into_iter().chain(&library).map(PathBuf::as_path).collect();
+        let seen = attach::visible(process, &files)?;
+        let name = seen.get(1).map_or(self.name.as_os_str(), |path| path.as_os_str());
+        attach::load_agent(process, &seen[0], &self.specification(name)?)
+    }
+
+    /// The path of its library if it is known; it can be that of an agent.
+    fn examined(&self) -> Result<Option<PathBuf>, String> {
+        let library = self.library().map_err(|error| error.to_string())?;
+        if let Some(path) = &library {
+            examine(path).map_err(|error| error.to_string())?;
+        }
+        Ok(library)
+    }
+
+    /// What libjvmpi.so is told of it, when this is its name or path.
+    fn specification(&self, name: &OsStr) -> Result<OsString, String> {
+        if name.as_bytes().contains(&b':') {
+            return Err(format!(
+                "{} has a colon in its path, after which options begin: make a link to it without",
+                name.display()
+            ));
+        }
+        let options = self.options.iter().flat_map(|options| [OsStr::new(":"), options]);
+        Ok([name].into_iter().chain(options).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_begin_after_the_first_colon() {
+        let agent = Agent::parse(OsStr::new("./libfoo.so:a=b:c"));
+        assert_eq!(agent.name, "./libfoo.so");
+        assert_eq!(agent.options.as_deref(), Some(OsStr::new("a=b:c")));
+        assert_eq!(Agent::parse(OsStr::new("foo")).options, None);
+        assert_eq!(Agent::parse(OsStr::new("foo:")).options, Some(OsString::new()));
+    }
+}

@@ -1,0 +1,92 @@
+//! Starting a program whose JVM loads an agent.
+
+use crate::failure::{Failure, NO_PROGRAM, NOT_EXECUTABLE};
+use options::Options;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::Command;
+
+/// The program with an option for its JVM: on the command line of `java`, in `JAVA_TOOL_OPTIONS` of
+/// others, which may start several.
+///
+/// # Errors
+/// What is wrong with the settings, which are those of libjvmpi.so.
+pub fn with_jvm_option(
+    program: &[OsString],
+    option: &OsStr,
+    settings: &[String],
+) -> Result<Command, String> {
+    let mut command = Command::new(&program[0]);
+    if Path::new(&program[0]).file_name() == Some(OsStr::new("java")) {
+        command.arg(option);
+    } else {
+        let mut all = env::var_os(JAVA_TOOL_OPTIONS).unwrap_or_default();
+        if !all.is_empty() {
+            all.push(" ");
+        }
+        all.push(quoted(option));
+        command.env(JAVA_TOOL_OPTIONS, all);
+    }
+    command.args(&program[1..]);
+    if !settings.is_empty() {
+        command.env("JVMPI_OPTIONS", with_settings(settings)?);
+    }
+    Ok(command)
+}
+
+const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+
+/// A word of `JAVA_TOOL_OPTIONS`, where white space separates words and either kind of quotes keeps
+/// it; a backslash protects nothing.
+fn quoted(word: &OsStr) -> OsString {
+    let is_special =
+        |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b || b"'\"".contains(byte);
+    if !word.as_bytes().iter().any(is_special) {
+        return word.into();
+    }
+    let pieces: Vec<Vec<u8>> =
+        word.as_bytes().split(|byte| *byte == b'\'').map(<[u8]>::to_vec).collect();
+    let text = pieces.join(&b"'\"'\"'"[..]);
+    OsString::from_vec([b"'", text.as_slice(), b"'"].concat())
+}
+
+/// What `JVMPI_OPTIONS` becomes with more settings.
+fn with_settings(settings: &[String]) -> Result<OsString, String> {
+    Options::parse(&settings.join(" "), None)
+        .map_err(|error| error.to_string().replace("JVMPI_OPTIONS", "--setting"))?;
+    let mut all = env::var_os("JVMPI_OPTIONS").unwrap_or_default();
+    for setting in settings {
+        all.push(" ");
+        all.push(setting);
+    }
+    Ok(all)
+}
+
+/// Why a program was not started.
+pub fn not_executed(program: &OsStr, error: &io::Error) -> Failure {
+    let (why, status) = match error.kind() {
+        io::ErrorKind::NotFound => ("there is no such program".to_owned(), NO_PROGRAM),
+        _ => (error.to_string(), NOT_EXECUTABLE),
+    };
+    Failure::from(format!("{}: {why}", program.display())).with_status(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_it_must_be() {
+        for (word, expected) in [
+            ("-agentpath:/a=b:c", "-agentpath:/a=b:c"),
+            ("a b", "'a b'"),
+            ("it's", "'it'\"'\"'s'"),
+            ("\"", "'\"'"),
+        ] {
+            assert_eq!(quoted(OsStr::new(word)), expected, "{word}");
+        }
+    }
+}

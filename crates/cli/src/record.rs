@@ -1,0 +1,431 @@
+//! `jvmpi record`: profiles a program that it starts, or a JVM that runs already.
+
+use crate::agent::Agent;
+use crate::channel::{self, Channel, Connection, Entrance};
+use crate::convert::name_of;
+use crate::failure::{Failure, NOT_STARTED};
+use crate::launch::{not_executed, with_jvm_option};
+use crate::output::{NewFile, Output};
+use crate::process::Process;
+use crate::signals::{self, Signal};
+use clap::value_parser;
+use hprof::control::Command;
+use profile::{File, Format, Weight};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::mem::{self, MaybeUninit};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitCode, ExitStatus};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Profile a Java program, from its start or while it runs
+///
+/// The name of the file tells the format: .svg (a flame graph), .html (a report), .txt (HPROF's
+/// text), .hprof (its binary format), .collapsed (stacks, one in a line), .pb.gz (for pprof) or .json
+/// (for speedscope).
+///
+/// Of a program that is started, all of its JVMs are profiled, each in a file of its own, until the
+/// program ends; the exit status is the program's, or 125 if there is no profile. A JVM that runs
+/// already is profiled for as long as --duration says or until Ctrl-C, and goes on.
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi record -o profile.svg -- java -jar app.jar")]
+#[command(override_usage = "jvmpi record [OPTIONS] -- PROGRAM...\n       \
+                            jvmpi record [OPTIONS] --pid PID")]
+pub struct Arguments {
+    /// What runs, by samples of the stacks of threads that use the CPU; the default
+    #[arg(long, conflicts_with = "calls")]
+    cpu: bool,
+    /// Where objects are allocated, and how many of them live
+    #[arg(long)]
+    alloc: bool,
+    /// How often each method is called and how long it takes; slows the program down
+    #[arg(long)]
+    calls: bool,
+    /// Where monitors are waited for
+    #[arg(long)]
+    locks: bool,
+    /// The file that is written
+    #[arg(short, long, value_name = "FILE", default_value = "profile.svg")]
+    output: PathBuf,
+    /// Stop after so many seconds; the program goes on
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    duration: Option<Duration>,
+    /// The time from one sample to the next, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
+    interval: u32,
+    /// How many frames of each stack are told
+    #[arg(long, value_name = "FRAMES", default_value_t = 128, value_parser = value_parser!(u16).range(1..))]
+    depth: u16,
+    /// Tell threads apart
+    #[arg(long)]
+    threads: bool,
+    /// What the stacks in the file are weighed by, if several things were recorded
+    #[arg(long, value_parser = Weight::ALL.map(Weight::name))]
+    weight: Option<String>,
+    /// A setting of libjvmpi.so, as exclude=java.*; can be given several times
+    #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid")]
+    settings: Vec<String>,
+    /// Profile the running JVM of this process number
+    #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
+    pid: Option<libc::pid_t>,
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
+    program: Vec<OsString>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds =
+        text.parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "give a number of seconds".into())
+}
+
+/// `jvmpi record`.
+pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    match arguments.pid {
+        Some(pid) => Ok(attached(arguments, pid)?),
+        None => started(arguments),
+    }
+}
+
+impl Arguments {
+    /// The options of HPROF, without where it connects to.
+    fn hprof_options(&self) -> String {
+        let cpu = match (self.cpu, self.calls, self.alloc || self.locks) {
+            (_, true, _) => Some("cpu=times"),
+            (true, _, _) | (_, _, false) => Some("cpu=samples"),
+            _ => None,
+        };
+        let heap = self.alloc.then_some("heap=sites");
+        let monitor = self.locks.then_some("monitor=y");
+        let threads = if self.threads { "y" } else { "n" };
+        let mut options: Vec<String> =
+            [cpu, heap, monitor].into_iter().flatten().map(str::to_owned).collect();
+        options.push(format!("interval={},depth={}", self.interval, self.depth));
+        options.push(format!("thread={threads},cutoff=0,verbose=n"));
+        options.join(",")
+    }
+}
+
+/// What happens while it is recorded.
+#[derive(Debug)]
+enum Event {
+    Channel(channel::Event),
+    Signal(Signal),
+    /// The program that was started has ended.
+    Ended,
+}
+
+/// Profiles a JVM that runs already.
+fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String> {
+    let files = Files::create(arguments)?;
+    let process = Process::jvm(pid)?;
+    let (sender, events) = mpsc::channel();
+    hear_signals(&sender);
+    let channel = Channel::open(Some(&process))?;
+    let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.option()))?;
+    serve(channel, &sender);
+    agent.attach(&process)?;
+
+    let mut recording = Recording::new(events, format!("process {pid}"));
+    // HPROF has connected while it was loaded.
+    while recording.jvms.is_empty() {
+        recording.next(None);
+    }
+    recording
+        .until(arguments.duration, |recording| recording.interrupts > 0 || !recording.has_open());
+    recording.stop();
+    recording.end_progress();
+    files.write(recording.jvms)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Profiles a program from its start.
+fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
+    let files = Files::create(arguments).map_err(not_started)?;
+    let (sender, events) = mpsc::channel();
+    hear_signals(&sender);
+    let channel = Channel::open(None).map_err(not_started)?;
+    let options = format!("{},{}", arguments.hprof_options(), channel.option());
+    let mut program = Agent::hprof(&options)
+        .and_then(|agent| agent.agentpath_option())
+        .and_then(|option| with_jvm_option(&arguments.program, &option, &arguments.settings))
+        .map_err(not_started)?;
+    let entrance = serve(channel, &sender);
+    let program = signals::pass_to(&mut program).spawn();
+    let program = program.map_err(|error| not_executed(&arguments.program[0], &error))?;
+    hear_of_the_end(&program, &sender);
+
+    let mut recording = Recording::new(events, String::new());
+    recording.program = Some(program);
+    // What it leaves running when it ends is not waited for.
+    recording.until(arguments.duration, |recording| recording.ended.is_some());
+    let over = recording.catch_up(&entrance).and_then(|()| {
+        recording.stop();
+        files.write(mem::take(&mut recording.jvms))
+    });
+    // The program goes on after its profile.
+    while recording.ended.is_none() {
+        recording.next(None);
+    }
+    let status = recording.ended.unwrap_or(1);
+    match over {
+        Ok(()) => Ok(ExitCode::from(status)),
+        Err(message) if status == 0 => Err(not_started(message)),
+        Err(message) => Err(Failure::from(message).with_status(status)),
+    }
+}
+
+fn hear_signals(sender: &Sender<Event>) {
+    let sender = sender.clone();
+    signals::listen(move |signal| {
+        // Nobody listens any more when the command ends.
+        let _ = sender.send(Event::Signal(signal));
+    });
+}
+
+fn serve(channel: Channel, sender: &Sender<Event>) -> Entrance {
+    let sender = sender.clone();
+    channel.serve(move |event| {
+        let _ = sender.send(Event::Channel(event));
+    })
+}
+
+/// Tells when the program has ended. It still has its number then, so that no signal gets to another.
+fn hear_of_the_end(program: &Child, sender: &Sender<Event>) {
+    let (number, sender) = (program.id(), sender.clone());
+    thread::spawn(move || {
+        let mut info = MaybeUninit::uninit();
+        let options = libc::WEXITED | libc::WNOWAIT;
+        // SAFETY: the place is for what is told of the end, which is not read.
+        while unsafe { libc::waitid(libc::P_PID, number, info.as_mut_ptr(), options) } != 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        let _ = sender.send(Event::Ended);
+    });
+}
+
+/// A JVM that is recorded, or was.
+struct Jvm {
+    connection: Connection,
+    /// What it has sent.
+    sent: Vec<u8>,
+    is_closed: bool,
+}
+
+/// What is known of a recording.
+struct Recording {
+    events: Receiver<Event>,
+    /// By the numbers of their connections.
+    jvms: BTreeMap<usize, Jvm>,
+    /// The program that was started.
+    program: Option<Child>,
+    /// Its exit status.
+    ended: Option<u8>,
+    /// How often the user wanted it to end.
+    interrupts: u32,
+    started: Instant,
+    /// Whose progress is shown on the terminal.
+    shown: Option<String>,
+}
+
+impl Recording {
+    fn new(events: Receiver<Event>, what: String) -> Self {
+        // A program's own output is not to be mixed with ours.
+        let shown = Some(what).filter(|what| !what.is_empty() && io::stderr().is_terminal());
+        let (jvms, started) = (BTreeMap::new(), Instant::now());
+        Self { events, jvms, program: None, ended: None, interrupts: 0, started, shown }
+    }
+
+    /// Records until `is_over`, or the time is.
+    fn until(&mut self, duration: Option<Duration>, is_over: impl Fn(&Self) -> bool) {
+        let end = duration.map(|duration| self.started + duration);
+        while !is_over(self) {
+            let now = Instant::now();
+            if end.is_some_and(|end| end <= now) {
+                return;
+            }
+            self.show_progress();
+            // The progress shows seconds.
+            let second = Duration::from_secs(1);
+            self.next(Some(end.map_or(second, |end| (end - now).min(second))));
+        }
+    }
+
+    /// Hears of all JVMs that have connected until now: one may have ended since, with the program.
+    fn catch_up(&mut self, entrance: &Entrance) -> Result<(), String> {
+        let own = entrance.knock().map_err(|error| format!("own port: {error}"))?;
+        let is_own = |jvm: &Jvm| jvm.connection.peer == own;
+        while !self.jvms.values().any(is_own) {
+            self.next(None);
+        }
+        self.jvms.retain(|_, jvm| !is_own(jvm));
+        Ok(())
+    }
+
+    /// Has the JVMs tell what they have recorded and stop. One that does not is not waited for any more
+    /// when the user is tired of it.
+    fn stop(&mut self) {
+        // A JVM that was not stopped by us would end with its program.
+        for jvm in self.jvms.values_mut().filter(|jvm| !jvm.is_closed) {
+            jvm.connection.send(Command::Stop { dump: true });
+        }
+        let before = self.interrupts;
+        while self.has_open() && self.interrupts == before {
+            self.next(None);
+        }
+        for jvm in self.jvms.values_mut().filter(|jvm| !jvm.is_closed) {
+            jvm.connection.close();
+        }
+    }
+
+    fn has_open(&self) -> bool {
+        self.jvms.values().any(|jvm| !jvm.is_closed)
+    }
+
+    /// Takes note of the next event, if it comes within the time.
+    fn next(&mut self, within: Option<Duration>) {
+        let event = match within {
+            Some(time) => match self.events.recv_timeout(time) {
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+                Ok(event) => event,
+            },
+            None => match self.events.recv() {
+                Err(_) => return,
+                Ok(event) => event,
+            },
+        };
+        match event {
+            Event::Channel(channel::Event::Connected(number, connection)) => {
+                self.jvms.insert(number, Jvm { connection, sent: Vec::new(), is_closed: false });
+            }
+            Event::Channel(channel::Event::Received(number, bytes)) => {
+                if let Some(jvm) = self.jvms.get_mut(&number) {
+                    jvm.sent.extend(bytes);
+                }
+            }
+            Event::Channel(channel::Event::Closed(number)) => {
+                if let Some(jvm) = self.jvms.get_mut(&number) {
+                    jvm.is_closed = true;
+                }
+            }
+            Event::Signal(signal) => {
+                self.interrupts += 1;
+                if let Some(program) = &self.program
+                    && self.ended.is_none()
+                    && signal.is_ours_alone
+                {
+                    let number = libc::pid_t::try_from(program.id()).expect("as the system has it");
+                    // SAFETY: kill has no precondition, and the program was not waited for, so the number
+                    // is its.
+                    unsafe { libc::kill(number, signal.number) };
+                }
+            }
+            Event::Ended => {
+                self.ended = self.program.as_mut().map(|program| status_of(program.wait()));
+            }
+        }
+    }
+
+    fn show_progress(&self) {
+        if let Some(what) = &self.shown {
+            let seconds = self.started.elapsed().as_secs();
+            eprint!("\rrecording {what}: {seconds} s; Ctrl-C stops, the program goes on ");
+            let _ = io::stderr().flush();
+        }
+    }
+
+    fn end_progress(&self) {
+        if self.shown.is_some() {
+            eprintln!();
+        }
+    }
+}
+
+/// The exit status of a program as shells have it.
+fn status_of(status: io::Result<ExitStatus>) -> u8 {
+    let status = status.ok();
+    let code =
+        status.and_then(|status| status.code().or(status.signal().map(|signal| 128 + signal)));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// The files that are to be written.
+struct Files<'a> {
+    path: &'a Path,
+    first: NewFile,
+    output: Output,
+}
+
+impl<'a> Files<'a> {
+    fn create(arguments: &'a Arguments) -> Result<Self, String> {
+        let path = arguments.output.as_path();
+        let format = Format::of_path(path).map_err(|error| error.to_string())?;
+        let weight = arguments.weight.as_deref().map(str::parse).transpose()?;
+        Ok(Self { path, first: NewFile::create(path)?, output: Output { format, weight } })
+    }
+
+    /// Writes what each JVM has recorded: the first into the file that the user has named, others into
+    /// files beside it.
+    fn write(self, jvms: BTreeMap<usize, Jvm>) -> Result<(), String> {
+        if jvms.is_empty() {
+            return Err(
+                "no JVM has been profiled: the program has started none, or one without the \
+                        agent"
+                    .into(),
+            );
+        }
+        let read = |jvm: Jvm| File::from_bytes(jvm.sent).map_err(|_| ());
+        let files: Vec<_> = jvms.into_values().filter_map(|jvm| read(jvm).ok()).collect();
+        if files.is_empty() {
+            return Err("nothing was recorded: the JVM has ended before it could tell".into());
+        }
+        let mut place = Some(self.first);
+        for (number, file) in (1..).zip(&files) {
+            let path = if number == 1 {
+                self.path.to_owned()
+            } else {
+                numbered(self.path, number, self.output.format)
+            };
+            let place = place.take().map_or_else(|| NewFile::create(&path), Ok)?;
+            let said = place.finish(|out| self.output.write(&name_of(&path), file, out))?;
+            for line in said {
+                eprintln!("jvmpi: warning: {}: {line}", path.display());
+            }
+            eprintln!("jvmpi: {} {}", path.display(), summary(file));
+        }
+        Ok(())
+    }
+}
+
+/// `profile-2.svg` for `profile.svg`.
+fn numbered(path: &Path, number: u32, format: Format) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.len() - format.extension().len();
+    let (stem, extension) = name.split_at_checked(stem).unwrap_or((&name, ""));
+    path.with_file_name(format!("{stem}-{number}{extension}"))
+}
+
+/// What there is in a profile, in a few words.
+fn summary(file: &File) -> String {
+    let profile = file.profile();
+    let told = Weight::of(profile).into_iter().map(|weight| {
+        let sum: u64 = profile::stacks(profile, weight).iter().map(|stack| stack.value).sum();
+        match weight.unit() {
+            profile::Unit::Nanoseconds => {
+                format!("{:.1} s {}", Duration::from_nanos(sum).as_secs_f64(), weight.name())
+            }
+            _ => format!("{sum} {}", weight.name()),
+        }
+    });
+    let told: Vec<_> = told.collect();
+    if told.is_empty() {
+        "is empty: nothing happened".into()
+    } else {
+        format!("has {}", told.join(", "))
+    }
+}

@@ -1,0 +1,41 @@
+//! `jvmpi report`: a page to look at.
+
+use crate::convert::{name_of, open};
+use crate::failure::Failure;
+use crate::output::NewFile;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Make a page of a profile, or of two to compare them
+///
+/// The page is one file, opens in any browser, and loads nothing: hot methods, a flame graph, the call
+/// tree, allocation sites, the heap, monitors and threads. Of several profiles, the first is compared
+/// with the last.
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi report before.txt after.txt -o difference.html")]
+pub struct Arguments {
+    /// The profiles: files of HPROF, text or binary
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The page
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+}
+
+/// `jvmpi report`.
+pub fn report(Arguments { files, output }: &Arguments) -> Result<ExitCode, Failure> {
+    let page = NewFile::create(output)?;
+    let opened = files.iter().map(|path| Ok((name_of(path), open(path)?)));
+    let opened = opened.collect::<Result<Vec<_>, String>>()?;
+    let named: Vec<_> = opened.iter().map(|(name, file)| (name.as_str(), file)).collect();
+    page.finish(|mut out| report::write_files(&named, &mut out))?;
+    let mut status = ExitCode::SUCCESS;
+    for (path, (_, file)) in files.iter().zip(&opened) {
+        if let Some(problem) = file.problem() {
+            eprintln!("jvmpi: warning: {}: {problem}", path.display());
+            status = ExitCode::FAILURE;
+        }
+    }
+    eprintln!("jvmpi: {}", output.display());
+    Ok(status)
+}

@@ -1,0 +1,65 @@
+//! Signals to this process, heard by a thread of its own.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::ptr;
+use std::thread;
+
+/// Those that ask a process to end.
+pub const HEARD: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// A signal that has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    /// Which.
+    pub number: libc::c_int,
+    /// Whether a process has sent it to this one alone. What a terminal sends gets to all that it runs.
+    pub is_ours_alone: bool,
+}
+
+/// From now on these signals do not end the process: `hear` is called for each, on a thread of its
+/// own. To be called before other threads are started.
+pub fn listen(mut hear: impl FnMut(Signal) + Send + 'static) {
+    let heard = set();
+    // SAFETY: the set is initialised.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &heard, ptr::null_mut()) };
+    thread::spawn(move || {
+        loop {
+            let mut info = MaybeUninit::uninit();
+            // SAFETY: the set is initialised, and the place is for what is told of a signal.
+            let number = unsafe { libc::sigwaitinfo(&heard, info.as_mut_ptr()) };
+            if number > 0 {
+                // SAFETY: the call has succeeded and filled it in.
+                let info = unsafe { info.assume_init() };
+                hear(Signal { number, is_ours_alone: info.si_code <= 0 });
+            }
+        }
+    });
+}
+
+/// Has the program get signals as if it was started without us.
+pub fn pass_to(program: &mut Command) -> &mut Command {
+    let restore = || {
+        // SAFETY: the set is initialised; the function may be called between fork and exec.
+        match unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &set(), ptr::null_mut()) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    };
+    // SAFETY: `restore` calls functions that may be called between fork and exec, and allocates nothing.
+    unsafe { program.pre_exec(restore) }
+}
+
+fn set() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the first call initialises the set, to which the others add.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in HEARD {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        set.assume_init()
+    }
+}

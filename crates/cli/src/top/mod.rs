@@ -1,0 +1,182 @@
+//! `jvmpi top`: the hottest methods of a JVM, live.
+
+mod screen;
+mod stream;
+mod table;
+
+use crate::agent::Agent;
+use crate::channel::{self, Channel, Connection};
+use crate::failure::Failure;
+use crate::process::Process;
+use crate::signals;
+use clap::value_parser;
+use hprof::control::Command;
+use screen::{Key, Screen};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use stream::Stream;
+use table::{Order, Table};
+
+/// Show the hottest methods of a running JVM, live
+///
+/// On a terminal the table is renewed until q or Ctrl-C; elsewhere it is printed again and again. The
+/// program goes on.
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi top --pid 4711")]
+pub struct Arguments {
+    /// The process number of the JVM
+    #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
+    pid: libc::pid_t,
+    /// Print the table once, without a terminal's help
+    #[arg(long)]
+    once: bool,
+    /// How many methods are shown; on a terminal as many as there is room for
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
+    lines: usize,
+    /// The time from one sample to the next, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
+    interval: u32,
+    /// The time from one table to the next, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
+    every: u64,
+}
+
+/// What happens meanwhile.
+#[derive(Debug)]
+enum Event {
+    Channel(channel::Event),
+    Key(Key),
+    /// The user wants it to end.
+    Signal,
+}
+
+/// `jvmpi top`.
+pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let process = Process::jvm(arguments.pid)?;
+    let (sender, events) = mpsc::channel();
+    let to = sender.clone();
+    signals::listen(move |_| {
+        // Nobody listens any more when the command ends.
+        let _ = to.send(Event::Signal);
+    });
+    let channel = Channel::open(Some(&process))?;
+    let agent = Agent::hprof(&format!(
+        "cpu=samples,interval={},depth=256,cutoff=0,doe=n,verbose=n,format=b,{}",
+        arguments.interval,
+        channel.option()
+    ))?;
+    let to = sender.clone();
+    channel.serve(move |event| {
+        let _ = to.send(Event::Channel(event));
+    });
+    agent.attach(&process)?;
+
+    let shown = if arguments.once || !io::stdout().is_terminal() {
+        Shown::Lines
+    } else {
+        Shown::Screen(Screen::open(move |key| {
+            let _ = sender.send(Event::Key(key));
+        })?)
+    };
+    Ok(Top::new(arguments, shown, events).run()?)
+}
+
+/// Where tables go.
+enum Shown {
+    Lines,
+    Screen(Screen),
+}
+
+struct Top<'a> {
+    arguments: &'a Arguments,
+    shown: Shown,
+    events: Receiver<Event>,
+    connection: Option<Connection>,
+    stream: Stream,
+    table: Table,
+    order: Order,
+    started: Instant,
+    printed: usize,
+}
+
+impl<'a> Top<'a> {
+    fn new(arguments: &'a Arguments, shown: Shown, events: Receiver<Event>) -> Self {
+        Self {
+            arguments,
+            shown,
+            events,
+            connection: None,
+            stream: Stream::default(),
+            table: Table::default(),
+            order: Order::Own,
+            started: Instant::now(),
+            printed: 0,
+        }
+    }
+
+    fn run(mut self) -> Result<ExitCode, String> {
+        let every = Duration::from_secs(self.arguments.every);
+        let mut next = Instant::now() + every;
+        loop {
+            let left = next.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout) => {
+                    next += every;
+                    if let Some(connection) = &mut self.connection {
+                        connection.send(Command::CpuSamples { cutoff: 0.0 });
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Event::Channel(channel::Event::Connected(_, connection))) => {
+                    self.connection = Some(connection);
+                }
+                Ok(Event::Channel(channel::Event::Received(_, bytes))) => {
+                    if let Some(profile) = self.stream.take(&bytes) {
+                        self.table.look(&profile, self.order);
+                        self.show()?;
+                        if self.arguments.once && self.printed > 0 {
+                            break;
+                        }
+                    }
+                }
+                Ok(Event::Channel(channel::Event::Closed(_))) => {
+                    drop(self.shown);
+                    return Err(format!("process {} has ended", self.arguments.pid));
+                }
+                Ok(Event::Key(Key::Quit) | Event::Signal) => break,
+                Ok(Event::Key(Key::Order(order))) => {
+                    self.order = order;
+                    self.table.sort(order);
+                    self.show()?;
+                }
+                Ok(Event::Key(Key::Redraw)) => self.show()?,
+            }
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.send(Command::Stop { dump: false });
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&mut self) -> Result<(), String> {
+        let Table { all, new, .. } = self.table;
+        let seconds = self.started.elapsed().as_secs();
+        let head = format!(
+            "process {}  {seconds} s  {all} samples, {new} in the last {} s",
+            self.arguments.pid, self.arguments.every
+        );
+        match &mut self.shown {
+            Shown::Screen(screen) => screen.show(&head, |lines| self.table.lines(lines)),
+            Shown::Lines => {
+                let mut out = io::stdout().lock();
+                let lines = self.table.lines(self.arguments.lines).join("\n");
+                writeln!(out, "{head}\n{lines}\n").and_then(|()| out.flush())
+            }
+        }
+        .map_err(|error| error.to_string())?;
+        self.printed += 1;
+        Ok(())
+    }
+}
