@@ -2,11 +2,13 @@
 //! and where their symbols are.
 
 use libloading::os::unix::{Library, RTLD_LAZY};
-use std::ffi::{CStr, CString, OsStr, c_char, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::mem;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
+use std::slice;
 
 /// A library that is loaded in this process.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -77,23 +79,68 @@ pub fn keep(library: &LoadedLibrary) {
     }
 }
 
+/// Loads a library, unless it is loaded already, until the process ends; the addresses that it takes.
+pub fn load(path: &Path) -> Option<Range<usize>> {
+    // SAFETY: only libraries of the JDK's own are loaded so, which do nothing when they are initialised.
+    let library = unsafe { Library::open(Some(path), RTLD_LAZY | libc::RTLD_NODELETE) }.ok()?;
+    let handle = library.into_raw();
+    // SAFETY: the library is open.
+    let map = unsafe { link_map(handle) }?;
+    let mut found = (map.l_addr, 0..0);
+    // SAFETY: the callback gets the pair, which lives as long as the call.
+    unsafe { libc::dl_iterate_phdr(Some(addresses), (&raw mut found).cast::<c_void>()) };
+    Some(found.1).filter(|addresses| !addresses.is_empty())
+}
+
+/// For `dl_iterate_phdr`: stores what the library at the address `found.0` takes in `found.1`.
+///
+/// # Safety
+/// `info` describes a library; `found` points to such a pair.
+unsafe extern "C" fn addresses(
+    info: *mut libc::dl_phdr_info,
+    _: usize,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's promises; the loader's headers live as long as the library.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<(usize, Range<usize>)>()) };
+    if info.dlpi_addr as usize != found.0 || info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: as above.
+    let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+    let end = loaded.map(|header| (header.p_vaddr + header.p_memsz) as usize).max().unwrap_or(0);
+    found.1 = found.0..found.0 + end;
+    1
+}
+
 /// The path of the library that `handle` stands for.
 ///
 /// # Safety
 /// `handle` is that of an open library.
 pub unsafe fn path_of(handle: *mut c_void) -> Option<PathBuf> {
-    /// The public beginning of `struct link_map` in `<link.h>`.
-    #[repr(C)]
-    struct LinkMap {
-        l_addr: usize,
-        l_name: *const c_char,
-    }
+    // SAFETY: the caller's promise; the map names the library's file.
+    unsafe { link_map(handle).map(|map| path_from(map.l_name)) }
+}
+
+/// The public beginning of `struct link_map` in `<link.h>`.
+#[repr(C)]
+struct LinkMap {
+    l_addr: usize,
+    l_name: *const c_char,
+}
+
+/// The loader's record of the library that `handle` stands for.
+///
+/// # Safety
+/// `handle` is that of an open library, which stays open as long as the record is used.
+unsafe fn link_map<'a>(handle: *mut c_void) -> Option<&'a LinkMap> {
     let mut map = ptr::null::<LinkMap>();
     // SAFETY: the caller promises the handle; RTLD_DI_LINKMAP writes one pointer.
     let result =
         unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast::<c_void>()) };
-    // SAFETY: on success it points to the loader's record of the library, which names its file.
-    (result == 0).then(|| unsafe { path_from((*map).l_name) })
+    // SAFETY: on success it points to the loader's record of the library.
+    if result == 0 { unsafe { map.as_ref() } } else { None }
 }
 
 /// # Safety

@@ -65,7 +65,7 @@ jvm::caller::with_return_address! {
     /// # Safety
     /// `vm` is the JVM of this process, and `interface` is NULL or may be written.
     #[unsafe(no_mangle)]
-    pub fn jvmpi_get_interface(vm: *mut JavaVM, version: jint, interface: *mut *mut JVMPI_Interface)
+    pub fn jvmpi_get_interface(vm: *mut JavaVM, version: jint, interface: *mut *mut JVMPI_Interface) -> jint
         => get_interface_for;
 }
 

@@ -5,7 +5,7 @@ use compat_tests::run::Vm;
 use crate::assert::equal;
 use crate::cases;
 
-cases![on_a_thread_that_runs];
+cases![on_a_thread_that_runs, of_the_verifier];
 
 /// Each event by itself tells what it is for, on a thread that is older than it; the table has the
 /// VM's own functions while none is enabled; of the shim's own references nothing is told.
@@ -37,4 +37,12 @@ fn on_a_thread_that_runs(vm: &Vm<'_>) -> Result<(), String> {
         equal(word, outcome.report().count(word), 0)?;
     }
     Ok(())
+}
+
+/// The VM verifies old classes with JNI functions; to name a class while it is being verified would make
+/// it fail.
+fn of_the_verifier(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("OldClass")?.agent("events", "events=38+39+42")?.run()?;
+    equal("output", outcome.stdout.as_str(), "ab3\n")?;
+    outcome.report().find("class_load", "name", "OldClass$Old").map(drop)
 }

@@ -51,7 +51,7 @@ fn is_jvmpi_version(version: jint) -> bool {
 }
 
 with_return_address! {
-    fn get_env(vm: *mut JavaVM, interface: *mut *mut c_void, version: jint) => get_env_for;
+    fn get_env(vm: *mut JavaVM, interface: *mut *mut c_void, version: jint) -> jint => get_env_for;
 }
 
 unsafe extern "system" fn get_env_for(

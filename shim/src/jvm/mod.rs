@@ -10,6 +10,7 @@ mod invocation;
 mod jni;
 pub mod jni_table;
 mod jvmti;
+pub mod old_verifier;
 pub mod os_priority;
 pub mod symbols;
 mod system_thread;

@@ -3,7 +3,8 @@
 use super::jni_functions::{originals, replaces};
 use super::references;
 use crate::boundary::guard;
-use crate::jvm::Jni;
+use crate::jvm::caller::with_return_address;
+use crate::jvm::{Jni, old_verifier};
 use crate::world::references::Kind;
 use jni_sys::{JNIEnv, jobject};
 
@@ -11,21 +12,33 @@ replaces! { NewGlobalRef DeleteGlobalRef NewWeakGlobalRef DeleteWeakGlobalRef }
 
 /// Defines the two functions for a kind of reference.
 macro_rules! references {
-    ($($kind:path: $new:ident, $delete:ident;)*) => {$(
-        #[allow(non_snake_case)]
-        unsafe extern "system" fn $new(env: *mut JNIEnv, object: jobject) -> jobject {
+    ($($kind:path: $new:ident by $new_by:ident, $delete:ident by $delete_by:ident;)*) => {$(
+        with_return_address! {
+            #[allow(non_snake_case)]
+            fn $new(env: *mut JNIEnv, object: jobject) -> jobject => $new_by;
+        }
+
+        unsafe extern "system" fn $new_by(
+            env: *mut JNIEnv,
+            object: jobject,
+            caller: usize,
+        ) -> jobject {
             // SAFETY: the caller's arguments go to the function that they were meant for.
             let reference = unsafe { (originals().$new)(env, object) };
-            if !reference.is_null() {
+            if !reference.is_null() && !old_verifier::calls(caller) {
                 // SAFETY: the environment is that of the thread that calls.
                 guard((), || references::made(unsafe { Jni::new(env) }, $kind, object, reference));
             }
             reference
         }
 
-        #[allow(non_snake_case)]
-        unsafe extern "system" fn $delete(env: *mut JNIEnv, reference: jobject) {
-            if !reference.is_null() {
+        with_return_address! {
+            #[allow(non_snake_case)]
+            fn $delete(env: *mut JNIEnv, reference: jobject) -> () => $delete_by;
+        }
+
+        unsafe extern "system" fn $delete_by(env: *mut JNIEnv, reference: jobject, caller: usize) {
+            if !reference.is_null() && !old_verifier::calls(caller) {
                 // SAFETY: as above.
                 guard((), || references::deleted(unsafe { Jni::new(env) }, $kind, reference));
             }
@@ -36,6 +49,6 @@ macro_rules! references {
 }
 
 references! {
-    Kind::Strong: NewGlobalRef, DeleteGlobalRef;
-    Kind::Weak: NewWeakGlobalRef, DeleteWeakGlobalRef;
+    Kind::Strong: NewGlobalRef by new_global_ref, DeleteGlobalRef by delete_global_ref;
+    Kind::Weak: NewWeakGlobalRef by new_weak_global_ref, DeleteWeakGlobalRef by delete_weak_global_ref;
 }
