@@ -1,5 +1,7 @@
 //! Shortest paths from a root to an object: why it is still there.
 
+use rustc_hash::FxHashMap;
+
 use super::graph::{Graph, Label};
 
 /// Nobody has come to the object.
@@ -13,10 +15,13 @@ const LAST: u32 = 24;
 
 /// The shortest paths to all objects that roots reach.
 #[derive(Debug)]
-pub struct Paths<'g> {
-    graph: &'g Graph,
+pub struct Paths {
+    /// Object -> the first of the graph's roots that it is, if it is one.
+    roots: FxHashMap<u32, usize>,
     /// Object -> the object before it on its path.
     before: Vec<u32>,
+    /// Object -> where in that one the reference lies that leads here.
+    by: Vec<Label>,
     /// Object -> how many objects are before it on its path.
     distance: Vec<u32>,
     /// Object -> the one on its path that is the last of the first; itself if it is one of the first.
@@ -43,14 +48,17 @@ pub struct Step {
     pub left_out: u32,
 }
 
-impl<'g> Paths<'g> {
+impl Paths {
     /// Walks through the graph, nearest objects first.
-    pub fn through(graph: &'g Graph) -> Paths<'g> {
+    pub fn through(graph: &Graph) -> Paths {
+        let mut roots = FxHashMap::default();
         let mut before = vec![UNREACHED; graph.len()];
+        let mut by = vec![Label::element(0); graph.len()];
         let mut distance = vec![0; graph.len()];
         let mut first: Vec<u32> = (0..graph.len() as u32).collect();
         let mut now = Vec::new();
-        for root in graph.roots() {
+        for (number, root) in graph.roots().iter().enumerate() {
+            roots.entry(root.object).or_insert(number);
             if before[root.object as usize] == UNREACHED {
                 before[root.object as usize] = ROOT;
                 now.push(root.object);
@@ -60,9 +68,10 @@ impl<'g> Paths<'g> {
         let mut steps = 1;
         while !now.is_empty() {
             for object in now.drain(..) {
-                for &to in graph.successors(object) {
+                for (label, to) in graph.references(object) {
                     if before[to as usize] == UNREACHED {
                         before[to as usize] = object;
+                        by[to as usize] = label;
                         distance[to as usize] = steps;
                         if steps >= FIRST {
                             first[to as usize] = first[object as usize];
@@ -74,7 +83,7 @@ impl<'g> Paths<'g> {
             std::mem::swap(&mut now, &mut next);
             steps += 1;
         }
-        Paths { graph, before, distance, first }
+        Paths { roots, before, by, distance, first }
     }
 
     /// The path to an object, if a root reaches it.
@@ -94,16 +103,14 @@ impl<'g> Paths<'g> {
                     step.left_out = distance - FIRST;
                     at = self.first[at as usize];
                 }
-                before => at = before,
-            }
-            if step.left_out == 0 {
-                let by = self.graph.references(at).find(|&(_, to)| to == step.object);
-                step.by = by.map(|(label, _)| label);
+                before => {
+                    step.by = Some(self.by[at as usize]);
+                    at = before;
+                }
             }
             steps.push(step);
         }
         steps.reverse();
-        let root = self.graph.roots().iter().position(|root| root.object == at)?;
-        Some(Path { root, steps })
+        Some(Path { root: *self.roots.get(&at)?, steps })
     }
 }
