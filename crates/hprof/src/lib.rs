@@ -26,3 +26,9 @@ mod sites;
 use agent::Hprof;
 
 jvmpi::export_agent!(Hprof);
+
+/// Tells `libjvmpi.so` that this is not Sun's HPROF, which needs settings of its own.
+#[unsafe(no_mangle)]
+#[used]
+#[allow(non_upper_case_globals, reason = "it is a name for C")]
+pub static jvmpi_no_quirks: u8 = 0;

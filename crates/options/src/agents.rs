@@ -68,6 +68,11 @@ impl Options {
         self.agent_with(&QUIRKS, library.as_ref(), options)
     }
 
+    /// As [`agent`](Self::agent), for a library that is not the one known by its name.
+    pub fn agent_without_quirks(&self, library: impl AsRef<Path>, options: &str) -> AgentOptions {
+        self.agent_with(&Sections::new(), library.as_ref(), options)
+    }
+
     fn agent_with(&self, quirks: &Sections, library: &Path, options: &str) -> AgentOptions {
         let Agents { top, sections, environment } = &self.agents;
         let named = |sections: &Sections| {
@@ -86,7 +91,7 @@ impl Options {
     /// The built-in settings for the agent in this library that nothing overrides, as in
     /// `cputime=wall`. Empty if there are none.
     pub fn describe_quirks(&self, library: impl AsRef<Path>, options: &str) -> String {
-        let without = self.agent_with(&Sections::new(), library.as_ref(), options);
+        let without = self.agent_without_quirks(&library, options);
         self.agent(library, options).differences(&without).join(" ")
     }
 }

@@ -66,11 +66,17 @@ pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
         let it = expected.iter().find(|expected| expected.base == base);
         it.map(|expected| expected.options.clone()).unwrap_or_default()
     };
-    let quirks = options::get().describe_quirks(&path, &own_options);
+    let settings = options::get();
+    if symbol_in(&path, c"jvmpi_no_quirks").is_some() {
+        // Ours has the name of the original.
+        let own = settings.agent_without_quirks(&path, &own_options);
+        return agents::claim(base, &path, own, table::of);
+    }
+    let quirks = settings.describe_quirks(&path, &own_options);
     if !quirks.is_empty() {
         log::info!("{} is known to need {quirks}", path.display());
     }
-    agents::claim(base, &path, options::get().agent(&path, &own_options), table::of)
+    agents::claim(base, &path, settings.agent(&path, &own_options), table::of)
 }
 
 /// The agent whose code a call of `GetEnv` returns to.
