@@ -60,6 +60,17 @@ pub fn command() -> Result<PathBuf, String> {
         .clone()
 }
 
+/// The command `jvmpi` as users get it, with `libjvmpi.so` and `libhprof.so` beside it.
+///
+/// # Errors
+/// If one of them does not compile.
+pub fn released_command() -> Result<PathBuf, String> {
+    for package in ["jvmpi-shim", "hprof", "jvmpi-cli"] {
+        cargo_build(package, "release")?;
+    }
+    Ok(target_dir().join("release/jvmpi"))
+}
+
 /// `libhprof.so`, optimized, with the checks that it makes of itself.
 ///
 /// # Errors

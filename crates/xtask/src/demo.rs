@@ -1,41 +1,74 @@
 //! `cargo xtask demo`: a program with several threads under a sampling profiler from the days of
-//! JDK 1.2.
+//! JDK 1.2, and under HPROF, whose profile becomes a page.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
+use compat_tests::jdk::Jdk;
 use compat_tests::{build, jdk, target_dir, text};
 
 use crate::jdk::named;
 
-/// How long the demo program works, in seconds.
+/// How long the demo program works each time, in seconds.
 const SECONDS: &str = "3";
 
-/// Builds everything, runs the program and shows the hottest stacks.
+/// Builds everything, runs the program under both and shows the hottest stacks.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let jdk = match arguments.first() {
         Some(feature) => named(feature)?,
         None => jdk::with_javac()?.clone(),
     };
-    println!("building libjvmpi.so, the agent sampler.c and the program Demo.java");
-    let shim = build::released_shim()?;
+    println!(
+        "building libjvmpi.so, libhprof.so, jvmpi, the agent sampler.c and the program Demo.java"
+    );
+    let command = build::released_command()?;
     let agent = build::agent("sampler")?;
     let classes = build::classes(8)?;
     let directory = target_dir().join("demo");
     fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    let report = directory.join("samples.txt");
 
-    let mut java = Command::new(jdk.java());
-    java.arg(format!("-agentpath:{}", text(&shim)?));
-    java.env("LD_LIBRARY_PATH", agent.parent().unwrap_or(&agent));
-    java.arg(format!("-Xrunsampler:interval=1,depth=8,top=5,out={}", text(&report)?));
-    java.args(["-cp", &classes, "Demo", SECONDS]);
-    println!("running on JDK {} for {SECONDS} seconds:\n  {java:?}", jdk.version);
-    let status = java.status().map_err(|e| format!("{}: {e}", jdk.java().display()))?;
-    if !status.success() {
-        return Err(format!("the program ended with {status}"));
-    }
-    let profile = fs::read_to_string(&report).map_err(|e| format!("{}: {e}", report.display()))?;
-    println!("\n{profile}\nthe report lies in {}", report.display());
+    println!("\nJDK {}, under an agent in C:", jdk.version);
+    let samples = directory.join("samples.txt");
+    let profile =
+        sampled(&jdk, &command.with_file_name("libjvmpi.so"), &agent, &classes, &samples)?;
+    println!("\n{profile}\nJDK {}, under HPROF:", jdk.version);
+    let page = directory.join("report.html");
+    record(&jdk, &command, &classes, &page)?;
+    println!(
+        "\nsampler.c's report: {}\nHPROF's, for a browser: {}",
+        samples.display(),
+        page.display()
+    );
     Ok(())
+}
+
+/// The program under the agent; what that has written.
+fn sampled(
+    jdk: &Jdk,
+    shim: &Path,
+    agent: &Path,
+    classes: &str,
+    out: &Path,
+) -> Result<String, String> {
+    let mut java = Command::new(jdk.java());
+    java.arg(format!("-agentpath:{}", text(shim)?));
+    java.env("LD_LIBRARY_PATH", agent.parent().unwrap_or(agent));
+    java.arg(format!("-Xrunsampler:interval=1,depth=8,top=5,out={}", text(out)?));
+    java.args(["-cp", classes, "Demo", SECONDS]);
+    finish(java)?;
+    fs::read_to_string(out).map_err(|e| format!("{}: {e}", out.display()))
+}
+
+fn record(jdk: &Jdk, command: &Path, classes: &str, page: &Path) -> Result<(), String> {
+    let mut jvmpi = Command::new(command);
+    jvmpi.args(["record", "--alloc", "--cpu", "-o", text(page)?, "--", text(&jdk.java())?]);
+    jvmpi.args(["-cp", classes, "Demo", SECONDS]);
+    finish(jvmpi)
+}
+
+fn finish(mut command: Command) -> Result<(), String> {
+    println!("  {command:?}");
+    let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the program ended with {status}")) }
 }
