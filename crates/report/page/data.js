@@ -34,7 +34,9 @@ function scaled(value, units, step) {
 function show(value, unit) {
   if (unit === 'bytes') return scaled(value, ['B', 'kB', 'MB', 'GB', 'TB'], 1000);
   if (unit === 'microseconds') {
-    return Math.abs(value) >= 60e6 ? `${grouped.format(Math.round(value / 1e6))} s` : scaled(value, ['µs', 'ms', 's'], 1000);
+    return Math.abs(value) >= 60e6
+      ? `${grouped.format(Math.round(value / 1e6))} s`
+      : scaled(value, ['µs', 'ms', 's'], 1000);
   }
   return grouped.format(value);
 }
@@ -53,7 +55,7 @@ function showChange(value, unit) {
 
 function percent(part, whole) {
   if (!whole) return '0 %';
-  const share = 100 * part / whole;
+  const share = (100 * part) / whole;
   return `${share.toFixed(share !== 0 && Math.abs(share) < 10 ? 2 : 1)} %`;
 }
 
@@ -86,12 +88,22 @@ function lineName(frame) {
 // `HashMap.put`, with the package before it in a quieter tone.
 function methodLabel(method) {
   const name = methodClass(method);
-  return h('span', { class: 'name' }, h('span', { class: 'package' }, packageOf(name)), `${simple(name)}.`,
-    h('b', {}, strings[methods.name[method]]));
+  return h(
+    'span',
+    { class: 'name' },
+    h('span', { class: 'package' }, packageOf(name)),
+    `${simple(name)}.`,
+    h('b', {}, strings[methods.name[method]]),
+  );
 }
 
 function classLabel(name) {
-  return h('span', { class: 'name' }, h('span', { class: 'package' }, packageOf(name)), h('b', {}, simple(name)));
+  return h(
+    'span',
+    { class: 'name' },
+    h('span', { class: 'package' }, packageOf(name)),
+    h('b', {}, simple(name)),
+  );
 }
 
 function threadName(thread) {

@@ -7,7 +7,8 @@ function h(tag, properties, ...children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (name === 'class') element.className = value;
-    else if (name === 'style') for (const [key, of] of Object.entries(value)) element.style.setProperty(key, of);
+    else if (name === 'style')
+      for (const [key, of] of Object.entries(value)) element.style.setProperty(key, of);
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
@@ -22,8 +23,11 @@ function section(title, ...children) {
 
 // A list to choose from: entries are [value, text].
 function choice(label, entries, chosen, change) {
-  const select = h('select', { onchange: () => change(select.value) },
-    entries.map(([value, text]) => h('option', { value, selected: String(value) === String(chosen) }, text)));
+  const select = h(
+    'select',
+    { onchange: () => change(select.value) },
+    entries.map(([value, text]) => h('option', { value, selected: String(value) === String(chosen) }, text)),
+  );
   return h('label', { class: 'choice' }, h('span', {}, label), select);
 }
 
@@ -35,8 +39,16 @@ function toggle(label, on, change) {
 
 // A group of buttons of which one is pressed: entries are [value, text].
 function switches(label, entries, chosen, change) {
-  const buttons = entries.map(([value, text]) => h('button', {
-    type: 'button', 'aria-pressed': String(value === chosen), onclick: () => change(value),
-  }, text));
+  const buttons = entries.map(([value, text]) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        'aria-pressed': String(value === chosen),
+        onclick: () => change(value),
+      },
+      text,
+    ),
+  );
   return h('div', { class: 'switches', role: 'group', 'aria-label': label }, buttons);
 }

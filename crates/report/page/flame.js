@@ -20,19 +20,29 @@ function colour(tree, key) {
 function flameGraph({ tree, whole, unit, link, profile }) {
   const { total } = tree;
   const width = total[profile];
-  const deltas = comparing && tree.parent.map((_, node) => total[AFTER][node] / (whole[AFTER] || 1) - total[BEFORE][node] / (whole[BEFORE] || 1));
-  const largest = comparing && topLevels(tree).reduce((most, node) => Math.max(most, Math.abs(deltas[node])), 1e-9);
+  const deltas =
+    comparing &&
+    tree.parent.map(
+      (_, node) => total[AFTER][node] / (whole[AFTER] || 1) - total[BEFORE][node] / (whole[BEFORE] || 1),
+    );
+  const largest =
+    comparing && topLevels(tree).reduce((most, node) => Math.max(most, Math.abs(deltas[node])), 1e-9);
   let zoomed = 0;
   let query = '';
   // Node -> its frame, of those that are wide enough to be drawn.
   const shown = new Map();
 
-  const graph = h('div', { class: 'flame', role: 'tree', 'aria-label': 'Flame graph: arrow keys move, Enter zooms in, Escape zooms out' });
+  const graph = h('div', {
+    class: 'flame',
+    role: 'tree',
+    'aria-label': 'Flame graph: arrow keys move, Enter zooms in, Escape zooms out',
+  });
   const about = h('p', { class: 'about', role: 'status' });
   const back = h('button', { type: 'button', onclick: () => zoom(0), hidden: true }, 'Zoom out');
   const found = h('span', { class: 'found' });
 
-  const children = (node) => tree.below[node].filter((child) => width[child] > 0).sort((a, b) => width[b] - width[a]);
+  const children = (node) =>
+    tree.below[node].filter((child) => width[child] > 0).sort((a, b) => width[b] - width[a]);
 
   function describe(node) {
     const key = tree.key[node];
@@ -53,8 +63,12 @@ function flameGraph({ tree, whole, unit, link, profile }) {
     const [kind, hue] = colour(tree, key);
     const matches = query && keyName(tree, key).toLowerCase().includes(query);
     const frame = h('div', {
-      class: `frame ${comparing && key != null ? 'compared' : kind}${matches ? ' match' : ''}`, role: 'treeitem', tabindex: -1, 'aria-level': level + 1,
-      'aria-expanded': children(node).length ? String(part >= NARROWEST) : null, 'aria-label': describe(node),
+      class: `frame ${comparing && key != null ? 'compared' : kind}${matches ? ' match' : ''}`,
+      role: 'treeitem',
+      tabindex: -1,
+      'aria-level': level + 1,
+      'aria-expanded': children(node).length ? String(part >= NARROWEST) : null,
+      'aria-label': describe(node),
       style: { left: `${100 * left}%`, width: `${100 * part}%`, top: `${level * LEVEL}px`, '--hue': hue },
     });
     if (comparing && key != null) {
@@ -62,7 +76,18 @@ function flameGraph({ tree, whole, unit, link, profile }) {
       frame.classList.add(part > 0 ? 'more' : part < 0 ? 'less' : 'same');
       frame.style.setProperty('--strength', Math.abs(part).toFixed(3));
     }
-    if (part > 0.02) frame.append(h('span', {}, key == null ? 'all' : isObject(key) ? simple(strings[-1 - key]) : shortMethodName(methodOfKey(tree, key))));
+    if (part > 0.02)
+      frame.append(
+        h(
+          'span',
+          {},
+          key == null
+            ? 'all'
+            : isObject(key)
+              ? simple(strings[-1 - key])
+              : shortMethodName(methodOfKey(tree, key)),
+        ),
+      );
     frame.node = node;
     shown.set(node, frame);
   }
@@ -80,7 +105,7 @@ function flameGraph({ tree, whole, unit, link, profile }) {
       place(node, left, part, level);
       let at = left;
       for (const child of children(node)) {
-        const wide = part * width[child] / width[node];
+        const wide = (part * width[child]) / width[node];
         if (wide < NARROWEST) break;
         pending.push([child, at, wide, level + 1]);
         at += wide;
@@ -128,9 +153,18 @@ function flameGraph({ tree, whole, unit, link, profile }) {
       ArrowRight: () => focus(shown.get(siblings()[siblings().indexOf(node) + 1])),
       ArrowLeft: () => focus(shown.get(siblings()[siblings().indexOf(node) - 1])),
       Home: () => focus(shown.get(0)),
-      Enter: () => { zoom(node); focus(shown.get(node)); },
-      ' ': () => { zoom(node); focus(shown.get(node)); },
-      Escape: () => { zoom(0); focus(shown.get(node) ?? shown.get(0)); },
+      Enter: () => {
+        zoom(node);
+        focus(shown.get(node));
+      },
+      ' ': () => {
+        zoom(node);
+        focus(shown.get(node));
+      },
+      Escape: () => {
+        zoom(0);
+        focus(shown.get(node) ?? shown.get(0));
+      },
     };
     if (keys[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
@@ -176,7 +210,21 @@ function topLevels(tree) {
 
 function legend() {
   const entries = comparing
-    ? [['compared more', 'larger share after'], ['compared less', 'smaller share after']]
-    : [['application', 'application, a hue for each package'], ['jdk', 'JDK'], ['object', 'allocated class or monitor']];
-  return h('p', { class: 'legend' }, entries.map(([kind, text]) => [h('span', { class: `swatch ${kind}`, 'aria-hidden': 'true', style: { '--hue': 20, '--strength': 0.8 } }), ` ${text} `]));
+    ? [
+        ['compared more', 'larger share after'],
+        ['compared less', 'smaller share after'],
+      ]
+    : [
+        ['application', 'application, a hue for each package'],
+        ['jdk', 'JDK'],
+        ['object', 'allocated class or monitor'],
+      ];
+  return h(
+    'p',
+    { class: 'legend' },
+    entries.map(([kind, text]) => [
+      h('span', { class: `swatch ${kind}`, 'aria-hidden': 'true', style: { '--hue': 20, '--strength': 0.8 } }),
+      ` ${text} `,
+    ]),
+  );
 }

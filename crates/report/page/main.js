@@ -9,7 +9,12 @@ const VIEWS = [
   ['calls', 'Calls', callsView, data.calls.some((calls) => calls.callee.length)],
   ['sites', 'Allocation sites', sitesView, Boolean(tableOf('sites'))],
   ['heap', 'Heap', heapView, data.heaps.some(Boolean)],
-  ['monitors', 'Monitors', monitorsView, Boolean(tableOf('monitors')) || data.monitor_dumps.some((dumps) => dumps.length)],
+  [
+    'monitors',
+    'Monitors',
+    monitorsView,
+    Boolean(tableOf('monitors')) || data.monitor_dumps.some((dumps) => dumps.length),
+  ],
   ['threads', 'Threads', threadsView, data.threads.name.length > 0],
 ];
 // Views of one thing, and the view among whose things it is.
@@ -33,7 +38,9 @@ function pageOf(address) {
   const query = Object.fromEntries(new URLSearchParams(settings));
   const { m, t, l } = query;
   return {
-    view: view || 'overview', argument, query,
+    view: view || 'overview',
+    argument,
+    query,
     keep: (view, argument) => to(view, argument, { m, t, l }),
     set: (changes) => location.replace(to(view || 'overview', argument, { ...query, ...changes })),
   };
@@ -54,9 +61,18 @@ function route() {
 
   const view = render(page);
   main.replaceChildren(view);
-  document.getElementById('views').replaceChildren(...VIEWS.filter(([, , , there]) => there).map(([name, title]) => h('a', {
-    href: ['methods', 'flame', 'tree'].includes(name) ? page.keep(name) : to(name), 'aria-current': name === current ? 'page' : null,
-  }, title)));
+  document.getElementById('views').replaceChildren(
+    ...VIEWS.filter(([, , , there]) => there).map(([name, title]) =>
+      h(
+        'a',
+        {
+          href: ['methods', 'flame', 'tree'].includes(name) ? page.keep(name) : to(name),
+          'aria-current': name === current ? 'page' : null,
+        },
+        title,
+      ),
+    ),
+  );
   const heading = view.querySelector('h2')?.textContent ?? '';
   document.title = `${heading} – ${profiles.map((profile) => profile.name).join(' and ')}`;
 
@@ -70,7 +86,9 @@ function route() {
     }
   } else if (label != null) {
     // A setting was changed: who works by keys goes on from there.
-    const control = [...main.querySelectorAll('.choice, .toggle, .switches')].find((other) => other.textContent === label);
+    const control = [...main.querySelectorAll('.choice, .toggle, .switches')].find(
+      (other) => other.textContent === label,
+    );
     (control?.querySelector('[aria-pressed="true"]') ?? control?.querySelector('select, input'))?.focus();
   }
   if (search.value && view.search) view.search(search.value.trim());
@@ -85,7 +103,13 @@ search.addEventListener('keydown', (event) => {
   }
 });
 document.addEventListener('keydown', (event) => {
-  if (event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+  if (
+    event.key === '/' &&
+    !event.ctrlKey &&
+    !event.metaKey &&
+    !event.altKey &&
+    !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)
+  ) {
     event.preventDefault();
     search.focus();
     search.select();

@@ -30,9 +30,15 @@ function methodRows(measure, thread) {
     for (let node = innermost; node !== 0; node = nodes.parent[node]) {
       const entry = of(frames.method[nodes.frame[node]]);
       // A method that calls itself counts once.
-      if (entry.seen !== row) values.forEach((value, profile) => { entry.total[profile] += value; });
+      if (entry.seen !== row)
+        values.forEach((value, profile) => {
+          entry.total[profile] += value;
+        });
       entry.seen = row;
-      if (node === innermost) values.forEach((value, profile) => { entry.self[profile] += value; });
+      if (node === innermost)
+        values.forEach((value, profile) => {
+          entry.self[profile] += value;
+        });
     }
   }
   return [...found.values()].filter((entry) => entry.total.some((value) => value !== 0));
@@ -80,7 +86,9 @@ class StackTree {
       const object = measure.table.object[row];
       let at = place(measure.table.node[row]);
       if (object >= 0) at = child(at, -1 - object);
-      measure.values.forEach((values, profile) => { this.self[profile][at] += values[row]; });
+      measure.values.forEach((values, profile) => {
+        this.self[profile][at] += values[row];
+      });
     }
     this.total = this.self.map((values) => values.slice());
     for (let node = this.parent.length - 1; node > 0; node -= 1) {
@@ -127,7 +135,10 @@ class Callees {
   }
 
   children() {
-    const groups = Map.groupBy(this.members.flatMap((node) => this.tree.below[node]), (node) => this.tree.key[node]);
+    const groups = Map.groupBy(
+      this.members.flatMap((node) => this.tree.below[node]),
+      (node) => this.tree.key[node],
+    );
     return largestFirst([...groups].map(([key, members]) => new Callees(this.tree, key, members)));
   }
 }
@@ -136,7 +147,9 @@ class Callees {
 class Callers {
   constructor(tree, key, members) {
     Object.assign(this, { tree, key, members });
-    this.total = profiles.map((_, profile) => sum(members.map(([, of, own]) => (own ? tree.self : tree.total)[profile][of])));
+    this.total = profiles.map((_, profile) =>
+      sum(members.map(([, of, own]) => (own ? tree.self : tree.total)[profile][of])),
+    );
   }
 
   get hasChildren() {
@@ -144,7 +157,9 @@ class Callers {
   }
 
   children() {
-    const above = this.members.map(([node, ...of]) => [this.tree.parent[node], ...of]).filter(([node]) => node !== 0);
+    const above = this.members
+      .map(([node, ...of]) => [this.tree.parent[node], ...of])
+      .filter(([node]) => node !== 0);
     const groups = Map.groupBy(above, ([node]) => this.tree.key[node]);
     return largestFirst([...groups].map(([key, members]) => new Callers(this.tree, key, members)));
   }
@@ -152,8 +167,9 @@ class Callers {
 
 // Largest change first when profiles are compared, else largest first; nothing that nobody has.
 function largestFirst(entries) {
-  const size = (entry) => comparing ? Math.abs(change(entry.total)) : entry.total[AFTER];
-  return entries.filter((entry) => entry.total.some((value) => value !== 0))
+  const size = (entry) => (comparing ? Math.abs(change(entry.total)) : entry.total[AFTER]);
+  return entries
+    .filter((entry) => entry.total.some((value) => value !== 0))
     .sort((a, b) => size(b) - size(a) || b.total[AFTER] - a.total[AFTER]);
 }
 
@@ -164,7 +180,16 @@ const topDown = (tree) => new Callees(tree, null, [0]).children();
 function bottomUp(tree) {
   const own = [...tree.parent.keys()].slice(1).filter((node) => tree.self.some((values) => values[node] !== 0));
   const groups = Map.groupBy(own, (node) => tree.key[node]);
-  return largestFirst([...groups].map(([key, members]) => new Callers(tree, key, members.map((node) => [node, node, true]))));
+  return largestFirst(
+    [...groups].map(
+      ([key, members]) =>
+        new Callers(
+          tree,
+          key,
+          members.map((node) => [node, node, true]),
+        ),
+    ),
+  );
 }
 
 // The nodes of a method that no other node of it is above: together, all that the method has.

@@ -11,19 +11,35 @@ function table({ caption, columns, rows, by = 0, descending = true, text, none =
   let shown = PAGE_OF_ROWS;
   const body = h('tbody');
   const status = h('p', { class: 'status', role: 'status' });
-  const more = h('button', { type: 'button', class: 'more', onclick: () => {
-    const first = body.rows.length;
-    shown *= 4;
-    fill();
-    body.rows[first]?.querySelector('a, button')?.focus();
-  } });
-
-  const heads = columns.map((column, index) => h('th', { scope: 'col', class: column.numeric ? 'number' : '', title: column.help },
-    h('button', { type: 'button', onclick: () => {
-      descending = by === index ? !descending : Boolean(column.numeric);
-      by = index;
+  const more = h('button', {
+    type: 'button',
+    class: 'more',
+    onclick: () => {
+      const first = body.rows.length;
+      shown *= 4;
       fill();
-    } }, column.title)));
+      body.rows[first]?.querySelector('a, button')?.focus();
+    },
+  });
+
+  const heads = columns.map((column, index) =>
+    h(
+      'th',
+      { scope: 'col', class: column.numeric ? 'number' : '', title: column.help },
+      h(
+        'button',
+        {
+          type: 'button',
+          onclick: () => {
+            descending = by === index ? !descending : Boolean(column.numeric);
+            by = index;
+            fill();
+          },
+        },
+        column.title,
+      ),
+    ),
+  );
 
   function fill() {
     const found = query ? rows.filter((row) => text(row).toLowerCase().includes(query)) : rows.slice();
@@ -37,20 +53,43 @@ function table({ caption, columns, rows, by = 0, descending = true, text, none =
       if (index === by) head.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
       else head.removeAttribute('aria-sort');
     });
-    body.replaceChildren(...found.slice(0, shown).map((row) => h('tr', {}, columns.map((column) =>
-      h('td', { class: column.numeric ? 'number' : '' }, column.cell ? column.cell(row) : String(column.value(row)))))));
+    body.replaceChildren(
+      ...found.slice(0, shown).map((row) =>
+        h(
+          'tr',
+          {},
+          columns.map((column) =>
+            h(
+              'td',
+              { class: column.numeric ? 'number' : '' },
+              column.cell ? column.cell(row) : String(column.value(row)),
+            ),
+          ),
+        ),
+      ),
+    );
     if (found.length === 0) {
-      body.append(h('tr', {}, h('td', { class: 'none', colspan: columns.length }, query ? 'Nothing matches.' : none)));
+      body.append(
+        h('tr', {}, h('td', { class: 'none', colspan: columns.length }, query ? 'Nothing matches.' : none)),
+      );
     }
-    status.textContent = query ? `${counted(found.length, 'row')} of ${grouped.format(rows.length)}` : counted(rows.length, 'row');
+    status.textContent = query
+      ? `${counted(found.length, 'row')} of ${grouped.format(rows.length)}`
+      : counted(rows.length, 'row');
     more.textContent = `Show more of ${counted(found.length, 'row')}`;
     more.hidden = found.length <= shown;
   }
   fill();
-  const element = h('div', { class: 'table' },
-    h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
-      h('table', {}, h('caption', {}, caption), h('thead', {}, h('tr', {}, heads)), body)),
-    h('div', { class: 'below' }, status, more));
+  const element = h(
+    'div',
+    { class: 'table' },
+    h(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+      h('table', {}, h('caption', {}, caption), h('thead', {}, h('tr', {}, heads)), body),
+    ),
+    h('div', { class: 'below' }, status, more),
+  );
   element.search = (text) => {
     query = text.toLowerCase();
     shown = PAGE_OF_ROWS;
@@ -63,8 +102,16 @@ function table({ caption, columns, rows, by = 0, descending = true, text, none =
 function bar(value, whole, unit, slim = false) {
   const share = whole ? Math.min(1, Math.max(0, value / whole)) : 0;
   const part = percent(value, whole);
-  return h('span', { class: slim ? 'bar slim' : 'bar', title: `${exactly(value, unit)}, ${part}`, style: { '--share': share.toFixed(4) } },
-    h('span', { class: 'value' }, show(value, unit)), !slim && h('span', { class: 'part' }, part));
+  return h(
+    'span',
+    {
+      class: slim ? 'bar slim' : 'bar',
+      title: `${exactly(value, unit)}, ${part}`,
+      style: { '--share': share.toFixed(4) },
+    },
+    h('span', { class: 'value' }, show(value, unit)),
+    !slim && h('span', { class: 'part' }, part),
+  );
 }
 
 // How much something has changed.
@@ -77,14 +124,21 @@ function changed(value, unit) {
 // take less place: only what is after, and the change. `get(row)` is the value in each profile, `whole` that of everything.
 function valueColumns(title, help, unit, get, whole, many = false) {
   const column = (profile, title) => ({
-    title, help, numeric: true,
+    title,
+    help,
+    numeric: true,
     value: (row) => get(row)[profile],
     cell: (row) => bar(get(row)[profile], whole[profile], unit, many),
   });
   if (!comparing) return [column(AFTER, title)];
   const difference = {
-    title: 'Change', help: `${title}: how much more after than before`, numeric: true,
-    value: (row) => change(get(row)), cell: (row) => changed(change(get(row)), unit),
+    title: 'Change',
+    help: `${title}: how much more after than before`,
+    numeric: true,
+    value: (row) => change(get(row)),
+    cell: (row) => changed(change(get(row)), unit),
   };
-  return many ? [column(AFTER, title), difference] : [column(BEFORE, `${title} before`), column(AFTER, `${title} after`), difference];
+  return many
+    ? [column(AFTER, title), difference]
+    : [column(BEFORE, `${title} before`), column(AFTER, `${title} after`), difference];
 }

@@ -13,13 +13,27 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
 
   function rowOf(entry, level, position, count) {
     const indented = columns.length - 1;
-    const row = h('tr', {
-      role: 'row', tabindex: -1, 'aria-level': level, 'aria-posinset': position, 'aria-setsize': count,
-      'aria-expanded': entry.hasChildren ? 'false' : null,
-    }, columns.map((column, index) => index < indented
-      ? h('td', { role: 'gridcell', class: column.numeric ? 'number' : '' }, column.cell(entry))
-      : h('td', { role: 'gridcell', class: 'tree', style: { '--level': level - 1 } },
-        h('span', { class: 'twist', 'aria-hidden': 'true', onclick: () => flip(row) }), column.cell(entry))));
+    const row = h(
+      'tr',
+      {
+        role: 'row',
+        tabindex: -1,
+        'aria-level': level,
+        'aria-posinset': position,
+        'aria-setsize': count,
+        'aria-expanded': entry.hasChildren ? 'false' : null,
+      },
+      columns.map((column, index) =>
+        index < indented
+          ? h('td', { role: 'gridcell', class: column.numeric ? 'number' : '' }, column.cell(entry))
+          : h(
+              'td',
+              { role: 'gridcell', class: 'tree', style: { '--level': level - 1 } },
+              h('span', { class: 'twist', 'aria-hidden': 'true', onclick: () => flip(row) }),
+              column.cell(entry),
+            ),
+      ),
+    );
     rows.set(row, { entry, level });
     return row;
   }
@@ -30,9 +44,20 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
     const made = some.map((entry, index) => rowOf(entry, level, from + index + 1, entries.length));
     const rest = entries.length - from - some.length;
     if (rest > 0) {
-      const row = h('tr', { role: 'row', class: 'rest', tabindex: -1, 'aria-level': level }, columns.slice(1).map(() => h('td', { role: 'gridcell' })),
-        h('td', { role: 'gridcell', class: 'tree', style: { '--level': level - 1 } },
-          h('button', { type: 'button', tabindex: -1, onclick: () => flip(row) }, `${grouped.format(rest)} more`)));
+      const row = h(
+        'tr',
+        { role: 'row', class: 'rest', tabindex: -1, 'aria-level': level },
+        columns.slice(1).map(() => h('td', { role: 'gridcell' })),
+        h(
+          'td',
+          { role: 'gridcell', class: 'tree', style: { '--level': level - 1 } },
+          h(
+            'button',
+            { type: 'button', tabindex: -1, onclick: () => flip(row) },
+            `${grouped.format(rest)} more`,
+          ),
+        ),
+      );
       rows.set(row, { level, rest: () => rowsOf(entries, level, from + some.length) });
       made.push(row);
     }
@@ -53,7 +78,8 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
 
   function collapse(row) {
     row.setAttribute('aria-expanded', 'false');
-    while (row.nextElementSibling && level(row.nextElementSibling) > level(row)) row.nextElementSibling.remove();
+    while (row.nextElementSibling && level(row.nextElementSibling) > level(row))
+      row.nextElementSibling.remove();
   }
 
   function flip(row) {
@@ -77,13 +103,21 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
       ArrowUp: () => focus(all[at - 1]),
       Home: () => focus(all[0]),
       End: () => focus(all.at(-1)),
-      ArrowRight: () => row.getAttribute('aria-expanded') === 'true' ? focus(all[at + 1]) : expand(row),
-      ArrowLeft: () => row.getAttribute('aria-expanded') === 'true'
-        ? collapse(row) : focus(all.slice(0, at).findLast((other) => level(other) < level(row))),
+      ArrowRight: () => (row.getAttribute('aria-expanded') === 'true' ? focus(all[at + 1]) : expand(row)),
+      ArrowLeft: () =>
+        row.getAttribute('aria-expanded') === 'true'
+          ? collapse(row)
+          : focus(all.slice(0, at).findLast((other) => level(other) < level(row))),
       Enter: () => event.target === row && (row.querySelector('a') ?? row.querySelector('button'))?.click(),
       ' ': () => flip(row),
     };
-    if (keys[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey && (event.key !== 'Enter' || event.target === row)) {
+    if (
+      keys[event.key] &&
+      !event.ctrlKey &&
+      !event.metaKey &&
+      !event.altKey &&
+      (event.key !== 'Enter' || event.target === row)
+    ) {
       event.preventDefault();
       keys[event.key]();
     }
@@ -100,19 +134,44 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
   if (entries.length === 0) body.append(h('tr', {}, h('td', { class: 'none', colspan: columns.length }, none)));
   body.rows[0]?.setAttribute('tabindex', 0);
   // What matters most is open from the start.
-  for (let row = body.rows[0], above = null; row && rows.get(row)?.entry && open(rows.get(row).entry, above); row = row.nextElementSibling) {
+  for (
+    let row = body.rows[0], above = null;
+    row && rows.get(row)?.entry && open(rows.get(row).entry, above);
+    row = row.nextElementSibling
+  ) {
     above = rows.get(row).entry;
     if (!above.hasChildren) break;
     expand(row);
   }
 
-  const heads = columns.map((column) => h('th', { scope: 'col', role: 'columnheader', class: column.numeric ? 'number' : '', title: column.help }, column.title));
-  const element = h('div', { class: 'table' }, h('div', { class: 'scroll' },
-    h('table', { role: 'treegrid', 'aria-label': caption }, h('thead', {}, h('tr', { role: 'row' }, heads)), body)));
+  const heads = columns.map((column) =>
+    h(
+      'th',
+      { scope: 'col', role: 'columnheader', class: column.numeric ? 'number' : '', title: column.help },
+      column.title,
+    ),
+  );
+  const element = h(
+    'div',
+    { class: 'table' },
+    h(
+      'div',
+      { class: 'scroll' },
+      h(
+        'table',
+        { role: 'treegrid', 'aria-label': caption },
+        h('thead', {}, h('tr', { role: 'row' }, heads)),
+        body,
+      ),
+    ),
+  );
   // Rows that match are marked: a tree without what leads to them would tell nothing.
   element.search = (query) => {
     for (const row of body.rows) {
-      row.classList.toggle('match', Boolean(query) && row.textContent.toLowerCase().includes(query.toLowerCase()));
+      row.classList.toggle(
+        'match',
+        Boolean(query) && row.textContent.toLowerCase().includes(query.toLowerCase()),
+      );
     }
   };
   return element;

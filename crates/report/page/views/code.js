@@ -9,17 +9,33 @@ function chosen(query) {
 
 // Threads that a measure has values for.
 function threadsOf(measure) {
-  return [...new Set(measure.table.thread)].filter((thread) => thread >= 0).sort((a, b) => threadName(a).localeCompare(threadName(b)));
+  return [...new Set(measure.table.thread)]
+    .filter((thread) => thread >= 0)
+    .sort((a, b) => threadName(a).localeCompare(threadName(b)));
 }
 
-// `only` are the names of the settings that the view heeds.
+// What can be set in these views; not all tell lines apart.
 function settings({ query, set }, { lines = true } = {}) {
   const { measure, thread, byLine } = chosen(query);
   const threads = threadsOf(measure);
-  return h('div', { class: 'settings' },
-    choice('Measure', measures.map(({ name, title }) => [name, title]), measure.name, (m) => set({ m, t: null })),
-    threads.length > 0 && choice('Thread', [['', 'all threads'], ...threads.map((thread) => [thread, threadName(thread)])], thread ?? '', (t) => set({ t: t || null })),
-    lines && toggle('Lines', byLine, (on) => set({ l: on ? '1' : null })));
+  return h(
+    'div',
+    { class: 'settings' },
+    choice(
+      'Measure',
+      measures.map(({ name, title }) => [name, title]),
+      measure.name,
+      (m) => set({ m, t: null }),
+    ),
+    threads.length > 0 &&
+      choice(
+        'Thread',
+        [['', 'all threads'], ...threads.map((thread) => [thread, threadName(thread)])],
+        thread ?? '',
+        (t) => set({ t: t || null }),
+      ),
+    lines && toggle('Lines', byLine, (on) => set({ l: on ? '1' : null })),
+  );
 }
 
 // What the numbers leave out.
@@ -28,11 +44,15 @@ function notes({ measure, thread, whole }) {
   const told = measure.values.map((values) => sum(rowsOf(measure, thread).map((row) => values[row])));
   const cut = whole.map((value, profile) => value - told[profile]);
   if (cut.some((value, profile) => value > 0.0005 * whole[profile])) {
-    said.push(`The profiler left out stacks with ${cut.map((value, profile) => percent(value, whole[profile])).join(' and ')} of the whole (its option cutoff).`);
+    said.push(
+      `The profiler left out stacks with ${cut.map((value, profile) => percent(value, whole[profile])).join(' and ')} of the whole (its option cutoff).`,
+    );
   }
   const shallow = new Set(profiles.map((profile) => profile.depth).filter((depth) => depth > 0 && depth <= 8));
   if (shallow.size > 0) {
-    said.push(`Stacks end after ${[...shallow].join(' and ')} frames, so totals miss the callers of deeper ones (the profiler’s option depth).`);
+    said.push(
+      `Stacks end after ${[...shallow].join(' and ')} frames, so totals miss the callers of deeper ones (the profiler’s option depth).`,
+    );
   }
   return said.length > 0 && h('p', { class: 'hint' }, said.join(' '));
 }
@@ -45,9 +65,15 @@ function methodsView(page) {
     columns: [
       ...valueColumns('Self', 'in the method itself', measure.unit, (row) => row.self, whole),
       ...valueColumns('Total', 'in the method and in what it calls', measure.unit, (row) => row.total, whole),
-      { title: 'Method', value: (row) => methodName(row.method), cell: (row) => h('a', { href: page.keep('method', row.method) }, methodLabel(row.method)) },
+      {
+        title: 'Method',
+        value: (row) => methodName(row.method),
+        cell: (row) => h('a', { href: page.keep('method', row.method) }, methodLabel(row.method)),
+      },
     ],
-    rows, by: comparing ? 2 : 0, text: (row) => methodName(row.method),
+    rows,
+    by: comparing ? 2 : 0,
+    text: (row) => methodName(row.method),
   });
   const view = section('Methods', settings(page, { lines: false }), notes(chosen(page.query)), element);
   view.search = element.search;
@@ -58,11 +84,33 @@ function flameView(page) {
   const { measure, thread, byLine, whole } = chosen(page.query);
   const tree = new StackTree(measure, thread, byLine);
   const profile = comparing && page.query.w === 'before' ? BEFORE : AFTER;
-  const graph = flameGraph({ tree, whole, unit: measure.unit, profile, link: (node) => page.keep('method', tree.method(node)) });
-  const view = section('Flame graph',
-    h('div', { class: 'tools' }, settings(page),
-      comparing && switches('Width', [['before', 'before'], ['after', 'after']], profile === BEFORE ? 'before' : 'after', (w) => page.set({ w }))),
-    notes(chosen(page.query)), graph);
+  const graph = flameGraph({
+    tree,
+    whole,
+    unit: measure.unit,
+    profile,
+    link: (node) => page.keep('method', tree.method(node)),
+  });
+  const view = section(
+    'Flame graph',
+    h(
+      'div',
+      { class: 'tools' },
+      settings(page),
+      comparing &&
+        switches(
+          'Width',
+          [
+            ['before', 'before'],
+            ['after', 'after'],
+          ],
+          profile === BEFORE ? 'before' : 'after',
+          (w) => page.set({ w }),
+        ),
+    ),
+    notes(chosen(page.query)),
+    graph,
+  );
   view.search = graph.search;
   return view;
 }
@@ -72,19 +120,26 @@ function stackTreeTable(page, tree, whole, entries, caption) {
   const label = (entry) => {
     const method = methodOfKey(tree, entry.key);
     if (method == null) return h('span', { class: 'object' }, classLabel(keyName(tree, entry.key)));
-    return [h('a', { href: page.keep('method', method), tabindex: -1 }, methodLabel(method)), tree.byLine && h('span', { class: 'line' }, ` ${lineName(entry.key)}`)].filter(Boolean);
+    return [
+      h('a', { href: page.keep('method', method), tabindex: -1 }, methodLabel(method)),
+      tree.byLine && h('span', { class: 'line' }, ` ${lineName(entry.key)}`),
+    ].filter(Boolean);
   };
-  const own = entries[0] instanceof Callees
-    ? valueColumns('Self', 'in the method itself', unit, (entry) => entry.self, whole) : [];
+  const own =
+    entries[0] instanceof Callees
+      ? valueColumns('Self', 'in the method itself', unit, (entry) => entry.self, whole)
+      : [];
   return treeTable({
     caption,
     columns: [
-      ...valueColumns('Total', 'in the method and in what it calls', unit, (entry) => entry.total, whole), ...own,
+      ...valueColumns('Total', 'in the method and in what it calls', unit, (entry) => entry.total, whole),
+      ...own,
       { title: 'Method', cell: (entry) => h('span', {}, label(entry)) },
     ],
     entries,
     // The way that most goes.
-    open: (entry, above) => entry.total[AFTER] > 0 && (!above || entry.total[AFTER] >= 0.5 * above.total[AFTER]),
+    open: (entry, above) =>
+      entry.total[AFTER] > 0 && (!above || entry.total[AFTER] >= 0.5 * above.total[AFTER]),
   });
 }
 
@@ -92,11 +147,32 @@ function treeView(page) {
   const { measure, thread, byLine, whole } = chosen(page.query);
   const tree = new StackTree(measure, thread, byLine);
   const up = page.query.d === 'up';
-  const element = stackTreeTable(page, tree, whole, up ? bottomUp(tree) : topDown(tree), up ? 'Methods and their callers' : 'Call tree');
-  const view = section('Call tree',
-    h('div', { class: 'tools' }, settings(page),
-      switches('Direction', [['down', 'Callees below callers'], ['up', 'Callers below callees']], up ? 'up' : 'down', (d) => page.set({ d: d === 'up' ? d : null }))),
-    notes(chosen(page.query)), element);
+  const element = stackTreeTable(
+    page,
+    tree,
+    whole,
+    up ? bottomUp(tree) : topDown(tree),
+    up ? 'Methods and their callers' : 'Call tree',
+  );
+  const view = section(
+    'Call tree',
+    h(
+      'div',
+      { class: 'tools' },
+      settings(page),
+      switches(
+        'Direction',
+        [
+          ['down', 'Callees below callers'],
+          ['up', 'Callers below callees'],
+        ],
+        up ? 'up' : 'down',
+        (d) => page.set({ d: d === 'up' ? d : null }),
+      ),
+    ),
+    notes(chosen(page.query)),
+    element,
+  );
   view.search = element.search;
   return view;
 }
@@ -108,19 +184,40 @@ function methodView(page) {
   const tree = new StackTree(measure, thread, byLine);
   const members = outermost(tree, method);
   const above = Map.groupBy(members, (node) => tree.key[node]);
-  const callers = largestFirst([...above].flatMap(([key, members]) => new Callers(tree, key, members.map((node) => [node, node, false])).children()));
-  const callees = largestFirst([...above].flatMap(([key, members]) => new Callees(tree, key, members).children()));
-  const of = methodRows(measure, thread).find((row) => row.method === method) ?? { self: zeros(), total: zeros() };
-  const fact = (title, values) => h('tr', {}, h('th', { scope: 'row' }, title),
-    values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole[profile], measure.unit))),
-    comparing && h('td', { class: 'number' }, changed(change(values), measure.unit)));
-  return h('section', { 'aria-label': methodName(method) },
+  const callers = largestFirst(
+    [...above].flatMap(([key, members]) =>
+      new Callers(
+        tree,
+        key,
+        members.map((node) => [node, node, false]),
+      ).children(),
+    ),
+  );
+  const callees = largestFirst(
+    [...above].flatMap(([key, members]) => new Callees(tree, key, members).children()),
+  );
+  const of = methodRows(measure, thread).find((row) => row.method === method) ?? {
+    self: zeros(),
+    total: zeros(),
+  };
+  const fact = (title, values) =>
+    h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, title),
+      values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole[profile], measure.unit))),
+      comparing && h('td', { class: 'number' }, changed(change(values), measure.unit)),
+    );
+  return h(
+    'section',
+    { 'aria-label': methodName(method) },
     h('h2', {}, methodLabel(method)),
     settings(page),
     h('table', { class: 'facts' }, h('tbody', {}, fact('self', of.self), fact('total', of.total))),
     linesTable(method, measure, thread, whole),
     section('Callers', stackTreeTable(page, tree, whole, callers, 'Callers')),
-    section('Callees', stackTreeTable(page, tree, whole, callees, 'Callees')));
+    section('Callees', stackTreeTable(page, tree, whole, callees, 'Callees')),
+  );
 }
 
 // The lines of a method that have something of their own.
@@ -130,16 +227,23 @@ function linesTable(method, measure, thread, whole) {
     const frame = nodes.frame[measure.table.node[row]];
     if (measure.table.node[row] === 0 || frames.method[frame] !== method) continue;
     if (!lines.has(frame)) lines.set(frame, zeros());
-    measure.values.forEach((values, profile) => { lines.get(frame)[profile] += values[row]; });
+    measure.values.forEach((values, profile) => {
+      lines.get(frame)[profile] += values[row];
+    });
   }
   if (lines.size < 2) return null;
-  return section('Lines', table({
-    caption: 'Lines by self', rows: [...lines], text: ([frame]) => lineName(frame),
-    columns: [
-      ...valueColumns('Self', 'at this line', measure.unit, ([, values]) => values, whole),
-      { title: 'Line', value: ([frame]) => frames.line[frame], cell: ([frame]) => lineName(frame) },
-    ],
-  }));
+  return section(
+    'Lines',
+    table({
+      caption: 'Lines by self',
+      rows: [...lines],
+      text: ([frame]) => lineName(frame),
+      columns: [
+        ...valueColumns('Self', 'at this line', measure.unit, ([, values]) => values, whole),
+        { title: 'Line', value: ([frame]) => frames.line[frame], cell: ([frame]) => lineName(frame) },
+      ],
+    }),
+  );
 }
 
 // One stack, innermost frame first, as it stands in the file.
@@ -152,23 +256,62 @@ function stackView(page) {
   for (const measure of measures) {
     measure.table.node.forEach((node, row) => {
       const values = measure.values.map((values) => values[row]);
-      if (node === innermost && values.some(Boolean)) amounts.push({ measure, object: measure.table.object[row], thread: measure.table.thread[row], values });
+      if (node === innermost && values.some(Boolean))
+        amounts.push({ measure, object: measure.table.object[row], thread: measure.table.thread[row], values });
     });
   }
-  return section('Stack',
-    h('ol', { class: 'stack' }, stack.map((frame) => h('li', {},
-      h('a', { href: page.keep('method', frames.method[frame]) }, methodLabel(frames.method[frame])), h('span', { class: 'line' }, ` ${lineName(frame)}`)))),
+  return section(
+    'Stack',
+    h(
+      'ol',
+      { class: 'stack' },
+      stack.map((frame) =>
+        h(
+          'li',
+          {},
+          h('a', { href: page.keep('method', frames.method[frame]) }, methodLabel(frames.method[frame])),
+          h('span', { class: 'line' }, ` ${lineName(frame)}`),
+        ),
+      ),
+    ),
     stack.length === 0 && h('p', {}, 'Nothing is known of this stack.'),
-    amounts.length > 0 && section('What was measured here', h('table', { class: 'facts' }, h('tbody', {}, amounts.map(({ measure, object, thread, values }) => h('tr', {},
-      h('th', { scope: 'row' }, measure.title), h('td', {}, object >= 0 ? classLabel(strings[object]) : ''), h('td', {}, thread >= 0 ? threadName(thread) : ''),
-      values.map((value, profile) => h('td', { class: 'number' }, bar(value, measure.total[profile], measure.unit)))))))));
+    amounts.length > 0 &&
+      section(
+        'What was measured here',
+        h(
+          'table',
+          { class: 'facts' },
+          h(
+            'tbody',
+            {},
+            amounts.map(({ measure, object, thread, values }) =>
+              h(
+                'tr',
+                {},
+                h('th', { scope: 'row' }, measure.title),
+                h('td', {}, object >= 0 ? classLabel(strings[object]) : ''),
+                h('td', {}, thread >= 0 ? threadName(thread) : ''),
+                values.map((value, profile) =>
+                  h('td', { class: 'number' }, bar(value, measure.total[profile], measure.unit)),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+  );
 }
 
 // A stack in a row of a table: its innermost frame, with an address for the rest.
 function stackLink(page, node) {
   if (node === 0) return h('span', { class: 'quiet' }, 'no stack');
   const frame = nodes.frame[node];
-  return h('a', { href: page.keep('stack', node) }, methodLabel(frames.method[frame]), h('span', { class: 'line' }, ` ${lineName(frame)}`));
+  return h(
+    'a',
+    { href: page.keep('stack', node) },
+    methodLabel(frames.method[frame]),
+    h('span', { class: 'line' }, ` ${lineName(frame)}`),
+  );
 }
 
 const stackText = (node) => {
@@ -183,14 +326,28 @@ function nothing(text) {
 
 // Who called whom, as `cpu=old` tells it.
 function callsView(page) {
-  const rows = data.calls.flatMap((calls, profile) => calls.callee.map((callee, row) => ({
-    profile, callee: strings[callee], caller: strings[calls.caller[row]], count: calls.count[row], time: calls.time[row],
-  })));
+  const rows = data.calls.flatMap((calls, profile) =>
+    calls.callee.map((callee, row) => ({
+      profile,
+      callee: strings[callee],
+      caller: strings[calls.caller[row]],
+      count: calls.count[row],
+      time: calls.time[row],
+    })),
+  );
   const element = table({
-    caption: 'Calls', rows, text: (row) => `${row.callee} ${row.caller}`,
+    caption: 'Calls',
+    rows,
+    text: (row) => `${row.callee} ${row.caller}`,
     columns: [
       { title: 'Count', numeric: true, value: (row) => row.count, cell: (row) => grouped.format(row.count) },
-      { title: 'Time', help: 'in the callee and in what it called', numeric: true, value: (row) => row.time, cell: (row) => show(row.time, 'microseconds') },
+      {
+        title: 'Time',
+        help: 'in the callee and in what it called',
+        numeric: true,
+        value: (row) => row.time,
+        cell: (row) => show(row.time, 'microseconds'),
+      },
       { title: 'Callee', value: (row) => row.callee },
       { title: 'Caller', value: (row) => row.caller },
       comparing && { title: 'File', value: (row) => profiles[row.profile].name },

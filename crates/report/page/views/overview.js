@@ -12,62 +12,174 @@ const WANTED = [
 
 function overview() {
   const cards = [];
-  for (const measure of measures.filter((measure) => ['cpu-samples', 'cpu-time'].includes(measure.name))) cards.push(methodsCard(measure));
+  for (const measure of measures.filter((measure) => ['cpu-samples', 'cpu-time'].includes(measure.name)))
+    cards.push(methodsCard(measure));
   if (tableOf('sites')) cards.push(sitesCard());
   if (data.heaps.some(Boolean)) cards.push(heapCard());
   if (tableOf('monitors')) cards.push(monitorsCard());
   const missing = WANTED.filter(([there]) => !there());
-  return h('div', {},
-    section(comparing ? 'Comparison' : 'Overview', files(), tiles(),
-      missing.length > 0 && h('p', { class: 'hint' }, 'Not in ', comparing ? 'these files' : 'this file', ': ',
-        missing.map(([, what, option], index) => [index ? '; ' : '', what, ' (', h('code', {}, option), ')']), '.')),
-    h('div', { class: 'cards' }, cards));
+  return h(
+    'div',
+    {},
+    section(
+      comparing ? 'Comparison' : 'Overview',
+      files(),
+      tiles(),
+      missing.length > 0 &&
+        h(
+          'p',
+          { class: 'hint' },
+          'Not in ',
+          comparing ? 'these files' : 'this file',
+          ': ',
+          missing.map(([, what, option], index) => [index ? '; ' : '', what, ' (', h('code', {}, option), ')']),
+          '.',
+        ),
+    ),
+    h('div', { class: 'cards' }, cards),
+  );
 }
 
 // The files, each in a line.
 function files() {
-  return h('ul', { class: 'files' }, profiles.map((profile, index) => h('li', {},
-    comparing && h('span', { class: 'quiet' }, index === BEFORE ? 'before ' : 'after '), h('b', { class: 'line' }, profile.name),
-    h('span', { class: 'quiet' }, ` ${profile.created ? `profiled ${time(profile.created)}, ` : ''}${counted(profile.traces, 'stack')} of up to ${counted(profile.depth, 'frame')}`),
-    profile.problem && h('div', { class: 'warning', role: 'note' }, h('b', {}, 'Not all of it could be read'), ` – ${profile.problem}`))));
+  return h(
+    'ul',
+    { class: 'files' },
+    profiles.map((profile, index) =>
+      h(
+        'li',
+        {},
+        comparing && h('span', { class: 'quiet' }, index === BEFORE ? 'before ' : 'after '),
+        h('b', { class: 'line' }, profile.name),
+        h(
+          'span',
+          { class: 'quiet' },
+          ` ${profile.created ? `profiled ${time(profile.created)}, ` : ''}${counted(profile.traces, 'stack')} of up to ${counted(profile.depth, 'frame')}`,
+        ),
+        profile.problem &&
+          h(
+            'div',
+            { class: 'warning', role: 'note' },
+            h('b', {}, 'Not all of it could be read'),
+            ` – ${profile.problem}`,
+          ),
+      ),
+    ),
+  );
 }
 
 // The wholes, which the views break down.
 function tiles() {
-  const tile = (title, address, unit, values) => h('a', { class: 'tile', href: address },
-    h('span', { class: 'quiet' }, title), h('b', { title: exactly(values[AFTER], unit) }, show(values[AFTER], unit)),
-    comparing && h('span', {}, changed(change(values), unit), h('span', { class: 'quiet' }, ` from ${show(values[BEFORE], unit)}`)));
+  const tile = (title, address, unit, values) =>
+    h(
+      'a',
+      { class: 'tile', href: address },
+      h('span', { class: 'quiet' }, title),
+      h('b', { title: exactly(values[AFTER], unit) }, show(values[AFTER], unit)),
+      comparing &&
+        h(
+          'span',
+          {},
+          changed(change(values), unit),
+          h('span', { class: 'quiet' }, ` from ${show(values[BEFORE], unit)}`),
+        ),
+    );
   const views = { sites: 'sites', monitors: 'monitors' };
-  return h('div', { class: 'tiles' },
-    measures.filter((measure) => ['cpu-samples', 'cpu-time', 'live-bytes', 'allocated-bytes', 'monitor-time'].includes(measure.name))
-      .map((measure) => tile(measure.title, to(views[measure.table.kind] ?? 'methods', null, { m: measure.name }), measure.unit, measure.total)),
-    data.heaps.some(Boolean) && tile('Heap dump', to('heap'), 'bytes', data.heaps.map((heap) => heap?.bytes ?? 0)),
-    data.heaps.some(Boolean) && tile('Objects in it', to('heap', null, { h: 'objects' }), 'count', data.heaps.map((heap) => heap?.objects ?? 0)),
-    data.threads.name.length > 0 && tile('Threads', to('threads'), 'count', data.threads.serial.map((serials) => serials.filter(Boolean).length)));
+  return h(
+    'div',
+    { class: 'tiles' },
+    measures
+      .filter((measure) =>
+        ['cpu-samples', 'cpu-time', 'live-bytes', 'allocated-bytes', 'monitor-time'].includes(measure.name),
+      )
+      .map((measure) =>
+        tile(
+          measure.title,
+          to(views[measure.table.kind] ?? 'methods', null, { m: measure.name }),
+          measure.unit,
+          measure.total,
+        ),
+      ),
+    data.heaps.some(Boolean) &&
+      tile(
+        'Heap dump',
+        to('heap'),
+        'bytes',
+        data.heaps.map((heap) => heap?.bytes ?? 0),
+      ),
+    data.heaps.some(Boolean) &&
+      tile(
+        'Objects in it',
+        to('heap', null, { h: 'objects' }),
+        'count',
+        data.heaps.map((heap) => heap?.objects ?? 0),
+      ),
+    data.threads.name.length > 0 &&
+      tile(
+        'Threads',
+        to('threads'),
+        'count',
+        data.threads.serial.map((serials) => serials.filter(Boolean).length),
+      ),
+  );
 }
 
 // A card with the first rows of a view: [name, value in each profile].
 function card(title, address, rows, whole, unit) {
-  const size = ([, values]) => comparing ? Math.abs(change(values)) : values[AFTER];
-  const first = rows.filter((row) => size(row) > 0).sort((a, b) => size(b) - size(a)).slice(0, ROWS);
-  return h('section', { class: 'card', 'aria-label': title },
+  const size = ([, values]) => (comparing ? Math.abs(change(values)) : values[AFTER]);
+  const first = rows
+    .filter((row) => size(row) > 0)
+    .sort((a, b) => size(b) - size(a))
+    .slice(0, ROWS);
+  return h(
+    'section',
+    { class: 'card', 'aria-label': title },
     h('h3', {}, h('a', { href: address }, title)),
     first.length === 0 && h('p', { class: 'quiet' }, comparing ? 'No change.' : 'Nothing.'),
-    h('table', { 'aria-label': title }, h('tbody', {}, first.map(([name, values]) => h('tr', {},
-      h('td', {}, name),
-      h('td', { class: 'number' }, comparing ? changed(change(values), unit) : bar(values[AFTER], whole[AFTER], unit)))))));
+    h(
+      'table',
+      { 'aria-label': title },
+      h(
+        'tbody',
+        {},
+        first.map(([name, values]) =>
+          h(
+            'tr',
+            {},
+            h('td', {}, name),
+            h(
+              'td',
+              { class: 'number' },
+              comparing ? changed(change(values), unit) : bar(values[AFTER], whole[AFTER], unit),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 function methodsCard(measure) {
-  const rows = methodRows(measure, null).map((row) => [h('a', { href: to('method', row.method, { m: measure.name }) }, methodLabel(row.method)), row.self]);
-  const title = comparing ? `${measure.title} of methods: largest changes` : `${measure.title}: hottest methods`;
+  const rows = methodRows(measure, null).map((row) => [
+    h('a', { href: to('method', row.method, { m: measure.name }) }, methodLabel(row.method)),
+    row.self,
+  ]);
+  const title = comparing
+    ? `${measure.title} of methods: largest changes`
+    : `${measure.title}: hottest methods`;
   return card(title, to('methods', null, { m: measure.name }), rows, measure.total, measure.unit);
 }
 
 function sitesCard() {
   const measure = measures.find((measure) => measure.name === 'allocated-bytes');
   const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
-  return card(comparing ? 'Allocated bytes: largest changes' : 'Allocated bytes by class', to('sites'), rows, measure.total, 'bytes');
+  return card(
+    comparing ? 'Allocated bytes: largest changes' : 'Allocated bytes by class',
+    to('sites'),
+    rows,
+    measure.total,
+    'bytes',
+  );
 }
 
 // The values of a measure by what its rows are about.
@@ -75,18 +187,35 @@ function byObject(measure) {
   const found = new Map();
   measure.table.object.forEach((object, row) => {
     if (!found.has(object)) found.set(object, zeros());
-    measure.values.forEach((values, profile) => { found.get(object)[profile] += values[row]; });
+    measure.values.forEach((values, profile) => {
+      found.get(object)[profile] += values[row];
+    });
   });
   return found;
 }
 
 function heapCard() {
-  const rows = heapClasses().map((row) => [h('a', { href: to('class', row.name) }, classLabel(strings[row.name])), row.retained]);
-  return card(comparing ? 'Retained by class: largest changes' : 'Retained by class', to('heap'), rows, data.heaps.map((heap) => heap?.reached_bytes ?? 0), 'bytes');
+  const rows = heapClasses().map((row) => [
+    h('a', { href: to('class', row.name) }, classLabel(strings[row.name])),
+    row.retained,
+  ]);
+  return card(
+    comparing ? 'Retained by class: largest changes' : 'Retained by class',
+    to('heap'),
+    rows,
+    data.heaps.map((heap) => heap?.reached_bytes ?? 0),
+    'bytes',
+  );
 }
 
 function monitorsCard() {
   const measure = measures.find((measure) => measure.name === 'monitor-time');
   const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
-  return card(comparing ? 'Blocked on monitors: largest changes' : 'Blocked on monitors', to('monitors'), rows, measure.total, measure.unit);
+  return card(
+    comparing ? 'Blocked on monitors: largest changes' : 'Blocked on monitors',
+    to('monitors'),
+    rows,
+    measure.total,
+    measure.unit,
+  );
 }

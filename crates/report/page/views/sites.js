@@ -5,14 +5,24 @@ function sitesView(page) {
   const [liveBytes, liveObjects, bytes, objects] = sites.measures;
   const byClass = page.query.g === 'class';
   const only = page.query.c == null ? null : Number(page.query.c);
-  let rows = [...sites.node.keys()].filter((row) => only == null || sites.object[row] === only)
-    .map((row) => ({ node: sites.node[row], object: sites.object[row], values: sites.measures.map((measure) => measure.values.map((values) => values[row])) }));
+  let rows = [...sites.node.keys()]
+    .filter((row) => only == null || sites.object[row] === only)
+    .map((row) => ({
+      node: sites.node[row],
+      object: sites.object[row],
+      values: sites.measures.map((measure) => measure.values.map((values) => values[row])),
+    }));
   if (byClass) {
     rows = [...Map.groupBy(rows, (row) => row.object)].map(([object, rows]) => ({
-      object, sites: rows.length, values: sites.measures.map((_, measure) => profiles.map((_, profile) => sum(rows.map((row) => row.values[measure][profile])))),
+      object,
+      sites: rows.length,
+      values: sites.measures.map((_, measure) =>
+        profiles.map((_, profile) => sum(rows.map((row) => row.values[measure][profile]))),
+      ),
     }));
   }
-  const columns = (measure, index, title, help) => valueColumns(title, help, measure.unit, (row) => row.values[index], measure.total, true);
+  const columns = (measure, index, title, help) =>
+    valueColumns(title, help, measure.unit, (row) => row.values[index], measure.total, true);
   const element = table({
     caption: byClass ? 'Allocated classes' : 'Allocation sites',
     columns: [
@@ -21,21 +31,51 @@ function sitesView(page) {
       ...columns(bytes, 2, 'Allocated bytes', 'of all objects'),
       ...columns(objects, 3, 'Allocated objects', 'all objects'),
       { title: 'Class', value: (row) => strings[row.object], cell: (row) => classOfSite(page, row.object) },
-      byClass ? { title: 'Sites', numeric: true, value: (row) => row.sites, cell: (row) => h('a', { href: to('sites', null, { c: row.object }) }, grouped.format(row.sites)) }
-        : { title: 'Allocated at', value: (row) => stackText(row.node), cell: (row) => stackLink(page, row.node) },
+      byClass
+        ? {
+            title: 'Sites',
+            numeric: true,
+            value: (row) => row.sites,
+            cell: (row) => h('a', { href: to('sites', null, { c: row.object }) }, grouped.format(row.sites)),
+          }
+        : {
+            title: 'Allocated at',
+            value: (row) => stackText(row.node),
+            cell: (row) => stackLink(page, row.node),
+          },
     ],
-    rows, by: comparing ? 1 : 0, text: (row) => `${strings[row.object]} ${row.node ? stackText(row.node) : ''}`,
+    rows,
+    by: comparing ? 1 : 0,
+    text: (row) => `${strings[row.object]} ${row.node ? stackText(row.node) : ''}`,
   });
-  const view = section('Allocation sites',
-    h('div', { class: 'tools' }, switches('Rows', [['site', 'Sites'], ['class', 'Classes']], byClass ? 'class' : 'site', (g) => page.set({ g: g === 'class' ? g : null, c: null })),
-      only != null && h('p', {}, 'Only ', classLabel(strings[only]), ' ', h('a', { href: to('sites') }, 'Show all')),
-      h('a', { href: to('flame', null, { m: 'allocated-bytes' }) }, 'As flame graph')),
-    notes({ measure: { ...bytes, table: sites }, thread: null, whole: bytes.total }), element);
+  const view = section(
+    'Allocation sites',
+    h(
+      'div',
+      { class: 'tools' },
+      switches(
+        'Rows',
+        [
+          ['site', 'Sites'],
+          ['class', 'Classes'],
+        ],
+        byClass ? 'class' : 'site',
+        (g) => page.set({ g: g === 'class' ? g : null, c: null }),
+      ),
+      only != null &&
+        h('p', {}, 'Only ', classLabel(strings[only]), ' ', h('a', { href: to('sites') }, 'Show all')),
+      h('a', { href: to('flame', null, { m: 'allocated-bytes' }) }, 'As flame graph'),
+    ),
+    notes({ measure: { ...bytes, table: sites }, thread: null, whole: bytes.total }),
+    element,
+  );
   view.search = element.search;
   return view;
 }
 
 function classOfSite(page, object) {
   const known = data.heaps.some((heap) => heap?.classes.name.includes(object));
-  return known ? h('a', { href: to('class', object) }, classLabel(strings[object])) : classLabel(strings[object]);
+  return known
+    ? h('a', { href: to('class', object) }, classLabel(strings[object]))
+    : classLabel(strings[object]);
 }

@@ -2,28 +2,67 @@
 
 function threadsView(page) {
   const { threads } = data;
-  const kept = measures.filter((measure) => measure.table.thread.some((thread) => thread >= 0) && ['cpu-samples', 'cpu-time', 'allocated-bytes', 'monitor-time'].includes(measure.name));
+  const kept = measures.filter(
+    (measure) =>
+      measure.table.thread.some((thread) => thread >= 0) &&
+      ['cpu-samples', 'cpu-time', 'allocated-bytes', 'monitor-time'].includes(measure.name),
+  );
   const values = new Map(kept.map((measure) => [measure, threads.name.map(zeros)]));
   for (const [measure, of] of values) {
     measure.table.thread.forEach((thread, row) => {
-      if (thread >= 0) measure.values.forEach((values, profile) => { of[thread][profile] += values[row]; });
+      if (thread >= 0)
+        measure.values.forEach((values, profile) => {
+          of[thread][profile] += values[row];
+        });
     });
   }
-  const present = (thread) => profiles.flatMap((_, profile) => threads.serial[profile][thread]
-    ? `${comparing ? (profile === BEFORE ? 'before: ' : 'after: ') : ''}${threads.ended[profile][thread] ? 'ended' : 'alive'}` : []).join(', ');
+  const present = (thread) =>
+    profiles
+      .flatMap((_, profile) =>
+        threads.serial[profile][thread]
+          ? `${comparing ? (profile === BEFORE ? 'before: ' : 'after: ') : ''}${threads.ended[profile][thread] ? 'ended' : 'alive'}`
+          : [],
+      )
+      .join(', ');
   const numbers = (thread) => threads.serial.map((serials) => serials[thread] || '–').join(' / ');
   const element = table({
-    caption: 'Threads', by: kept.length ? 0 : (comparing ? 1 : 0), descending: kept.length > 0, rows: [...threads.name.keys()],
+    caption: 'Threads',
+    by: kept.length ? 0 : comparing ? 1 : 0,
+    descending: kept.length > 0,
+    rows: [...threads.name.keys()],
     text: (thread) => `${threadName(thread)} ${strings[threads.group[thread]]}`,
     columns: [
-      ...kept.flatMap((measure) => valueColumns(measure.title, '', measure.unit, (thread) => values.get(measure)[thread], measure.total)),
+      ...kept.flatMap((measure) =>
+        valueColumns(measure.title, '', measure.unit, (thread) => values.get(measure)[thread], measure.total),
+      ),
       { title: 'Number', numeric: true, value: (thread) => threads.serial[AFTER][thread], cell: numbers },
-      { title: 'Thread', value: threadName, cell: (thread) => kept.length ? h('a', { href: to('tree', null, { m: kept[0].name, t: thread }) }, threadName(thread)) : threadName(thread) },
+      {
+        title: 'Thread',
+        value: threadName,
+        cell: (thread) =>
+          kept.length
+            ? h('a', { href: to('tree', null, { m: kept[0].name, t: thread }) }, threadName(thread))
+            : threadName(thread),
+      },
       { title: 'Group', value: (thread) => strings[threads.group[thread]] },
       { title: 'State', help: 'at the end of the file', value: present },
     ],
   });
-  const view = section('Threads', kept.length === 0 && measures.length > 0 && h('p', { class: 'hint' }, 'Stacks are not kept by thread in ', comparing ? 'these files' : 'this file', ' (the profiler’s option ', h('code', {}, 'thread=y'), ').'), element);
+  const view = section(
+    'Threads',
+    kept.length === 0 &&
+      measures.length > 0 &&
+      h(
+        'p',
+        { class: 'hint' },
+        'Stacks are not kept by thread in ',
+        comparing ? 'these files' : 'this file',
+        ' (the profiler’s option ',
+        h('code', {}, 'thread=y'),
+        ').',
+      ),
+    element,
+  );
   view.search = element.search;
   return view;
 }
