@@ -54,8 +54,8 @@ pub fn command() -> Result<PathBuf, String> {
     static COMMAND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     COMMAND
         .get_or_init(|| {
-            cargo_build("jvmpi-cli", "dev")?;
-            Ok(target_dir().join("debug/jvmpi"))
+            cargo_build("jvmpi-cli", "checked")?;
+            Ok(target_dir().join("checked/jvmpi"))
         })
         .clone()
 }

@@ -213,8 +213,14 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
     let process = java.process().to_string();
-    jvmpi(&["record", "--locks", "-d", "0.1", "-o", text(&file)?, "--pid", &process])?;
-    ensure!(profile(&file)?.profile().monitor_dumps().next().is_some(), "no monitors");
+    let record = ["record", "-d", "0.1", "-o", text(&file)?, "--pid", &process];
+    // Each time is a recording of its own.
+    for what in ["--locks", "--alloc", "--locks"] {
+        jvmpi(&[&record[..], &[what]].concat())?;
+        let file = profile(&file)?;
+        let has_monitors = file.profile().monitor_dumps().next().is_some();
+        equal(what, has_monitors, what == "--locks")?;
+    }
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 

@@ -24,36 +24,56 @@ const ARGUMENTS: usize = 3;
 /// told not to by `-XX:+DisableAttachMechanism`, or hangs; the JDK's own tools wait as long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The path under which the process sees this file, of which it gets a copy in its `/tmp` if it is in
-/// a container that does not have it.
+/// The paths under which the process sees these libraries. Of those that it does not, as it runs in a
+/// container, it gets copies in its `/tmp`.
 ///
 /// # Errors
-/// Why it cannot be copied.
-pub fn visible(process: &Process, files: &[&Path]) -> Result<Vec<PathBuf>, String> {
-    if files.iter().all(|file| process.sees(file)) {
-        return Ok(files.iter().map(|file| file.to_path_buf()).collect());
-    }
-    let root = process.root();
-    let directory =
-        (0..u32::MAX).map(|number| format!("tmp/jvmpi-{}-{number}", std::process::id()));
-    // Not one that is there already: anybody can write to /tmp.
-    let created = directory.map(|directory| (fs::create_dir(root.join(&directory)), directory));
-    let is_taken = |result: &io::Result<()>| {
-        result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+/// Why they cannot be copied.
+pub fn visible(process: &Process, libraries: &[&Path]) -> Result<Vec<PathBuf>, String> {
+    let mut directory: Option<PathBuf> = None;
+    let mut place = |library: &&Path| {
+        let loaded = process.loaded(library.file_name().unwrap_or_default());
+        if let Some(loaded) = loaded.filter(|loaded| is_the_same(process, loaded, library)) {
+            return Ok(loaded);
+        }
+        if process.sees(library) {
+            return Ok(library.to_path_buf());
+        }
+        let directory = match &mut directory {
+            Some(directory) => directory,
+            none => none.insert(new_directory(process)?),
+        };
+        copy(process, library, directory)
     };
-    let (result, directory) =
-        created.into_iter().find(|(result, _)| !is_taken(result)).ok_or("/tmp is full")?;
-    let copy = |file: &&Path| {
-        let place = Path::new(&directory).join(file.file_name().unwrap_or_default());
-        fs::copy(file, root.join(&place)).map(|_| Path::new("/").join(place))
-    };
-    result.and_then(|()| files.iter().map(copy).collect()).map_err(|error| {
+    libraries.iter().map(&mut place).collect::<io::Result<_>>().map_err(|error| {
         format!(
-            "process {process} does not see {}, and cannot be given a copy in its \
-             /tmp: {error}",
-            files[0].display()
+            "the JVM {process} does not see the libraries, and gets no copies in its /tmp: {error}"
         )
     })
+}
+
+/// Whether a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
+fn is_the_same(process: &Process, loaded: &Path, library: &Path) -> bool {
+    let content = fs::read(library).ok();
+    library.ends_with("libjvmpi.so")
+        || content.is_some() && content == fs::read(process.in_its_root(loaded)).ok()
+}
+
+/// A directory in the `/tmp` of the process that was not there before: anybody can write to `/tmp`.
+fn new_directory(process: &Process) -> io::Result<PathBuf> {
+    for number in 0.. {
+        let directory = PathBuf::from(format!("/tmp/jvmpi-{}-{number}", std::process::id()));
+        match fs::create_dir(process.in_its_root(&directory)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created.map(|()| directory),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn copy(process: &Process, library: &Path, directory: &Path) -> io::Result<PathBuf> {
+    let place = directory.join(library.file_name().unwrap_or_default());
+    fs::copy(library, process.in_its_root(&place)).map(|_| place)
 }
 
 /// Has the JVM load the agent library of this path, which is seen as the JVM sees it, with these

@@ -1,11 +1,11 @@
 //! A running process, by its number.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A process that is a JVM.
 #[derive(Debug)]
@@ -140,11 +140,23 @@ impl Process {
         Ok(user)
     }
 
+    /// A path of the process as this one sees it.
+    pub fn in_its_root(&self, path: &Path) -> PathBuf {
+        self.root().join(path.strip_prefix("/").unwrap_or(path))
+    }
+
     /// Whether this process and that one see the same file under this path.
-    pub fn sees(&self, path: &std::path::Path) -> bool {
-        let identity = |path: PathBuf| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-        let below = path.strip_prefix("/").unwrap_or(path);
-        identity(path.to_owned()).is_some_and(|own| identity(self.root().join(below)) == Some(own))
+    pub fn sees(&self, path: &Path) -> bool {
+        let identity = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+        identity(path).is_some_and(|own| identity(&self.in_its_root(path)) == Some(own))
+    }
+
+    /// The path of a library of this name that the process has loaded.
+    pub fn loaded(&self, name: &OsStr) -> Option<PathBuf> {
+        let maps = fs::read_to_string(self.directory().join("maps")).ok()?;
+        // Addresses, permissions, offset, device, inode and path, which may have blanks in it.
+        let mut paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+        paths.find(|path| Path::new(path).file_name() == Some(name)).map(PathBuf::from)
     }
 }
 
