@@ -11,6 +11,9 @@ use std::path::Path;
 const ENTRY_POINTS: [&str; 5] =
     ["JVM_OnLoad", "JVM_OnUnload", "Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload"];
 
+/// The symbol of a library for which there are no quirks, whatever its name.
+const NO_QUIRKS: &str = "jvmpi_no_quirks";
+
 /// What a look into a library shows that [`examine`] does not refuse.
 #[derive(Debug)]
 pub struct Contents {
@@ -18,6 +21,9 @@ pub struct Contents {
     pub machine: Machine,
     /// The functions through which a VM enters it.
     pub entry_points: Vec<&'static str>,
+    /// Whether it says, by a symbol, that it is not the library that is known to need settings under its
+    /// name.
+    pub has_no_quirks: bool,
     /// The libraries that it names as needed.
     pub needed: Vec<String>,
     /// Its machine code, a piece for each executable segment.
@@ -74,6 +80,7 @@ fn read(data: &[u8]) -> object::Result<Contents> {
     Ok(Contents {
         machine: Machine::THIS,
         entry_points: ENTRY_POINTS.into_iter().filter(is_defined).collect(),
+        has_no_quirks: is_defined(&NO_QUIRKS),
         needed,
         code,
     })

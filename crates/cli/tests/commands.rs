@@ -74,7 +74,16 @@ fn check_tells_what_an_agent_is() {
     let output = jvmpi(&["check", "--json", agent.to_str().unwrap()]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["fit"], true);
+    assert_eq!(json["quirks"], serde_json::json!(["cputime=wall with monitor=y"]));
     assert_eq!(json["entry_points"], serde_json::json!(["JVM_OnLoad", "JVM_OnUnload"]));
+}
+
+#[test]
+fn a_library_can_say_that_it_needs_no_quirks() {
+    let directory = Directory::new("no-quirks");
+    let agent = directory.library("libhprof.so", &format!("{AGENT}char jvmpi_no_quirks;\n"));
+    let output = jvmpi(&["check", agent.to_str().unwrap()]);
+    assert!(text(&output.stdout).contains("\n  quirks        none\n"), "{output:?}");
 }
 
 #[test]

@@ -59,7 +59,8 @@ impl Findings {
             Err(error) => Self::Refused(error),
             Ok(contents) => {
                 let (missing, events) = (symbols::missing(path), events::used_in(&contents.code));
-                Self::Agent(Agent { contents, missing, quirks: options::quirks_of(path), events })
+                let quirks = if contents.has_no_quirks { vec![] } else { options::quirks_of(path) };
+                Self::Agent(Agent { contents, missing, quirks, events })
             }
         }
     }
