@@ -61,6 +61,8 @@ pub struct CallTimes {
     depth: usize,
     stack: Vec<Call>,
     costs: Vec<Arc<CallCost>>,
+    /// What each place in `costs` has called last: it calls the same again as a rule.
+    last: Vec<Callee>,
     /// Places in `costs`.
     by_methods: HashTable<u32>,
     /// Which place in `costs` a method has that is called at another one.
@@ -86,6 +88,9 @@ struct Callee {
 /// The caller of a method that nobody is known to have called.
 const NOBODY: u32 = u32::MAX;
 
+/// A call of nothing: 0 is no `jmethodID`.
+const NO_CALLEE: Callee = Callee { caller: NOBODY, method: 0, cost: 0 };
+
 impl CallTimes {
     /// The times of a thread that has called nothing yet.
     pub fn new(depth: u16) -> Self {
@@ -93,6 +98,7 @@ impl CallTimes {
             depth: depth.into(),
             stack: Vec::new(),
             costs: Vec::new(),
+            last: Vec::new(),
             by_methods: HashTable::new(),
             callees: HashTable::new(),
             shared: Arc::default(),
@@ -114,12 +120,9 @@ impl CallTimes {
         resolve: impl FnOnce(usize) -> MethodId,
     ) {
         let caller = self.stack.last().map_or(NOBODY, |call| call.cost);
-        let found = self.callees.find(hash_callee(caller, method), |callee| {
-            callee.caller == caller && callee.method == method
-        });
-        let cost = match found {
-            Some(callee) => callee.cost,
-            None => self.learn(caller, method, resolve(method)),
+        let cost = match self.last.get(caller as usize) {
+            Some(last) if last.method == method => last.cost,
+            _ => self.look_up(caller, method, resolve),
         };
         self.stack.push(Call { method, cost, start: now(), callees_time: 0 });
     }
@@ -150,6 +153,22 @@ impl CallTimes {
     /// others.
     pub fn forget_methods(&mut self) {
         self.callees.clear();
+        self.last.fill(NO_CALLEE);
+    }
+
+    fn look_up(
+        &mut self,
+        caller: u32,
+        method: usize,
+        resolve: impl FnOnce(usize) -> MethodId,
+    ) -> u32 {
+        let is_it = |callee: &Callee| callee.caller == caller && callee.method == method;
+        let found = self.callees.find(hash_callee(caller, method), is_it).map(|callee| callee.cost);
+        let cost = found.unwrap_or_else(|| self.learn(caller, method, resolve(method)));
+        if let Some(last) = self.last.get_mut(caller as usize) {
+            *last = Callee { caller, method, cost };
+        }
+        cost
     }
 
     #[cold]
@@ -171,6 +190,7 @@ impl CallTimes {
                 total_time: AtomicU64::new(0),
             });
             costs.push(Arc::clone(&fresh));
+            self.last.push(NO_CALLEE);
             self.shared.lock().unwrap_or_else(PoisonError::into_inner).push(fresh);
             cost
         });
