@@ -174,6 +174,10 @@ impl Output {
 
     /// What was written cannot be made whole. What is written next begins a new file.
     pub fn give_up(&mut self) {
+        if let Target::Net(stream) = &self.target {
+            // What is left in the writer would be waited for again.
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
         self.writer = None;
         if let Target::File(file) = &mut self.target {
             file.give_up();
