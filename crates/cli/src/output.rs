@@ -1,9 +1,9 @@
 //! A profile as a file, in the format that the file's name tells.
 
-use profile::{BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight};
+use profile::{BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile};
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a profile becomes.
 pub struct Output {
@@ -50,8 +50,7 @@ impl Output {
 
 /// A file that has its name only when it is whole.
 pub struct NewFile {
-    path: PathBuf,
-    part: PathBuf,
+    place: WholeFile,
     file: BufWriter<fs::File>,
 }
 
@@ -61,15 +60,12 @@ impl NewFile {
     /// # Errors
     /// One line.
     pub fn create(path: &Path) -> Result<Self, String> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{}.part", std::process::id()));
-        let part = PathBuf::from(part);
-        let file = match path.is_dir() {
-            true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-            false => fs::File::create(&part),
+        let create = || {
+            let place = WholeFile::new(path, std::process::id())?;
+            let file = BufWriter::new(place.create()?);
+            Ok(Self { place, file })
         };
-        let file = file.map_err(|error| cannot_write(path, &error))?;
-        Ok(Self { path: path.to_owned(), part, file: BufWriter::new(file) })
+        create().map_err(|error| cannot_write(path, &error))
     }
 
     /// Has `write` write it, and puts it in its place.
@@ -82,15 +78,14 @@ impl NewFile {
     ) -> Result<T, String> {
         write(&mut self.file)
             .and_then(|written| self.file.flush().map(|()| written))
-            .and_then(|written| fs::rename(&self.part, &self.path).map(|()| written))
-            .map_err(|error| cannot_write(&self.path, &error))
+            .and_then(|written| self.place.finish().map(|()| written))
+            .map_err(|error| cannot_write(self.place.path(), &error))
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // It is not there any more if it was finished.
-        let _ = fs::remove_file(&self.part);
+        self.place.give_up();
     }
 }
 

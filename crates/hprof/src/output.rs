@@ -2,11 +2,11 @@
 
 use crate::made::Made;
 use crate::options::{Cpu, Options, Output as Destination};
-use profile::{BinaryWriter, Format, Profile, TextWriter, Version, Writer};
-use std::fs::{self, File, OpenOptions};
+use profile::{BinaryWriter, Format, Profile, TextWriter, Version, WholeFile, Writer};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -49,10 +49,9 @@ enum Target {
     Net(TcpStream),
 }
 
-/// A file that is written beside its place.
+/// A file that grows with each dump.
 struct FileInTheMaking {
-    path: PathBuf,
-    part: PathBuf,
+    file: WholeFile,
     open: Arc<Mutex<Option<File>>>,
     /// Whether the file in its place is ours, to be gone on with.
     has_dumps: bool,
@@ -108,7 +107,7 @@ impl Output {
     /// Its name.
     pub fn name(&self) -> String {
         match &self.target {
-            Target::File(file) => file.path.display().to_string(),
+            Target::File(file) => file.file.path().display().to_string(),
             Target::Net(stream) => match stream.peer_addr() {
                 Ok(address) => address.to_string(),
                 Err(_) => "the front end".to_owned(),
@@ -212,35 +211,27 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
 }
 
 impl FileInTheMaking {
-    /// Creates the file beside its place, so that it shows now if that cannot be done.
+    /// Creates the file, so that it shows now if that cannot be done.
     fn create(path: &Path, force: bool, process: u32) -> io::Result<Self> {
-        let with = |suffix: &str| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
-        let number = format!(".{process}");
-        let path = if !force && path.exists() { with(&number) } else { path.to_owned() };
-        if path.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        let mut name = path.as_os_str().to_owned();
+        if !force && path.exists() {
+            name.push(format!(".{process}"));
         }
-        // Another process may write a profile of this name at the same time.
-        let part = with(&format!("{number}.part"));
-        let file = File::create(&part)?;
-        Ok(Self { path, part, open: Arc::new(Mutex::new(Some(file))), has_dumps: false })
+        let file = WholeFile::new(Path::new(&name), process)?;
+        let open = Arc::new(Mutex::new(Some(file.create()?)));
+        Ok(Self { file, open, has_dumps: false })
     }
 
     fn opened(&self) -> std::sync::MutexGuard<'_, Option<File>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the file beside its place, with what the one in its place has if `more` is to be added to it.
-    /// False if it is empty.
+    /// Opens the file, with what it has if `more` is to be added to it. False if it is empty.
     fn begin(&mut self, more: bool) -> io::Result<bool> {
         if self.has_dumps && more {
-            match fs::copy(&self.path, &self.part) {
-                Ok(_) => {
-                    *self.opened() = Some(OpenOptions::new().append(true).open(&self.part)?);
+            match self.file.go_on() {
+                Ok(file) => {
+                    *self.opened() = Some(file);
                     return Ok(true);
                 }
                 // Somebody has moved it away.
@@ -248,14 +239,14 @@ impl FileInTheMaking {
                 Err(error) => return Err(error),
             }
         }
-        *self.opened() = Some(File::create(&self.part)?);
+        *self.opened() = Some(self.file.create()?);
         Ok(false)
     }
 
     /// Puts the file in its place.
     fn finish(&mut self) -> io::Result<()> {
         *self.opened() = None;
-        fs::rename(&self.part, &self.path)?;
+        self.file.finish()?;
         self.has_dumps = true;
         Ok(())
     }
@@ -264,7 +255,6 @@ impl FileInTheMaking {
     fn give_up(&mut self) {
         self.has_dumps = false;
         *self.opened() = None;
-        // It may have been moved to its place, or may never have been there.
-        let _ = fs::remove_file(&self.part);
+        self.file.give_up();
     }
 }

@@ -14,6 +14,7 @@ pub mod heap;
 mod model;
 mod text;
 mod weight;
+mod whole_file;
 mod writer;
 
 pub use binary::{BinaryWriter, Version};
@@ -25,4 +26,5 @@ pub use formats::{Format, UnknownFormat, write_stacks};
 pub use model::*;
 pub use text::{PREAMBLE, TextWriter};
 pub use weight::{Stack, Unit, Weight, stacks};
+pub use whole_file::WholeFile;
 pub use writer::{EachRecord, Writer};

@@ -1,0 +1,155 @@
+//! A file that has its name only while it is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that is written beside its place, as `NAME.PROCESS.part`, and renamed when it is whole. What is no
+/// regular file, as `/dev/stdout` or a pipe, is written to as it is.
+#[derive(Debug)]
+pub struct WholeFile {
+    path: PathBuf,
+    /// None if it is written in its place.
+    part: Option<PathBuf>,
+}
+
+impl WholeFile {
+    /// A file of this name, or that which a symbolic link of this name leads to. Another process may write
+    /// one of this name at the same time.
+    ///
+    /// # Errors
+    /// If it is a directory.
+    pub fn new(path: &Path, process: u32) -> io::Result<Self> {
+        let path = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
+        let there = fs::metadata(&path).ok();
+        if there.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        let part = there.is_none_or(|there| there.is_file()).then(|| {
+            let mut name = path.clone().into_os_string();
+            name.push(format!(".{process}.part"));
+            PathBuf::from(name)
+        });
+        Ok(Self { path, part })
+    }
+
+    /// Its name when it is whole.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Begins it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn create(&self) -> io::Result<File> {
+        match &self.part {
+            Some(part) => File::create(part),
+            None => OpenOptions::new().append(true).open(&self.path),
+        }
+    }
+
+    /// Begins it with all that it had when it was last whole.
+    ///
+    /// # Errors
+    /// What is wrong with it; `NotFound` if somebody has moved it away.
+    pub fn go_on(&self) -> io::Result<File> {
+        if let Some(part) = &self.part {
+            fs::copy(&self.path, part)?;
+        }
+        OpenOptions::new().append(true).open(self.part.as_ref().unwrap_or(&self.path))
+    }
+
+    /// It is whole, and gets its name.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn finish(&self) -> io::Result<()> {
+        self.part.as_ref().map_or(Ok(()), |part| fs::rename(part, &self.path))
+    }
+
+    /// Removes what is not whole.
+    pub fn give_up(&self) {
+        if let Some(part) = &self.part {
+            // It may have got its name, or may never have been there.
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::process::Command;
+
+    fn directory(name: &str) -> PathBuf {
+        let directory =
+            std::env::temp_dir().join(format!("whole_file.{name}.{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        directory
+    }
+
+    fn write(file: &WholeFile, text: &str, more: bool) {
+        let mut open = if more { file.go_on() } else { file.create() }.unwrap();
+        open.write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn it_has_its_name_only_while_it_is_whole() {
+        let directory = directory("name");
+        let path = directory.join("x.txt");
+        let file = WholeFile::new(&path, 7).unwrap();
+        write(&file, "a", false);
+        assert!(!path.exists());
+        file.finish().unwrap();
+        write(&file, "b", true);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a");
+        file.finish().unwrap();
+        write(&file, "c", true);
+        file.give_up();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "ab");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(file.go_on().unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_link_stays_one() {
+        let directory = directory("link");
+        let (path, link) = (directory.join("x"), directory.join("link"));
+        fs::write(&path, "old").unwrap();
+        symlink("x", &link).unwrap();
+        let file = WholeFile::new(&link, 7).unwrap();
+        write(&file, "new", false);
+        file.finish().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_replaced() {
+        let directory = directory("pipe");
+        let path = directory.join("pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                let mut text = String::new();
+                File::open(path).unwrap().read_to_string(&mut text).unwrap();
+                text
+            }
+        });
+        let file = WholeFile::new(&path, 7).unwrap();
+        write(&file, "a", false);
+        file.finish().unwrap();
+        file.give_up();
+        assert_eq!(reader.join().unwrap(), "a");
+        assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+        assert!(WholeFile::new(&directory, 7).is_err());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}
