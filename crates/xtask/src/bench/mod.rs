@@ -15,6 +15,7 @@ mod asm;
 mod calls;
 mod dump;
 mod floor;
+mod hprof;
 mod idle;
 mod methods;
 mod monitors;
@@ -43,6 +44,11 @@ const BENCHES: &[Bench] = &[
         run: calls::run,
     },
     Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
+    Bench {
+        name: "hprof",
+        about: "HPROF with real programs, beside JFR and beside agents that only count",
+        run: hprof::run,
+    },
     Bench {
         name: "idle",
         about: "start-up and computing under an agent that enables nothing, or no more",
