@@ -29,10 +29,23 @@ pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R
 
 /// The record of a class, which is made the first time.
 pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
-    let id = tagging::id_of(class)?;
-    if let Some(known) = by_id(id) {
-        return Ok(known);
+    loop {
+        let id = tagging::id_of(class)?;
+        if let Some(known) = by_id(id) {
+            return Ok(known);
+        }
+        let record = make(jni, class, id)?;
+        // The ID of a class that has a record stays; a collection that copies may have changed it before.
+        if tagging::id_of(class)? == id {
+            let address = Arc::as_ptr(&record).expose_provenance();
+            jvm::get().class_env.set_tag(class, Kind::Class.tag(address as i64))?;
+            return Ok(record);
+        }
+        BY_ID.remove(id.addr());
     }
+}
+
+fn make(jni: Jni, class: jclass, id: jobjectID) -> Result<Arc<Class>> {
     let signature = jvm::get().jvmti.class_signature(class)?;
     // `int.class` and its like are no classes that CLASS_LOAD could define.
     if signature.count_bytes() == 1 {
@@ -41,10 +54,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
     let name = name_in_signature(signature.to_bytes());
     let instances = instances(jni, class, signature.to_bytes());
     let new = Arc::new(Class::new(id, instances, WeakRef::new(jni, class), name));
-    let record = BY_ID.get_or_insert(id.addr(), new);
-    let address = Arc::as_ptr(&record).expose_provenance();
-    jvm::get().class_env.set_tag(class, Kind::Class.tag(address as i64))?;
-    Ok(record)
+    Ok(BY_ID.get_or_insert(id.addr(), new))
 }
 
 fn instances(jni: Jni, class: jclass, signature: &[u8]) -> Instances {

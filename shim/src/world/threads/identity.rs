@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 /// Takes note of the `java.lang.Thread` of a thread.
 pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
     let Some(reference) = GlobalRef::new(jni, object) else { return };
-    let Ok(id) = tagging::id_of(object) else { return };
+    let Ok(mut id) = tagging::id_of(object) else { return };
     let reference = Arc::new(reference);
     // A reference that is not needed is deleted outside the lock.
     let known = Arc::clone(thread.object.lock().get_or_insert_with(|| Arc::clone(&reference)));
@@ -21,6 +21,15 @@ pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
     }
     thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);
     thread.forbid_short_cut();
-    thread.id.store(id, Ordering::Release);
-    registry::note_id(thread, id);
+    // The ID of a thread that is noted stays; a collection that copies may have changed it before.
+    loop {
+        thread.id.store(id, Ordering::Release);
+        registry::note_id(thread, id);
+        let now = tagging::id_of(object).unwrap_or(id);
+        if now == id {
+            return;
+        }
+        registry::forget_id(id);
+        id = now;
+    }
 }

@@ -36,6 +36,11 @@ pub fn note_id(thread: &Thread, id: jobjectID) {
     BY_ID.insert(id.addr(), thread.env().addr());
 }
 
+/// Takes note that no thread is the object with this ID any more.
+pub fn forget_id(id: jobjectID) {
+    BY_ID.remove(id.addr());
+}
+
 /// Takes note that the thread which is an object with this ID has ended.
 pub fn note_end(thread: &Thread) {
     ENDED.insert(thread.env().addr(), thread.id().addr());
