@@ -132,11 +132,23 @@ fn calls_and_callers(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// Two threads compute, others wait in native code. A share of the samples is off by chance, too: by less
-/// than three times the standard deviation.
+/// than three times the standard deviation. On a busy machine there are few samples a second, so the program
+/// gets more time until they are enough.
 fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
-    let (_, file) =
-        run(vm, "compute-2-1200", "samples.txt", "cpu=samples,interval=2,depth=8,cutoff=0")?;
-    let profile = file.profile();
+    let mut all = 0;
+    for millis in [1_200, 6_000, 30_000] {
+        let work = format!("compute-2-{millis}");
+        let (_, file) = run(vm, &work, "samples.txt", "cpu=samples,interval=2,depth=8,cutoff=0")?;
+        all = follow_the_time(file.profile())?;
+        if all >= 50 {
+            return Ok(());
+        }
+    }
+    Err(format!("{all} samples"))
+}
+
+/// How many samples of what computes there are.
+fn follow_the_time(profile: &Profile) -> Result<u64, String> {
     let samples = profile.cpu_samples().next_back().ok_or("no section")?;
     let count = |name: &str| -> u64 {
         let inside = |trace| methods(profile, trace).iter().any(|method| method == name);
@@ -144,11 +156,10 @@ fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
     };
     let counts = ["seventy", "twenty", "ten"].map(|name| count(&format!("Profiled.{name}")) as f64);
     let all: f64 = counts.iter().sum();
-    ensure!(all as u64 >= 50, "{all} samples");
     for (counted, expected) in counts.into_iter().zip([0.7, 0.2, 0.1_f64]) {
-        let chance = 3.0 * (expected * (1.0 - expected) / all).sqrt();
-        let is_off = (counted / all - expected).abs() > 0.03 + chance;
-        ensure!(!is_off, "{counts:?} are not 70, 20 and 10 %");
+        let chance = 3.0 * (expected * (1.0 - expected) / all.max(1.0)).sqrt();
+        let is_off = (counted / all.max(1.0) - expected).abs() > 0.03 + chance;
+        ensure!(all < 50.0 || !is_off, "{counts:?} are not 70, 20 and 10 %");
     }
     // Those that wait run when they begin, and when there is something to read.
     let waits = |trace| {
@@ -160,7 +171,7 @@ fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
     let rows = samples.rows.iter().filter(|row| waits(row.trace));
     let waiting: u64 = rows.map(|row| row.samples).sum();
     ensure!(waiting <= 4, "{waiting} samples of threads that wait for a socket");
-    Ok(())
+    Ok(all as u64)
 }
 
 fn site_of(profile: &Profile, class: &str, method: &str) -> Result<(i64, i64), String> {
