@@ -78,12 +78,47 @@ impl Type {
 
     /// How many bytes a value has in a dump.
     pub const fn width(self) -> usize {
+        self.width_with(ID)
+    }
+
+    /// How many bytes a value has in a file whose IDs have `id_size`.
+    pub const fn width_with(self, id_size: usize) -> usize {
         match self {
-            Self::Reference => ID,
+            Self::Reference => id_size,
             Self::Boolean | Self::Byte => 1,
             Self::Char | Self::Short => 2,
             Self::Float | Self::Int => 4,
             Self::Double | Self::Long => 8,
+        }
+    }
+
+    /// Its name in Java; HPROF's text calls references by their class.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "<Unknown>",
+            Self::Boolean => "boolean",
+            Self::Char => "char",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::Byte => "byte",
+            Self::Short => "short",
+            Self::Int => "int",
+            Self::Long => "long",
+        }
+    }
+
+    /// The name of an array of these whose class is not known.
+    pub const fn array_name(self) -> &'static str {
+        match self {
+            Self::Reference => "[L<Unknown>;",
+            Self::Boolean => "[Z",
+            Self::Char => "[C",
+            Self::Float => "[F",
+            Self::Double => "[D",
+            Self::Byte => "[B",
+            Self::Short => "[S",
+            Self::Int => "[I",
+            Self::Long => "[J",
         }
     }
 }

@@ -11,7 +11,7 @@ use profile::heap::{
     Primitives, Record, Root, RootKind,
 };
 use profile::{
-    EachRecord, NameId, ObjectId, Profile, ThreadSerial, Time, TraceSerial, Type, Value, Writer,
+    EachRecord, NameId, ObjectId, Profile, ThreadSerial, Time, TraceSerial, Type, Writer,
 };
 use rustc_hash::FxHashMap;
 use std::io;
@@ -141,7 +141,7 @@ impl Heap {
                     }));
                     let constant = |constant: &dump::Constant| Constant {
                         index: constant.index,
-                        value: value(constant.value),
+                        value: constant.value.into(),
                     };
                     let constants: Vec<_> = class.constants.iter().map(constant).collect();
                     each(&Record::Class(Class {
@@ -193,7 +193,7 @@ impl Heap {
                     each(&Record::Primitives(Primitives {
                         id: id(object),
                         trace,
-                        of_type: Type::from_code(of_type as u8).unwrap_or(Type::Byte),
+                        of_type,
                         size,
                         length: count,
                         values,
@@ -272,29 +272,14 @@ fn read_fields<'p>(
 ) -> io::Result<()> {
     fields.clear();
     for (name, of_type) in layout {
-        let of_type = dump::Type::from_code(*of_type as u8).unwrap_or(dump::Type::Reference);
-        if !level.has(of_type) {
+        if !level.has(*of_type) {
             continue;
         }
-        let (read, rest) = dump::Value::read(of_type, values).ok_or_else(|| {
+        let (read, rest) = dump::Value::read(*of_type, values).ok_or_else(|| {
             io::Error::other("the VM's heap dump has an object with too few values")
         })?;
-        fields.push(Field { name: profile.names.get(*name), value: value(read) });
+        fields.push(Field { name: profile.names.get(*name), value: read.into() });
         values = rest;
     }
     Ok(())
-}
-
-fn value(value: dump::Value) -> Value {
-    match value {
-        dump::Value::Reference(value) => Value::Reference(id(value)),
-        dump::Value::Boolean(value) => Value::Boolean(value),
-        dump::Value::Char(value) => Value::Char(value),
-        dump::Value::Float(value) => Value::Float(value),
-        dump::Value::Double(value) => Value::Double(value),
-        dump::Value::Byte(value) => Value::Byte(value),
-        dump::Value::Short(value) => Value::Short(value),
-        dump::Value::Int(value) => Value::Int(value),
-        dump::Value::Long(value) => Value::Long(value),
-    }
 }

@@ -46,7 +46,7 @@ pub struct LoadedClass {
     /// Its static fields.
     pub statics: Box<[(NameId, Type)]>,
     /// Their types, as readers of dumps want them.
-    pub static_types: Box<[dump::Type]>,
+    pub static_types: Box<[Type]>,
     /// The fields of its instances.
     pub fields: Box<[(NameId, Type)]>,
     /// The `jmethodID`s of its methods.
@@ -116,8 +116,7 @@ impl Known {
         self.profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
         let methods = class.methods.iter().map(|method| method.0).collect();
         let interfaces = class.interfaces;
-        let types = class.statics.iter().map(|field| dump::Type::of_descriptor(field.1));
-        let static_types = types.map(|t| t.unwrap_or(dump::Type::Reference)).collect();
+        let static_types = class.statics.iter().map(|field| of_descriptor(field.1)).collect();
         let loaded =
             LoadedClass { serial, name, interfaces, statics, static_types, fields, methods };
         self.classes.insert(class.object, Arc::new(loaded));
@@ -221,8 +220,7 @@ impl Known {
 }
 
 fn of_descriptor(first: u8) -> Type {
-    let of_type = dump::Type::of_descriptor(first).and_then(|t| Type::from_code(t as u8));
-    of_type.unwrap_or(Type::Reference)
+    Type::of_descriptor(first).unwrap_or(Type::Reference)
 }
 
 /// Adds to the tables of `copy` what those of `known` have more, and what has changed of threads and

@@ -5,7 +5,7 @@ use profile::heap::{
 };
 use profile::{
     Amount, Frame, HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, ObjectId, Profile,
-    Section, ThreadSerial, ThreadState, ThreadStatus, Time, TraceSerial, Type, Value,
+    Section, ThreadSerial, ThreadState, ThreadStatus, Time, TraceSerial, Type,
 };
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -175,7 +175,7 @@ fn class(class: &Class<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn fields(before: &str, fields: &[Field<'_>], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{before}[")?;
     for (i, Field { name, value }) in fields.iter().enumerate() {
-        write!(out, "{}{name}={}", if i == 0 { "" } else { " " }, self::value(*value))?;
+        write!(out, "{}{name}={}", if i == 0 { "" } else { " " }, super::value(*value))?;
     }
     write!(out, "]")
 }
@@ -186,23 +186,6 @@ fn elements(elements: Elements<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}{index}:{:#x}", if i == 0 { "" } else { " " }, id.0)?;
     }
     write!(out, "]")
-}
-
-fn value(value: Value) -> String {
-    match value {
-        Value::Reference(ObjectId(0)) => "null".into(),
-        Value::Reference(id) => format!("{:#x}", id.0),
-        Value::Boolean(value) => value.to_string(),
-        Value::Char(value) => char::from_u32(value.into())
-            .filter(|c| !c.is_control())
-            .map_or_else(|| format!("\\u{value:04x}"), |c| format!("'{c}'")),
-        Value::Float(value) => value.to_string(),
-        Value::Double(value) => value.to_string(),
-        Value::Byte(value) => value.to_string(),
-        Value::Short(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Long(value) => value.to_string(),
-    }
 }
 
 fn monitors(profile: &Profile, dump: &MonitorDump, out: &mut dyn Write) -> io::Result<()> {

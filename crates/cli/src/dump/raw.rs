@@ -79,7 +79,7 @@ impl Universe {
     fn values(&self, types: Option<Vec<Type>>, level: Level, bytes: &[u8]) -> String {
         let told = types.map(|types| types.into_iter().filter(|t| level.has(*t)));
         match told.and_then(|types| Value::read_all(types, bytes)) {
-            Some(values) => list(values.into_iter().map(value)),
+            Some(values) => list(values.into_iter().map(|value| super::value(value.into()))),
             None => format!("{} bytes", bytes.len()),
         }
     }
@@ -122,23 +122,6 @@ impl Universe {
 
 fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(" "))
-}
-
-fn value(value: Value) -> String {
-    match value {
-        Value::Reference(0) => "null".to_owned(),
-        Value::Reference(id) => format!("{id:#x}"),
-        Value::Boolean(value) => value.to_string(),
-        Value::Char(value) => char::from_u32(value.into())
-            .filter(|c| !c.is_control())
-            .map_or_else(|| format!("\\u{value:04x}"), |c| format!("'{c}'")),
-        Value::Float(value) => value.to_string(),
-        Value::Double(value) => value.to_string(),
-        Value::Byte(value) => value.to_string(),
-        Value::Short(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Long(value) => value.to_string(),
-    }
 }
 
 fn root(root: Root) -> String {

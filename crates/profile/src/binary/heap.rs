@@ -178,7 +178,7 @@ impl<'a> Names<'a> {
                 let trace = TraceSerial(cursor.u4()?);
                 let length = cursor.u4()?;
                 let of_type = cursor.type_code()?;
-                let width = of_type.width(cursor.id_size());
+                let width = of_type.width_with(cursor.id_size());
                 let values = cursor.take((length as usize).saturating_mul(width))?;
                 let size = values.len() as u64;
                 Record::Primitives(Primitives { id, trace, of_type, size, length, values })

@@ -530,7 +530,7 @@ fn tail<'a>(record: &Record<'a>, room: u64) -> Tail<'a> {
             }
         }
         Record::Primitives(array) => {
-            let width = array.of_type.width(ID);
+            let width = array.of_type.width_with(ID);
             let fitting = room / width as u64;
             tail.values = array.values;
             if (array.values.len() / width) as u64 > fitting {
@@ -582,7 +582,7 @@ fn encoded_length(record: &Record<'_>) -> u64 {
                 }
         }
         Record::Class(class) => {
-            let typed = |value: Value| 1 + value.of_type().width(ID);
+            let typed = |value: Value| 1 + value.of_type().width_with(ID);
             let constants = class.constants.iter().map(|constant| 2 + typed(constant.value));
             let statics = class.statics.iter().map(|field| ID + typed(field.value));
             let fields = class.fields.len() * (ID + 1);
@@ -596,7 +596,7 @@ fn encoded_length(record: &Record<'_>) -> u64 {
 }
 
 fn values_length(instance: &Instance<'_>) -> usize {
-    instance.fields.iter().map(|field| field.value.of_type().width(ID)).sum()
+    instance.fields.iter().map(|field| field.value.of_type().width_with(ID)).sum()
 }
 
 /// A record without its tail.
@@ -626,7 +626,7 @@ fn encode(body: &mut Vec<u8>, profile: &Profile, record: &Record<'_>) -> io::Res
             body.push(heap_tag::PRIM_ARRAY_DUMP);
             body.id(*id);
             body.u4(trace.0);
-            body.u4(u32::try_from(values.len() / of_type.width(ID)).unwrap_or(u32::MAX));
+            body.u4(u32::try_from(values.len() / of_type.width_with(ID)).unwrap_or(u32::MAX));
             body.push(*of_type as u8);
         }
     }

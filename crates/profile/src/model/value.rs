@@ -1,83 +1,8 @@
 //! Values and their types.
 
 use super::ObjectId;
-
-/// A type as JVMPI and binary files name it: the codes `JVMPI_CLASS` and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Type {
-    Reference = 2,
-    Boolean = 4,
-    Char = 5,
-    Float = 6,
-    Double = 7,
-    Byte = 8,
-    Short = 9,
-    Int = 10,
-    Long = 11,
-}
-
-impl Type {
-    /// Every type.
-    pub const ALL: [Self; 9] = [
-        Self::Reference,
-        Self::Boolean,
-        Self::Char,
-        Self::Float,
-        Self::Double,
-        Self::Byte,
-        Self::Short,
-        Self::Int,
-        Self::Long,
-    ];
-
-    /// The type with this code.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|t| *t as u8 == code)
-    }
-
-    /// How many bytes a value has in a file whose IDs have `id_size`.
-    pub const fn width(self, id_size: usize) -> usize {
-        match self {
-            Self::Reference => id_size,
-            Self::Boolean | Self::Byte => 1,
-            Self::Char | Self::Short => 2,
-            Self::Float | Self::Int => 4,
-            Self::Double | Self::Long => 8,
-        }
-    }
-
-    /// Its name in Java; text calls references by their class.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reference => "<Unknown>",
-            Self::Boolean => "boolean",
-            Self::Char => "char",
-            Self::Float => "float",
-            Self::Double => "double",
-            Self::Byte => "byte",
-            Self::Short => "short",
-            Self::Int => "int",
-            Self::Long => "long",
-        }
-    }
-
-    /// The name of an array of these whose class is not known.
-    pub const fn array_name(self) -> &'static str {
-        match self {
-            Self::Reference => "[L<Unknown>;",
-            Self::Boolean => "[Z",
-            Self::Char => "[C",
-            Self::Float => "[F",
-            Self::Double => "[D",
-            Self::Byte => "[B",
-            Self::Short => "[S",
-            Self::Int => "[I",
-            Self::Long => "[J",
-        }
-    }
-}
+/// JVMPI's dumps and binary files have the same types, with the same codes.
+pub use dump::Type;
 
 /// A value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -107,6 +32,22 @@ impl Value {
             Self::Short(_) => Type::Short,
             Self::Int(_) => Type::Int,
             Self::Long(_) => Type::Long,
+        }
+    }
+}
+
+impl From<dump::Value> for Value {
+    fn from(value: dump::Value) -> Self {
+        match value {
+            dump::Value::Reference(id) => Self::Reference(ObjectId(id as u64)),
+            dump::Value::Boolean(value) => Self::Boolean(value),
+            dump::Value::Char(value) => Self::Char(value),
+            dump::Value::Float(value) => Self::Float(value),
+            dump::Value::Double(value) => Self::Double(value),
+            dump::Value::Byte(value) => Self::Byte(value),
+            dump::Value::Short(value) => Self::Short(value),
+            dump::Value::Int(value) => Self::Int(value),
+            dump::Value::Long(value) => Self::Long(value),
         }
     }
 }
