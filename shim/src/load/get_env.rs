@@ -1,5 +1,6 @@
 //! What `GetEnv` answers: which agent asks for the interface, and its table.
 
+use super::layers::topmost_table;
 use super::library::AgentLibrary;
 use crate::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use crate::lock::Lock;
@@ -133,7 +134,7 @@ pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void
         JNI_ERR
     })?;
     agent.note_that_it_asked();
-    Ok(agent.interface().cast())
+    Ok(topmost_table(agent).cast())
 }
 
 /// Whether the library is the VM's or the shim's, which call agents but are none.

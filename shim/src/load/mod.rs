@@ -3,6 +3,7 @@
 mod command;
 mod command_line;
 mod get_env;
+mod layers;
 mod library;
 mod on_load;
 

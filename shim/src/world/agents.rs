@@ -128,7 +128,7 @@ impl Agent {
         &self.library.get().expect("an agent is registered with its library").options
     }
 
-    /// The function table that was given to [`claim`].
+    /// The function table that was given to [`claim`]. The agent gets it, or that of the topmost layer on it.
     pub fn interface(&self) -> *mut JVMPI_Interface {
         self.interface.load(Ordering::Acquire)
     }

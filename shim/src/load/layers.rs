@@ -1,0 +1,28 @@
+//! What stands between an agent and its table.
+
+use crate::world::agents::{Agent, MAX_AGENTS};
+use jvmpi_sys::JVMPI_Interface;
+use std::sync::OnceLock;
+
+/// A table that lives for ever.
+struct Topmost(*mut JVMPI_Interface);
+
+// SAFETY: the shim only passes it on.
+unsafe impl Send for Topmost {}
+// SAFETY: as above.
+unsafe impl Sync for Topmost {}
+
+const _: () = assert!(layer::SLOTS == MAX_AGENTS, "an agent's number is that of its slots");
+
+/// The table that the agent gets: its own, below the layers that the settings ask for.
+pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
+    static TOPMOST: [OnceLock<Topmost>; MAX_AGENTS] = [const { OnceLock::new() }; MAX_AGENTS];
+    TOPMOST[agent.index].get_or_init(|| Topmost(put_on_all(agent))).0
+}
+
+/// Puts layers on the agent's table, the lowest first.
+fn put_on_all(agent: &Agent) -> *mut JVMPI_Interface {
+    // Each is a line here: `if` its setting is set, the table is that of
+    // `layer::put_on(…, agent.index, table)`.
+    agent.interface()
+}
