@@ -46,9 +46,14 @@ static void without_monitor(void)
 
 static void without_ids(void)
 {
+    static void *zeros[64], *points_to_zeros = zeros;
     jobjectID unknown = (jobjectID)0x7ffffff0, misaligned = (jobjectID)3, huge = (jobjectID)-16;
 
     CHECK("no method", jvmpi->GetMethodClass(NULL) == NULL);
+    CHECK("small method", jvmpi->GetMethodClass((jmethodID)0x10) == NULL);
+    CHECK("wild method", jvmpi->GetMethodClass((jmethodID)0xdeadbeefdeadbee8) == NULL);
+    CHECK("zeros as method", jvmpi->GetMethodClass((jmethodID)zeros) == NULL);
+    CHECK("other data as method", jvmpi->GetMethodClass((jmethodID)&points_to_zeros) == NULL);
     CHECK("no object", jvmpi->jobject2jobjectID(NULL) == NULL);
     CHECK("null id", jvmpi->jobjectID2jobject(NULL) == NULL);
     CHECK("unknown id", jvmpi->jobjectID2jobject(unknown) == NULL);

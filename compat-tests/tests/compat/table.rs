@@ -104,8 +104,8 @@ fn bad_arguments(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("BadArguments")?.agent("bad_arguments", "")?.run()?;
     equal("kinds of environments", outcome.report().count("kind"), 6)?;
     outcome.expects.one("expect")?;
-    let last = ["status", "trace", "monitors", "unknown id", "no frames", "pointers"];
-    outcome.checks(&last)
+    outcome.checks(&["status", "trace", "monitors", "unknown id", "no frames", "pointers"])?;
+    outcome.checks(&["small method", "wild method", "zeros as method", "other data as method"])
 }
 
 fn ids_and_objects(vm: &Vm<'_>) -> Result<(), String> {

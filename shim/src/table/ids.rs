@@ -3,7 +3,7 @@
 use crate::translate::objects;
 use crate::world::agents::Agent;
 use crate::world::threads::Thread;
-use crate::world::{lookup, methods, phase, threads};
+use crate::world::{lookup, method_classes, phase, threads};
 use jni_sys::{JNIEnv, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use std::ptr;
@@ -19,7 +19,7 @@ pub fn of_class(_: &Agent, method: jmethodID) -> jobjectID {
             return None;
         }
         let (jni, _) = threads::current_attached()?;
-        Some(methods::of(jni, method)?.class.id())
+        method_classes::class_of(jni, method)
     };
     class().unwrap_or(ptr::null_mut())
 }

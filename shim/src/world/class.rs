@@ -21,7 +21,7 @@ pub struct Class {
     object: WeakRef,
     with_dots: CString,
     with_slashes: CString,
-    /// The methods that have records, which are dropped with the class.
+    /// The methods of which something is known, which is dropped with the class.
     methods: Lock<Vec<usize>>,
     /// Whether linking the class has failed.
     cannot_be_linked: AtomicBool,
@@ -182,12 +182,12 @@ impl Class {
         std::mem::take(&mut self.all_numbers.lock())
     }
 
-    /// Takes note that a method of the class has a record.
+    /// Takes note that something is known of a method of the class.
     pub fn add_method(&self, method: jmethodID) {
         self.methods.lock().push(method.addr());
     }
 
-    /// Takes the methods that have records.
+    /// Takes the methods of which something is known.
     pub fn take_methods(&self) -> Vec<usize> {
         std::mem::take(&mut self.methods.lock())
     }

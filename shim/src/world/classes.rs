@@ -3,7 +3,7 @@
 use super::agents::Agent;
 use super::class::{self, Class, Instances, name_in_signature};
 use super::tags::{self, Kind};
-use super::{methods, tagging, threads};
+use super::{method_classes, methods, tagging, threads};
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef};
 use crate::lock::{Map, Memo};
 use jni_sys::{jclass, jint, jvalue};
@@ -150,6 +150,8 @@ pub fn count() -> usize {
 /// Drops the record of a class that was unloaded, if the ID is a class's.
 pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
     let class = BY_ID.remove(id.addr())?;
-    class.take_methods().into_iter().for_each(methods::forget);
+    let methods = class.take_methods();
+    method_classes::forget(id, &methods);
+    methods.into_iter().for_each(methods::forget);
     Some(class)
 }

@@ -17,6 +17,7 @@ pub mod layout;
 pub mod loaded;
 pub mod lookup;
 pub mod lookupswitch;
+pub mod method_classes;
 pub mod method_numbers;
 pub mod methods;
 pub mod order;
