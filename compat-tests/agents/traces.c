@@ -3,6 +3,8 @@
  * Commands: "self DEPTH" of the caller; "other DEPTH NAME"; "suspended DEPTH NAME". Each returns
  * the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
  * computes, and returns how many traces there were; it reports how many of them are not whole.
+ * "running COUNT NAME" takes that many of a thread that goes on meanwhile, and reports how many have frames
+ * and how many of these a method that was not announced.
  * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array. "inside" has
  * handlers call a method of this class: see run_inside.
  * Option events=1: also takes a trace in the handler of every event.
@@ -98,6 +100,22 @@ static jlong sample(JVMPI_CallTrace *trace, int count, const char *name)
     return count;
 }
 
+static jlong take_running(JVMPI_CallTrace *trace, int count, const char *name)
+{
+    int found = 0, unknown = 0, i, k;
+
+    for (i = 0; i < count; i++) {
+        jvmpi->GetCallTrace(trace, MAX_DEPTH);
+        found += trace->num_frames > 0;
+        pthread_mutex_lock(&lock);
+        for (k = 0; k < trace->num_frames; k++)
+            unknown += method_of(trace->frames[k].method_id) == NULL;
+        pthread_mutex_unlock(&lock);
+    }
+    report("running thread=%s traces=%d found=%d unknown=%d", q(name), count, found, unknown);
+    return found;
+}
+
 /* Gives a class another class file, as any tool may: an array of the two. */
 static void redefine(JNIEnv *env, jobjectArray what)
 {
@@ -132,8 +150,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     sscanf(what, "%31s %d %63s", kind, &depth, name);
     if (strcmp(kind, "self") != 0)
         trace.env_id = thread_named(name).env;
-    if (strcmp(kind, "sampled") == 0) {
-        depth = sample(&trace, depth, name);
+    if (strcmp(kind, "sampled") == 0 || strcmp(kind, "running") == 0) {
+        depth = (*kind == 's' ? sample : take_running)(&trace, depth, name);
         free(trace.frames);
         return depth;
     }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -51,7 +52,13 @@ pub enum End {
     Clean(String),
     /// There is no such program here, and why.
     Missing(String),
+    /// The JVM crashed in code of its own that crashes without the shim too: where.
+    VmFault(&'static str),
 }
+
+/// Where JVMs crash when classes are rewritten by any agent at the wrong moment (docs/mapping.md, "Methods
+/// and instructions").
+const VM_FAULTS: [&str; 1] = ["DefaultMethods::generate_default_methods("];
 
 /// What programs print without agents, by JDK and name.
 #[derive(Debug, Default)]
@@ -125,7 +132,10 @@ impl Round<'_> {
         // One in four has the processors for itself: it gets further in the same time.
         let _spinning = (self.seed >> 4 & 3 != 0).then(Spinning::start).transpose()?;
         let began = Instant::now();
-        let (outcome, usage) = self.watch(launch.start()?).map_err(failed)?;
+        let (outcome, usage) = match self.watch(launch.start()?) {
+            Ok(watched) => watched,
+            Err(why) => return vm_fault(&directory).map(End::VmFault).ok_or_else(|| failed(why)),
+        };
         judge(&outcome, &expected).map_err(failed)?;
         let soaked = outcome.report().one("soaked").map_err(failed)?;
         let done = soaked.to_string();
@@ -192,6 +202,17 @@ impl Round<'_> {
         };
         Ok((outcome, usage))
     }
+}
+
+/// Where the JVM crashed that ran in this folder, if that is the fault of the VM.
+fn vm_fault(directory: &Path) -> Option<&'static str> {
+    let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    let reports = files.filter(|file| text(file).is_ok_and(|path| path.contains("/hs_err_pid")));
+    let texts: Vec<_> = reports.flat_map(fs::read_to_string).collect();
+    let is_frame = |line: &str, place: &str| line.starts_with("# V ") && line.contains(place);
+    VM_FAULTS
+        .into_iter()
+        .find(|place| texts.iter().any(|text| text.lines().any(|line| is_frame(line, place))))
 }
 
 /// The most memory in the second third of the run, and in the last.

@@ -32,6 +32,7 @@ final class Traces {
                 break;
             case "other": other(); break;
             case "announced": announced(); break;
+            case "running": running(Integer.parseInt(arguments[1])); break;
             case "rewritten": rewritten(); break;
             case "redefined": redefined(); break;
             case "inside":
@@ -133,6 +134,40 @@ final class Traces {
         Agent.call("other 100 spinning");
         Agent.call("suspended 100 waiting");
         Agent.call("suspended 100 spinning");
+    }
+
+    private static final class Changing {
+        private static volatile boolean over;
+
+        static void enter() {
+            while (!over) {
+                leave(20);
+            }
+        }
+
+        private static long leave(int calls) {
+            return calls == 0 ? work++ : leave(calls - 1) + 1;
+        }
+    }
+
+    /** A thread goes on while the agent takes its traces, and its code changes so many times. */
+    private static void running(int changes) throws InterruptedException {
+        Thread running = new Thread(Changing::enter, "running");
+        running.start();
+        Thread changing = new Thread(() -> {
+            for (int i = 0; i < changes; i++) {
+                Agent.call("enable 2");
+                Agent.call("disable 2");
+            }
+            Changing.over = true;
+        });
+        changing.start();
+        while (!Changing.over) {
+            Agent.call("running 100 running");
+        }
+        running.join();
+        changing.join();
+        System.out.println("expect changes=" + changes);
     }
 
     interface Shape {

@@ -16,6 +16,7 @@ cases![
     lines_of_rewritten_code,
     lines_of_redefined_code,
     another_thread,
+    of_a_thread_whose_code_changes,
     every_method_is_announced,
     in_every_handler,
     of_code_that_a_handler_runs,
@@ -169,6 +170,21 @@ fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
         let (whole, native) = (line.int("whole")?, line.int("native")?);
         ensure!(whole == line.int("traces")? && native == 0, "{line}");
     }
+    Ok(())
+}
+
+/// What a running thread has left the VM may free before its ID is asked for anything.
+fn of_a_thread_whose_code_changes(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Traces")?.agent("traces", "")?.settings("include=Traces$Changing");
+    let outcome = java.argument("running").argument("150").run()?;
+    outcome.expects.one("expect")?;
+    let (mut traces, mut found) = (0, 0);
+    for line in outcome.report().lines("running") {
+        equal("methods that were not announced", line.int("unknown")?, 0)?;
+        traces += line.int("traces")?;
+        found += line.int("found")?;
+    }
+    ensure!(found > traces / 2, "{found} of {traces} traces have frames");
     Ok(())
 }
 

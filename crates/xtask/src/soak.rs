@@ -107,6 +107,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
                     missing.push(why);
                 }
             }
+            Ok(End::VmFault(place)) => println!("{name} seed={seed}: the VM crashed in {place}"),
             Err(why) => {
                 println!("FAILED {name} seed={seed}: {why}");
                 println!("  again: cargo xtask soak 1 {name} seed={seed}");

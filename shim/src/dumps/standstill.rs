@@ -11,7 +11,7 @@ use crate::world::suspension::can_suspend::{self, Borrowed};
 use crate::world::threads::{self, Thread};
 use crate::world::{suspension, tagging, thread_status};
 use jni_sys::jint;
-use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
+use jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
@@ -125,8 +125,10 @@ impl Drop for Standstill {
         if references.is_empty() {
             return;
         }
-        if let Err(error) = jvm::get().jvmti.resume_list(&references) {
-            log::error!("threads stay suspended after a dump: {error}");
+        match jvm::get().jvmti.resume_list(&references) {
+            // The VM has ended meanwhile.
+            Ok(_) | Err(jvm::Error(JVMTI_ERROR_WRONG_PHASE)) => {}
+            Err(error) => log::error!("threads stay suspended after a dump: {error}"),
         }
     }
 }

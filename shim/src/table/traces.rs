@@ -1,7 +1,7 @@
 //! GetCallTrace.
 
 use crate::jvm::{self, Jni};
-use crate::translate::frames::{Resolver, hidden_frames};
+use crate::translate::frames::{Frame, Resolver, Walked, hidden_frames};
 use crate::world::agents::Agent;
 use crate::world::threads::{self, Thread};
 use crate::world::{phase, suspension};
@@ -35,16 +35,22 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         )
     };
     let Some((jni, current)) = threads::current_attached() else { return };
+    let other = (trace.env_id != current.env()).then(|| threads::by_env(trace.env_id));
     loop {
-        let is_current = trace.env_id == current.env();
-        let walked = if is_current {
-            let start = hidden_frames(jni, &current);
-            jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room).unwrap_or(0)
-        } else {
-            threads::by_env(trace.env_id).map_or(0, |thread| walk(&thread, room))
+        let (walked, count) = match &other {
+            None => {
+                let start = hidden_frames(jni, &current);
+                let stack = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room);
+                (Walked::Current, stack.unwrap_or(0))
+            }
+            Some(None) => return,
+            Some(Some(thread)) => walk(thread, room),
         };
-        let mut resolver = if is_current { Resolver::of_current() } else { Resolver::default() };
-        let kept = resolve(jni, agent, &current, &mut resolver, &mut room[..walked]);
+        let mut resolver = Resolver::of(walked);
+        let mut kept = resolve(jni, agent, &current, &mut resolver, &mut room[..count]);
+        if let Some(Some(thread)) = other.as_ref().filter(|_| resolver.met_unknown) {
+            kept = resolve_at_rest(jni, agent, &current, thread, room);
+        }
         trace.num_frames = kept as jint;
         // The bytecode indexes that were found may refer to a method's old code.
         if !resolver.met_new_code {
@@ -54,7 +60,7 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
 }
 
 /// The frames of another thread: those at which it was suspended, or those it executes now.
-fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
+fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walked, usize) {
     let stopped = suspension::with_trace(thread, room.len(), |frames| {
         for (place, frame) in room.iter_mut().zip(frames) {
             // Negative in a native method, and in front of a method's first instruction.
@@ -63,10 +69,40 @@ fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
         }
         frames.len().min(room.len())
     });
-    stopped.unwrap_or_else(|| {
-        let Some(object) = thread.object() else { return 0 };
-        jvm::get().jvmti.stack_trace(object.get(), 0, room).unwrap_or(0)
-    })
+    if let Some(count) = stopped {
+        return (Walked::Suspended, count);
+    }
+    let is_suspended = thread.stop.is_suspended();
+    let walked = if is_suspended { Walked::Suspended } else { Walked::Running };
+    (walked, walk_now(thread, room))
+}
+
+/// The frames that another thread executes now.
+fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
+    let Some(object) = thread.object() else { return 0 };
+    jvm::get().jvmti.stack_trace(object.get(), 0, room).unwrap_or(0)
+}
+
+/// The frames of a running thread as the agent gets them. It is suspended for a moment, so that it cannot
+/// leave a method that the VM has to be asked about.
+fn resolve_at_rest(
+    jni: Jni,
+    agent: &Agent,
+    current: &Thread,
+    thread: &Thread,
+    room: &mut [MaybeUninit<jvmtiFrameInfo>],
+) -> usize {
+    let frames: Vec<_> = suspension::at_rest(thread, || {
+        let count = walk_now(thread, room);
+        // SAFETY: the walk wrote that many frames.
+        let walked = room[..count].iter().map(|frame| unsafe { frame.assume_init() });
+        walked.map(|frame| Frame::of_suspended(jni, frame)).collect()
+    });
+    let mut resolver = Resolver::default();
+    let shown = frames.iter().filter_map(|frame| resolver.show(jni, agent, current, frame));
+    let places = room.iter_mut().map(|place| place.as_mut_ptr().cast::<JVMPI_CallFrame>());
+    // SAFETY: both kinds of frame have the same size and alignment.
+    places.zip(shown).map(|(place, frame)| unsafe { place.write(frame) }).count()
 }
 
 /// Turns frames as JVMTI gives them into those of JVMPI, in place. Every method's class is

@@ -91,21 +91,33 @@ impl Frame {
     }
 }
 
+/// Whose stack it is.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub enum Walked {
+    /// The current thread's: classes of its methods are alive.
+    Current,
+    /// That of a thread that stays in these methods meanwhile.
+    #[default]
+    Suspended,
+    /// That of a thread that may go on: see [`Frame`].
+    Running,
+}
+
 /// Turns the frames of one stack, the innermost first, into those of JVMPI.
 #[derive(Default)]
 pub struct Resolver {
     /// The method of the frame before.
     callee: Option<Arc<Method>>,
-    /// Whether the stack is that of the current thread.
-    is_current: bool,
+    walked: Walked,
     /// Whether a method has got new code, perhaps since the stack was walked.
     pub met_new_code: bool,
+    /// Whether the VM would have to be asked about a method that the thread may have left.
+    pub met_unknown: bool,
 }
 
 impl Resolver {
-    /// For the stack of the current thread.
-    pub fn of_current() -> Self {
-        Self { is_current: true, ..Self::default() }
+    pub fn of(walked: Walked) -> Self {
+        Self { walked, ..Self::default() }
     }
 
     /// The next frame as the agent gets it; its method's class is announced first. None if the
@@ -144,7 +156,12 @@ impl Resolver {
         if method.is_null() {
             return None;
         }
-        let (method, is_new) = methods::as_it_is(jni, method, self.is_current)?;
+        if self.walked == Walked::Running {
+            let known = methods::known_as_it_is(jni, method);
+            self.met_unknown |= known.is_none();
+            return known.filter(|method| !method.class.is_own());
+        }
+        let (method, is_new) = methods::as_it_is(jni, method, self.walked == Walked::Current)?;
         self.met_new_code |= is_new;
         (!method.class.is_own()).then_some(method)
     }

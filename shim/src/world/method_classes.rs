@@ -30,28 +30,31 @@ pub fn class_of(jni: Jni, method: jmethodID) -> Option<jobjectID> {
 /// Lists the methods of the classes that were loaded or redefined since the last look.
 fn list_all(jni: Jni) {
     match classes::all_loaded(jni) {
-        Ok(loaded) => loaded.iter().for_each(|class| drop(jni.frame(4, |jni| list(jni, class)))),
+        Ok(loaded) => loaded.iter().for_each(|class| jni.frame(4, |jni| list(jni, class))),
         Err(error) => log::debug!("the methods of new classes stay unknown: {error}"),
     }
 }
 
 /// A class that is not linked has not given any method an ID, and is not listed.
-fn list(jni: Jni, class: &Class) -> Option<()> {
+fn list(jni: Jni, class: &Class) {
     let id = class.id().addr();
-    let object = class.object(jni)?;
+    let Some(object) = class.object(jni) else { return };
     let redefinitions = classes::redefinitions(jni, object);
-    if LISTED.get(id) != Some(redefinitions) {
-        for method in jvm::get().jvmti.class_methods(object).ok()?.iter() {
-            class.add_method(*method);
-            BY_METHOD.insert(method.addr(), id);
-        }
-        LISTED.insert(id, redefinitions);
+    if LISTED.get(id) == Some(redefinitions) {
+        return;
     }
-    Some(())
+    let Ok(methods) = jvm::get().jvmti.class_methods(object) else { return };
+    for method in methods.iter() {
+        class.add_method(*method);
+        BY_METHOD.insert(method.addr(), id);
+    }
+    LISTED.insert(id, redefinitions);
 }
 
 /// Drops what is known of a class that was unloaded, and of these methods of it.
 pub fn forget(class: jobjectID, methods: &[usize]) {
     LISTED.remove(class.addr());
-    methods.iter().for_each(|method| drop(BY_METHOD.remove(*method)));
+    for method in methods {
+        BY_METHOD.remove(*method);
+    }
 }

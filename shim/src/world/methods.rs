@@ -48,6 +48,12 @@ pub fn as_it_is(jni: Jni, method: jmethodID, runs: bool) -> Option<(Arc<Method>,
     record.map(|record| (record, is_new))
 }
 
+/// As [`as_it_is`], if the VM need not be asked about the method for that: the ID may be that of one which
+/// a running thread has left, and the VM freed.
+pub fn known_as_it_is(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
+    known(method).filter(|known| !known.is_replaced(jni, false))
+}
+
 fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     let jvmti = jvm::get().jvmti;
     let (name, signature) = jvmti.method_name(method).ok()?;

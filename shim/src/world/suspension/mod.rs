@@ -369,6 +369,22 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
     None
 }
 
+/// Calls `look`, which calls no agent, while the thread is suspended; while it goes on if another agent has
+/// can_suspend.
+pub fn at_rest<R>(thread: &Thread, look: impl FnOnce() -> R) -> R {
+    let _claim = claims::to_suspend();
+    let borrowed = can_suspend::borrow();
+    hand_over(thread);
+    let jvmti = jvm::get().jvmti;
+    let object = thread.object().filter(|_| borrowed.is_ok());
+    let suspended = object.filter(|object| jvmti.suspend(object.get()).is_ok());
+    let result = look();
+    if let Some(Err(error)) = suspended.map(|object| jvmti.resume(object.get())) {
+        log::debug!("a thread is not resumed: {error}");
+    }
+    result
+}
+
 /// Makes JVMTI suspend a thread that was stopped by a signal; returns when it has.
 fn escalate(thread: &Thread) {
     let _claim = claims::to_suspend();
