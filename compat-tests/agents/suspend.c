@@ -3,7 +3,7 @@
  * they have run. Commands: "suspend NAME", "resume NAME", "status NAME", "ran NAME",
  * "suspend_all", "resume_all" (of the threads spinner and witness, with a NULL between them),
  * "self". "references": hears of JNI's global references; "reference": makes and deletes one to the
- * object. "other COMMAND" is passed on to the copy of this agent that the option other= names.
+ * object. "class": asks for CLASS_LOAD of the class, and returns the result. "other COMMAND" is passed on to the copy of this agent that the option other= names.
  */
 #include "call.h"
 #include "threads.h"
@@ -49,6 +49,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         (*env)->DeleteGlobalRef(env, (*env)->NewGlobalRef(env, object));
     if (strncmp(what, "reference", 9) == 0)
         return 0;
+    if (strcmp(what, "class") == 0)
+        return jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, jvmpi->jobject2jobjectID(object));
     if (thread == NULL)
         return -1;
     if (strncmp(what, "resume", 6) != 0)

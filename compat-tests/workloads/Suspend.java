@@ -1,3 +1,5 @@
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.concurrent.locks.LockSupport;
 
 /** Has the agent suspend threads, and looks whether they still make progress. The argument is the test. */
@@ -8,7 +10,7 @@ final class Suspend {
     private static volatile long spinner, witness, waiter;
     private static volatile boolean over;
 
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws InterruptedException, IOException {
         Thread spinning = new Thread(() -> {
             while (!over) {
                 spinner++;
@@ -45,6 +47,7 @@ final class Suspend {
             case "agents": agents(); break;
             case "anywhere": anywhere(); break;
             case "collection": collection(); break;
+            case "linking": linking(); break;
             default:
                 Agent.call("self");
                 System.out.println("expect test=self alive=1");
@@ -204,6 +207,70 @@ final class Suspend {
             spinnerRuns();
         }
         System.out.println("expect test=collection rounds=" + ROUNDS);
+    }
+
+    static class Base {}
+
+    static final class Derived extends Base {}
+
+    static final class Made {
+        /** To verify this, the VM loads the class that is returned. */
+        static Base make() {
+            return new Derived();
+        }
+    }
+
+    /** Loads one class while it is told to wait. */
+    private static final class Loader extends ClassLoader {
+        volatile boolean isLoading, mayGoOn;
+
+        Loader() {
+            super(Suspend.class.getClassLoader());
+        }
+
+        Class<?> define(Class<?> type) throws IOException {
+            byte[] file = new byte[65_536];
+            int length = 0;
+            try (InputStream in = Suspend.class.getResourceAsStream(type.getName() + ".class")) {
+                for (int n; (n = in.read(file, length, file.length - length)) > 0; ) {
+                    length += n;
+                }
+            }
+            return defineClass(type.getName(), file, 0, length);
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (name.equals("Suspend$Derived")) {
+                isLoading = true;
+                while (!mayGoOn) {
+                    witness++;
+                }
+            }
+            return super.loadClass(name, resolve);
+        }
+    }
+
+    /** Asks for a class that a suspended thread is just linking. */
+    private static void linking() throws IOException, InterruptedException {
+        Loader loader = new Loader();
+        Class<?> made = loader.define(Made.class);
+        Thread linker = new Thread(() -> {
+            try {
+                Class.forName(made.getName(), true, loader);
+            } catch (ClassNotFoundException e) {
+                throw new IllegalStateException(e);
+            }
+        }, "linker");
+        linker.start();
+        Await.until("the linker to load", () -> loader.isLoading);
+        Agent.call("suspend linker");
+        long suspended = Agent.call("class", made);
+        Agent.call("resume linker");
+        loader.mayGoOn = true;
+        linker.join();
+        long linked = Agent.call("class", made);
+        System.out.println("expect test=linking suspended=" + suspended + " linked=" + linked);
     }
 
     private static void list() {

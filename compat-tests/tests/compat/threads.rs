@@ -29,6 +29,7 @@ cases![
     resume_undoes_no_one_elses_suspension.until(19),
     suspended_by_java_anywhere.until(19),
     several_agents_suspend_one_thread,
+    suspended_while_it_links,
     suspended_while_it_ends,
     looked_at_while_it_ends,
     collect_while_suspended.on_every_gc(),
@@ -285,6 +286,14 @@ fn several_agents_suspend_one_thread(vm: &Vm<'_>) -> Result<(), String> {
         ensure!((0..=40).contains(&moved), "{way}: progress while suspended: {moved}");
     }
     Ok(())
+}
+
+/// Whoever has suspended it does not wait for what it holds.
+fn suspended_while_it_links(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_test(vm, "linking", |_, line| {
+        equal("result meanwhile", line.int("suspended")?, -1)?;
+        equal("result when it is linked", line.int("linked")?, 0)
+    })
 }
 
 /// What the program that has threads end prints of this test.

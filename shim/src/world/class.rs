@@ -127,18 +127,18 @@ impl Class {
         self.object.get(jni)
     }
 
-    /// Whether the class is ready ([`is_ready`]), after `link` if need be. That is called only once: a
-    /// class that cannot be linked may still be named often, by arrays of it.
-    pub fn is_linked(&self, object: jclass, link: impl FnOnce()) -> bool {
+    /// Whether the class is ready ([`is_ready`]), after `link` if need be, which says whether it has tried.
+    /// It tries only once: a class that cannot be linked may still be named often, by arrays of it.
+    pub fn is_linked(&self, object: jclass, link: impl FnOnce() -> bool) -> bool {
         if is_ready(object) {
             return true;
         }
         if self.cannot_be_linked.load(Ordering::Relaxed) {
             return false;
         }
-        link();
+        let has_tried = link();
         let is_linked = is_ready(object);
-        self.cannot_be_linked.store(!is_linked, Ordering::Relaxed);
+        self.cannot_be_linked.store(has_tried && !is_linked, Ordering::Relaxed);
         is_linked
     }
 

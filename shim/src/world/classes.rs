@@ -3,7 +3,7 @@
 use super::agents::Agent;
 use super::class::{self, Class, Instances, name_in_signature};
 use super::tags::{self, Kind};
-use super::{method_classes, methods, tagging, threads};
+use super::{method_classes, methods, suspension, tagging, threads};
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef};
 use crate::lock::{Map, Memo};
 use jni_sys::{jclass, jint, jvalue};
@@ -93,7 +93,14 @@ fn primitive(descriptor: u8) -> jint {
 
 /// Links a class without initializing it: reflection on its public fields needs that, of which there
 /// are few. The native below `Class.getDeclaredFields`, unlike that, keeps nothing of what it finds.
-pub fn link(jni: Jni, class: jclass) {
+///
+/// False if that was not tried: a thread that the current one has suspended may be just linking the class,
+/// or hold a lock of its loader. What links a class of the boot loader cannot be suspended in between.
+pub fn link(jni: Jni, class: jclass) -> bool {
+    let is_boot = || jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
+    if suspension::current_suspends_others() && !is_boot() {
+        return false;
+    }
     let fields = |jni: Jni| {
         let reflection = jni.find_class(c"java/lang/Class")?;
         let signature = c"(Z)[Ljava/lang/reflect/Field;";
@@ -105,6 +112,7 @@ pub fn link(jni: Jni, class: jclass) {
         let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
         log::debug!("{} cannot be linked now", signature.to_string_lossy());
     }
+    true
 }
 
 /// The records of all classes that are loaded, that of `java.lang.Class` first: agents request it when

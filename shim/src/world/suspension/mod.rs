@@ -261,6 +261,12 @@ fn wait_for(thread: &Thread) {
     }
 }
 
+/// Whether the current thread has suspended others for an agent, and not resumed all of them.
+pub fn current_suspends_others() -> bool {
+    let current = Some(threads::os_thread());
+    threads::all().iter().any(|thread| thread.stop.suspender() == current)
+}
+
 /// Takes back the agent's suspension of a thread; false if there is none. The thread goes on unless
 /// another agent has it suspended, too.
 pub fn resume(agent: &Agent, thread: &Arc<Thread>) -> bool {
