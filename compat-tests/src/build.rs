@@ -173,13 +173,28 @@ pub fn agent_with(name: &str, file: &str, flags: &[&str]) -> Result<PathBuf, Str
 /// # Errors
 /// What the compiler says.
 pub fn program(name: &str) -> Result<PathBuf, String> {
-    let shim = shim()?;
-    let directory = shim.parent().ok_or("JVMPI_LIBRARY names no file")?;
-    let directory = directory.canonicalize().map_err(|e| format!("{}: {e}", shim.display()))?;
+    let directory = linkable(&shim()?)?;
     let search = format!("-L{}", text(&directory)?);
     let run_path = format!("-Wl,-rpath,{}", text(&directory)?);
     let flags = ["-pthread", search.as_str(), run_path.as_str(), "-ljvmpi", "-ldl"];
     compile(&agent_source(name), &output_dir().join("programs").join(name), &flags)
+}
+
+/// A folder with the library under the names by which a program that links it looks for it.
+fn linkable(shim: &Path) -> Result<PathBuf, String> {
+    let directory = output_dir().join("lib");
+    let error = |e: std::io::Error| format!("{}: {e}", directory.display());
+    fs::create_dir_all(&directory).map_err(error)?;
+    let shim = shim.canonicalize().map_err(|e| format!("{}: {e}", shim.display()))?;
+    let _lock = jdk::lock(&directory.join("lock"))?;
+    for name in ["libjvmpi.so", "libjvmpi.so.1"] {
+        let link = directory.join(name);
+        if !fs::read_link(&link).is_ok_and(|to| to == shim) {
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(&shim, &link).map_err(error)?;
+        }
+    }
+    Ok(directory)
 }
 
 /// The class path of the workloads in `workloads/`, and in `workloads/21/` if `release` is 21.

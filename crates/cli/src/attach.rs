@@ -5,7 +5,7 @@
 //! command in each connection. `N` is the number that the process has in its own namespace, and
 //! `/tmp` its own: both matter if it runs in a container.
 
-use crate::process::Process;
+use crate::process::{Process, without_version};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -55,7 +55,7 @@ pub fn visible(process: &Process, libraries: &[&Path]) -> Result<Vec<PathBuf>, S
 /// Whether a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
 fn is_the_same(process: &Process, loaded: &Path, library: &Path) -> bool {
     let content = fs::read(library).ok();
-    library.ends_with("libjvmpi.so")
+    without_version(library.file_name().unwrap_or_default()) == b"libjvmpi.so"
         || content.is_some() && content == fs::read(process.in_its_root(loaded)).ok()
 }
 

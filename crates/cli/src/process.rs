@@ -4,6 +4,7 @@ use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -151,13 +152,25 @@ impl Process {
         identity(path).is_some_and(|own| identity(&self.in_its_root(path)) == Some(own))
     }
 
-    /// The path of a library of this name that the process has loaded.
+    /// The path of a library of this name that the process has loaded, whatever the version behind it.
     pub fn loaded(&self, name: &OsStr) -> Option<PathBuf> {
         let maps = fs::read_to_string(self.directory().join("maps")).ok()?;
         // Addresses, permissions, offset, device, inode and path, which may have blanks in it.
         let mut paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
-        paths.find(|path| Path::new(path).file_name() == Some(name)).map(PathBuf::from)
+        let is_named_so = |path: &&str| {
+            let found = Path::new(path).file_name();
+            found.is_some_and(|found| without_version(found) == without_version(name))
+        };
+        paths.find(is_named_so).map(PathBuf::from)
     }
+}
+
+/// `libfoo.so` of `libfoo.so.1`.
+pub fn without_version(library: &OsStr) -> &[u8] {
+    const END: &[u8] = b".so";
+    let name = library.as_bytes();
+    let end = name.windows(END.len()).position(|bytes| bytes == END);
+    end.map_or(name, |end| &name[..end + END.len()])
 }
 
 /// See [`Process::as_its_user`].
@@ -197,6 +210,14 @@ fn name_of(user: libc::uid_t) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_do_not_count() {
+        for name in ["libfoo.so", "libfoo.so.1", "libfoo.so.1.2.3"] {
+            assert_eq!(without_version(OsStr::new(name)), b"libfoo.so");
+        }
+        assert_eq!(without_version(OsStr::new("libsomething.a")), b"libsomething.a");
+    }
 
     #[test]
     fn what_is_no_jvm_is_said_in_a_line() {

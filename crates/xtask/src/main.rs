@@ -4,8 +4,11 @@ use std::process::ExitCode;
 
 mod bench;
 mod demo;
+mod install;
 mod jdk;
 mod layers;
+mod options;
+mod product;
 mod race;
 mod soak;
 mod test;
@@ -17,7 +20,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 7] = [
+const COMMANDS: [Command; 9] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a program with several threads and show its hottest stacks",
@@ -42,6 +45,16 @@ const COMMANDS: [Command; 7] = [
         usage: "race [ARGUMENT...]",
         about: "run what needs no JVM under ThreadSanitizer; arguments are the test program's",
         run: race::run,
+    },
+    Command {
+        usage: "install [--prefix DIR] [--profile NAME] [--target TRIPLE]",
+        about: "build and install all that users need, in /usr/local or DIR, under DESTDIR if that is set",
+        run: install::install,
+    },
+    Command {
+        usage: "uninstall [--prefix DIR]",
+        about: "remove what install has put there",
+        run: install::uninstall,
     },
     Command {
         usage: "check-layers",

@@ -1,0 +1,84 @@
+//! `cargo xtask install` and `uninstall`: the product under a prefix.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::options::Options;
+use crate::product::{self, Build, DOCUMENTATION};
+
+/// What install has made, a path to a line, directories with a slash at the end.
+const LIST: &str = "installed-files";
+
+/// `cargo xtask install`.
+pub fn install(arguments: &[String]) -> Result<(), String> {
+    let mut options = Options::of(arguments)?;
+    let root = root(&mut options)?;
+    let profile = options.take("profile").unwrap_or_else(|| "release".into());
+    let target = options.take("target");
+    options.finish()?;
+    let files = product::files(&Build { profile, target, flags: Vec::new() })?;
+
+    // Of an older release, which may have had other files.
+    let mut made = remove(&root)?.unwrap_or_default();
+    made.extend(new_directories(&root, files.iter().map(|file| file.path.as_str())));
+    for file in &files {
+        file.write(&root)?;
+        made.push(file.path.clone());
+    }
+    made.sort();
+    made.dedup();
+    let list = root.join(DOCUMENTATION).join(LIST);
+    fs::write(&list, made.join("\n") + "\n").map_err(|e| format!("{}: {e}", list.display()))?;
+    println!("{} files are installed in {}", files.len(), root.display());
+    Ok(())
+}
+
+/// `cargo xtask uninstall`.
+pub fn uninstall(arguments: &[String]) -> Result<(), String> {
+    let mut options = Options::of(arguments)?;
+    let root = root(&mut options)?;
+    options.finish()?;
+    let directories = remove(&root)?
+        .ok_or_else(|| format!("{} has no {DOCUMENTATION}/{LIST}", root.display()))?;
+    for directory in directories.iter().rev() {
+        // Others may have put something there.
+        let _ = fs::remove_dir(root.join(directory));
+    }
+    Ok(())
+}
+
+/// Where the prefix lies: under `DESTDIR`, if that is set, for who makes a package of it.
+fn root(options: &mut Options) -> Result<PathBuf, String> {
+    let prefix = PathBuf::from(options.take("prefix").unwrap_or_else(|| "/usr/local".into()));
+    let Ok(relative) = prefix.strip_prefix("/") else {
+        return Err(format!("--prefix {}: give the whole path", prefix.display()));
+    };
+    let destination = env::var_os("DESTDIR").filter(|destination| !destination.is_empty());
+    Ok(destination.map_or(prefix.clone(), |destination| Path::new(&destination).join(relative)))
+}
+
+/// Removes the files that install has put there; the directories that it has made, sorted, if it has
+/// been run.
+fn remove(root: &Path) -> Result<Option<Vec<String>>, String> {
+    let list = root.join(DOCUMENTATION).join(LIST);
+    let Ok(made) = fs::read_to_string(&list) else { return Ok(None) };
+    let (directories, files): (Vec<_>, Vec<_>) =
+        made.lines().map(String::from).partition(|path| path.ends_with('/'));
+    for file in files.iter().map(|file| root.join(file)).chain([list]) {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("{}: {error}", file.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(directories))
+}
+
+/// The directories of these files that are not there yet.
+fn new_directories<'a>(root: &Path, files: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let parents = files.flat_map(|file| Path::new(file).ancestors().skip(1));
+    let new = parents.filter(|parent| *parent != Path::new("") && !root.join(parent).exists());
+    new.map(|parent| format!("{}/", parent.display())).collect()
+}

@@ -1,0 +1,40 @@
+//! The options of a command: `--name VALUE` or `--name=VALUE`.
+
+use std::collections::BTreeMap;
+
+/// What is given and not yet taken.
+pub struct Options(BTreeMap<String, String>);
+
+impl Options {
+    /// Reads them.
+    pub fn of(arguments: &[String]) -> Result<Self, String> {
+        let mut options = BTreeMap::new();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let option = argument.strip_prefix("--");
+            let option = option.ok_or_else(|| format!("{argument} is not an option"))?;
+            let (name, value) = match option.split_once('=') {
+                Some((name, value)) => (name, value.to_owned()),
+                None => {
+                    let value = arguments.next();
+                    (option, value.ok_or_else(|| format!("{argument} needs a value"))?.clone())
+                }
+            };
+            options.insert(name.to_owned(), value);
+        }
+        Ok(Self(options))
+    }
+
+    /// The value of this one, if it is given.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+
+    /// Complains about what nobody has taken.
+    pub fn finish(self) -> Result<(), String> {
+        match self.0.into_keys().next() {
+            Some(name) => Err(format!("there is no option --{name}")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What users get: every file, where it lies under a prefix, and how it is made.
+
+mod archive;
+mod build;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use compat_tests::workspace_root;
+
+pub use build::Build;
+use build::run;
+
+/// The version of all that is here.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where what is there to be read lies under the prefix.
+pub const DOCUMENTATION: &str = "share/doc/jvmpi";
+
+/// A file of the product.
+pub struct File {
+    /// Where it lies under the prefix.
+    pub path: String,
+    pub content: Content,
+}
+
+/// What is in a file.
+pub enum Content {
+    /// What this file has, to be run if it is a program.
+    Program(PathBuf),
+    Library(PathBuf),
+    Data(PathBuf),
+    Text(String),
+    /// A symbolic link to this file beside it.
+    Link(&'static str),
+}
+
+impl File {
+    /// Writes it under `root`, which has the meaning of the prefix.
+    pub fn write(&self, root: &Path) -> Result<(), String> {
+        let path = root.join(&self.path);
+        let parent = path.parent().unwrap_or(root);
+        // A JVM may have the old one loaded, and would find another content in its memory.
+        let _ = fs::remove_file(&path);
+        let written = fs::create_dir_all(parent).and_then(|()| match &self.content {
+            Content::Program(from) => fs::copy(from, &path).and_then(|_| set_mode(&path, 0o755)),
+            Content::Library(from) | Content::Data(from) => {
+                fs::copy(from, &path).and_then(|_| set_mode(&path, 0o644))
+            }
+            Content::Text(text) => fs::write(&path, text).and_then(|()| set_mode(&path, 0o644)),
+            Content::Link(to) => std::os::unix::fs::symlink(to, &path),
+        });
+        written.map_err(|error| format!("{}: {error}", path.display()))
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// All files, sorted by their paths; what is built for it and written beforehand lies in `build`'s
+/// directories.
+pub fn files(build: &Build) -> Result<Vec<File>, String> {
+    let binaries = build.run()?;
+    let made = build.directory().join("product");
+    let archive = archive::with_own_symbols_alone(build, &binaries.archive, &made)?;
+    let root = workspace_root();
+    let mut files = vec![
+        program("bin/jvmpi", &binaries.jvmpi),
+        data("include/jvmpi.h", &root.join("jvmpi.h")),
+        library("lib/libjvmpi.so.1", &binaries.libjvmpi),
+        File { path: "lib/libjvmpi.so".into(), content: Content::Link("libjvmpi.so.1") },
+        library("lib/libhprof.so", &binaries.libhprof),
+        data("lib/libjvmpi.a", &archive),
+        filled_in("lib/pkgconfig", "jvmpi.pc")?,
+        filled_in("lib/cmake/jvmpi", "jvmpi-config.cmake")?,
+        filled_in("lib/cmake/jvmpi", "jvmpi-config-version.cmake")?,
+    ];
+    files.extend(generated(build, &made)?);
+    files.extend(documentation()?);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn program(path: &str, from: &Path) -> File {
+    File { path: path.into(), content: Content::Program(from.into()) }
+}
+
+fn library(path: &str, from: &Path) -> File {
+    File { path: path.into(), content: Content::Library(from.into()) }
+}
+
+fn data(path: &str, from: &Path) -> File {
+    File { path: path.into(), content: Content::Data(from.into()) }
+}
+
+/// A file of `packaging`, with what differs from release to release.
+fn filled_in(directory: &str, name: &str) -> Result<File, String> {
+    let path = workspace_root().join("packaging").join(name);
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let content = Content::Text(text.replace("@VERSION@", VERSION));
+    Ok(File { path: format!("{directory}/{name}"), content })
+}
+
+/// What the command makes of its own definition: manual pages, and completions for shells.
+fn generated(build: &Build, made: &Path) -> Result<Vec<File>, String> {
+    let jvmpi = build.command_that_runs_here()?;
+    let manual = made.join("man1");
+    let _ = fs::remove_dir_all(&manual);
+    run(Command::new(&jvmpi).arg("man").arg(&manual))?;
+    let mut files = Vec::new();
+    for name in names_in(&manual)? {
+        files.push(data(&format!("share/man/man1/{name}"), &manual.join(&name)));
+    }
+    for (shell, path) in [
+        ("bash", "share/bash-completion/completions/jvmpi"),
+        ("zsh", "share/zsh/site-functions/_jvmpi"),
+        ("fish", "share/fish/vendor_completions.d/jvmpi.fish"),
+    ] {
+        let content = Content::Text(run(Command::new(&jvmpi).args(["completions", shell]))?);
+        files.push(File { path: path.into(), content });
+    }
+    Ok(files)
+}
+
+fn documentation() -> Result<Vec<File>, String> {
+    let root = workspace_root();
+    let mut files = Vec::new();
+    for name in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+        files.push(data(&format!("{DOCUMENTATION}/{name}"), &root.join(name)));
+    }
+    for directory in ["docs", "examples", "examples/agent", "examples/embed"] {
+        for name in names_in(&root.join(directory))? {
+            let path = format!("{directory}/{name}");
+            if root.join(&path).is_file() {
+                files.push(data(&format!("{DOCUMENTATION}/{path}"), &root.join(&path)));
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn names_in(directory: &Path) -> Result<Vec<String>, String> {
+    let entries =
+        fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?.flatten();
+    Ok(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}

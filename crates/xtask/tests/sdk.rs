@@ -1,0 +1,301 @@
+//! What is installed is used as its users do: agents and programs of `examples/` are built with it
+//! and run.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::OnceLock;
+
+use compat_tests::jdk::{self, Jdk};
+use compat_tests::{build, text, workspace_root};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+type Result<T = (), E = String> = std::result::Result<T, E>;
+
+/// A case: its name, the tools that it needs, and what it does.
+type Case = (&'static str, &'static [&'static str], fn() -> Result);
+
+const CASES: [Case; 9] = [
+    ("exported_symbols", &["nm", "readelf"], exported_symbols),
+    ("the_documented_agent_is_the_example", &[], the_documented_agent_is_the_example),
+    ("agents_by_make", &["make", "pkg-config", "c++"], agents_by_make),
+    ("agents_by_cmake", &["cmake", "c++"], agents_by_cmake),
+    ("agents_by_meson", &["meson", "ninja", "pkg-config", "c++"], agents_by_meson),
+    ("programs_by_make", &["make", "pkg-config"], programs_by_make),
+    ("programs_by_cmake", &["cmake"], programs_by_cmake),
+    ("attaching_beside_another_version", &[], attaching_beside_another_version),
+    ("what_is_installed_is_removed", &[], what_is_installed_is_removed),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = CASES.iter().map(|&(name, tools, case)| {
+        let missing =
+            tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
+        match missing.or_else(|| jdk::with_javac().err()) {
+            None => Trial::test(name, move || case().map_err(Failed::from)),
+            Some(why) => Trial::test(name, || Ok(()))
+                .with_kind(format!("skipped: {why}"))
+                .with_ignored_flag(true),
+        }
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn is_installed(tool: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| directory.join(tool).is_file())
+}
+
+/// A directory for the files of one case, empty.
+fn scratch(name: &str) -> Result<PathBuf> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sdk").join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    Ok(directory)
+}
+
+/// Runs a program to its end, which must be a good one; both of its outputs.
+fn run(command: &mut Command) -> Result<[String; 2]> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    let [out, err] =
+        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    if output.status.success() {
+        return Ok([out, err]);
+    }
+    Err(format!("{command:?}: {}\n{out}{err}", output.status))
+}
+
+fn xtask(arguments: &[&str]) -> Command {
+    let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    xtask.args(arguments);
+    xtask
+}
+
+/// Where everything is installed, once, with the libraries that the other tests use too.
+fn prefix() -> Result<&'static Path> {
+    static PREFIX: OnceLock<Result<PathBuf>> = OnceLock::new();
+    let installed = PREFIX.get_or_init(|| {
+        let root = scratch("root")?;
+        let mut install = xtask(&["install", "--prefix", "/opt/jvmpi", "--profile", "checked"]);
+        run(install.env("DESTDIR", &root))?;
+        Ok(root.join("opt/jvmpi"))
+    });
+    installed.as_deref().map_err(String::clone)
+}
+
+/// The names that a library or an archive defines for others.
+fn defined(file: &Path, flags: &[&str]) -> Result<BTreeSet<String>> {
+    let [names, _] = run(Command::new("nm").args(["-g", "--defined-only"]).args(flags).arg(file))?;
+    let names = names.lines().filter_map(|line| line.split(' ').nth(2));
+    Ok(names.map(String::from).collect())
+}
+
+fn exported_symbols() -> Result {
+    let exports = workspace_root().join("shim/exports.txt");
+    let exports = fs::read_to_string(exports).map_err(|e| e.to_string())?;
+    let exports: BTreeSet<_> = exports.lines().map(String::from).collect();
+    let library = prefix()?.join("lib/libjvmpi.so.1");
+    for (file, flags) in [(&library, &["-D"][..]), (&prefix()?.join("lib/libjvmpi.a"), &[])] {
+        let found = defined(file, flags)?;
+        if found != exports {
+            return Err(format!("{} defines {found:?}", file.display()));
+        }
+    }
+
+    let [dynamic, _] = run(Command::new("readelf").arg("-dW").arg(&library))?;
+    let named = |tag: &str| -> Vec<_> {
+        let lines = dynamic.lines().filter(|line| line.contains(tag));
+        lines.filter_map(|line| Some(line.split_once('[')?.1.trim_end_matches(']'))).collect()
+    };
+    if named("(SONAME)") != ["libjvmpi.so.1"] {
+        return Err(format!("its own name: {:?}", named("(SONAME)")));
+    }
+    let allowed = ["libgcc_s.so.", "libc.so.", "ld-linux-"];
+    let needed = named("(NEEDED)");
+    match needed.iter().find(|name| !allowed.iter().any(|allowed| name.starts_with(allowed))) {
+        Some(other) => Err(format!("libjvmpi.so needs {other}")),
+        None => Ok(()),
+    }
+}
+
+fn the_documented_agent_is_the_example() -> Result {
+    let read = |path| fs::read_to_string(workspace_root().join(path)).map_err(|e| e.to_string());
+    let (page, example) = (read("docs/writing-agents.md")?, read("examples/agent/count.c")?);
+    if page.contains(&format!("```c\n{example}```\n")) { Ok(()) } else { Err("it differs".into()) }
+}
+
+/// A copy of an installed example, to be built in.
+fn example(name: &str, case: &str) -> Result<PathBuf> {
+    let directory = scratch(case)?;
+    let examples = prefix()?.join("share/doc/jvmpi/examples").join(name);
+    let entries = fs::read_dir(&examples).map_err(|e| format!("{}: {e}", examples.display()))?;
+    for entry in entries.flatten() {
+        fs::copy(entry.path(), directory.join(entry.file_name())).map_err(|e| e.to_string())?;
+    }
+    Ok(directory)
+}
+
+/// A build tool in this directory, which finds the installation and the JDK.
+fn tool(program: &str, directory: &Path) -> Result<Command> {
+    let mut tool = Command::new(program);
+    tool.current_dir(directory);
+    tool.env("PKG_CONFIG_PATH", prefix()?.join("lib/pkgconfig"));
+    tool.env("CMAKE_PREFIX_PATH", prefix()?);
+    tool.env("JAVA_HOME", &jdk::with_javac()?.home).env("MAKEFLAGS", "");
+    Ok(tool)
+}
+
+fn make(directory: &Path) -> Result {
+    run(&mut tool("make", directory)?).map(drop)
+}
+
+fn cmake(directory: &Path) -> Result {
+    run(tool("cmake", directory)?.args(["-B", "build"]))?;
+    run(tool("cmake", directory)?.args(["--build", "build"])).map(drop)
+}
+
+fn agents_by_make() -> Result {
+    let directory = example("agent", "agents_by_make")?;
+    make(&directory)?;
+    agents_work(&directory)
+}
+
+fn agents_by_cmake() -> Result {
+    let directory = example("agent", "agents_by_cmake")?;
+    cmake(&directory)?;
+    agents_work(&directory.join("build"))
+}
+
+fn agents_by_meson() -> Result {
+    let directory = example("agent", "agents_by_meson")?;
+    run(tool("meson", &directory)?.args(["setup", "build"]))?;
+    run(tool("meson", &directory)?.args(["compile", "-C", "build"]))?;
+    agents_work(&directory.join("build"))
+}
+
+/// `libcount.so` and `libcputime.so` of this directory see what `Tasks` does.
+fn agents_work(directory: &Path) -> Result {
+    let said = under_agent(&directory.join("libcount.so"))?;
+    one_line_each(&said, &["4000 Tasks$Task".to_owned()])?;
+    let said = under_agent(&directory.join("libcputime.so"))?;
+    one_line_each(&said, &WORKERS.map(|worker| format!(" ms {worker}")))
+}
+
+const WORKERS: [&str; 4] = ["worker-0", "worker-1", "worker-2", "worker-3"];
+
+/// What an agent has to say of the program `Tasks`.
+fn under_agent(agent: &Path) -> Result<String> {
+    let shim = prefix()?.join("lib/libjvmpi.so");
+    let mut java = Command::new(newest_jdk()?.java());
+    java.arg(format!("-agentpath:{}={}", text(&shim)?, text(agent)?));
+    let [out, said] = run(java.args(["-Xcheck:jni", "-cp", &tasks()?, "Tasks"]))?;
+    if out == "4000 tasks are done\n" { Ok(said) } else { Err(format!("it wrote {out:?}")) }
+}
+
+fn newest_jdk() -> Result<Jdk> {
+    let newest = jdk::found().into_values().next_back();
+    newest.ok_or_else(|| "no JDK (cargo xtask jdk fetches some)".into())
+}
+
+fn tasks() -> Result<String> {
+    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sdk-classes");
+    build::java(&workspace_root().join("examples"), &classes, 8, &[])
+}
+
+/// Exactly one line ends with each of these.
+fn one_line_each(said: &str, ends: &[String]) -> Result {
+    let with = |end: &String| said.lines().filter(|line| line.ends_with(end.as_str())).count();
+    match ends.iter().find(|end| with(end) != 1) {
+        Some(end) => Err(format!("not one line ends with {end:?}:\n{said}")),
+        None => Ok(()),
+    }
+}
+
+fn programs_by_make() -> Result {
+    let directory = example("embed", "programs_by_make")?;
+    make(&directory)?;
+    jdk::found().values().try_for_each(|jdk| programs_work(&directory, jdk))
+}
+
+fn programs_by_cmake() -> Result {
+    let directory = example("embed", "programs_by_cmake")?;
+    cmake(&directory)?;
+    programs_work(&directory.join("build"), &newest_jdk()?)
+}
+
+/// `embed` and `embed-static` of this directory see what `Tasks` does in their JVM, the latter without
+/// the library.
+fn programs_work(directory: &Path, jdk: &Jdk) -> Result {
+    let libjvm = jdk.libjvm();
+    let jvm = libjvm.parent().ok_or("a JVM in no directory")?;
+    let libraries = prefix()?.join("lib");
+    for (program, directories) in [("embed", &[jvm, &libraries][..]), ("embed-static", &[jvm])] {
+        let mut command = Command::new(directory.join(program));
+        command.env("LD_LIBRARY_PATH", env::join_paths(directories).map_err(|e| e.to_string())?);
+        let [out, said] = run(command.args([&tasks()?, "Tasks"]))
+            .map_err(|why| format!("JDK {}: {why}", jdk.feature))?;
+        if out != "4000 tasks are done\n" {
+            return Err(format!("{program} wrote {out:?}"));
+        }
+        one_line_each(&said, &WORKERS.map(|worker| format!("thread {worker}")))?;
+        one_line_each(&said, &["classes were loaded".to_owned()])?;
+    }
+    Ok(())
+}
+
+/// The command beside another libjvmpi.so than the JVM has loaded takes the JVM's: there can be but one.
+fn attaching_beside_another_version() -> Result {
+    let agent = build::agent("idle")?;
+    let mut java = Command::new(newest_jdk()?.java());
+    let installed = prefix()?.join("lib/libjvmpi.so");
+    java.arg(format!("-agentpath:{}", text(&installed)?)).arg("-XX:+EnableDynamicAgentLoading");
+    java.args(["-cp", &build::classes(8)?, "Wait"]).current_dir(scratch("attaching")?);
+    let mut java =
+        java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+    let attached = attach(&mut java, &agent);
+    let _ = java.kill();
+    let _ = java.wait();
+    let maps = attached?;
+    let files = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+    let loaded: BTreeSet<_> = files.collect();
+    let shims: Vec<_> = loaded.iter().filter(|path| path.contains("/libjvmpi.so")).collect();
+    if !loaded.contains(text(&agent)?) || shims.len() != 1 || !shims[0].ends_with("libjvmpi.so.1") {
+        return Err(format!("loaded are {loaded:?}"));
+    }
+    Ok(())
+}
+
+/// Attaches an agent by the installed command and the library that is tested; the JVM's `maps`.
+fn attach(java: &mut Child, agent: &Path) -> Result<String> {
+    let output = java.stdout.take().ok_or("no output")?;
+    let mut line = String::new();
+    BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
+    let process = java.id().to_string();
+    let mut jvmpi = Command::new(prefix()?.join("bin/jvmpi"));
+    jvmpi.env("JVMPI_LIBRARY", build::shim()?);
+    run(jvmpi.args(["run", "--pid", &process, text(agent)?]))?;
+    fs::read_to_string(format!("/proc/{process}/maps")).map_err(|e| e.to_string())
+}
+
+fn what_is_installed_is_removed() -> Result {
+    let root = scratch("removed")?;
+    let there = root.join("usr/lib/there");
+    fs::create_dir_all(&there).map_err(|e| e.to_string())?;
+    for command in [
+        &["install", "--prefix=/usr", "--profile=checked"][..],
+        &["install", "--prefix=/usr", "--profile=checked"],
+        &["uninstall", "--prefix=/usr"],
+    ] {
+        run(xtask(command).env("DESTDIR", &root))?;
+    }
+    let [left, _] = run(Command::new("find").arg(&root))?;
+    let expected = ["", "/usr", "/usr/lib", "/usr/lib/there"];
+    let expected = expected.map(|path| format!("{}{path}", root.display()));
+    let mut left: Vec<_> = left.lines().collect();
+    left.sort_unstable();
+    if left == expected { Ok(()) } else { Err(format!("left are {left:?}")) }
+}

@@ -1,0 +1,34 @@
+# find_package(jvmpi) gives
+#   jvmpi::headers  jvmpi.h, and jni.h if a JDK is found; all that an agent needs
+#   jvmpi::jvmpi    libjvmpi.so, for a program with a JVM in it
+#   jvmpi::static   libjvmpi.a, likewise
+
+if(TARGET jvmpi::headers)
+  return()
+endif()
+
+get_filename_component(jvmpi_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+
+# Not found where AWT is not, as in a headless JDK; the folders are set all the same.
+find_package(JNI QUIET)
+
+add_library(jvmpi::headers INTERFACE IMPORTED)
+set_target_properties(jvmpi::headers PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES "${jvmpi_PREFIX}/include")
+foreach(jvmpi_DIRECTORY IN ITEMS "${JAVA_INCLUDE_PATH}" "${JAVA_INCLUDE_PATH2}")
+  if(IS_DIRECTORY "${jvmpi_DIRECTORY}")
+    set_property(TARGET jvmpi::headers APPEND PROPERTY
+      INTERFACE_INCLUDE_DIRECTORIES "${jvmpi_DIRECTORY}")
+  endif()
+endforeach()
+
+add_library(jvmpi::jvmpi SHARED IMPORTED)
+set_target_properties(jvmpi::jvmpi PROPERTIES
+  IMPORTED_LOCATION "${jvmpi_PREFIX}/lib/libjvmpi.so.1"
+  IMPORTED_SONAME libjvmpi.so.1
+  INTERFACE_LINK_LIBRARIES jvmpi::headers)
+
+add_library(jvmpi::static STATIC IMPORTED)
+set_target_properties(jvmpi::static PROPERTIES
+  IMPORTED_LOCATION "${jvmpi_PREFIX}/lib/libjvmpi.a"
+  INTERFACE_LINK_LIBRARIES "jvmpi::headers;gcc_s;util;rt;pthread;m;dl;c")
