@@ -15,6 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 #[macro_use]
 mod assert;
 mod arenas;
+mod checks;
 mod classes;
 mod cli;
 mod collections;
@@ -184,6 +185,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("rust_agents", rust_agents::cases()),
         ("cli", cli::cases()),
         ("hprof", hprof::cases()),
+        ("checks", checks::cases()),
         ("soak", soak::cases()),
     ]
 }

@@ -117,8 +117,10 @@ impl Neighbours {
         }
     }
 
+    /// The handler above, or what stands in the table in its place.
     #[inline]
-    fn handler(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
+    #[must_use]
+    pub fn handler(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
         // SAFETY: the table lives as long as `self`; the agent may write the pointer at any time, as a
         // whole.
         unsafe { ptr::addr_of!((*self.table.get()).NotifyEvent).read_volatile() }

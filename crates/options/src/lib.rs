@@ -17,8 +17,8 @@ pub use agents::{Quirk, quirks_of};
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 pub use settings::{
-    AgentOptions, Alloc, Arenas, CpuTime, Instructions, Log, Lookupswitch, Names, Natives, Options,
-    Reset, Suspend,
+    AgentOptions, Alloc, Arenas, Check, CpuTime, Instructions, Log, Lookupswitch, Names, Natives,
+    Options, Reset, Suspend,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;

@@ -199,6 +199,16 @@ settings! {
             /// After each `DATA_DUMP_REQUEST`, as the specification has one trigger for both.
             AfterDump = "after-dump",
         } = Reset::Off;
+
+        /// Whether the agent is watched for keeping the rules of JVMPI.
+        check: Check {
+            /// It is not.
+            Off = "off",
+            /// Each place that breaks a rule is reported once.
+            On = "on",
+            /// The first report ends the process.
+            Abort = "abort",
+        } = Check::Off;
     }
 }
 

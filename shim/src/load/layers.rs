@@ -1,6 +1,7 @@
 //! What stands between an agent and its table.
 
 use crate::world::agents::{Agent, MAX_AGENTS};
+use check::Check;
 use jvmpi_sys::JVMPI_Interface;
 use std::sync::OnceLock;
 
@@ -22,7 +23,12 @@ pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
 
 /// Puts layers on the agent's table, the lowest first.
 fn put_on_all(agent: &Agent) -> *mut JVMPI_Interface {
-    // Each is a line here: `if` its setting is set, the table is that of
-    // `layer::put_on(…, agent.index, table)`.
-    agent.interface()
+    let table = agent.interface();
+    let check = agent.options().check;
+    if check == options::Check::Off {
+        return table;
+    }
+    let check = Check::new(agent.path(), agent.index, check == options::Check::Abort);
+    // SAFETY: the agent's table lives for ever, and it gets the upper one instead.
+    unsafe { layer::put_on(check, agent.index, table) }.unwrap_or(table)
 }

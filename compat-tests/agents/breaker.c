@@ -1,0 +1,389 @@
+/*
+ * breaker.c - breaks each rule of checked mode, one after the other, and says on standard error which it is
+ * about to break.
+ *
+ * Options: mode=keep   does the same rightly
+ */
+#include "call.h"
+
+static int breaks;
+static JVMPI_RawMonitor lock, other, in_collections, signal_lock;
+static JNIEnv *volatile victim, *ended;
+static volatile int victim_may_end, turned;
+static jobjectID freed, unloaded_class;
+static jmethodID unloaded_method;
+static volatile jobjectID freed_now;
+static const char *volatile kept_name;
+static __thread const char *hook;
+
+/* What the handler of a requested THREAD_START does wrong. */
+static __thread enum { NOTHING, WRITE, KEEP, STAY_IN_LOCK, LEAVE_DISABLED } fault;
+static int stays_in_collection_lock;
+
+static void say(const char *rule)
+{
+    char line[128];
+    int n = snprintf(line, sizeof line, "step %s\n", rule);
+
+    if (write(2, line, (size_t)n) != n)
+        abort();
+}
+
+/* The next thing that is done breaks this rule, if it is to be broken. */
+static int now(const char *rule)
+{
+    if (breaks)
+        say(rule);
+    return breaks;
+}
+
+static void nothing(void *unused)
+{
+}
+
+static void be_victim(void *unused)
+{
+    victim = current_env();
+    jvmpi->RawMonitorEnter(signal_lock);
+    while (!victim_may_end) {
+        jvmpi->RawMonitorNotifyAll(signal_lock);
+        jvmpi->RawMonitorWait(signal_lock, 0);
+    }
+    jvmpi->RawMonitorExit(signal_lock);
+}
+
+static void enter_both(JVMPI_RawMonitor first, JVMPI_RawMonitor second)
+{
+    jvmpi->RawMonitorEnter(first);
+    jvmpi->RawMonitorEnter(second);
+    jvmpi->RawMonitorExit(second);
+    jvmpi->RawMonitorExit(first);
+}
+
+static void turn_order(void *unused)
+{
+    if (breaks)
+        enter_both(other, lock);
+    else
+        enter_both(lock, other);
+    jvmpi->RawMonitorEnter(signal_lock);
+    turned = 1;
+    jvmpi->RawMonitorNotifyAll(signal_lock);
+    jvmpi->RawMonitorExit(signal_lock);
+}
+
+static void request_thread(JNIEnv *env)
+{
+    jvmpi->DisableGC();
+    jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, jvmpi->GetThreadObject(env));
+    jvmpi->EnableGC();
+}
+
+static void break_in_on_load(void)
+{
+    if (now("mode/in-jvm-onload"))
+        jvmpi->RunGC();
+    if (now("mode/thread-before-jvm-init-done"))
+        jvmpi->CreateSystemThread("early", JVMPI_NORMAL_PRIORITY, nothing);
+    if (now("event/unknown"))
+        jvmpi->EnableEvent(36, NULL);
+    if (now("event/only-requested"))
+        jvmpi->EnableEvent(JVMPI_EVENT_HEAP_DUMP, NULL);
+    if (now("argument/null"))
+        jvmpi->RawMonitorDestroy(jvmpi->RawMonitorCreate(NULL));
+}
+
+static void break_events(JNIEnv *env)
+{
+    if (now("event/not-requestable"))
+        jvmpi->RequestEvent(JVMPI_EVENT_GC_START, NULL);
+    if (now("event/no-handler")) {
+        void (*handler)(JVMPI_Event *) = jvmpi->NotifyEvent;
+
+        jvmpi->NotifyEvent = NULL;
+        request_thread(env);
+        jvmpi->NotifyEvent = handler;
+    }
+    if (now("event/written"))
+        fault = WRITE;
+    request_thread(env);
+    fault = KEEP;
+    request_thread(env);
+    fault = NOTHING;
+    if (now("event/read-late"))
+        CHECK("kept name", kept_name[0] != '\0');
+}
+
+static void break_gc(JNIEnv *env)
+{
+    if (now("gc-enabled/ids"))
+        jvmpi->GetThreadObject(env);
+    jvmpi->DisableGC();
+    CHECK("thread object", jvmpi->GetThreadObject(env) != NULL);
+    if (now("gc-disabled/run-gc"))
+        jvmpi->RunGC();
+    if (now("gc-disabled/create-thread"))
+        jvmpi->CreateSystemThread("idle", JVMPI_NORMAL_PRIORITY, nothing);
+    jvmpi->EnableGC();
+    CHECK("a thread", jvmpi->CreateSystemThread("idle", JVMPI_NORMAL_PRIORITY, nothing) == JNI_OK);
+    if (now("gc/enable-without-disable"))
+        jvmpi->EnableGC();
+    /* The handler of GC_START enters the lock. */
+    jvmpi->RunGC();
+    if (now("gc/lock-order")) {
+        jvmpi->RawMonitorEnter(in_collections);
+        jvmpi->DisableGC();
+    } else {
+        jvmpi->DisableGC();
+        jvmpi->RawMonitorEnter(in_collections);
+    }
+    jvmpi->RawMonitorExit(in_collections);
+    jvmpi->EnableGC();
+    if (now("raw-monitor/not-left-in-gc-finish")) {
+        stays_in_collection_lock = 1;
+        jvmpi->RunGC();
+        stays_in_collection_lock = 0;
+        jvmpi->RawMonitorExit(in_collections);
+    }
+}
+
+static void break_suspension(JNIEnv *env)
+{
+    JVMPI_RawMonitor unused = jvmpi->RawMonitorCreate("_unused");
+
+    if (now("suspend/gc-enabled")) {
+        jvmpi->SuspendThread(victim);
+        jvmpi->ResumeThread(victim);
+    }
+    jvmpi->DisableGC();
+    if (now("suspend/self"))
+        jvmpi->SuspendThread(env);
+    jvmpi->SuspendThread(victim);
+    if (now("stopped/enter")) {
+        jvmpi->RawMonitorEnter(lock);
+        jvmpi->RawMonitorExit(lock);
+    }
+    if (now("stopped/function"))
+        jvmpi->RawMonitorDestroy(unused);
+    else
+        CHECK("status", jvmpi->GetThreadStatus(victim) != 0);
+    if (now("suspend/gc-enabled-too-early")) {
+        jvmpi->EnableGC();
+        jvmpi->DisableGC();
+    }
+    jvmpi->ResumeThread(victim);
+    if (now("suspend/not-suspended"))
+        jvmpi->ResumeThread(victim);
+    jvmpi->EnableGC();
+}
+
+__attribute__((noinline)) static void break_monitors(JNIEnv *env)
+{
+    JVMPI_RawMonitor gone = jvmpi->RawMonitorCreate("_gone");
+
+    jvmpi->RawMonitorDestroy(gone);
+    if (now("raw-monitor/unknown"))
+        jvmpi->RawMonitorEnter(NULL);
+    if (now("raw-monitor/destroyed"))
+        jvmpi->RawMonitorEnter(gone);
+    if (now("raw-monitor/exit-not-owner"))
+        jvmpi->RawMonitorExit(lock);
+    if (now("raw-monitor/wait-not-owner"))
+        jvmpi->RawMonitorWait(lock, 1);
+    if (now("raw-monitor/notify-not-owner"))
+        jvmpi->RawMonitorNotifyAll(lock);
+    gone = jvmpi->RawMonitorCreate("_used");
+    jvmpi->RawMonitorEnter(gone);
+    jvmpi->RawMonitorNotifyAll(gone);
+    jvmpi->RawMonitorWait(gone, 1);
+    if (now("raw-monitor/destroy-in-use"))
+        jvmpi->RawMonitorDestroy(gone);
+    else {
+        jvmpi->RawMonitorExit(gone);
+        jvmpi->RawMonitorDestroy(gone);
+    }
+    if (now("raw-monitor/not-left")) {
+        fault = STAY_IN_LOCK;
+        request_thread(env);
+        fault = NOTHING;
+        jvmpi->RawMonitorExit(lock);
+    }
+    enter_both(lock, other);
+    now("raw-monitor/order");
+    jvmpi->CreateSystemThread("turns", JVMPI_NORMAL_PRIORITY, turn_order);
+    jvmpi->RawMonitorEnter(signal_lock);
+    while (!turned)
+        jvmpi->RawMonitorWait(signal_lock, 0);
+    jvmpi->RawMonitorExit(signal_lock);
+}
+
+static void break_ids(JNIEnv *env)
+{
+    JVMPI_CallFrame frames[4];
+    JVMPI_CallTrace trace = { env, 0, frames };
+
+    jvmpi->GetCallTrace(&trace, 4);
+    CHECK("a trace", trace.num_frames > 0);
+    if (now("argument/range"))
+        jvmpi->GetCallTrace(&trace, -1);
+    if (now("thread/null"))
+        jvmpi->GetThreadStatus(NULL);
+    if (now("thread/unknown"))
+        jvmpi->GetThreadStatus((JNIEnv *)0x1238);
+    if (now("thread/ended"))
+        jvmpi->GetThreadLocalStorage(ended);
+    jvmpi->DisableGC();
+    if (now("object/freed"))
+        jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, freed);
+    if (now("class/unloaded"))
+        jvmpi->GetMethodClass(unloaded_method);
+    CHECK("its class", jvmpi->GetMethodClass(frames[0].method_id) != NULL);
+    if (now("method/unknown"))
+        jvmpi->GetMethodClass((jmethodID)0x1238);
+    jvmpi->DisableEvent(JVMPI_EVENT_OBJECT_FREE, NULL);
+    if (now("object/unknown"))
+        jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, (void *)0x7ffffff0);
+    jvmpi->EnableGC();
+    /* Only the end of the VM shows it. */
+    if (now("gc/never-enabled")) {
+        fault = LEAVE_DISABLED;
+        request_thread(env);
+        fault = NOTHING;
+    }
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    if (strcmp(what, "unloaded and freed") == 0)
+        return unloaded_class != NULL && freed != NULL;
+    if (strncmp(what, "class-load-hook/", 16) == 0)
+        hook = now(what) ? strdup(what) : NULL;
+    if (strcmp(what, "hooked") == 0)
+        CHECK("hooked", hook == NULL);
+    if (strcmp(what, "java") == 0) {
+        break_events(env);
+        break_gc(env);
+        break_monitors(env);
+        break_suspension(env);
+        break_ids(env);
+        jvmpi->RawMonitorEnter(signal_lock);
+        victim_may_end = 1;
+        jvmpi->RawMonitorNotifyAll(signal_lock);
+        jvmpi->RawMonitorExit(signal_lock);
+    }
+    return 0;
+}
+
+static void answer(JVMPI_Event *e)
+{
+    switch (fault) {
+    case WRITE:
+        e->u.thread_start.thread_name = "another";
+        break;
+    case KEEP:
+        kept_name = e->u.thread_start.thread_name;
+        break;
+    case STAY_IN_LOCK:
+        jvmpi->RawMonitorEnter(lock);
+        break;
+    case LEAVE_DISABLED:
+        jvmpi->DisableGC();
+        break;
+    case NOTHING:
+        break;
+    }
+}
+
+static void take_class_file(JVMPI_Event *e)
+{
+    const char *how = hook;
+    unsigned char *data = e->u.class_load_hook.class_data, *copy;
+    jint length = e->u.class_load_hook.class_data_len;
+
+    hook = NULL;
+    if (how != NULL && strcmp(how, "class-load-hook/not-set") == 0)
+        return;
+    e->u.class_load_hook.new_class_data = data;
+    e->u.class_load_hook.new_class_data_len = length;
+    if (how != NULL && strcmp(how, "class-load-hook/allocator") == 0) {
+        /* Not at the beginning of what malloc returns: to free it would crash. */
+        copy = (unsigned char *)malloc((size_t)length + 32) + 16;
+        memcpy(copy, data, (size_t)length);
+        e->u.class_load_hook.new_class_data = copy;
+    } else if (how != NULL) {
+        /* The name of the source file, of which the VM takes what comes. */
+        ((unsigned char *)memmem(data, (size_t)length, "Rules.java", 10))[0] = 'r';
+    } else if (length < 1000) {
+        copy = e->u.class_load_hook.malloc_f((unsigned)length);
+        memcpy(copy, data, (size_t)length);
+        e->u.class_load_hook.new_class_data = copy;
+    }
+}
+
+static void notify(JVMPI_Event *e)
+{
+    int i;
+
+    switch (e->event_type) {
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        jvmpi->RawMonitorEnter(signal_lock);
+        jvmpi->CreateSystemThread("victim", JVMPI_NORMAL_PRIORITY, be_victim);
+        while (victim == NULL)
+            jvmpi->RawMonitorWait(signal_lock, 0);
+        jvmpi->RawMonitorExit(signal_lock);
+        break;
+    case JVMPI_EVENT_THREAD_START | JVMPI_REQUESTED_EVENT:
+        answer(e);
+        break;
+    case JVMPI_EVENT_THREAD_START:
+        if (strcmp(e->u.thread_start.thread_name, "ended") == 0)
+            ended = e->u.thread_start.thread_env_id;
+        break;
+    case JVMPI_EVENT_CLASS_LOAD:
+        if (strcmp(e->u.class_load.class_name, "Rules$Unloaded") == 0)
+            for (i = 0; i < e->u.class_load.num_methods; i++) {
+                unloaded_method = e->u.class_load.methods[i].method_id;
+                freed_now = e->u.class_load.class_id;
+            }
+        break;
+    case JVMPI_EVENT_CLASS_UNLOAD:
+        if (e->u.class_unload.class_id == freed_now)
+            unloaded_class = freed_now;
+        break;
+    case JVMPI_EVENT_OBJECT_FREE:
+        if (e->u.obj_free.obj_id != freed_now)
+            freed = e->u.obj_free.obj_id;
+        break;
+    case JVMPI_EVENT_CLASS_LOAD_HOOK:
+        take_class_file(e);
+        break;
+    case JVMPI_EVENT_GC_START:
+        jvmpi->RawMonitorEnter(in_collections);
+        break;
+    case JVMPI_EVENT_GC_FINISH:
+        if (!stays_in_collection_lock)
+            jvmpi->RawMonitorExit(in_collections);
+        break;
+    }
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    static const jint events[] = {
+        JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD,
+        JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_GC_START,
+        JVMPI_EVENT_GC_FINISH,
+    };
+    size_t i;
+
+    agent_start(vm, options, notify);
+    breaks = !mode_is("keep");
+    lock = jvmpi->RawMonitorCreate("_lock");
+    other = jvmpi->RawMonitorCreate("_other");
+    in_collections = jvmpi->RawMonitorCreate("_in_collections");
+    signal_lock = jvmpi->RawMonitorCreate("_signal");
+    break_in_on_load();
+    for (i = 0; i < sizeof events / sizeof *events; i++)
+        enable(events[i]);
+    return JNI_OK;
+}

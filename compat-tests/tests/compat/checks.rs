@@ -1,0 +1,106 @@
+//! Checked mode: each rule that an agent breaks is found where it breaks it, and nothing else is.
+
+use check::rules::RULES;
+use compat_tests::run::{Outcome, Vm};
+use compat_tests::text;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    broken_rules_are_found,
+    kept_rules_are_not,
+    nothing_is_said_unasked.only(17),
+    the_first_one_aborts.only(17),
+    agents_that_are_right.only(17),
+];
+
+fn breaker(vm: &Vm<'_>, options: &str, settings: &str) -> Result<Outcome, String> {
+    let java = vm.java("Rules")?.agent("breaker", options)?;
+    java.settings(settings).run()
+}
+
+/// The agent says which rule it breaks next, so that standard error has steps and findings in turn.
+fn broken_rules_are_found(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = breaker(vm, "mode=break", "check=on")?;
+    let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();
+    let (mut places, mut late) = (0, Vec::new());
+    for line in outcome.stderr.lines() {
+        if let Some(step) = line.strip_prefix("step ") {
+            steps.push((step, Vec::new()));
+        } else if let Some(found) = line.strip_prefix("[jvmpi] check: ")
+            && let Some((id, _)) = found.split_once(": ")
+        {
+            places += 1;
+            steps.last_mut().ok_or("a finding before the first step")?.1.push(id);
+        } else if line.starts_with("[jvmpi] check: ") {
+            late.push(line);
+        }
+    }
+    for (step, found) in &steps {
+        ensure!(
+            !found.is_empty() && found.iter().all(|id| id == step),
+            "{step}: found {found:?}\n{}",
+            outcome.stderr
+        );
+    }
+    let mut broken: Vec<&str> = steps.iter().map(|(step, _)| *step).collect();
+    broken.sort_unstable();
+    let mut rules: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    rules.sort_unstable();
+    equal("rules that were broken", broken, rules)?;
+    equal(
+        "the last word",
+        late.first().copied(),
+        Some(&*format!("[jvmpi] check: libbreaker.so breaks rules in {places} places")),
+    )?;
+    // Static functions are named too, in the order in which they have called each other.
+    let block = outcome
+        .stderr
+        .split("[jvmpi] check: ")
+        .find(|b| b.starts_with("raw-monitor/exit-not-owner"));
+    let block = block.ok_or("no such finding")?;
+    let names: Vec<_> = ["#0 break_monitors+", "#1 "].map(|name| block.find(name)).into();
+    ensure!(names.iter().all(Option::is_some) && names.is_sorted(), "the stack: {block}");
+    ensure!(block.contains("RawMonitorExit(\"_lock\" 0x"), "what was done: {block}");
+    ensure!(block.contains("docs/checks.md#raw-monitorexit-not-owner"), "where it stands: {block}");
+    outcome.checks(&["a trace", "its class", "kept name"])
+}
+
+fn kept_rules_are_not(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = breaker(vm, "mode=keep", "check=abort")?;
+    let lines: Vec<_> = outcome.stderr.lines().filter(|l| l.contains("check:")).collect();
+    equal("standard error", lines, ["[jvmpi] check: libbreaker.so has broken no rule"])?;
+    outcome.checks(&["a trace", "its class", "hooked", "status"])
+}
+
+fn nothing_is_said_unasked(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = breaker(vm, "mode=keep", "")?;
+    ensure!(!outcome.stderr.contains("check:"), "{}", outcome.stderr);
+    Ok(())
+}
+
+fn the_first_one_aborts(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Rules")?.agent("breaker", "mode=break")?.settings("check=abort");
+    let Err(why) = java.run() else { return Err("it went on".to_owned()) };
+    ensure!(why.contains("SIGABRT"), "{why}");
+    equal("findings", why.matches("[jvmpi] check: ").count(), 1)
+}
+
+/// Agents that keep the rules, in what they do most.
+fn agents_that_are_right(vm: &Vm<'_>) -> Result<(), String> {
+    let report = vm.file("samples.txt");
+    let sampling = format!("interval=1,depth=8,top=4,out={}", text(&report)?);
+    for (agent, options, workload, argument) in [
+        ("big_lock", "calls=requests+traces+disabling", "Churn", "500"),
+        ("class_hook", "mode=replaced", "Hook", ""),
+        ("sampler", &*sampling, "Sampled", ""),
+    ] {
+        let java =
+            vm.java(workload)?.agent(agent, options)?.argument(argument).settings("check=on");
+        let outcome = java.run().map_err(|e| format!("{agent}: {e}"))?;
+        let last = format!("[jvmpi] check: lib{agent}.so has broken no rule");
+        ensure!(outcome.stderr.contains(&last), "{agent}: {}", outcome.stderr);
+    }
+    Ok(())
+}

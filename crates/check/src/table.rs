@@ -1,0 +1,151 @@
+//! Tables of what the VM names by numbers. They take no lock and do not grow: a handler may run in the
+//! middle of anything, while threads are suspended.
+
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+/// How many places are looked at for a key.
+const PROBES: usize = 64;
+
+fn place_of(key: usize, places: usize) -> usize {
+    // Fibonacci hashing: what the VM gives out differs in the middle bits.
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) & (places - 1)
+}
+
+/// Values by keys other than 0. What was once put in stays; what finds no place is not kept.
+pub struct Table<V>(Box<[(AtomicUsize, V)]>);
+
+impl<V: Default> Table<V> {
+    /// A table with so many places, a power of two.
+    pub fn new(places: usize) -> Self {
+        assert!(places.is_power_of_two());
+        Self((0..places).map(|_| Default::default()).collect())
+    }
+
+    pub fn get(&self, key: usize) -> Option<&V> {
+        let first = place_of(key, self.0.len());
+        for i in 0..PROBES {
+            let (place, value) = &self.0[(first + i) & (self.0.len() - 1)];
+            match place.load(Ordering::Acquire) {
+                0 => return None,
+                found if found == key => return Some(value),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether the key was never put in. False if that cannot be known.
+    pub fn lacks(&self, key: usize) -> bool {
+        let first = place_of(key, self.0.len());
+        let at = |i: usize| self.0[(first + i) & (self.0.len() - 1)].0.load(Ordering::Acquire);
+        (0..PROBES).map(at).take_while(|found| *found != key).any(|found| found == 0)
+    }
+
+    /// The value of the key, put in if there is none; `None` if there is no place for it.
+    pub fn put(&self, key: usize) -> Option<&V> {
+        let first = place_of(key, self.0.len());
+        for i in 0..PROBES {
+            let (place, value) = &self.0[(first + i) & (self.0.len() - 1)];
+            match place.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(value),
+                Err(found) if found == key => return Some(value),
+                Err(_) => {}
+            }
+        }
+        None
+    }
+}
+
+/// What is known of an ID.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Life {
+    Unknown,
+    Alive,
+    Over,
+}
+
+impl Life {
+    fn of(number: u8) -> Self {
+        match number {
+            1 => Self::Alive,
+            2 => Self::Over,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Whether IDs are alive, of the latest of them: an older one may be forgotten for a newer one.
+pub struct Lives(Box<[(AtomicUsize, AtomicU8)]>);
+
+impl Lives {
+    /// With so many places, a power of two.
+    pub fn new(places: usize) -> Self {
+        assert!(places.is_power_of_two());
+        Self((0..places).map(|_| Default::default()).collect())
+    }
+
+    pub fn set(&self, key: usize, life: Life) {
+        let (place, state) = &self.0[place_of(key, self.0.len())];
+        // In between it says nothing of either key.
+        state.store(0, Ordering::Release);
+        place.store(key, Ordering::Release);
+        state.store(life as u8, Ordering::Release);
+    }
+
+    pub fn get(&self, key: usize) -> Life {
+        let (place, state) = &self.0[place_of(key, self.0.len())];
+        let life = Life::of(state.load(Ordering::Acquire));
+        if place.load(Ordering::Acquire) == key { life } else { Life::Unknown }
+    }
+
+    /// Notes that it is alive, if it was over.
+    pub fn revive(&self, key: usize) {
+        if self.get(key) == Life::Over {
+            self.set(key, Life::Alive);
+        }
+    }
+
+    /// Whether the key was never set. False if that cannot be known.
+    pub fn lacks(&self, key: usize) -> bool {
+        self.0[place_of(key, self.0.len())].0.load(Ordering::Acquire) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_keeps_what_it_has_a_place_for() {
+        let table: Table<AtomicUsize> = Table::new(1 << 10);
+        let keys: Vec<usize> = (1..=500).map(|i| i * 16).collect();
+        for key in &keys {
+            assert!(table.lacks(*key) && table.get(*key).is_none());
+            table.put(*key).unwrap().store(*key, Ordering::Relaxed);
+        }
+        for key in &keys {
+            assert_eq!(table.put(*key).unwrap().load(Ordering::Relaxed), *key);
+            assert!(!table.lacks(*key));
+        }
+        let small: Table<AtomicUsize> = Table::new(2);
+        assert!(small.put(1).is_some() && small.put(2).is_some() && small.put(3).is_none());
+        assert!(!small.lacks(4), "a full table claims to know");
+    }
+
+    #[test]
+    fn lives_end_and_begin_again() {
+        let lives = Lives::new(1 << 10);
+        assert!(lives.lacks(32));
+        lives.set(32, Life::Alive);
+        assert_eq!(lives.get(32), Life::Alive);
+        lives.set(32, Life::Over);
+        assert_eq!((lives.get(32), lives.lacks(32)), (Life::Over, false));
+        lives.revive(32);
+        assert_eq!(lives.get(32), Life::Alive);
+        let one = Lives::new(1);
+        one.set(16, Life::Over);
+        one.set(32, Life::Over);
+        assert_eq!((one.get(16), one.get(32)), (Life::Unknown, Life::Over));
+        assert!(!one.lacks(48));
+    }
+}
