@@ -76,24 +76,42 @@ unsafe fn stop_if_wanted(thread: &Thread, context: *mut c_void) {
         stop.change(REQUESTED, RUNNING);
         return;
     }
-    if stop.state() == REQUESTED {
+    stop_here(thread, &account, || {
         // SAFETY: the thread has not ended, so it is attached, and the record is its own: the
         // signal went to the thread whose number the record has, which has set `has_ended` before
         // it could become another.
         unsafe { stop.trace.take(thread.env(), context) };
-        stop.ran.store(account.has_run, Ordering::SeqCst);
         // SAFETY: as the caller promises.
         stop.was_blocked
             .store(unsafe { interruption::is_in_system_call(context) }, Ordering::SeqCst);
+    });
+}
+
+/// Stops the current thread if that is still requested, after `look` has taken what is shown of it.
+fn stop_here(thread: &Thread, account: &Account<'_>, look: impl FnOnce()) {
+    let stop = &thread.stop;
+    if stop.state() == REQUESTED {
+        look();
+        stop.ran.store(account.has_run, Ordering::SeqCst);
         stop.is_traced.store(true, Ordering::SeqCst);
         if stop.change(REQUESTED, STOPPED) {
             stop.wake_others();
-            wait(thread, &account);
+            wait(thread, account);
             return;
         }
         stop.is_traced.store(false, Ordering::SeqCst);
     }
     account.close(false);
+}
+
+/// As [`in_handler`], for a thread without a VM that was told of the signal in another way.
+#[cfg(test)]
+pub fn in_handler_for_test(thread: &Thread) {
+    let stop = &thread.stop;
+    stop.is_inside.store(true, Ordering::SeqCst);
+    stop.is_signalled.store(false, Ordering::SeqCst);
+    stop_here(thread, &Account::open(stop), || ());
+    stop.is_inside.store(false, Ordering::SeqCst);
 }
 
 /// Waits in the handler until the thread may leave it.

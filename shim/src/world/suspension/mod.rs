@@ -126,15 +126,19 @@ pub fn suspend_all(
 
 /// Begins to suspend a thread on the agent's behalf; true if that has begun or is done.
 fn request(agent: &Agent, thread: &Arc<Thread>) -> bool {
+    request_by(agent, thread, |thread| by_signal(thread) || by_jvmti(thread))
+}
+
+fn request_by(agent: &Agent, thread: &Arc<Thread>, stop: impl Fn(&Arc<Thread>) -> bool) -> bool {
     thread.stop.note_suspender();
-    let suspended = begin(thread);
+    let suspended = begin(thread, stop);
     if suspended || thread.stop.state() == LOOSE {
         thread.stop.hold(agent);
     }
     suspended
 }
 
-fn begin(thread: &Arc<Thread>) -> bool {
+fn begin(thread: &Arc<Thread>, stop_running: impl Fn(&Arc<Thread>) -> bool) -> bool {
     let stop = &thread.stop;
     loop {
         match stop.state() {
@@ -143,7 +147,7 @@ fn begin(thread: &Arc<Thread>) -> bool {
             }
             RUNNING => {
                 stop.history.begin();
-                return by_signal(thread) || by_jvmti(thread);
+                return stop_running(thread);
             }
             LEAVING => {
                 // Still in the handler, it has not run.
@@ -424,4 +428,137 @@ fn keep(thread: &Arc<Thread>) {
     kept.push(Arc::clone(thread));
     drop(kept);
     drop(dropped);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::agents;
+    use crate::world::threads::registry;
+    use std::ptr;
+    use std::sync::atomic::AtomicU64;
+    use std::thread;
+
+    /// A thread that counts, and looks for its signal all the time: no thread has signals here, which the
+    /// sanitizer delivers late.
+    struct Target {
+        record: Arc<Thread>,
+        is_signalled: AtomicBool,
+        count: AtomicU64,
+    }
+
+    impl Target {
+        fn new(env: usize) -> Self {
+            let record = registry::record(ptr::without_provenance_mut(env));
+            // The service thread may look at it until all is over.
+            keep(&record);
+            Self { record, is_signalled: AtomicBool::new(false), count: AtomicU64::new(0) }
+        }
+
+        fn run(&self, over: &AtomicBool) {
+            while !over.load(Ordering::SeqCst) {
+                if self.is_signalled.swap(false, Ordering::SeqCst) {
+                    handler::in_handler_for_test(&self.record);
+                }
+                // As JVMTI would.
+                self.record.stop.wait_while(SUSPENDED, i64::MAX);
+                self.count.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+
+        fn suspend(&self, agent: &Agent) {
+            let _claim = claims::to_suspend();
+            request_by(agent, &self.record, |thread| {
+                let stop = &thread.stop;
+                stop.request(0);
+                let requested = stop.change(RUNNING, REQUESTED);
+                if requested && stop.needs_signal() {
+                    self.is_signalled.store(true, Ordering::SeqCst);
+                }
+                requested
+            });
+        }
+
+        /// What it has counted, if it is in its handler and stays there as long as nobody resumes it.
+        fn count_if_stopped(&self) -> Option<u64> {
+            let is_stopped = matches!(self.record.stop.state(), STOPPED | ASLEEP);
+            is_stopped.then(|| self.count.load(Ordering::SeqCst))
+        }
+
+        fn goes_on(&self) {
+            let before = self.count.load(Ordering::SeqCst);
+            while self.count.load(Ordering::SeqCst) == before {
+                thread::yield_now();
+            }
+        }
+    }
+
+    /// Several agents suspend the same threads again and again, for moments and for so long that the service
+    /// thread takes over. A thread that is stopped does nothing, and goes on when the last has resumed it.
+    #[test]
+    fn threads_are_stopped_and_go_on_whatever_comes_together() {
+        const AGENTS: usize = 3;
+        const ROUNDS: usize = 150;
+        let targets = [0x10, 0x20].map(Target::new);
+        let [over, served] = [const { AtomicBool::new(false) }; 2];
+        let (taken_over, mut wrong) = (AtomicU64::new(0), Vec::new());
+        let suspend = |_: &Thread| {
+            taken_over.fetch_add(1, Ordering::SeqCst);
+            SUSPENDED
+        };
+        thread::scope(|scope| {
+            let is_over = || served.load(Ordering::SeqCst);
+            let service = scope.spawn(move || takeover::serve_for_test(is_over, suspend));
+            for target in &targets {
+                scope.spawn(|| target.run(&over));
+            }
+            let agents: Vec<_> = (0..AGENTS)
+                .map(|number| {
+                    let targets = &targets;
+                    let driven = move |round: usize| {
+                        drive(agents::get(number), &targets[(round + number) % 2], round)
+                    };
+                    scope.spawn(move || (0..ROUNDS).filter_map(driven).collect::<Vec<_>>())
+                })
+                .collect();
+            // Nothing fails before the threads have ended: the scope waits for them.
+            for agent in agents {
+                wrong.extend(agent.join().unwrap());
+            }
+            targets.iter().for_each(Target::goes_on);
+            over.store(true, Ordering::SeqCst);
+            served.store(true, Ordering::SeqCst);
+            while !service.is_finished() {
+                takeover::wake_for_test();
+                thread::yield_now();
+            }
+        });
+        assert_eq!(wrong, Vec::<&str>::new());
+        assert!(targets.iter().all(|target| target.record.stop.state() == RUNNING));
+        assert!(taken_over.load(Ordering::SeqCst) > 0);
+    }
+
+    /// One suspension; what was wrong with it.
+    fn drive(agent: &Agent, target: &Target, round: usize) -> Option<&'static str> {
+        let stop = &target.record.stop;
+        target.suspend(agent);
+        let is_suspended = stop.is_suspended();
+        if !round.is_multiple_of(4) {
+            stop.wait_while(REQUESTED, i64::MAX);
+        }
+        let before = target.count_if_stopped();
+        if round % 8 == 7 {
+            // Long enough for the service thread to be asked: see `handler::OVERDUE_AFTER`.
+            thread::sleep(Duration::from_millis(3));
+        }
+        let after = target.count_if_stopped();
+        let has_gone_on = before.zip(after).is_some_and(|(before, after)| before != after);
+        let is_resumed = resume(agent, &target.record);
+        match (is_suspended, has_gone_on, is_resumed) {
+            (true, false, true) => None,
+            (false, ..) => Some("it was not suspended"),
+            (_, true, _) => Some("it went on although it was stopped"),
+            _ => Some("it was not resumed"),
+        }
+    }
 }

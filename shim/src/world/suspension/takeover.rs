@@ -53,31 +53,40 @@ pub fn ask_for(thread: &Thread) {
 fn serve() -> ! {
     os_priority::favour_current_thread();
     loop {
-        let calls = CALLS.load(Ordering::SeqCst);
-        let mut next = WAITING.swap(ptr::null_mut(), Ordering::SeqCst);
-        if next.is_null() {
-            futex::wait(&CALLS, calls, None);
-        }
-        while !next.is_null() {
-            // SAFETY: a record that waits is kept (`suspension::KEPT`).
-            let thread = unsafe { &*next };
-            let link = &thread.stop.queue;
-            next = link.next.load(Ordering::SeqCst);
-            // Only a record that does not wait any more may wait again.
-            link.is_waiting.store(false, Ordering::SeqCst);
-            // No claim is taken: its owner may be blocked by a thread that is in its handler. None is
-            // needed: the thread to be taken over has been kept from claims since it was signalled.
-            if thread.stop.change(OVERDUE, TAKEOVER) || thread.stop.change(ADRIFT, TAKEOVER) {
-                IS_CALLING.store(true, Ordering::SeqCst);
-                take_over(thread);
-                IS_CALLING.store(false, Ordering::SeqCst);
-            }
+        serve_waiting(&suspend);
+    }
+}
+
+/// Takes over the threads that wait, or waits for one.
+fn serve_waiting(suspend: &impl Fn(&Thread) -> u32) {
+    let calls = CALLS.load(Ordering::SeqCst);
+    let mut next = WAITING.swap(ptr::null_mut(), Ordering::SeqCst);
+    if next.is_null() {
+        futex::wait(&CALLS, calls, None);
+    }
+    while !next.is_null() {
+        // SAFETY: a record that waits is kept (`suspension::KEPT`).
+        let thread = unsafe { &*next };
+        let link = &thread.stop.queue;
+        next = link.next.load(Ordering::SeqCst);
+        // Only a record that does not wait any more may wait again.
+        link.is_waiting.store(false, Ordering::SeqCst);
+        // No claim is taken: its owner may be blocked by a thread that is in its handler. None is
+        // needed: the thread to be taken over has been kept from claims since it was signalled.
+        if thread.stop.change(OVERDUE, TAKEOVER) || thread.stop.change(ADRIFT, TAKEOVER) {
+            IS_CALLING.store(true, Ordering::SeqCst);
+            take_over_by(thread, suspend);
+            IS_CALLING.store(false, Ordering::SeqCst);
         }
     }
 }
 
 /// Suspends a thread by JVMTI. The caller has just brought it into the state `TAKEOVER`.
 pub fn take_over(thread: &Thread) {
+    take_over_by(thread, &suspend);
+}
+
+fn take_over_by(thread: &Thread, suspend: &impl Fn(&Thread) -> u32) {
     let stop = &thread.stop;
     stop.wake();
     let state = suspend(thread);
@@ -112,4 +121,19 @@ pub fn resume(thread: &Thread) {
     if let Some(Err(error)) = resumed {
         log::debug!("a thread is not resumed: {error}");
     }
+}
+
+/// Serves without a VM; `suspend` stands for what JVMTI does.
+#[cfg(test)]
+pub fn serve_for_test(is_over: impl Fn() -> bool, suspend: impl Fn(&Thread) -> u32) {
+    while !is_over() {
+        serve_waiting(&suspend);
+    }
+}
+
+/// Has the service thread look whether it is over.
+#[cfg(test)]
+pub fn wake_for_test() {
+    CALLS.fetch_add(1, Ordering::SeqCst);
+    futex::wake(&CALLS);
 }
