@@ -1,7 +1,11 @@
-/** Two threads in a deadlock, one that wants to enter, two that wait, and a monitor entered three times. */
+/**
+ * Two threads in a deadlock, one that wants to enter, two that wait, a monitor entered three times, and two
+ * whose owner has notified one of the threads that wait, or all.
+ */
 final class Deadlock {
     private static final Object LEFT = new Object(), RIGHT = new Object();
-    private static final Object WAITED = new Object(), THRICE = new Object();
+    private static final Object WAITED = new Object(), THRICE = new Object(), NOTIFIED = new Object();
+    private static final Object ALL_NOTIFIED = new Object();
 
     public static void main(String[] arguments) throws Exception {
         Object[] locks = {LEFT, RIGHT};
@@ -39,7 +43,31 @@ final class Deadlock {
         for (Thread thread : waits) {
             Await.state(thread, Thread.State.WAITING);
         }
-        thrice(0, wants);
+        Thread[] notified = new Thread[3];
+        for (int i = 0; i < 3; i++) {
+            notified[i] = start("notified " + i, () -> {
+                synchronized (NOTIFIED) {
+                    pause(NOTIFIED);
+                }
+            });
+            // They wait in this order, in which the VM notifies them.
+            Await.state(notified[i], Thread.State.WAITING);
+        }
+        Thread all = start("all notified", () -> {
+            synchronized (ALL_NOTIFIED) {
+                pause(ALL_NOTIFIED);
+            }
+        });
+        Await.state(all, Thread.State.WAITING);
+        synchronized (NOTIFIED) {
+            synchronized (ALL_NOTIFIED) {
+                NOTIFIED.notify();
+                ALL_NOTIFIED.notifyAll();
+                Await.state(notified[0], Thread.State.BLOCKED);
+                Await.state(all, Thread.State.BLOCKED);
+                thrice(0, wants);
+            }
+        }
     }
 
     private static void thrice(int depth, Thread wants) throws Exception {
@@ -65,7 +93,9 @@ final class Deadlock {
 
     private static void describe() {
         System.out.println("expect left=" + Agent.call("id", LEFT) + " right=" + Agent.call("id", RIGHT)
-                + " waited=" + Agent.call("id", WAITED) + " thrice=" + Agent.call("id", THRICE));
+                + " waited=" + Agent.call("id", WAITED) + " thrice=" + Agent.call("id", THRICE)
+                + " notified=" + Agent.call("id", NOTIFIED)
+                + " all_notified=" + Agent.call("id", ALL_NOTIFIED));
     }
 
     private static void pause(Object monitor) {

@@ -596,6 +596,9 @@ fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
     expected("right", deadlocked[1], 1, &[deadlocked[0]], &[])?;
     expected("waited", 0, 0, &[], &[thread("waits 0")?, thread("waits 1")?])?;
     expected("thrice", thread("main")?, 3, &[thread("wants")?], &[])?;
+    let waiting = [thread("notified 1")?, thread("notified 2")?];
+    expected("notified", thread("main")?, 1, &[thread("notified 0")?], &waiting)?;
+    expected("all_notified", thread("main")?, 1, &[thread("all notified")?], &[])?;
     for monitor in &all {
         if let Kind::Java { .. } = monitor.kind {
             let used = monitor.owner != 0

@@ -16,7 +16,7 @@ use crate::world::{classes, lookup, raw_monitors, tagging};
 use dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
-use jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
+use jvmti_sys::{JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT};
 use std::collections::{HashMap, HashSet};
 
 /// RequestEvent(MONITOR_DUMP): false if the dump could not be made.
@@ -101,9 +101,9 @@ fn java_monitors(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
     let candidates = candidates(jni, current, resting)?;
-    for (object, id) in candidates.objects {
+    for (object, id) in candidates.objects.iter().copied() {
         if seen.insert(id.addr())
-            && let Some(monitor) = usage(jni, object, id, &candidates.carriers)?
+            && let Some(monitor) = usage(jni, object, id, &candidates)?
         {
             monitors.push(Java { object: id, monitor });
         }
@@ -116,18 +116,25 @@ fn usage(
     jni: Jni,
     object: jobject,
     id: jobjectID,
-    carriers: &HashMap<usize, Owner>,
+    candidates: &Candidates,
 ) -> jvm::Result<Option<Monitor>> {
     let usage = jvm::get().jvmti.monitor_usage(object)?;
     let all = |threads: &[jobject]| {
         threads.iter().filter_map(|thread| env(jni, *thread)).collect::<Vec<_>>()
     };
-    let waiting_to_be_notified = all(&usage.notify_waiters);
-    let mut waiting_to_enter = all(&usage.waiters);
+    let blocked = candidates.blocked.get(&id.addr()).map_or(&[][..], Vec::as_slice);
+    // Up to JDK 22 a thread that has been notified and has not got the monitor yet is left out of all lists,
+    // in which one that has not been notified comes twice instead.
+    let mut waiting_to_be_notified = all(&usage.notify_waiters);
+    waiting_to_be_notified.sort_unstable();
+    waiting_to_be_notified.dedup();
+    let mut waiting_to_enter = [&all(&usage.waiters), blocked].concat();
+    waiting_to_enter.sort_unstable();
+    waiting_to_enter.dedup();
     // Up to JDK 22 (JDK-8247972) they are counted twice.
     waiting_to_enter.retain(|thread| !waiting_to_be_notified.contains(thread));
     let platform = env(jni, usage.owner).map(|env| Owner { env, entry_count: usage.entry_count });
-    let owner = platform.or_else(|| carriers.get(&id.addr()).copied());
+    let owner = platform.or_else(|| candidates.carriers.get(&id.addr()).copied());
     let monitor = Monitor {
         kind: Kind::Java { object: id.addr() },
         owner: owner.map_or(0, |owner| owner.env),
@@ -165,13 +172,15 @@ struct Candidates {
     objects: Vec<(jobject, jobjectID)>,
     /// The carriers of virtual threads that own monitors, by the IDs of the objects.
     carriers: HashMap<usize, Owner>,
+    /// The threads that wait to enter, by the IDs of the objects.
+    blocked: HashMap<usize, Vec<Id>>,
 }
 
 /// The objects that threads own, or wait to enter or in; those that the VM keeps monitors for; and,
 /// where the VM does not say which these are, all that a thread's stack refers to, and all classes.
 fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
-    let mut objects = Vec::new();
+    let (mut objects, mut blocked) = (Vec::new(), Vec::new());
     // The shim's own threads are left out.
     let hidden = threads::all().into_iter().filter(|thread| thread.is_hidden());
     let mut complete: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
@@ -190,6 +199,9 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
             }
         }
         objects.extend(contended);
+        if state & JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER != 0 {
+            blocked.extend(contended.map(|monitor| (monitor, thread.env().addr())));
+        }
         if is_complete {
             complete.insert(thread.id().addr());
         }
@@ -225,7 +237,8 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         objects.extend(jvmti.loaded_classes()?.iter().copied());
     }
 
-    let mut candidates = Candidates { objects: Vec::new(), carriers: HashMap::new() };
+    let mut candidates =
+        Candidates { objects: Vec::new(), carriers: HashMap::new(), blocked: HashMap::new() };
     let rooted = rooted.iter().map(|(object, _)| (*object, None));
     let owned_by_carried = owned_by_carried.iter().map(|(object, owner)| (*object, Some(*owner)));
     let others = objects.iter().map(|object| (*object, None));
@@ -237,6 +250,10 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         }
         candidates.objects.push((object, tag.id()));
         candidates.carriers.extend(carrier.map(|owner| (tag.id().addr(), owner)));
+    }
+    for (monitor, thread) in blocked {
+        let id = tagging::tag(monitor)?.id();
+        candidates.blocked.entry(id.addr()).or_default().push(thread);
     }
     Ok(candidates)
 }
