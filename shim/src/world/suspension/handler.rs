@@ -23,9 +23,11 @@ const SPIN: i64 = 50_000;
 const NAP: i64 = 100_000;
 /// After how many nanoseconds in the handler a thread asks to be taken over.
 const OVERDUE_AFTER: i64 = 2_000_000;
-/// How long it then waits for a service thread that is in a call of the VM, in nanoseconds. That is a
-/// guess, as it cannot be known whether the call waits for this thread. If it does, all that the VM
-/// stops for waits for so long; if not, the thread runs for a moment although it is suspended.
+/// How long it then waits for a service thread that sleeps in a call of the VM, in nanoseconds. The call may
+/// wait for this thread, by whatever lock or safepoint: that cannot be known. If it does, all that the VM
+/// stops for waits for so long; if not, the thread runs for a moment although it is suspended. Either is
+/// borne by agents, so nothing depends on the number but how often each happens. A service thread that runs
+/// or waits for a processor is waited for, and so is one that suspends a thread which does.
 const ADRIFT_AFTER: i64 = 20_000_000;
 /// How long it stays, in nanoseconds, after JVMTI was called to suspend it. By then the VM has the
 /// request, and the thread stops a few instructions later.

@@ -26,6 +26,7 @@ mod handler;
 mod interruption;
 mod link;
 mod sampling;
+mod scheduling;
 mod signal;
 pub mod stop;
 mod takeover;

@@ -1,26 +1,30 @@
 //! The service thread, which has threads that a signal has stopped suspended by JVMTI instead.
 
 use super::stop::state::*;
-use super::{can_suspend, futex};
+use super::{can_suspend, futex, scheduling};
 use crate::jvm::{self, Error, Jni, os_priority};
 use crate::world::threads::{self, Thread};
 use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 /// The threads that wait for the service thread, the newest first.
 static WAITING: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
 /// Counts their requests; the service thread waits for it to change.
 static CALLS: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the service thread is in a call of the VM, where it may be blocked by a thread that is in its
-/// handler.
-static IS_CALLING: AtomicBool = AtomicBool::new(false);
+/// The service thread's number while it is in a call of the VM, where it may be blocked by a thread that is
+/// in its handler, and that of the thread that it suspends there; else 0.
+static CALLING: AtomicI32 = AtomicI32::new(0);
+static CALLED_FOR: AtomicI32 = AtomicI32::new(0);
 
-/// Whether the service thread may be blocked until a thread that waits for it goes on. Otherwise it
-/// needs nothing but a processor.
+/// Whether the service thread may be blocked until a thread that waits for it goes on. Otherwise it, or the
+/// thread that it suspends, needs nothing but a processor. May be asked in a signal handler.
 pub fn may_be_held_up() -> bool {
-    IS_CALLING.load(Ordering::SeqCst)
+    let [calling, called_for] = [&CALLING, &CALLED_FOR].map(|thread| thread.load(Ordering::SeqCst));
+    calling != 0
+        && !scheduling::wants_processor(calling)
+        && !scheduling::wants_processor(called_for)
 }
 
 /// Starts the service thread.
@@ -74,9 +78,10 @@ fn serve_waiting(suspend: &impl Fn(&Thread) -> u32) {
         // No claim is taken: its owner may be blocked by a thread that is in its handler. None is
         // needed: the thread to be taken over has been kept from claims since it was signalled.
         if thread.stop.change(OVERDUE, TAKEOVER) || thread.stop.change(ADRIFT, TAKEOVER) {
-            IS_CALLING.store(true, Ordering::SeqCst);
+            CALLED_FOR.store(thread.os_thread(), Ordering::SeqCst);
+            CALLING.store(threads::os_thread(), Ordering::SeqCst);
             take_over_by(thread, suspend);
-            IS_CALLING.store(false, Ordering::SeqCst);
+            CALLING.store(0, Ordering::SeqCst);
         }
     }
 }
