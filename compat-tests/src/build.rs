@@ -85,6 +85,15 @@ pub fn hprof() -> Result<PathBuf, String> {
         .clone()
 }
 
+/// The agent that takes a function or an event away from one of the conformance suite.
+///
+/// # Errors
+/// If it does not compile.
+pub fn mutant() -> Result<PathBuf, String> {
+    cargo_build_with("conformance", "checked", &["--example", "mutant"])?;
+    Ok(target_dir().join("checked/examples/libmutant.so"))
+}
+
 /// An agent written with the crate `jvmpi`: an example of a package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RustAgent {

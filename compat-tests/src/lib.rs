@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 pub mod build;
+pub mod conformance;
 pub mod jdk;
 pub mod programs;
 pub mod report;

@@ -20,6 +20,7 @@ mod classes;
 mod cli;
 mod collections;
 mod compiled;
+mod conformance;
 mod dumps;
 mod hprof;
 mod instructions;
@@ -187,6 +188,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("hprof", hprof::cases()),
         ("checks", checks::cases()),
         ("soak", soak::cases()),
+        ("conformance", conformance::cases()),
     ]
 }
 

@@ -7,6 +7,7 @@ mod agent;
 mod attach;
 mod channel;
 mod check;
+mod conformance;
 mod convert;
 mod doctor;
 mod dump;
@@ -41,6 +42,7 @@ enum Command {
     Check(check::Arguments),
     Run(run::Arguments),
     Doctor(doctor::Arguments),
+    Conformance(conformance::Arguments),
     Convert(convert::Arguments),
     Report(report::Arguments),
     Dump(dump::Arguments),
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Conformance(arguments) => conformance::conformance(&arguments),
         Command::Convert(arguments) => convert::convert(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 mod bench;
+mod conformance;
 mod demo;
 mod install;
 mod jdk;
@@ -20,7 +21,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 9] = [
+const COMMANDS: [Command; 10] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a program with several threads and show its hottest stacks",
@@ -30,6 +31,11 @@ const COMMANDS: [Command; 9] = [
         usage: "test [ARGUMENT...]",
         about: "fetch the JDKs and run all tests; arguments are cargo test's",
         run: test::run,
+    },
+    Command {
+        usage: "conformance [jdkNN...] [zero] [GC...] | --mutate [NAME...] | --document | --workloads",
+        about: "the conformance suite; whether it notices what is missing; its page; its programs",
+        run: conformance::run,
     },
     Command {
         usage: "bench NAME [JDK...]",

@@ -1,7 +1,7 @@
 //! `jvmpi doctor`: the JVMs of this machine, and what works on each.
 
-mod jvms;
-mod probe;
+pub mod jvms;
+pub mod probe;
 mod system;
 
 use crate::failure::Failure;

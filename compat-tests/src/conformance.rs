@@ -1,0 +1,120 @@
+//! The conformance suite on the library under test: where it runs, and what it needs for that.
+
+use crate::jdk::{self, Gc};
+use crate::{build, text, workspace_root};
+use conformance::compile::Compiled;
+use conformance::manifest::Manifest;
+use conformance::mutation::{self, Noticed};
+use conformance::run::{Implementation, Place};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+/// How long a run may take before it counts as hung: far more than any takes, on a machine as busy as can
+/// be.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The same, where something is missing and a run may well wait for it for ever.
+const PATIENCE_WITHOUT_SOMETHING: Duration = Duration::from_secs(10);
+
+/// The version of the Java compiler that has made the programs of the suite.
+pub const COMPILER: u32 = 17;
+
+/// A JVM with a collector, as the suite runs on it.
+#[must_use]
+pub fn place(jdk: &jdk::Jdk, gc: Gc) -> Place {
+    let flags = gc.flags().iter().map(|&flag| flag.to_owned()).collect();
+    Place { name: format!("{}/{}", jdk.feature, gc.name()), java: jdk.java(), flags }
+}
+
+/// Every JDK with every collector that it has, and the zero VM.
+#[must_use]
+pub fn places() -> Vec<Place> {
+    let jdks = jdk::found();
+    let with = |jdk: &jdk::Jdk| {
+        let gcs = Gc::ALL.into_iter().filter(|&gc| jdk.supports(gc));
+        gcs.map(|gc| place(jdk, gc)).collect::<Vec<_>>()
+    };
+    jdks.values().flat_map(with).chain(zero()).collect()
+}
+
+/// The VM without a compiler, for any processor: Debian's `openjdk-17-jre-zero`.
+#[must_use]
+pub fn zero() -> Option<Place> {
+    let jdk = jdk::with_javac_of(COMPILER)?;
+    let starts = Command::new(jdk.java())
+        .args(["-zero", "-version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    // Without its library the launcher takes another VM.
+    if !starts || !jdk.home.join("lib/zero/libjvm.so").is_file() {
+        return None;
+    }
+    let flags = vec!["-zero".to_owned(), "-XX:+UseSerialGC".to_owned()];
+    Some(Place { name: format!("{}-zero/serial", jdk.feature), java: jdk.java(), flags })
+}
+
+/// The agents of the suite, compiled once.
+///
+/// # Errors
+/// What the compiler says.
+pub fn compiled() -> Result<&'static Compiled, String> {
+    static COMPILED: OnceLock<Result<Compiled, String>> = OnceLock::new();
+    let compiled = COMPILED.get_or_init(|| {
+        let directory = build::output_dir().join("conformance");
+        fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+        let directory = directory.canonicalize().map_err(|e| e.to_string())?;
+        let manifest = Manifest::of_the_suite();
+        Compiled::new(&directory, manifest.agents(), &jdk::jni_include()?, None)
+    });
+    compiled.as_ref().map_err(Clone::clone)
+}
+
+/// How many JVMs run at a time.
+#[must_use]
+pub fn workers() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Takes these functions and events away in turn, on the JDK that the compiler is of.
+///
+/// # Errors
+/// If something does not compile, or there is no such JDK.
+pub fn mutated(manifest: &Manifest, items: &[String]) -> Result<Vec<Noticed>, String> {
+    let jdks = jdk::found();
+    let jdk = jdks.get(&COMPILER).ok_or_else(|| format!("there is no JDK {COMPILER}"))?;
+    let place = place(jdk, Gc::G1);
+    let mutant = build::mutant()?;
+    let implementation = Implementation {
+        library: build::shim()?,
+        between: None,
+        patience: PATIENCE_WITHOUT_SOMETHING,
+    };
+    let compiled = compiled()?;
+    Ok(mutation::run(manifest, compiled, &place, &implementation, &mutant, items, workers()))
+}
+
+/// Compiles the programs of the suite into this file, always to the same bytes.
+///
+/// # Errors
+/// What the compiler says, or that it is of another version than the programs.
+pub fn compile_workloads(jar: &Path) -> Result<(), String> {
+    let jdk = jdk::with_javac_of(COMPILER)
+        .ok_or_else(|| format!("no Java compiler of version {COMPILER}"))?;
+    let sources = workspace_root().join("crates/conformance/suite/workloads");
+    let classes = build::output_dir().join("conformance-classes");
+    let classes = build::java(&sources, &classes, 8, &[])?;
+    let mut command = Command::new(jdk.home.join("bin/jar"));
+    command.args(["--create", "--no-manifest", "--no-compress", "--date", "2000-01-01T00:00:00Z"]);
+    command.args(["--file", text(jar)?, "-C", &classes, "."]);
+    let output = command.output().map_err(|e| format!("jar: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("jar failed:\n{}", String::from_utf8_lossy(&output.stderr)))
+}

@@ -1,0 +1,58 @@
+//! The conformance suite, each of its runs as a test; and whether it notices what is missing.
+
+use crate::cases;
+use compat_tests::conformance::{COMPILER, PATIENCE, compiled, mutated, place, zero};
+use compat_tests::run::Vm;
+use compat_tests::{build, text};
+use conformance::manifest::Manifest;
+use conformance::mutation;
+use conformance::report;
+use conformance::results::Results;
+use conformance::run::{Implementation, Place, Shard, run_all};
+use std::fs;
+
+cases![
+    every_case,
+    every_case_on_zero.only(COMPILER),
+    every_function_and_event_is_noticed.only(COMPILER),
+    the_programs_are_those_of_the_sources.only(COMPILER),
+];
+
+fn suite_on(place: Place) -> Result<(), String> {
+    let implementation =
+        Implementation { library: build::shim()?, between: None, patience: PATIENCE };
+    let manifest = Manifest::of_the_suite();
+    let places = [place];
+    // The tests' harness has a second JVM at work.
+    let results: Results =
+        run_all(&manifest, compiled()?, &places, &implementation, Shard::ALL, 1, &|_| {});
+    ensure!(results.is_good(), "{}", report::matrix(&results));
+    Ok(())
+}
+
+fn every_case(vm: &Vm<'_>) -> Result<(), String> {
+    suite_on(place(vm.jdk, vm.gc))
+}
+
+/// A second implementation of the JVM, where Debian's package of it is installed.
+fn every_case_on_zero(_: &Vm<'_>) -> Result<(), String> {
+    zero().map_or(Ok(()), suite_on)
+}
+
+fn every_function_and_event_is_noticed(_: &Vm<'_>) -> Result<(), String> {
+    let noticed = mutated(&Manifest::of_the_suite(), &mutation::items())?;
+    let faults: Vec<_> = mutation::faults(&noticed).into_iter().cloned().collect();
+    ensure!(faults.is_empty(), "{}", mutation::table(&faults));
+    Ok(())
+}
+
+/// What is checked in is what the compiler makes of the sources beside it.
+fn the_programs_are_those_of_the_sources(vm: &Vm<'_>) -> Result<(), String> {
+    let fresh = vm.file("workloads.jar");
+    fs::create_dir_all(fresh.parent().unwrap_or(&fresh)).map_err(|e| e.to_string())?;
+    compat_tests::conformance::compile_workloads(&fresh)?;
+    let own = compat_tests::workspace_root().join("crates/conformance/suite/workloads.jar");
+    let bytes = |path| fs::read(path).map_err(|e| format!("{}: {e}", text(path).unwrap_or("")));
+    ensure!(bytes(&own)? == bytes(&fresh)?, "run cargo xtask conformance --workloads");
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! `jvmpi conformance`: whether the JVMs of this machine have JVMPI as its specification says.
+
+use crate::doctor::{jvms, probe};
+use crate::failure::Failure;
+use crate::installation;
+use conformance::compile::Compiled;
+use conformance::manifest::Manifest;
+use conformance::report;
+use conformance::results::Results;
+use conformance::run::{Implementation, Place, Shard, run_all};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+/// Try whether JVMs have JVMPI as its specification says
+///
+/// Each JVM is tried with each of its collectors, by agents that are compiled on the spot: that takes a C
+/// compiler and a JDK's jni.h. The exit status is 0 if no case has failed.
+#[derive(clap::Args)]
+#[command(after_help = "Example: jvmpi conformance --gc g1 --html report.html /usr/lib/jvm/jdk-21")]
+pub struct Arguments {
+    /// Only with this collector; can be given several times
+    #[arg(long = "gc", value_name = "NAME", value_parser = probe::COLLECTORS.map(|(name, _)| name))]
+    collectors: Vec<String>,
+    /// Only this part of all runs, as 2/3
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Try nothing; put together what parts have written with --json
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["collectors", "shard", "homes"])]
+    merge: Vec<PathBuf>,
+    /// Write the results as JSON, which --merge reads
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the results as JUnit does
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the results as a page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Compile the agents for the jvmpi.h in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    header: Option<PathBuf>,
+    /// Keep the agents and what the JVMs have written in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    keep: Option<PathBuf>,
+    /// Look at these JVMs only, each named by its root directory
+    #[arg(value_name = "JAVA_HOME")]
+    homes: Vec<PathBuf>,
+}
+
+/// How long a JVM may run; a run of the suite takes a few seconds.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// `jvmpi conformance`.
+pub fn conformance(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let manifest = Manifest::of_the_suite();
+    let results =
+        if arguments.merge.is_empty() { tried(arguments, &manifest)? } else { merged(arguments)? };
+    for (path, text) in [
+        (&arguments.json, results.to_json()),
+        (&arguments.junit, report::junit(&manifest, &results)),
+        (&arguments.html, report::page(&manifest, &results)),
+    ] {
+        if let Some(path) = path {
+            fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+    }
+    print!("{}", report::matrix(&results));
+    Ok(if results.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn merged(arguments: &Arguments) -> Result<Results, String> {
+    let mut all = Results::default();
+    for path in &arguments.merge {
+        let failed = |error: String| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        all.add(Results::from_json(&text).map_err(failed)?).map_err(failed)?;
+    }
+    Ok(all)
+}
+
+fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> {
+    let library = installation::libjvmpi()?;
+    let found = jvms::found();
+    let include = jni_include(&found)?;
+    let wanted = if arguments.homes.is_empty() { found } else { jvms::at(&arguments.homes)? };
+    let places = places(&wanted, &arguments.collectors);
+    if places.is_empty() {
+        return Err("no JVM was found that starts: name its root directory".into());
+    }
+    let temporary = std::env::temp_dir().join(format!("jvmpi-conformance-{}", std::process::id()));
+    let directory = arguments.keep.as_ref().unwrap_or(&temporary);
+    let compiled =
+        Compiled::new(directory, manifest.agents(), &include, arguments.header.as_deref())?;
+    let directory = directory.canonicalize().map_err(|error| error.to_string())?;
+    let compiled = compiled.at(&directory);
+    let implementation = Implementation { library, between: None, patience: PATIENCE };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let shard = arguments.shard.unwrap_or(Shard::ALL);
+    let told = |line: &str| eprintln!("{line}");
+    let results = run_all(manifest, &compiled, &places, &implementation, shard, workers, &told);
+    if arguments.keep.is_none() && results.is_good() {
+        let _ = fs::remove_dir_all(&temporary);
+    } else {
+        eprintln!("what was run lies in {}", directory.display());
+    }
+    Ok(results)
+}
+
+/// Each JVM that starts with each of these collectors that it has, or with all.
+fn places(jvms: &[jvms::Jvm], collectors: &[String]) -> Vec<Place> {
+    let mut places = Vec::new();
+    for jvm in jvms.iter().filter(|jvm| probe::starts(jvm).is_ok()) {
+        for (name, flag) in probe::collectors(jvm) {
+            // Epsilon collects nothing, and there is nothing to be told of it.
+            if name == "epsilon" || !collectors.is_empty() && !collectors.iter().any(|c| c == name)
+            {
+                continue;
+            }
+            let version = jvm.version.split('.').next().unwrap_or("?");
+            let mut place = format!("{version}/{name}");
+            // Several of one version are told apart by their directories.
+            if places.iter().any(|other: &Place| other.name == place) {
+                let directory = jvm.home.file_name().unwrap_or_default().to_string_lossy();
+                place = format!("{version}/{name}/{directory}");
+            }
+            let flags = vec!["-XX:+UnlockExperimentalVMOptions".to_owned(), flag.to_owned()];
+            places.push(Place { name: place, java: jvm.java(), flags });
+        }
+    }
+    places
+}
+
+/// The directories of the first `jni.h` that there is.
+fn jni_include(jvms: &[jvms::Jvm]) -> Result<Vec<PathBuf>, String> {
+    let includes = jvms.iter().map(|jvm| jvm.home.join("include"));
+    let found = includes.into_iter().find(|include| include.join("jni.h").is_file());
+    let none = || "no JDK has a jni.h: install one with its compiler, or set JAVA_HOME".to_owned();
+    let include = found.ok_or_else(none)?;
+    let platform = |path: &Path| path.join("jni_md.h").is_file();
+    let entries = fs::read_dir(&include).into_iter().flatten().flatten().map(|e| e.path());
+    let mut all: Vec<_> = entries.filter(|path| platform(path)).collect();
+    all.push(include);
+    Ok(all)
+}

@@ -1,0 +1,157 @@
+//! The agents and the programs, ready to be run.
+//!
+//! The agents come as their sources and are compiled where they are run, for any `jvmpi.h`: that is
+//! what an agent is. The programs come compiled, as a machine with a JVM need not have `javac`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+macro_rules! sources {
+    ($($file:literal),* $(,)?) => {
+        [$(($file, include_str!(concat!("../suite/agents/", $file)))),*]
+    };
+}
+
+/// The sources of the agents and of what they share.
+const SOURCES: &[(&str, &str)] = &sources![
+    "conform.h",
+    "start.c",
+    "events.c",
+    "requests.c",
+    "threads.c",
+    "suspension.c",
+    "methods.h",
+    "traces.c",
+    "raw_monitors.c",
+    "gc.c",
+    "classes.c",
+    "objects.c",
+    "arenas.c",
+    "methods.c",
+    "monitors.c",
+    "references.c",
+    "compiled.c",
+    "endings.c",
+    "dumps.c"
+];
+
+/// The programs: the classes of `suite/workloads`.
+const WORKLOADS: &[u8] = include_bytes!("../suite/workloads.jar");
+
+/// The header of the interface that comes with the suite.
+const HEADER: &str = include_str!("../../../jvmpi.h");
+
+/// What every agent is compiled with: C89 with the functions of POSIX, and no warning.
+const FLAGS: [&str; 10] = [
+    "-std=c89",
+    "-pedantic-errors",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-function",
+    "-Wno-unused-parameter",
+    "-Werror",
+    "-D_XOPEN_SOURCE=600",
+    "-O1",
+    "-g",
+];
+
+/// The suite in a directory of its own.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    directory: PathBuf,
+}
+
+impl Compiled {
+    /// Compiles the agents of these names into `directory`, for the `jni.h` in `include` and the
+    /// `jvmpi.h` in `header`, or the one that comes with the suite.
+    ///
+    /// # Errors
+    /// What the compiler says, or that there is none.
+    pub fn new<'a>(
+        directory: &Path,
+        agents: impl IntoIterator<Item = &'a str>,
+        include: &[PathBuf],
+        header: Option<&Path>,
+    ) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
+        let sources = directory.join("agents");
+        fs::create_dir_all(&sources).map_err(failed)?;
+        for (name, text) in SOURCES {
+            fs::write(sources.join(name), text).map_err(failed)?;
+        }
+        let header = match header {
+            Some(directory) => directory.to_owned(),
+            None => {
+                let own = directory.join("include");
+                fs::create_dir_all(&own).map_err(failed)?;
+                fs::write(own.join("jvmpi.h"), HEADER).map_err(failed)?;
+                own
+            }
+        };
+        fs::write(directory.join("workloads.jar"), WORKLOADS).map_err(failed)?;
+        let compiled = Self { directory: directory.to_owned() };
+        for agent in agents {
+            compiled.compile(agent, include, &header)?;
+        }
+        Ok(compiled)
+    }
+
+    fn compile(&self, agent: &str, include: &[PathBuf], header: &Path) -> Result<(), String> {
+        let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        cc.args(FLAGS).args(["-shared", "-fPIC", "-pthread"]);
+        for directory in include {
+            cc.arg("-isystem").arg(directory);
+        }
+        cc.arg("-I").arg(header).arg("-o").arg(self.agent(agent));
+        cc.arg(self.directory.join("agents").join(agent).with_extension("c"));
+        let output = cc.output().map_err(|error| {
+            format!("cannot run the C compiler ({error}): install one, or name it in CC")
+        })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!(
+            "the agent {agent}.c does not compile:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        ))
+    }
+
+    /// The same, seen by another path.
+    #[must_use]
+    pub fn at(&self, directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// The library of an agent.
+    #[must_use]
+    pub fn agent(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("lib{name}.so"))
+    }
+
+    /// The class path of the programs.
+    #[must_use]
+    pub fn workloads(&self) -> PathBuf {
+        self.directory.join("workloads.jar")
+    }
+
+    /// A directory for the files of a run.
+    #[must_use]
+    pub fn runs(&self) -> PathBuf {
+        self.directory.join("runs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_source_is_there() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("suite/agents");
+        let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let files: BTreeSet<_> = files.map(|name| name.into_string().unwrap()).collect();
+        assert_eq!(files, SOURCES.iter().map(|(name, _)| (*name).to_owned()).collect());
+    }
+}

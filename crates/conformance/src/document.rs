@@ -1,0 +1,60 @@
+//! `docs/conformance.md`, made from the manifest: every function, event, field and constant with the
+//! cases that prove it and what is known not to hold.
+
+use crate::header::{self, Kind};
+use crate::manifest::{Case, Exception, Excuse, Manifest};
+use crate::results::State;
+use std::fmt::Write as _;
+
+/// What the page says before its tables.
+const INTRODUCTION: &str = include_str!("document.md");
+
+/// What no case can prove, and why.
+pub const NOT_PROVED: &[(&str, &str)] = &[
+    ("instruction.u.lookupswitch_info.is_default", "the other form of `pairs_total`"),
+    ("JVMPI_GC_ROOT_NATIVE_STACK", "what native code holds are JNI's references"),
+    ("JVMPI_GC_ROOT_THREAD_OBJ", "a record of profile files, which no dump has"),
+];
+
+/// The whole page.
+#[must_use]
+pub fn page(manifest: &Manifest) -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for kind in Kind::ALL {
+        let _ = write!(text, "\n## {}\n\n| name | cases | state |\n|---|---|---|\n", kind.title());
+        for (_, name) in header::items().iter().filter(|(k, _)| *k == kind) {
+            let cases: Vec<_> = manifest.cases().filter(|case| case.about.contains(name)).collect();
+            let ids: Vec<_> = cases.iter().map(|case| case.id.as_str()).collect();
+            let state = match NOT_PROVED.iter().find(|(item, _)| item == name) {
+                Some((_, why)) => format!("not proved: {why}"),
+                None => state(&cases),
+            };
+            let _ = writeln!(text, "| `{name}` | {} | {state} |", ids.join(", "));
+        }
+    }
+    text.push_str("\n## Cases\n\n| case | section | rule |\n|---|---|---|\n");
+    for case in manifest.cases() {
+        let _ = writeln!(text, "| {} | {} | {} |", case.id, case.section, case.rule);
+    }
+    text.push_str("\n## What does not pass\n\n| case | on | state | why |\n|---|---|---|---|\n");
+    for case in manifest.cases() {
+        for Exception { on, state, reason, bug } in &case.except {
+            let bug = if bug.is_empty() { String::new() } else { format!(" ({bug})") };
+            let state = State::from(*state).name();
+            let _ = writeln!(text, "| {} | {on} | {state} | {reason}{bug} |", case.id);
+        }
+    }
+    text
+}
+
+/// What these cases together say of a thing.
+fn state(cases: &[&Case]) -> String {
+    let exceptions = cases.iter().flat_map(|case| &case.except);
+    let mut known: Vec<_> = exceptions
+        .filter(|exception| exception.state != Excuse::Skip)
+        .map(|exception| format!("{} on {}", State::from(exception.state).name(), exception.on))
+        .collect();
+    known.sort();
+    known.dedup();
+    if known.is_empty() { "pass".into() } else { known.join(", ") }
+}

@@ -1,0 +1,130 @@
+//! Whether the cases notice what they are about: each function made to do nothing in turn, each event
+//! dropped in turn.
+
+use crate::compile::Compiled;
+use crate::header::{self, Kind};
+use crate::manifest::{Manifest, Run};
+use crate::results::State;
+use crate::run::{Implementation, Place, run_one};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// What came of a mutation.
+#[derive(Clone, Debug)]
+pub struct Noticed {
+    /// The function or the event.
+    pub item: String,
+    /// The cases about it that failed, as they are to.
+    pub by: Vec<String>,
+    /// The cases about it that passed all the same.
+    pub not_by: Vec<String>,
+}
+
+/// The functions and events that are taken away, one at a time.
+#[must_use]
+pub fn items() -> Vec<String> {
+    let items = header::items().into_iter();
+    let is_taken = |(kind, name): &(Kind, String)| match kind {
+        Kind::Function => name != "version" && name != "NotifyEvent",
+        Kind::Event => true,
+        _ => false,
+    };
+    items.filter(is_taken).map(|(_, name)| name).collect()
+}
+
+/// Takes each of these away in turn, and tries the cases about it. `mutant` is the agent in between.
+pub fn run(
+    manifest: &Manifest,
+    compiled: &Compiled,
+    place: &Place,
+    implementation: &Implementation,
+    mutant: &Path,
+    items: &[String],
+    workers: usize,
+) -> Vec<Noticed> {
+    let next = AtomicUsize::new(0);
+    let noticed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let between = Some((mutant.to_owned(), item.clone()));
+                    let implementation = Implementation { between, ..implementation.clone() };
+                    let result = without(item, manifest, compiled, place, &implementation);
+                    noticed.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                }
+            });
+        }
+    });
+    let mut noticed = noticed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    noticed.sort_by_key(|noticed| items.iter().position(|item| *item == noticed.item));
+    noticed
+}
+
+fn without(
+    item: &str,
+    manifest: &Manifest,
+    compiled: &Compiled,
+    place: &Place,
+    implementation: &Implementation,
+) -> Noticed {
+    let (mut by, mut not_by) = (Vec::new(), Vec::new());
+    for run in &manifest.runs {
+        let about = |id: &str| {
+            run.cases.iter().any(|case| case.id == id && case.about.iter().any(|a| a == item))
+        };
+        if !run.cases.iter().any(|case| about(&case.id)) {
+            continue;
+        }
+        for (id, outcome) in run_one(run, compiled, place, implementation) {
+            match outcome.state {
+                _ if !about(&id) => {}
+                State::Pass => not_by.push(id),
+                State::Skip => {}
+                _ => by.push(id),
+            }
+        }
+    }
+    Noticed { item: item.to_owned(), by, not_by }
+}
+
+/// The cases of a run that pass although nothing is missing: where the mutant changes nothing, all must
+/// be as they are without it.
+#[must_use]
+pub fn with_nothing_missing(
+    run: &Run,
+    compiled: &Compiled,
+    place: &Place,
+    implementation: &Implementation,
+    mutant: &Path,
+) -> Vec<String> {
+    let between = Some((mutant.to_owned(), "nothing".to_owned()));
+    let implementation = Implementation { between, ..implementation.clone() };
+    let outcomes = run_one(run, compiled, place, &implementation);
+    outcomes.into_iter().filter(|(_, o)| o.state == State::Fail).map(|(id, _)| id).collect()
+}
+
+/// A line for each mutation.
+#[must_use]
+pub fn table(noticed: &[Noticed]) -> String {
+    let mut text = String::new();
+    for Noticed { item, by, not_by } in noticed {
+        let by = if by.is_empty() { "NOBODY".into() } else { by.join(" ") };
+        let _ = write!(text, "{item}: noticed by {by}");
+        if !not_by.is_empty() {
+            let _ = write!(text, "; NOT BY {}", not_by.join(" "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// What nobody has noticed, or not every case about it.
+#[must_use]
+pub fn faults(noticed: &[Noticed]) -> Vec<&Noticed> {
+    noticed.iter().filter(|n| n.by.is_empty() || !n.not_by.is_empty()).collect()
+}

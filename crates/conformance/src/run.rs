@@ -1,0 +1,292 @@
+//! One run of a JVM, and what became of its cases.
+
+use crate::compile::Compiled;
+use crate::manifest::{Case, Excuse, Manifest, Run};
+use crate::results::{Outcome, Results, State};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A JVM with a collector.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// As in `17/g1` and `17-zero/serial`.
+    pub name: String,
+    /// Its launcher.
+    pub java: PathBuf,
+    /// What selects the VM and the collector.
+    pub flags: Vec<String>,
+}
+
+/// How the interface comes into the JVM, and what stands between it and the agents.
+#[derive(Clone, Debug)]
+pub struct Implementation {
+    /// The path of `libjvmpi.so`.
+    pub library: PathBuf,
+    /// An agent between the interface and the suite's, and what it is told before their path.
+    pub between: Option<(PathBuf, String)>,
+    /// How long a run may take before it counts as hung. No case's outcome hangs on it: whoever waits
+    /// longer waits for ever.
+    pub patience: Duration,
+}
+
+/// How often what a run does is looked at.
+const TICK: Duration = Duration::from_millis(2);
+
+/// Part `index` of `count`: every `count`th run.
+#[derive(Clone, Copy, Debug)]
+pub struct Shard {
+    /// From 1.
+    pub index: usize,
+    /// Of all parts.
+    pub count: usize,
+}
+
+impl Shard {
+    /// Everything.
+    pub const ALL: Self = Self { index: 1, count: 1 };
+
+    fn has(self, number: usize) -> bool {
+        number % self.count == self.index - 1
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = || {
+            let (index, count) = text.split_once('/')?;
+            Some(Self { index: index.parse().ok()?, count: count.parse().ok()? })
+        };
+        let shard = numbers().filter(|shard| (1..=shard.count).contains(&shard.index));
+        shard.ok_or_else(|| "give a part and how many there are, as 2/3".into())
+    }
+}
+
+/// Tries all cases of this part on all these JVMs, as many at a time as there are `workers`, and tells
+/// of each run that is over.
+pub fn run_all(
+    manifest: &Manifest,
+    compiled: &Compiled,
+    places: &[Place],
+    implementation: &Implementation,
+    shard: Shard,
+    workers: usize,
+    told: &(dyn Fn(&str) + Sync),
+) -> Results {
+    let pairs = places.iter().flat_map(|place| manifest.runs.iter().map(move |run| (place, run)));
+    let pairs: Vec<_> = pairs.enumerate().filter(|(n, _)| shard.has(*n)).map(|(_, p)| p).collect();
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Results::default());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((place, run)) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let start = Instant::now();
+                    let outcomes = run_one(run, compiled, place, implementation);
+                    let failed = outcomes.values().filter(|o| o.state == State::Fail).count();
+                    let end =
+                        if failed == 0 { String::new() } else { format!(", {failed} FAILED") };
+                    told(&format!("{} {}: {} cases{end}", place.name, run.name, outcomes.len()));
+                    let time = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                    results.jvms.entry(place.name.clone()).or_default().extend(outcomes);
+                    *results.milliseconds.entry(place.name.clone()).or_default() += time;
+                }
+            });
+        }
+    });
+    results.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tries the cases of one run on one JVM.
+#[must_use]
+pub fn run_one(
+    run: &Run,
+    compiled: &Compiled,
+    place: &Place,
+    implementation: &Implementation,
+) -> BTreeMap<String, Outcome> {
+    let is_skipped =
+        |case: &Case| case.exception(&place.name).is_some_and(|known| known.state == Excuse::Skip);
+    let said = if run.cases.iter().all(is_skipped) {
+        Said::default()
+    } else {
+        let failed = |why| Said { verdicts: BTreeMap::new(), wrong_end: Some(why) };
+        start(run, compiled, place, implementation).unwrap_or_else(failed)
+    };
+    // If the end is wrong though every case came to its own, it is all that there is to say.
+    let all_judged = run.cases.iter().all(|case| said.verdicts.contains_key(&case.id));
+    let verdict = |case: &Case| match (said.verdicts.get(&case.id), &said.wrong_end) {
+        (Some(verdict), end) if end.is_none() || !all_judged => verdict.clone(),
+        (_, Some(why)) => Err(why.clone()),
+        _ => Err("the agent did not come to its end".to_owned()),
+    };
+    let outcome = |case: &Case| match (case.exception(&place.name), verdict(case)) {
+        (Some(known), _) if known.state == Excuse::Skip => {
+            Outcome { state: State::Skip, reason: known.reason.clone() }
+        }
+        (_, Ok(())) => Outcome { state: State::Pass, reason: String::new() },
+        (None, Err(why)) => Outcome { state: State::Fail, reason: why },
+        (Some(known), Err(why)) => {
+            let bug = if known.bug.is_empty() { "" } else { " " };
+            let reason = format!("{}{bug}{}: {why}", known.reason, known.bug);
+            Outcome { state: known.state.into(), reason }
+        }
+    };
+    run.cases.iter().map(|case| (case.id.clone(), outcome(case))).collect()
+}
+
+/// What the agent said of its cases, and how the JVM ended.
+#[derive(Default)]
+struct Said {
+    verdicts: BTreeMap<String, Result<(), String>>,
+    wrong_end: Option<String>,
+}
+
+fn start(
+    run: &Run,
+    compiled: &Compiled,
+    place: &Place,
+    implementation: &Implementation,
+) -> Result<Said, String> {
+    let between = implementation.between.as_ref();
+    let variant = between.map_or(String::new(), |(_, told)| format!("{told}/"));
+    let directory = compiled.runs().join(&place.name).join(variant).join(&run.name);
+    let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).map_err(failed)?;
+
+    let mut java = command(run, compiled, place, implementation);
+    let out = directory.join("cases");
+    java.env("CONFORM_OUT", &out).current_dir(&directory).stdin(Stdio::null());
+    java.stdout(File::create(directory.join("stdout")).map_err(failed)?);
+    java.stderr(File::create(directory.join("stderr")).map_err(failed)?);
+    fs::write(directory.join("command"), format!("{java:?}\n")).map_err(failed)?;
+    let status = wait(&mut java, implementation.patience)?;
+
+    let text = String::from_utf8_lossy(&fs::read(&out).unwrap_or_default()).into_owned();
+    let wrong_end = match status {
+        None => Some(format!("the JVM hangs; see {}", directory.display())),
+        Some(status) if status.code() == Some(run.exit) => None,
+        Some(status) => Some(format!(
+            "the JVM ended with {status} instead of {}: {}",
+            run.exit,
+            last_line(&directory)
+        )),
+    };
+    Ok(Said { verdicts: verdicts(&text), wrong_end })
+}
+
+fn command(
+    run: &Run,
+    compiled: &Compiled,
+    place: &Place,
+    implementation: &Implementation,
+) -> Command {
+    let agent = compiled.agent(&run.agent);
+    let mut java = Command::new(&place.java);
+    // These would change what is run, or what it writes.
+    for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "JVMPI_CONFIG"] {
+        java.env_remove(name);
+    }
+    let mut specification = agent.display().to_string();
+    if let Some((library, told)) = &implementation.between {
+        specification = format!("{}:{told},{specification}", library.display());
+    }
+    if let Some(options) = &run.options {
+        specification = format!("{specification}:{options}");
+    }
+    java.env("JVMPI_OPTIONS", &run.settings)
+        .args(&place.flags)
+        .args(["-Xmx256m", "-XX:-CreateCoredumpOnCrash"])
+        .arg(format!("-agentpath:{}={specification}", implementation.library.display()))
+        .arg(format!("-Dconform.agent={}", agent.display()))
+        .arg("-cp")
+        .arg(compiled.workloads())
+        .arg(&run.workload);
+    java
+}
+
+/// Waits for the JVM's end; `None` if it does not come, and is killed.
+fn wait(java: &mut Command, patience: Duration) -> Result<Option<ExitStatus>, String> {
+    let program = java.get_program().to_owned();
+    let failed = |error: std::io::Error| format!("{}: {error}", Path::new(&program).display());
+    let mut child = java.spawn().map_err(failed)?;
+    let end = Instant::now() + patience;
+    loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= end {
+            child.kill().map_err(failed)?;
+            child.wait().map_err(failed)?;
+            return Ok(None);
+        }
+        thread::sleep(TICK);
+    }
+}
+
+/// What the JVM said last, of what it says on both its outputs.
+fn last_line(directory: &Path) -> String {
+    let texts = ["stdout", "stderr"].map(|name| {
+        String::from_utf8_lossy(&fs::read(directory.join(name)).unwrap_or_default()).into_owned()
+    });
+    let mut lines = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty());
+    lines.next_back().unwrap_or("it says nothing").to_owned()
+}
+
+/// The lines `case ID pass` and `case ID fail REASON`. A case that has failed once has failed.
+fn verdicts(text: &str) -> BTreeMap<String, Result<(), String>> {
+    let mut verdicts = BTreeMap::new();
+    for line in text.lines() {
+        let mut words = line.splitn(4, ' ');
+        if words.next() != Some("case") {
+            continue;
+        }
+        let Some(id) = words.next() else { continue };
+        match words.next() {
+            Some("pass") => drop(verdicts.entry(id.to_owned()).or_insert(Ok(()))),
+            Some("fail") => {
+                let reason = words.next().unwrap_or("no reason was given").to_owned();
+                let verdict = verdicts.entry(id.to_owned()).or_insert(Ok(()));
+                if verdict.is_ok() {
+                    *verdict = Err(reason);
+                }
+            }
+            _ => {}
+        }
+    }
+    verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_that_has_failed_once_has_failed() {
+        let text = "case a-1 pass\nnoise\ncase a-2 fail it is 3\ncase a-2 pass\ncase a-1 fail late\ncase a-3\n";
+        let verdicts = verdicts(text);
+        assert_eq!(verdicts["a-1"], Err("late".to_owned()));
+        assert_eq!(verdicts["a-2"], Err("it is 3".to_owned()));
+        assert!(!verdicts.contains_key("a-3"));
+    }
+
+    #[test]
+    fn parts_are_disjoint_and_complete() {
+        let parts = ["1/3", "2/3", "3/3"].map(|text| text.parse::<Shard>().unwrap());
+        for number in 0..10 {
+            assert_eq!(parts.iter().filter(|part| part.has(number)).count(), 1, "{number}");
+        }
+        for wrong in ["0/3", "4/3", "1", "a/b", "1/0"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+}

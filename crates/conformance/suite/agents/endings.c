@@ -1,0 +1,126 @@
+/*
+ * endings.c - the end of the VM, in all ways: the last events, ProfilerExit, and the user's signals.
+ */
+#include <signal.h>
+
+#include "conform.h"
+
+static const char *mode;
+static volatile int shut_downs, ends_after, dumps, resets, in_order, exiting;
+static volatile int heap_dumps, monitor_dumps;
+
+/* Ends the process; whoever comes back has not. */
+static void leave(const char *id)
+{
+    exiting = 1;
+    done(id);
+    jvmpi->ProfilerExit(3);
+    fail(id, "ProfilerExit returns");
+    _exit(4);
+}
+
+static void shut_down(const JVMPI_Event *e)
+{
+    jint type;
+
+    if (count(&shut_downs) > 0)
+        fail("endings-001", "it comes twice");
+    expect("endings-002", e->env_id == current(), "env_id is not the thread's");
+    if (strcmp(mode, "plain") != 0)
+        return;
+    for (type = 0; type <= JVMPI_MAX_EVENT_TYPE_VAL; type++)
+        jvmpi->DisableEvent(type, NULL);
+    expect_int("endings-004", "HEAP_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, NULL), JVMPI_SUCCESS);
+    expect_int("endings-005", "MONITOR_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL), JVMPI_SUCCESS);
+    expect_int("endings-004", "heap dumps", heap_dumps, 1);
+    expect_int("endings-005", "monitor dumps", monitor_dumps, 1);
+    expect_int("endings-001", "THREAD_END of main before it", ends_after > 0, 1);
+    done("endings-001");
+    done("endings-002");
+    done("endings-004");
+    done("endings-005");
+}
+
+static void notify(JVMPI_Event *e)
+{
+    if (shut_downs > 0 && (e->event_type & JVMPI_REQUESTED_EVENT) == 0) {
+        char text[64];
+
+        sprintf(text, "an event of type %d comes after it", (int)e->event_type);
+        fail("endings-003", text);
+    }
+    if (exiting)
+        fail("endings-010", "an event comes after ProfilerExit was called");
+    switch (e->event_type) {
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        if (strcmp(mode, "handler") == 0)
+            leave("endings-011");
+        break;
+    case JVMPI_EVENT_THREAD_END:
+        ends_after++;
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        shut_down(e);
+        break;
+    case JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT:
+        heap_dumps++;
+        break;
+    case JVMPI_EVENT_MONITOR_DUMP | JVMPI_REQUESTED_EVENT:
+        monitor_dumps++;
+        break;
+    case JVMPI_EVENT_DATA_DUMP_REQUEST:
+        dumps++;
+        break;
+    case JVMPI_EVENT_DATA_RESET_REQUEST:
+        in_order = dumps > resets;
+        resets++;
+    }
+}
+
+static void system_thread(void *argument)
+{
+    leave("endings-012");
+}
+
+static jint called(JNIEnv *env, const char *what, jint number, jobject object)
+{
+    if (strcmp(what, "signal") == 0)
+        kill(getpid(), SIGQUIT);
+    else if (strcmp(what, "dumps") == 0)
+        return dumps;
+    else if (strcmp(what, "resets") == 0)
+        return resets;
+    else if (strcmp(what, "dumped") == 0)
+        judge("endings-006", dumps == 1, "it does not come once for each signal");
+    else if (strcmp(what, "reset") == 0)
+        judge("endings-007", resets > 0 && in_order, "it does not come after DATA_DUMP_REQUEST");
+    else if (strcmp(what, "exit") == 0) {
+        if (strcmp(mode, "thread") == 0)
+            jvmpi->CreateSystemThread("leaves", JVMPI_NORMAL_PRIORITY, system_thread);
+        else
+            leave("endings-010");
+    } else if (strcmp(what, "ran") == 0)
+        fail(strcmp(mode, "load") == 0 ? "endings-009" : "endings-011", "the program runs");
+    return mode[0];
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    mode = options;
+    start(vm, notify);
+    if (strcmp(mode, "load") == 0)
+        leave("endings-009");
+    enable(JVMPI_EVENT_JVM_INIT_DONE);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_THREAD_END);
+    enable(JVMPI_EVENT_DATA_DUMP_REQUEST);
+    enable(JVMPI_EVENT_DATA_RESET_REQUEST);
+    return JNI_OK;
+}
+
+JNIEXPORT void JNICALL JVM_OnUnload(JavaVM *vm)
+{
+    judge("endings-003", shut_downs == 1, "it does not come, or twice");
+    done("endings-008");
+}

@@ -1,0 +1,95 @@
+//! The manifest is consistent, names what there is, and `docs/conformance.md` is made from it.
+
+use conformance::document;
+use conformance::header;
+use conformance::manifest::Manifest;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+#[test]
+fn no_id_is_given_twice() {
+    let manifest = Manifest::of_the_suite();
+    let mut ids = BTreeSet::new();
+    for case in manifest.cases() {
+        assert!(ids.insert(&case.id), "{} is there twice", case.id);
+    }
+    let runs: BTreeSet<_> = manifest.runs.iter().map(|run| &run.name).collect();
+    assert_eq!(runs.len(), manifest.runs.len(), "two runs have one name");
+}
+
+/// The agent of each run tells of each of its cases, so that none is only in the manifest.
+#[test]
+fn every_run_has_its_agent_and_its_program() {
+    for run in Manifest::of_the_suite().runs {
+        let agent = root().join("suite/agents").join(&run.agent).with_extension("c");
+        let text =
+            fs::read_to_string(&agent).unwrap_or_else(|e| panic!("{}: {e}", agent.display()));
+        for case in &run.cases {
+            assert!(
+                text.contains(&format!("\"{}\"", case.id)),
+                "{} is not in {}.c",
+                case.id,
+                run.agent
+            );
+            assert!(case.rule.ends_with('.') && !case.rule.contains('|'), "{}", case.id);
+        }
+        let program = root().join("suite/workloads").join(&run.workload).with_extension("java");
+        assert!(program.is_file(), "{}", program.display());
+    }
+}
+
+#[test]
+fn what_cases_are_about_is_in_the_header() {
+    let items: BTreeSet<_> = header::items().into_iter().map(|(_, name)| name).collect();
+    for case in Manifest::of_the_suite().cases() {
+        for about in &case.about {
+            assert!(
+                items.contains(about),
+                "{} is about {about}, which jvmpi.h does not have",
+                case.id
+            );
+        }
+    }
+}
+
+/// Nothing in the header is left out, unless it is said why.
+#[test]
+fn all_that_the_header_has_is_proved() {
+    let manifest = Manifest::of_the_suite();
+    for (_, name) in header::items() {
+        let is_proved = manifest.cases().any(|case| case.about.contains(&name));
+        let is_excused = document::NOT_PROVED.iter().any(|(item, _)| *item == name);
+        assert!(is_proved != is_excused, "{name}: no case is about it, or one is that cannot be");
+    }
+}
+
+#[test]
+fn exceptions_name_jvms_and_reasons() {
+    for case in Manifest::of_the_suite().cases() {
+        for exception in &case.except {
+            let known = |part: &str| {
+                if part == "all" {
+                    return true;
+                }
+                let versions = ["11", "17", "17-zero", "21", "25"];
+                let collectors = ["g1", "serial", "parallel", "zgc", "shenandoah"];
+                versions.contains(&part) || collectors.contains(&part)
+            };
+            assert!(exception.on.split('/').all(known), "{}: {}", case.id, exception.on);
+            assert!(!exception.reason.is_empty(), "{}", case.id);
+        }
+    }
+}
+
+#[test]
+fn the_page_is_made_from_the_manifest() {
+    let path = root().join("../../docs/conformance.md");
+    let page = fs::read_to_string(&path).unwrap_or_default();
+    let made = document::page(&Manifest::of_the_suite());
+    assert!(page == made, "run cargo xtask conformance --document");
+}
