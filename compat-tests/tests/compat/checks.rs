@@ -2,7 +2,7 @@
 
 use check::rules::RULES;
 use compat_tests::run::{Outcome, Vm};
-use compat_tests::text;
+use compat_tests::{build, text};
 
 use crate::assert::equal;
 use crate::cases;
@@ -13,6 +13,7 @@ cases![
     nothing_is_said_unasked.only(17),
     the_first_one_aborts.only(17),
     agents_that_are_right.only(17),
+    hprof_is_right.only(17),
 ];
 
 fn breaker(vm: &Vm<'_>, options: &str, settings: &str) -> Result<Outcome, String> {
@@ -54,6 +55,12 @@ fn broken_rules_are_found(vm: &Vm<'_>) -> Result<(), String> {
         late.first().copied(),
         Some(&*format!("[jvmpi] check: libbreaker.so breaks rules in {places} places")),
     )?;
+    let again: Vec<_> =
+        late.iter().filter_map(|l| l.strip_prefix("[jvmpi] check: 3 times ")).collect();
+    ensure!(
+        again.len() == 1 && again[0].starts_with("thread/null at "),
+        "what came thrice: {late:?}"
+    );
     // Static functions are named too, in the order in which they have called each other.
     let block = outcome
         .stderr
@@ -101,6 +108,20 @@ fn agents_that_are_right(vm: &Vm<'_>) -> Result<(), String> {
         let outcome = java.run().map_err(|e| format!("{agent}: {e}"))?;
         let last = format!("[jvmpi] check: lib{agent}.so has broken no rule");
         ensure!(outcome.stderr.contains(&last), "{agent}: {}", outcome.stderr);
+    }
+    Ok(())
+}
+
+fn hprof_is_right(vm: &Vm<'_>) -> Result<(), String> {
+    for options in ["cpu=samples", "cpu=times", "cpu=old,thread=y", "heap=all", "monitor=y"] {
+        let file = vm.file("profile.txt");
+        let hprof = format!("{}:{options},file={}", text(&build::hprof()?)?, text(&file)?);
+        let java = ["calls", "objects", "contention"]
+            .into_iter()
+            .fold(vm.java("Profiled")?, |java, argument| java.argument(argument));
+        let outcome = java.shim(&hprof)?.settings("check=on").run()?;
+        let last = "[jvmpi] check: libhprof.so has broken no rule";
+        ensure!(outcome.stderr.contains(last), "{options}: {}", outcome.stderr);
     }
     Ok(())
 }

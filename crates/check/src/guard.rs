@@ -5,6 +5,7 @@
 
 use crate::rules;
 use crate::stack::Stack;
+use crate::thread;
 use crate::{Check, Neighbours};
 use jni_sys::jint;
 use jvmpi_sys::*;
@@ -31,6 +32,8 @@ pub struct Guard {
     pages: *mut u8,
     used: AtomicUsize,
     uses: Box<[AtomicU8]>,
+    /// The types of the events that the pages belong to.
+    types: Box<[AtomicU8]>,
     /// How many events that point to nothing were guarded, by type.
     plain: [AtomicU8; 64],
 }
@@ -50,16 +53,20 @@ impl Guard {
             pages: if pages == libc::MAP_FAILED { ptr::null_mut() } else { pages.cast() },
             used: AtomicUsize::new(0),
             uses: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
+            types: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
             plain: [const { AtomicU8::new(0) }; 64],
         }
     }
 
     /// Pages for so many bytes, which can be written; `None` if there are no more.
-    fn take(&self, bytes: usize) -> Option<Pages<'_>> {
+    fn take(&self, event_type: jint, bytes: usize) -> Option<Pages<'_>> {
         let count = bytes.div_ceil(PAGE);
         let enough = !self.pages.is_null() && self.used.load(Ordering::Relaxed) + count <= PAGES;
         let first = enough.then(|| self.used.fetch_add(count, Ordering::Relaxed))?;
         let pages = (first + count <= PAGES).then_some(Pages { guard: self, first, count })?;
+        for page in &self.types[first..first + count] {
+            page.store(event_type as u8, Ordering::Relaxed);
+        }
         pages.protect(libc::PROT_READ | libc::PROT_WRITE, NOW).then_some(pages)
     }
 
@@ -94,6 +101,21 @@ impl Pages<'_> {
         // SAFETY: the pages are within the mapping, and belong to this event.
         unsafe { libc::mprotect(self.start().cast(), self.count * PAGE, protection) == 0 }
     }
+}
+
+/// Whether events of this type point to something that is copied with them.
+fn points(event_type: jint) -> bool {
+    matches!(
+        event_type,
+        JVMPI_EVENT_CLASS_LOAD
+            | JVMPI_EVENT_THREAD_START
+            | JVMPI_EVENT_COMPILED_METHOD_LOAD
+            | JVMPI_EVENT_ARENA_NEW
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT
+            | JVMPI_EVENT_OBJECT_DUMP
+    )
 }
 
 /// Copies to where it points, or only counts how much that would be.
@@ -139,11 +161,11 @@ impl Copier {
         }
     }
 
-    /// Copies the event with all it points to. `None` if that is nothing, or too much.
+    /// Copies the event with all it [`points`] to.
     ///
     /// # Safety
     /// The event is as the specification has it; what is copied to is large enough.
-    unsafe fn event(&mut self, event: *mut JVMPI_Event) -> Option<*mut JVMPI_Event> {
+    unsafe fn event(&mut self, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises, for the arm that belongs to the type. When counting, `event` is
         // the one that came, and nothing is written.
         unsafe {
@@ -202,9 +224,8 @@ impl Copier {
                         (*dump).data = data;
                     }
                 }
-                _ => return None,
+                _ => {}
             }
-            Some(copy)
         }
     }
 }
@@ -217,20 +238,22 @@ impl Check {
     pub unsafe fn pass_guarded(&self, next: &Neighbours, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises.
         unsafe {
-            let mut counter = Copier { to: None, bytes: 0 };
             let event_type = (*event).event_type & !JVMPI_REQUESTED_EVENT;
-            let points = counter.event(event).is_some();
             let plain = &self.guard.plain[event_type as usize & 63];
-            let is_early = || plain.load(Ordering::Relaxed) < PLAIN;
-            // What the agent may write is not guarded; nor are dumps, which may be as large as the heap.
-            let pages = if points {
-                self.guard.take(counter.bytes)
-            } else if is_early() && event_type != JVMPI_EVENT_HEAP_DUMP {
-                plain.fetch_add(1, Ordering::Relaxed);
-                self.guard.take(size_of::<JVMPI_Event>())
-            } else {
-                None
+            let points = points(event_type);
+            // Dumps may be as large as the heap.
+            let is_one_more = || {
+                event_type != JVMPI_EVENT_HEAP_DUMP && plain.load(Ordering::Relaxed) < PLAIN && {
+                    plain.fetch_add(1, Ordering::Relaxed);
+                    true
+                }
             };
+            if !points && !is_one_more() {
+                return next.NotifyEvent(event);
+            }
+            let mut counter = Copier { to: None, bytes: 0 };
+            counter.event(event);
+            let pages = self.guard.take(event_type, counter.bytes);
             let Some(pages) = pages else { return next.NotifyEvent(event) };
             let mut copier = Copier { to: Some(pages.start()), bytes: 0 };
             copier.event(event);
@@ -243,19 +266,19 @@ impl Check {
     /// A page was touched that may not be; true if it is one of this agent's, and may be now.
     fn touched(&self, address: usize) -> bool {
         let Some(page) = self.guard.page_of(address) else { return false };
-        let (rule, protection, what) = match self.guard.use_of(page) {
-            NOW => (rules::EVENT_WRITTEN, libc::PROT_READ | libc::PROT_WRITE, "written to"),
-            OVER => (rules::EVENT_READ_LATE, libc::PROT_READ | libc::PROT_WRITE, "read or written"),
+        let (rule, what) = match self.guard.use_of(page) {
+            NOW => (rules::EVENT_WRITTEN, "written to while it is handled"),
+            OVER => (rules::EVENT_READ_LATE, "touched when it was handled already"),
             _ => return false,
         };
         let place = Stack::of_agent();
         // SAFETY: the page is within the mapping.
         unsafe {
             let start = self.guard.pages.add(page * PAGE);
-            libc::mprotect(start.cast(), PAGE, protection);
+            libc::mprotect(start.cast(), PAGE, libc::PROT_READ | libc::PROT_WRITE);
         }
-        let when = if rule.id == rules::EVENT_READ_LATE.id { " after it was handled" } else { "" };
-        let what = format!("what belongs to an event was {what}{when}, at {address:#x}");
+        let event = thread::name(jint::from(self.guard.types[page].load(Ordering::Relaxed)));
+        let what = format!("what belongs to a {event} was {what}, at {address:#x}");
         self.findings.report_at(rule, place, what);
         true
     }

@@ -64,6 +64,19 @@ fn is_needed(event_type: jint) -> bool {
     NEEDED.contains(&event_type)
 }
 
+/// Whether events of this type come with a collection, in the name of any thread.
+fn is_of_collection(event_type: jint) -> bool {
+    matches!(
+        event_type,
+        JVMPI_EVENT_GC_START
+            | JVMPI_EVENT_GC_FINISH
+            | JVMPI_EVENT_OBJECT_FREE
+            | JVMPI_EVENT_OBJECT_MOVE
+            | JVMPI_EVENT_ARENA_DELETE
+            | JVMPI_EVENT_CLASS_UNLOAD
+    )
+}
+
 fn bit(event_type: jint) -> u64 {
     u32::try_from(event_type).ok().and_then(|shift| 1u64.checked_shl(shift)).unwrap_or(0)
 }
@@ -288,40 +301,36 @@ impl Layer for Check {
 
     unsafe fn NotifyEvent(&self, next: &Neighbours, event: *mut JVMPI_Event) {
         unsafe {
-            let known = *event;
-            let requested = known.event_type & JVMPI_REQUESTED_EVENT != 0;
+            let JVMPI_Event { event_type, env_id, .. } = *event;
+            let requested = event_type & JVMPI_REQUESTED_EVENT != 0;
+            let ends_something =
+                matches!(event_type, JVMPI_EVENT_THREAD_END | JVMPI_EVENT_CLASS_UNLOAD);
+            let last = ends_something.then(|| *event);
             let passed = thread::with(self.slot, |thread| {
                 if !self.began.load(Ordering::Relaxed) {
                     self.began.store(true, Ordering::Relaxed);
                 }
-                self.names.define(&known);
-                let of_collection = matches!(
-                    known.event_type,
-                    JVMPI_EVENT_GC_START
-                        | JVMPI_EVENT_GC_FINISH
-                        | JVMPI_EVENT_OBJECT_FREE
-                        | JVMPI_EVENT_OBJECT_MOVE
-                        | JVMPI_EVENT_ARENA_DELETE
-                        | JVMPI_EVENT_CLASS_UNLOAD
-                );
+                self.names.define(&*event);
                 // In other events `env_id` is the current thread.
-                if !requested && !of_collection && thread.env.get() != known.env_id {
-                    thread.env.set(known.env_id);
-                    self.names.thread_lives(known.env_id);
+                if thread.env.get() != env_id && !requested && !is_of_collection(event_type) {
+                    thread.env.set(env_id);
+                    self.names.thread_lives(env_id);
                 }
-                if known.event_type == JVMPI_EVENT_JVM_INIT_DONE {
+                if event_type == JVMPI_EVENT_JVM_INIT_DONE {
                     self.live.store(true, Ordering::Release);
                 }
                 self.pass(next, event, thread);
-                self.names.undefine(&known);
-                if known.event_type == JVMPI_EVENT_THREAD_END {
+                if let Some(last) = last {
+                    self.names.undefine(&last);
+                }
+                if event_type == JVMPI_EVENT_THREAD_END {
                     thread.env.set(ptr::null_mut());
                 }
-                if known.event_type == JVMPI_EVENT_JVM_SHUT_DOWN {
+                if event_type == JVMPI_EVENT_JVM_SHUT_DOWN {
                     self.at_end(next);
                 }
             });
-            if passed.is_none() && (requested || self.wants(known.event_type)) {
+            if passed.is_none() && (requested || self.wants(event_type)) {
                 next.NotifyEvent(event);
             }
         }

@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn threads_that_enter_in_different_orders_are_found() {
-        let (one, two, three) = (Thread::new(), Thread::new(), Thread::new());
+        let (one, two, three) = (Thread::default(), Thread::default(), Thread::default());
         let mut orders = Orders::default();
         assert!(!orders.note(&one, &[A], B));
         assert!(!orders.note(&two, &[A], B));
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn what_cannot_happen_at_the_same_time_is_not() {
-        let (one, two) = (Thread::new(), Thread::new());
+        let (one, two) = (Thread::default(), Thread::default());
         let mut orders = Orders::default();
         assert!(!orders.note(&one, &[A], B));
         assert!(!orders.note(&one, &[B], A), "one thread");

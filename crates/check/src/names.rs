@@ -114,6 +114,17 @@ impl Names {
         self.methods_of.lock().unwrap_or_else(PoisonError::into_inner).insert(id, methods);
     }
 
+    /// Whether a class that is loaded has the method, which the table has forgotten or never known.
+    fn has_method(&self, method: usize) -> bool {
+        let classes = self.methods_of.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = classes.values().any(|methods| methods.contains(&method));
+        drop(classes);
+        if known {
+            self.methods.set(method, Life::Alive);
+        }
+        known
+    }
+
     fn class_unloaded(&self, id: usize) {
         let methods = self.methods_of.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         methods.into_iter().flatten().for_each(|method| self.methods.set(method, Life::Over));
@@ -164,7 +175,7 @@ impl Check {
         let rule = match self.names.methods.get(method.addr()) {
             _ if method.is_null() => rules::ARGUMENT_NULL,
             Life::Over => rules::CLASS_UNLOADED,
-            Life::Unknown if self.is_live() && self.names.methods.lacks(method.addr()) => {
+            Life::Unknown if self.is_live() && !self.names.has_method(method.addr()) => {
                 rules::METHOD_UNKNOWN
             }
             _ => return true,

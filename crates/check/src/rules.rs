@@ -54,7 +54,7 @@ rules! {
          new_class_data and new_class_data_len of CLASS_LOAD_HOOK are the agent's to write.",
         "Copy what is to be changed.";
     EVENT_READ_LATE = "event/read-late", "Event Notification":
-        "What an event points to (names, methods, fields, line numbers, class files, dumps) is read after \
+        "An event, or what it points to (names, methods, fields, line numbers), was kept, and is read after \
          NotifyEvent has returned. The VM has freed it then.",
         "Copy what is needed later while the event is handled.";
 
@@ -226,8 +226,12 @@ protects is not protected.
 - What is checked is what the agent does, not what it might have done: drive it through all it can do.
 - It costs a few nanoseconds an event and a call, and 10 MB. Without the setting nothing is different.
 
+To see late reads, events are copied into pages that can be read only while they are handled. So SIGSEGV gets
+another handler in front of the VM's, which `-Xcheck:jni` remarks on. When 256 MB of events have come, later
+ones are not copied any more.
+
 Not checked are: `malloc`, stdio and other locks while threads are suspended; what JNI does (`-Xcheck:jni` does
-that); buffers that are too small, for which AddressSanitizer is the tool.
+that); the buffers of heap and monitor dumps and of class files, when they are read late; buffers that are too small, for which AddressSanitizer is the tool.
 
 ";
 

@@ -104,11 +104,6 @@ impl Lives {
             self.set(key, Life::Alive);
         }
     }
-
-    /// Whether the key was never set. False if that cannot be known.
-    pub fn lacks(&self, key: usize) -> bool {
-        self.0[place_of(key, self.0.len())].0.load(Ordering::Acquire) == 0
-    }
 }
 
 #[cfg(test)]
@@ -135,17 +130,16 @@ mod tests {
     #[test]
     fn lives_end_and_begin_again() {
         let lives = Lives::new(1 << 10);
-        assert!(lives.lacks(32));
+        assert_eq!(lives.get(32), Life::Unknown);
         lives.set(32, Life::Alive);
         assert_eq!(lives.get(32), Life::Alive);
         lives.set(32, Life::Over);
-        assert_eq!((lives.get(32), lives.lacks(32)), (Life::Over, false));
+        assert_eq!(lives.get(32), Life::Over);
         lives.revive(32);
         assert_eq!(lives.get(32), Life::Alive);
         let one = Lives::new(1);
         one.set(16, Life::Over);
         one.set(32, Life::Over);
         assert_eq!((one.get(16), one.get(32)), (Life::Unknown, Life::Over));
-        assert!(!one.lacks(48));
     }
 }

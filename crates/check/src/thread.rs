@@ -32,8 +32,8 @@ pub struct Thread {
     pub orders: [Cell<usize>; 16],
 }
 
-impl Thread {
-    pub fn new() -> Self {
+impl Default for Thread {
+    fn default() -> Self {
         static NUMBERS: AtomicUsize = AtomicUsize::new(1);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -48,7 +48,9 @@ impl Thread {
             orders: Default::default(),
         }
     }
+}
 
+impl Thread {
     /// An event begins to be handled.
     pub fn begin(&self, event_type: jint) {
         if let Some(place) = self.events.get(self.depth.get()) {
@@ -133,24 +135,39 @@ pub fn name(event_type: jint) -> String {
 }
 
 /// The current thread as each agent knows it.
-type Slots = Box<[Option<Box<Thread>>; layer::SLOTS]>;
+#[derive(Default)]
+struct Slots([Thread; layer::SLOTS]);
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        FOUND.set(ptr::null());
+    }
+}
 
 thread_local! {
-    // A pointer is small: the shim's library has little room for what belongs to threads.
-    static CURRENT: RefCell<Option<Slots>> = const { RefCell::new(None) };
+    static SLOTS: RefCell<Option<Box<Slots>>> = const { RefCell::new(None) };
+    /// Where that is, once it was asked for: this is found without asking whether it is still there.
+    static FOUND: Cell<*const Slots> = const { Cell::new(ptr::null()) };
 }
 
 /// Runs `look` with the current thread as the agent in this slot knows it; `None` if the thread is
 /// about to be gone.
+#[inline]
 pub fn with<R>(slot: usize, look: impl FnOnce(&Thread) -> R) -> Option<R> {
-    let thread = CURRENT
-        .try_with(|current| {
-            let mut current = current.borrow_mut();
-            let all = current.get_or_insert_default();
-            ptr::from_ref(&**all[slot].get_or_insert_with(|| Box::new(Thread::new())))
-        })
-        .ok()?;
+    let mut found = FOUND.get();
+    if found.is_null() {
+        found = first()?;
+    }
     // SAFETY: the box stays where it is until the thread's variables are destroyed, which nothing that
     // runs in `look` does.
-    Some(look(unsafe { &*thread }))
+    Some(look(unsafe { &(*found).0[slot] }))
+}
+
+#[cold]
+fn first() -> Option<*const Slots> {
+    let found = SLOTS
+        .try_with(|slots| ptr::from_ref::<Slots>(slots.borrow_mut().get_or_insert_default()))
+        .ok()?;
+    FOUND.set(found);
+    Some(found)
 }
