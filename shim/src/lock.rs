@@ -8,6 +8,7 @@
 //! What must be held over calls of the VM is in `world::order::claims`.
 
 use dashmap::DashMap;
+use rustc_hash::FxBuildHasher;
 use std::hash::Hash;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -156,12 +157,13 @@ impl<T> Memo<T> {
     }
 }
 
-/// A table that all threads share. Functions passed to it run while a lock is held.
-pub struct Map<K, V>(DashMap<K, V>);
+/// A table that all threads share. Functions passed to it run while a lock is held. Keys are addresses and
+/// IDs, which nobody chooses to make them meet.
+pub struct Map<K, V>(DashMap<K, V, FxBuildHasher>);
 
 impl<K: Copy + Eq + Hash, V> Map<K, V> {
     pub fn new() -> Self {
-        Self(DashMap::new())
+        Self(DashMap::default())
     }
 
     pub fn get(&self, key: K) -> Option<V>

@@ -3,6 +3,7 @@
 use crate::jvm::{self, Jni};
 use crate::translate::frames::{Frame, Resolver, Walked, hidden_frames};
 use crate::world::agents::Agent;
+use crate::world::seen_frames::SeenFrames;
 use crate::world::threads::{self, Thread};
 use crate::world::{phase, suspension};
 use jni_sys::jint;
@@ -116,16 +117,19 @@ fn resolve(
     frames: &mut [MaybeUninit<jvmtiFrameInfo>],
 ) -> usize {
     let mut kept = 0;
+    // The agent may ask for a trace in its turn when a class is announced: that one begins anew.
+    let mut seen = SeenFrames::take();
     for i in 0..frames.len() {
         // SAFETY: the walk wrote this frame, and a frame is only overwritten after it was read,
         // as at most one is kept for each.
         let frame = unsafe { frames[i].assume_init() };
-        if let Some(frame) = resolver.next(jni, agent, current, frame) {
+        if let Some(frame) = resolver.next(jni, agent, current, frame, &mut seen) {
             let place = frames[kept].as_mut_ptr().cast::<JVMPI_CallFrame>();
             // SAFETY: both kinds of frame have the same size and alignment.
             unsafe { place.write(frame) };
             kept += 1;
         }
     }
+    seen.put_back();
     kept
 }

@@ -5,6 +5,7 @@ use crate::jvm::{self, Jni};
 use crate::world::agents::Agent;
 use crate::world::methods::{self, Method};
 use crate::world::order::in_flight::Reporter;
+use crate::world::seen_frames::SeenFrames;
 use crate::world::threads::Thread;
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::JVMPI_CallFrame;
@@ -12,9 +13,6 @@ use jvmti_sys::jvmtiFrameInfo;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
-
-/// The `lineno` of a native method's frame.
-const NATIVE: jint = -3;
 
 /// How many of the innermost frames agents do not see: the Tracker's, and, when the allocation of
 /// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
@@ -106,8 +104,8 @@ pub enum Walked {
 /// Turns the frames of one stack, the innermost first, into those of JVMPI.
 #[derive(Default)]
 pub struct Resolver {
-    /// The method of the frame before.
-    callee: Option<Arc<Method>>,
+    /// Whether the method of the frame before is a native one that is wrapped.
+    callee_is_wrapped: bool,
     walked: Walked,
     /// Whether a method has got new code, perhaps since the stack was walked.
     pub met_new_code: bool,
@@ -121,16 +119,23 @@ impl Resolver {
     }
 
     /// The next frame as the agent gets it; its method's class is announced first. None if the
-    /// method is the shim's or unloaded.
+    /// method is the shim's or unloaded. `seen` is what the current thread knows of frames.
     pub fn next(
         &mut self,
         jni: Jni,
         agent: &Agent,
         current: &Thread,
         frame: jvmtiFrameInfo,
+        seen: &mut SeenFrames,
     ) -> Option<JVMPI_CallFrame> {
-        let method = self.known(jni, frame.method);
-        self.show(jni, agent, current, &Frame { method, location: frame.location })
+        let is_current = self.walked == Walked::Current;
+        let find = |is_replaced| {
+            let method = self.known(jni, frame.method);
+            self.met_new_code |= is_replaced;
+            method
+        };
+        let found = seen.find(jni, &frame, is_current, find);
+        self.show_method(jni, agent, current, found.map(|seen| (&*seen.record, seen.lineno)))
     }
 
     /// As [`Self::next`], of a frame of which the method was found before.
@@ -141,13 +146,23 @@ impl Resolver {
         current: &Thread,
         frame: &Frame,
     ) -> Option<JVMPI_CallFrame> {
-        let callee = std::mem::replace(&mut self.callee, frame.method.clone());
+        let method = frame.method.as_deref();
+        let with_line = method.map(|method| (method, method.lineno(frame.location)));
+        self.show_method(jni, agent, current, with_line)
+    }
+
+    fn show_method(
+        &mut self,
+        jni: Jni,
+        agent: &Agent,
+        current: &Thread,
+        frame: Option<(&Method, jint)>,
+    ) -> Option<JVMPI_CallFrame> {
+        let is_wrapped = frame.is_some_and(|(method, _)| method.is_wrapped);
         // A native method and the one in front of it are one frame to agents.
-        let is_shown_already = callee.is_some_and(|callee| callee.is_wrapped);
-        let method = frame.method.as_ref().filter(|_| !is_shown_already)?;
+        let is_shown_already = std::mem::replace(&mut self.callee_is_wrapped, is_wrapped);
+        let (method, lineno) = frame.filter(|_| !is_shown_already)?;
         classes::announce(jni, agent, current, &method.class);
-        let is_native = method.is_native || method.is_wrapper;
-        let lineno = if is_native { NATIVE } else { method.line(frame.location) };
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }
 

@@ -7,6 +7,7 @@ use crate::lock::Map;
 use classfile::{Instructions, access, opcode};
 use jni_sys::{jclass, jint, jmethodID};
 use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What GetCallTrace needs to know of one method.
@@ -30,7 +31,13 @@ pub struct Method {
     lines: Lines,
 }
 
+/// The `lineno` of a native method's frame.
+const NATIVE: jint = -3;
+
 static BY_ID: LazyLock<Map<usize, Arc<Method>>> = LazyLock::new(Map::new);
+
+/// How many records were dropped.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// The record of a method, which is made the first time; None if the VM has unloaded the method. It may
 /// be that of an obsolete version.
@@ -118,6 +125,12 @@ pub fn count() -> usize {
 /// Drops the record of a method whose class was unloaded.
 pub fn forget(method: usize) {
     BY_ID.remove(method);
+    DROPPED.fetch_add(1, Ordering::Release);
+}
+
+/// As long as this number is the same, an ID means the same method.
+pub fn generation() -> u64 {
+    DROPPED.load(Ordering::Acquire)
 }
 
 impl Method {
@@ -127,8 +140,8 @@ impl Method {
         std::ptr::with_exposed_provenance_mut(self.id)
     }
 
-    /// Whether its class has been redefined since the record was made.
-    fn is_replaced(&self, jni: Jni, runs: bool) -> bool {
+    /// Whether its class has been redefined since the record was made. `runs` as for [`as_it_is`].
+    pub fn is_replaced(&self, jni: Jni, runs: bool) -> bool {
         let redefinitions = |class| classes::redefinitions(jni, class);
         let now = match runs {
             // Saves a local reference for each frame of a trace.
@@ -169,9 +182,9 @@ impl Method {
         *self.own_call.get_or_init(find)
     }
 
-    /// The source line of a bytecode index; -1 if the class file does not say.
-    pub fn line(&self, bytecode_index: i64) -> jint {
-        self.lines.at(bytecode_index)
+    /// What agents get as the line of a frame with this bytecode index: -1 if the class file does not say.
+    pub fn lineno(&self, bytecode_index: i64) -> jint {
+        if self.is_native || self.is_wrapper { NATIVE } else { self.lines.at(bytecode_index) }
     }
 }
 

@@ -25,6 +25,7 @@ pub mod phase;
 pub mod raw_monitors;
 pub mod references;
 mod runs;
+pub mod seen_frames;
 pub mod suspension;
 pub mod tagging;
 pub mod tags;

@@ -1,0 +1,109 @@
+//! What a thread has found out of frames: traces show the same ones again and again.
+
+use super::methods::{self, Method};
+use crate::jvm::Jni;
+use jni_sys::jint;
+use jvmti_sys::jvmtiFrameInfo;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// What is known of a frame.
+pub struct SeenFrame {
+    method: usize,
+    location: i64,
+    /// The method.
+    pub record: Arc<Method>,
+    /// What agents get as its line.
+    pub lineno: jint,
+}
+
+/// The frames that one thread has seen last. Each has but one place where it can be.
+pub struct SeenFrames {
+    /// The [`methods::generation`] in which they were found.
+    generation: u64,
+    places: Box<[Option<SeenFrame>]>,
+}
+
+const PLACES: usize = 512;
+
+thread_local! {
+    static SEEN: Cell<Option<SeenFrames>> = const { Cell::new(None) };
+}
+
+impl SeenFrames {
+    /// Those of the current thread, until they are put back; none if they are in use.
+    pub fn take() -> Self {
+        let seen = SEEN.try_with(Cell::take).ok().flatten();
+        seen.unwrap_or_else(|| Self {
+            generation: methods::generation(),
+            places: std::iter::repeat_with(|| None).take(PLACES).collect(),
+        })
+    }
+
+    /// Lets the next trace of the current thread find them.
+    pub fn put_back(self) {
+        // At the end of the thread there is no next one.
+        let _ = SEEN.try_with(|seen| seen.set(Some(self)));
+    }
+
+    /// What is known of a frame; else what `find` finds out, which is told whether the method has got new
+    /// code since the frame was seen. `runs` as for [`methods::as_it_is`].
+    pub fn find(
+        &mut self,
+        jni: Jni,
+        frame: &jvmtiFrameInfo,
+        runs: bool,
+        find: impl FnOnce(bool) -> Option<Arc<Method>>,
+    ) -> Option<&SeenFrame> {
+        let generation = methods::generation();
+        if self.generation != generation {
+            // The ID of a method that was unloaded may be another's now.
+            self.places.fill_with(|| None);
+            self.generation = generation;
+        }
+        let jvmtiFrameInfo { method, location } = *frame;
+        let place = &mut self.places[place(method.addr(), location)];
+        let is_it = |seen: &&SeenFrame| seen.method == method.addr() && seen.location == location;
+        let known = place.as_ref().filter(is_it);
+        let is_replaced = known.map(|seen| seen.record.is_replaced(jni, runs));
+        if is_replaced != Some(false) {
+            let record = find(is_replaced == Some(true))?;
+            let lineno = record.lineno(location);
+            *place = Some(SeenFrame { method: method.addr(), location, record, lineno });
+        }
+        place.as_ref()
+    }
+}
+
+/// Methods are addresses, a few words apart.
+fn place(method: usize, location: i64) -> usize {
+    const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let key = method as u64 ^ (location as u64).rotate_left(32);
+    (key.wrapping_mul(SCATTER) >> (64 - PLACES.ilog2())) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn frames_are_scattered_over_all_places() {
+        let method = |i: usize| 0x7f00_1234_5000 + 8 * (i % 64);
+        let frames = (0..PLACES).map(|i| place(method(i), (i / 64 * 5) as i64));
+        let used: HashSet<_> = frames.inspect(|place| assert!(*place < PLACES)).collect();
+        // As many as of throws of dice, or more.
+        assert!(used.len() > PLACES / 2, "{}", used.len());
+    }
+
+    #[test]
+    fn frames_in_use_are_not_given_twice() {
+        let outer = SeenFrames::take();
+        let address = outer.places.as_ptr();
+        let inner = SeenFrames::take();
+        assert_ne!(inner.places.as_ptr(), address);
+        inner.put_back();
+        outer.put_back();
+        assert_eq!(SeenFrames::take().places.as_ptr(), address);
+    }
+}
