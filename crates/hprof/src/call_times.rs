@@ -7,18 +7,27 @@ use hashbrown::HashTable;
 use profile::MethodId;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the calls with one stack have cost so far.
-#[derive(Debug)]
-pub struct CallCost {
-    /// The methods, innermost first.
-    pub methods: Box<[MethodId]>,
+/// What the calls with one stack have cost so far. It fills one line of the processor's cache: to wait
+/// for such lines is most of what a call costs, so what is looked for at the entry lies beside what is
+/// changed at the exit.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct CallCost {
     calls: AtomicU64,
     own_time: AtomicU64,
     total_time: AtomicU64,
+    /// What was called last at this stack: the `jmethodID`s, 0 if there are fewer, and their stacks. Of use
+    /// only to the thread itself.
+    last_methods: [AtomicUsize; LAST],
+    last_stacks: [AtomicU32; LAST],
+    next_last: AtomicU32,
 }
+
+/// How many callees stand beside the cost of their caller.
+const LAST: usize = 3;
 
 /// The numbers of a [`CallCost`]; times are nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -33,12 +42,31 @@ pub struct Cost {
 
 impl CallCost {
     /// What it is now.
-    pub fn read(&self) -> Cost {
+    fn read(&self) -> Cost {
         Cost {
             calls: self.calls.load(Ordering::Relaxed),
             own_time: self.own_time.load(Ordering::Relaxed),
             total_time: self.total_time.load(Ordering::Relaxed),
         }
+    }
+
+    /// The stack of a method that is called at this one, if that was among the last.
+    #[inline]
+    fn last(&self, method: usize) -> Option<u32> {
+        let is_it = |last: &AtomicUsize| last.load(Ordering::Relaxed) == method;
+        let last = self.last_methods.iter().position(is_it)?;
+        Some(self.last_stacks[last].load(Ordering::Relaxed))
+    }
+
+    fn set_last(&self, method: usize, stack: u32) {
+        let next = self.next_last.load(Ordering::Relaxed) as usize;
+        self.last_methods[next].store(method, Ordering::Relaxed);
+        self.last_stacks[next].store(stack, Ordering::Relaxed);
+        self.next_last.store(((next + 1) % LAST) as u32, Ordering::Relaxed);
+    }
+
+    fn forget_methods(&self) {
+        self.last_methods.iter().for_each(|last| last.store(0, Ordering::Relaxed));
     }
 
     fn add(&self, own_time: u64, total_time: u64) {
@@ -52,55 +80,97 @@ impl CallCost {
     }
 }
 
+/// The costs of this many stacks lie together.
+const CHUNK: usize = 512;
+
+type Chunk = Arc<[CallCost]>;
+
 /// What a thread's calls cost, for those who write dumps.
-pub type CallCosts = Mutex<Vec<Arc<CallCost>>>;
+#[derive(Debug, Default)]
+pub struct CallCosts(Mutex<Stacks>);
+
+/// The stacks that calls have had; each has a number.
+#[derive(Debug, Default)]
+struct Stacks {
+    /// The methods of each, innermost first.
+    methods: Vec<Box<[MethodId]>>,
+    costs: Vec<Chunk>,
+    /// Numbers.
+    by_methods: HashTable<u32>,
+}
+
+impl CallCosts {
+    /// Shows the methods of each stack, innermost first, and what its calls have cost.
+    pub fn each(&self, mut visit: impl FnMut(&[MethodId], Cost)) {
+        let stacks = self.stacks();
+        let costs = stacks.costs.iter().flat_map(|chunk| &chunk[..]);
+        stacks.methods.iter().zip(costs).for_each(|(methods, cost)| visit(methods, cost.read()));
+    }
+
+    fn stacks(&self) -> MutexGuard<'_, Stacks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stacks {
+    /// The number of a stack.
+    fn number(&mut self, stack: Box<[MethodId]>) -> u32 {
+        let Self { methods, costs, by_methods } = self;
+        let hash = hash_methods(&stack);
+        let is_it = |number: &u32| methods[*number as usize] == stack;
+        if let Some(known) = by_methods.find(hash, is_it) {
+            return *known;
+        }
+        let number = methods.len();
+        methods.push(stack);
+        if number.is_multiple_of(CHUNK) {
+            costs.push(std::iter::repeat_with(CallCost::default).take(CHUNK).collect());
+        }
+        let hash_again = |number: &u32| hash_methods(&methods[*number as usize]);
+        by_methods.insert_unique(hash, number as u32, hash_again);
+        number as u32
+    }
+}
 
 /// The calls that a thread is in, and what those that are over have cost.
 #[derive(Debug)]
 pub struct CallTimes {
     depth: usize,
-    stack: Vec<Call>,
-    costs: Vec<Arc<CallCost>>,
-    /// What each place in `costs` has called last: it calls the same again as a rule.
-    last: Vec<Callee>,
-    /// Places in `costs`.
-    by_methods: HashTable<u32>,
-    /// Which place in `costs` a method has that is called at another one.
+    calls: Vec<Call>,
+    /// All callees.
     callees: HashTable<Callee>,
+    /// Those of the stacks in `shared`.
+    costs: Vec<Chunk>,
     shared: Arc<CallCosts>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Call {
     method: usize,
-    cost: u32,
+    stack: u32,
     start: u64,
     callees_time: u64,
 }
 
+/// A method that is called at a stack, and the stack that it has there.
 #[derive(Clone, Copy, Debug)]
 struct Callee {
     caller: u32,
     method: usize,
-    cost: u32,
+    stack: u32,
 }
 
-/// The caller of a method that nobody is known to have called.
+/// The stack of a caller of which nothing is known.
 const NOBODY: u32 = u32::MAX;
-
-/// A call of nothing: 0 is no `jmethodID`.
-const NO_CALLEE: Callee = Callee { caller: NOBODY, method: 0, cost: 0 };
 
 impl CallTimes {
     /// The times of a thread that has called nothing yet.
     pub fn new(depth: u16) -> Self {
         Self {
             depth: depth.into(),
-            stack: Vec::new(),
-            costs: Vec::new(),
-            last: Vec::new(),
-            by_methods: HashTable::new(),
+            calls: Vec::new(),
             callees: HashTable::new(),
+            costs: Vec::new(),
             shared: Arc::default(),
         }
     }
@@ -119,28 +189,28 @@ impl CallTimes {
         now: impl FnOnce() -> u64,
         resolve: impl FnOnce(usize) -> MethodId,
     ) {
-        let caller = self.stack.last().map_or(NOBODY, |call| call.cost);
-        let cost = match self.last.get(caller as usize) {
-            Some(last) if last.method == method => last.cost,
-            _ => self.look_up(caller, method, resolve),
-        };
-        self.stack.push(Call { method, cost, start: now(), callees_time: 0 });
+        let caller = self.calls.last().map_or(NOBODY, |call| call.stack);
+        let last = self.cost(caller).and_then(|cost| cost.last(method));
+        let stack = last.unwrap_or_else(|| self.look_up(caller, method, resolve));
+        self.calls.push(Call { method, stack, start: now(), callees_time: 0 });
     }
 
     /// A method is left. Calls inside it whose end was not told are over too; a method that was never
     /// entered is passed over.
     #[inline]
     pub fn leave(&mut self, method: usize, now: u64) {
-        if self.stack.last().is_none_or(|call| call.method != method)
-            && !self.stack.iter().any(|call| call.method == method)
+        if self.calls.last().is_none_or(|call| call.method != method)
+            && !self.calls.iter().any(|call| call.method == method)
         {
             return;
         }
-        while let Some(call) = self.stack.pop() {
+        while let Some(call) = self.calls.pop() {
             let total_time = now.saturating_sub(call.start);
             let own_time = total_time.saturating_sub(call.callees_time);
-            self.costs[call.cost as usize].add(own_time, total_time);
-            if let Some(caller) = self.stack.last_mut() {
+            if let Some(cost) = self.cost(call.stack) {
+                cost.add(own_time, total_time);
+            }
+            if let Some(caller) = self.calls.last_mut() {
                 caller.callees_time += total_time;
             }
             if call.method == method {
@@ -153,7 +223,12 @@ impl CallTimes {
     /// others.
     pub fn forget_methods(&mut self) {
         self.callees.clear();
-        self.last.fill(NO_CALLEE);
+        self.costs.iter().flat_map(|chunk| &chunk[..]).for_each(CallCost::forget_methods);
+    }
+
+    #[inline]
+    fn cost(&self, stack: u32) -> Option<&CallCost> {
+        self.costs.get(stack as usize / CHUNK)?.get(stack as usize % CHUNK)
     }
 
     fn look_up(
@@ -163,43 +238,29 @@ impl CallTimes {
         resolve: impl FnOnce(usize) -> MethodId,
     ) -> u32 {
         let is_it = |callee: &Callee| callee.caller == caller && callee.method == method;
-        let found = self.callees.find(hash_callee(caller, method), is_it).map(|callee| callee.cost);
-        let cost = found.unwrap_or_else(|| self.learn(caller, method, resolve(method)));
-        if let Some(last) = self.last.get_mut(caller as usize) {
-            *last = Callee { caller, method, cost };
+        let found =
+            self.callees.find(hash_callee(caller, method), is_it).map(|callee| callee.stack);
+        let stack = found.unwrap_or_else(|| self.learn(caller, method, resolve(method)));
+        if let Some(cost) = self.cost(caller) {
+            cost.set_last(method, stack);
         }
-        cost
+        stack
     }
 
     #[cold]
     fn learn(&mut self, caller: u32, method: usize, resolved: MethodId) -> u32 {
-        let outer = self.costs.get(caller as usize).map_or(&[][..], |cost| &cost.methods);
-        let methods: Box<[_]> =
-            std::iter::once(&resolved).chain(outer).take(self.depth).copied().collect();
-        let Self { by_methods, costs, .. } = self;
-        let hash = hash_methods(&methods);
-        let known = by_methods.find(hash, |&cost| costs[cost as usize].methods == methods).copied();
-        let cost = known.unwrap_or_else(|| {
-            let cost = costs.len() as u32;
-            by_methods
-                .insert_unique(hash, cost, |&cost| hash_methods(&costs[cost as usize].methods));
-            let fresh = Arc::new(CallCost {
-                methods,
-                calls: AtomicU64::new(0),
-                own_time: AtomicU64::new(0),
-                total_time: AtomicU64::new(0),
-            });
-            costs.push(Arc::clone(&fresh));
-            self.last.push(NO_CALLEE);
-            self.shared.lock().unwrap_or_else(PoisonError::into_inner).push(fresh);
-            cost
-        });
+        let mut stacks = self.shared.stacks();
+        let outer = stacks.methods.get(caller as usize).map_or(&[][..], |methods| methods);
+        let methods = std::iter::once(&resolved).chain(outer).take(self.depth).copied().collect();
+        let stack = stacks.number(methods);
+        self.costs.extend_from_slice(&stacks.costs[self.costs.len()..]);
+        drop(stacks);
         self.callees.insert_unique(
             hash_callee(caller, method),
-            Callee { caller, method, cost },
+            Callee { caller, method, stack },
             |callee| hash_callee(callee.caller, callee.method),
         );
-        cost
+        stack
     }
 }
 
@@ -226,16 +287,38 @@ mod tests {
     }
 
     fn read(times: &CallTimes) -> BTreeMap<Vec<u32>, (u64, u64, u64)> {
-        let costs = times.costs();
-        let costs = costs.lock().unwrap();
-        let row = |cost: &Arc<CallCost>| {
-            let Cost { calls, own_time, total_time } = cost.read();
-            let methods = cost.methods.iter().map(|method| method.0).collect();
-            (methods, (calls, own_time, total_time))
-        };
-        let rows: BTreeMap<_, _> = costs.iter().map(row).collect();
-        assert_eq!(rows.len(), costs.len(), "each stack once");
+        let mut rows = BTreeMap::new();
+        times.costs().each(|methods, Cost { calls, own_time, total_time }| {
+            let methods: Vec<_> = methods.iter().map(|method| method.0).collect();
+            let before = rows.insert(methods, (calls, own_time, total_time));
+            assert_eq!(before, None, "each stack once");
+        });
         rows
+    }
+
+    #[test]
+    fn a_cost_is_one_line_of_the_cache() {
+        assert_eq!((size_of::<CallCost>(), align_of::<CallCost>()), (64, 64));
+    }
+
+    #[test]
+    fn callees_are_found_however_many_there_are() {
+        let mut times = CallTimes::new(2);
+        let callees = |n: usize| (0..n).map(|i| 0x7f00_0000_1000 + 8 * i);
+        let resolve = |method: usize| MethodId((method % (1 << 20)) as u32);
+        for round in 1..4 {
+            times.enter(8, || 0, resolve);
+            for method in callees(3000) {
+                times.enter(method, || 5, resolve);
+                times.leave(method, 5 + round);
+            }
+            times.leave(8, 10);
+            assert_eq!(times.callees.len(), 3001);
+        }
+        let rows = read(&times);
+        assert_eq!(rows.len(), 3001);
+        let innermost = rows.iter().filter(|(methods, _)| methods.len() == 2);
+        innermost.for_each(|(_, cost)| assert_eq!(*cost, (3, 6, 6)));
     }
 
     #[test]

@@ -57,13 +57,12 @@ struct Sums {
 impl Sums {
     fn add(&mut self, tables: &Tables, threads: bool) {
         let serial = if threads { tables.serial } else { ThreadSerial(0) };
-        for one in lock(&tables.calls).iter() {
-            let sum = self.calls.entry((serial, one.methods.clone())).or_default();
-            let cost = one.read();
+        tables.calls.each(|methods, cost| {
+            let sum = self.calls.entry((serial, methods.into())).or_default();
             sum.calls += cost.calls;
             sum.own_time += cost.own_time;
             sum.total_time += cost.total_time;
-        }
+        });
         tables.allocated.add_to(&mut self.allocated);
     }
 }
