@@ -147,9 +147,17 @@ fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
     Err(format!("{all} samples"))
 }
 
+/// What is sampled and has no name.
+fn unknown_methods(profile: &Profile) -> Vec<String> {
+    let rows = profile.cpu_samples().flat_map(|section| &section.rows);
+    let all = rows.flat_map(|row| methods(profile, row.trace));
+    all.filter(|method| method.contains("<Unknown>")).collect()
+}
+
 /// How many samples of what computes there are.
 fn follow_the_time(profile: &Profile) -> Result<u64, String> {
     let samples = profile.cpu_samples().next_back().ok_or("no section")?;
+    equal("methods without names", unknown_methods(profile), Vec::<String>::new())?;
     let count = |name: &str| -> u64 {
         let inside = |trace| methods(profile, trace).iter().any(|method| method == name);
         samples.rows.iter().filter(|row| inside(row.trace)).map(|row| row.samples).sum()
@@ -329,10 +337,11 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
         if vm.jdk.feature >= 21 { java.flag("-XX:+EnableDynamicAgentLoading") } else { java };
     let mut running = java.argument("compute-1-200").argument("wait").argument("calls").start()?;
     running.wait_for("waits")?;
-    for name in ["first.txt", "second.txt"] {
+    // The first run is told of no classes, the second one of all.
+    for (name, options) in [("first.txt", "cpu=samples"), ("second.txt", "cpu=samples,monitor=y")] {
         let file = vm.file(name);
         let _ = fs::remove_file(&file);
-        let options = format!("cpu=samples,monitor=y,duration=0.1,file={}", text(&file)?);
+        let options = format!("{options},duration=0.1,file={}", text(&file)?);
         let agent = format!("\"{}:{options}\"", text(&build::hprof()?)?);
         running.jcmd(vm.jdk, &["JVMTI.agent_load", text(&build::shim()?)?, &agent])?;
         wait_for_file(&mut running, || file.exists())?;
@@ -341,6 +350,7 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
         let mains = profile.threads.values().filter(|t| profile.names.get(t.name) == "main");
         equal("threads called main", mains.count(), 1)?;
         equal("sections of samples", profile.cpu_samples().count(), 1)?;
+        equal("methods without names", unknown_methods(profile), Vec::<String>::new())?;
     }
     let outcome = running.finish(0)?;
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;

@@ -161,6 +161,24 @@ impl Shared {
         session.sites.number(SiteKey { class, array_of, trace })
     }
 
+    /// Asks for the classes of methods that no event has told of. A class that is unloaded by now leaves
+    /// them without names.
+    pub fn learn_methods(&self, jvmpi: &mut GcDisabled<'_>, frames: &[Frame]) {
+        for frame in frames {
+            let method = frame.method();
+            if lock(&self.known).is_known(method.as_usize()) {
+                continue;
+            }
+            if let Some(class) = jvmpi.method_class(method) {
+                let add = |_: &mut GcDisabled<'_>, class: ClassLoad<'_>| {
+                    lock(&self.known).class_load(new_class(&class), TraceSerial(0));
+                };
+                // What is not told now is not known.
+                let _ = jvmpi.class_load(class, add);
+            }
+        }
+    }
+
     /// What is known of an object; the VM is asked of one that no event has told of, whose trace is not
     /// known then.
     pub fn object(&self, jvmpi: &mut GcDisabled<'_>, id: ObjectId) -> Option<Object> {
@@ -335,7 +353,6 @@ fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadErr
 fn events(options: &Options) -> Vec<EventType> {
     use EventType::*;
     let mut events = vec![
-        ClassLoad,
         ClassUnload,
         ThreadStart,
         ThreadEnd,
@@ -346,6 +363,9 @@ fn events(options: &Options) -> Vec<EventType> {
         GcStart,
         GcFinish,
     ];
+    if !options.names_methods_only() {
+        events.push(ClassLoad);
+    }
     events.extend(costly_events(options));
     events
 }
@@ -379,6 +399,25 @@ pub fn costly_events(options: &Options) -> Vec<EventType> {
 
 fn text(text: ModifiedUtf8<'_>) -> String {
     text.to_str().into_owned()
+}
+
+fn new_class(class: &ClassLoad<'_>) -> NewClass {
+    let field = |field: Field<'_>| {
+        let descriptor = field.signature().as_bytes().first().copied();
+        (text(field.name()), descriptor.unwrap_or(b'L'))
+    };
+    let method = |method: jvmpi::Method<'_>| {
+        (method.id().as_usize(), text(method.name()), text(method.signature()))
+    };
+    NewClass {
+        object: class.class().as_usize() as u64,
+        name: text(class.name()),
+        source: text(class.source_name()),
+        interfaces: class.num_interfaces(),
+        methods: class.methods().map(method).collect(),
+        statics: class.static_fields().map(field).collect(),
+        fields: class.instance_fields().map(field).collect(),
+    }
 }
 
 impl Agent for Hprof {
@@ -480,23 +519,7 @@ impl Agent for Hprof {
     fn class_load(&self, jvmpi: &mut GcDisabled<'_>, class: ClassLoad<'_>) {
         let session = self.shared.session();
         let trace = self.trace_for_binary(jvmpi, &session, jvmpi.thread());
-        let field = |field: Field<'_>| {
-            let descriptor = field.signature().as_bytes().first().copied();
-            (text(field.name()), descriptor.unwrap_or(b'L'))
-        };
-        let method = |method: jvmpi::Method<'_>| {
-            (method.id().as_usize(), text(method.name()), text(method.signature()))
-        };
-        let new = NewClass {
-            object: class.class().as_usize() as u64,
-            name: text(class.name()),
-            source: text(class.source_name()),
-            interfaces: class.num_interfaces(),
-            methods: class.methods().map(method).collect(),
-            statics: class.static_fields().map(field).collect(),
-            fields: class.instance_fields().map(field).collect(),
-        };
-        lock(&self.shared.known).class_load(new, trace);
+        lock(&self.shared.known).class_load(new_class(&class), trace);
         if session.options.sites || session.options.heap_dump {
             // No other event tells of the Class object.
             self.shared.object(jvmpi, class.class().into());
@@ -658,4 +681,28 @@ impl Agent for Hprof {
 
 fn cpu_time(jvmpi: &MultiThreaded<'_>) -> u64 {
     u64::try_from(jvmpi.current_thread_cpu_time()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_told_of_where_more_is_wanted_than_names_of_methods() {
+        for (options, told) in [
+            ("cpu=samples", false),
+            ("cpu=samples,file=x.svg,thread=y", false),
+            ("cpu=samples,file=x.hprof", true),
+            ("cpu=samples,monitor=y", true),
+            ("cpu=samples,heap=sites", true),
+            ("cpu=samples,net=localhost:1", true),
+            ("cpu=times", true),
+            ("", true),
+        ] {
+            let Ok(Request::Run(parsed)) = Request::parse(options, 1) else {
+                panic!("{options} is refused")
+            };
+            assert_eq!(events(&parsed).contains(&EventType::ClassLoad), told, "{options}");
+        }
+    }
 }

@@ -182,6 +182,11 @@ impl Known {
         self.threads.get(&env).copied().unwrap_or_default()
     }
 
+    /// Whether it was told, or asked for in vain, which method this is.
+    pub fn is_known(&self, id: usize) -> bool {
+        self.methods.contains_key(&id)
+    }
+
     /// The method of a `jmethodID`.
     pub fn method(&mut self, id: usize) -> MethodId {
         let Self { methods, profile, .. } = self;

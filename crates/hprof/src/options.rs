@@ -40,6 +40,18 @@ pub struct Options {
     pub duration: Option<Duration>,
 }
 
+impl Options {
+    /// Whether nothing is told of classes but the names of methods that are sampled. Then they are asked
+    /// for when they are met, as to be told of all classes is most of what sampling costs at the start. A
+    /// front end can ask for more at any time.
+    pub fn names_methods_only(&self) -> bool {
+        let Self { sites, heap_dump, monitor, format, .. } = self;
+        self.cpu == Some(Cpu::Samples)
+            && !(*sites || *heap_dump || *monitor || *format == Format::Binary)
+            && matches!(self.output, Output::File(_))
+    }
+}
+
 /// How processor time is found out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cpu {

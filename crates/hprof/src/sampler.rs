@@ -99,7 +99,11 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
         let start = Instant::now();
         if sampled != Sampled::NONE {
             sampler.frames_for(session.depth());
-            sampler.look(shared, &mut jvmpi.disable_gc(), &sampled);
+            {
+                let mut jvmpi = jvmpi.disable_gc();
+                sampler.look(shared, &mut jvmpi, &sampled);
+                shared.learn_methods(&mut jvmpi, &sampler.all_frames);
+            }
             let mut known = shared.known.lock().unwrap_or_else(PoisonError::into_inner);
             session.add_samples(sampler.taken.iter().map(|taken| {
                 let serial = if session.options.threads { taken.thread } else { ThreadSerial(0) };

@@ -181,9 +181,10 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
 /// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     jni.frame(32, |jni| {
-        let Some(object) = lookup::object(jni, id).filter(|object| is_class(jni, *object)) else {
-            return false;
-        };
+        let find = || lookup::object(jni, id).filter(|object| is_class(jni, *object));
+        // To find an object by its ID takes a look at all IDs.
+        let known = classes::by_id(id).and_then(|class| class.object(jni));
+        let Some(object) = known.or_else(find) else { return false };
         let Ok(class) = classes::of(jni, object) else { return false };
         // Such as one from a CDS archive.
         if !class::is_ready(object) {
