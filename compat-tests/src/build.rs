@@ -42,7 +42,7 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
     if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
         return Ok(PathBuf::from(library));
     }
-    cargo_build("jvmpi-shim", profile)?;
+    cargo_build(&["jvmpi-shim"], profile)?;
     Ok(target_dir().join(profile).join("libjvmpi.so"))
 }
 
@@ -51,13 +51,16 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
 /// # Errors
 /// If it does not compile.
 pub fn command() -> Result<PathBuf, String> {
-    static COMMAND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    COMMAND
-        .get_or_init(|| {
-            cargo_build("jvmpi-cli", "checked")?;
-            Ok(target_dir().join("checked/jvmpi"))
-        })
-        .clone()
+    tools().map(|()| target_dir().join("checked/jvmpi"))
+}
+
+/// The command and HPROF, which is in the command too. Compiled one after the other they would have libraries
+/// with other features each time, and everything would be compiled anew.
+const TOOLS: [&str; 2] = ["hprof", "jvmpi-cli"];
+
+fn tools() -> Result<(), String> {
+    static TOOLS_BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    TOOLS_BUILT.get_or_init(|| cargo_build(&TOOLS, "checked")).clone()
 }
 
 /// The command `jvmpi` as users get it, with `libjvmpi.so` and `libhprof.so` beside it.
@@ -65,9 +68,8 @@ pub fn command() -> Result<PathBuf, String> {
 /// # Errors
 /// If one of them does not compile.
 pub fn released_command() -> Result<PathBuf, String> {
-    for package in ["jvmpi-shim", "hprof", "jvmpi-cli"] {
-        cargo_build(package, "release")?;
-    }
+    cargo_build(&["jvmpi-shim"], "release")?;
+    cargo_build(&TOOLS, "release")?;
     Ok(target_dir().join("release/jvmpi"))
 }
 
@@ -76,13 +78,7 @@ pub fn released_command() -> Result<PathBuf, String> {
 /// # Errors
 /// If it does not compile.
 pub fn hprof() -> Result<PathBuf, String> {
-    static HPROF: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    HPROF
-        .get_or_init(|| {
-            cargo_build("hprof", "checked")?;
-            Ok(target_dir().join("checked/libhprof.so"))
-        })
-        .clone()
+    tools().map(|()| target_dir().join("checked/libhprof.so"))
 }
 
 /// The agent that takes a function or an event away from one of the conformance suite.
@@ -90,7 +86,7 @@ pub fn hprof() -> Result<PathBuf, String> {
 /// # Errors
 /// If it does not compile.
 pub fn mutant() -> Result<PathBuf, String> {
-    cargo_build_with("conformance", "checked", &["--example", "mutant"])?;
+    cargo_build_with(&["conformance"], "checked", &["--example", "mutant"])?;
     Ok(target_dir().join("checked/examples/libmutant.so"))
 }
 
@@ -134,20 +130,21 @@ fn rust_agent_of(agent: RustAgent, profile: &'static str) -> Result<PathBuf, Str
     };
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     if !built.contains(&(package, profile)) {
-        cargo_build_with(package, profile, &["--examples"])?;
+        cargo_build_with(&[package], profile, &["--examples"])?;
         built.push((package, profile));
     }
     Ok(target_dir().join(profile).join("examples").join(format!("lib{name}.so")))
 }
 
-fn cargo_build(package: &str, profile: &str) -> Result<(), String> {
-    cargo_build_with(package, profile, &[])
+fn cargo_build(packages: &[&str], profile: &str) -> Result<(), String> {
+    cargo_build_with(packages, profile, &[])
 }
 
-fn cargo_build_with(package: &str, profile: &str, what: &[&str]) -> Result<(), String> {
+fn cargo_build_with(packages: &[&str], profile: &str, what: &[&str]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--profile", profile, "--package", package]).args(what);
+    build.args(["build", "--quiet", "--profile", profile]).args(what);
+    build.args(packages.iter().flat_map(|package| ["--package", package]));
     build.arg("--target-dir").arg(target_dir()).current_dir(workspace_root());
     run(&mut build)
 }

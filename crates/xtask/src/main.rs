@@ -5,6 +5,7 @@ use std::process::ExitCode;
 mod bench;
 mod conformance;
 mod demo;
+mod dist;
 mod install;
 mod jdk;
 mod layers;
@@ -21,7 +22,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 10] = [
+const COMMANDS: [Command; 11] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a program with several threads and show its hottest stacks",
@@ -61,6 +62,11 @@ const COMMANDS: [Command; 10] = [
         usage: "uninstall [--prefix DIR]",
         about: "remove what install has put there",
         run: install::uninstall,
+    },
+    Command {
+        usage: "dist [--target TRIPLE] [--profile NAME] [--check]",
+        about: "make the archives for users in target/dist; --check makes them twice and compares",
+        run: dist::run_command,
     },
     Command {
         usage: "check-layers",

@@ -1,4 +1,4 @@
-//! The options of a command: `--name VALUE` or `--name=VALUE`.
+//! The options of a command: `--name VALUE` or `--name=VALUE`, and `--flag`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,13 @@ use std::collections::BTreeMap;
 pub struct Options(BTreeMap<String, String>);
 
 impl Options {
-    /// Reads them.
+    /// Reads them; each has a value.
     pub fn of(arguments: &[String]) -> Result<Self, String> {
+        Self::with_flags(arguments, &[])
+    }
+
+    /// Reads them; these have no value.
+    pub fn with_flags(arguments: &[String], flags: &[&str]) -> Result<Self, String> {
         let mut options = BTreeMap::new();
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
@@ -15,6 +20,7 @@ impl Options {
             let option = option.ok_or_else(|| format!("{argument} is not an option"))?;
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, value.to_owned()),
+                None if flags.contains(&option) => (option, String::new()),
                 None => {
                     let value = arguments.next();
                     (option, value.ok_or_else(|| format!("{argument} needs a value"))?.clone())

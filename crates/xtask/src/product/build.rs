@@ -24,6 +24,10 @@ pub struct Binaries {
     pub jvmpi: PathBuf,
 }
 
+/// HPROF is in the command too: compiled one after the other they would have libraries with other features
+/// each time, and everything would be compiled anew.
+const TOOLS: [&str; 2] = ["hprof", "jvmpi-cli"];
+
 impl Build {
     /// The target triple.
     pub fn target(&self) -> &str {
@@ -33,9 +37,8 @@ impl Build {
     /// Compiles everything.
     pub fn run(&self) -> Result<Binaries, String> {
         let shim = ["--lib", "--crate-type", "cdylib,staticlib"];
-        self.cargo("rustc", "jvmpi-shim", &shim)?;
-        self.cargo("build", "hprof", &[])?;
-        self.cargo("build", "jvmpi-cli", &[])?;
+        self.cargo("rustc", &["jvmpi-shim"], &shim)?;
+        self.cargo("build", &TOOLS, &[])?;
         let made = |name| self.directory().join(name);
         Ok(Binaries {
             libjvmpi: made("libjvmpi.so"),
@@ -58,13 +61,14 @@ impl Build {
             return Ok(self.directory().join("jvmpi"));
         }
         let here = Self { profile: self.profile.clone(), target: None, flags: Vec::new() };
-        here.cargo("build", "jvmpi-cli", &[])?;
+        here.cargo("build", &TOOLS, &[])?;
         Ok(here.directory().join("jvmpi"))
     }
 
-    fn cargo(&self, command: &str, package: &str, arguments: &[&str]) -> Result<(), String> {
+    fn cargo(&self, command: &str, packages: &[&str], arguments: &[&str]) -> Result<(), String> {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args([command, "--quiet", "--locked", "--package", package]);
+        cargo.args([command, "--quiet", "--locked"]);
+        cargo.args(packages.iter().flat_map(|package| ["--package", package]));
         cargo.args(["--profile", &self.profile]).args(arguments);
         if let Some(target) = &self.target {
             cargo.args(["--target", target]);

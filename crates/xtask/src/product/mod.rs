@@ -2,6 +2,7 @@
 
 mod archive;
 mod build;
+mod components;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use std::process::Command;
 
 use compat_tests::workspace_root;
 
-pub use build::Build;
-use build::run;
+pub use build::{Build, run, tool};
+use components::Components;
 
 /// The version of all that is here.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -63,8 +64,9 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
 /// All files, sorted by their paths; what is built for it and written beforehand lies in `build`'s
 /// directories.
 pub fn files(build: &Build) -> Result<Vec<File>, String> {
-    let binaries = build.run()?;
     let made = build.directory().join("product");
+    wait_for_others(&made)?;
+    let binaries = build.run()?;
     let archive = archive::with_own_symbols_alone(build, &binaries.archive, &made)?;
     let root = workspace_root();
     let mut files = vec![
@@ -80,8 +82,24 @@ pub fn files(build: &Build) -> Result<Vec<File>, String> {
     ];
     files.extend(generated(build, &made)?);
     files.extend(documentation()?);
+    let components = Components::of(build)?;
+    for (name, text) in
+        [("sbom.cdx.json", components.bill()?), ("THIRD-PARTY-LICENCES", components.licences()?)]
+    {
+        files.push(File { path: format!("{DOCUMENTATION}/{name}"), content: Content::Text(text) });
+    }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// Keeps other processes from making the same files until this one ends.
+fn wait_for_others(directory: &Path) -> Result<(), String> {
+    let error = |e: std::io::Error| format!("{}: {e}", directory.display());
+    fs::create_dir_all(directory).map_err(error)?;
+    let lock = fs::File::create(directory.join("lock")).map_err(error)?;
+    lock.lock().map_err(error)?;
+    std::mem::forget(lock);
+    Ok(())
 }
 
 fn program(path: &str, from: &Path) -> File {

@@ -1,0 +1,253 @@
+//! `cargo xtask dist`: the product as archives. Whoever makes them of the same sources with the same
+//! tools gets the same bytes.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use compat_tests::{target_dir, text, workspace_root};
+
+use crate::options::Options;
+use crate::product::{self, Build, Content, DOCUMENTATION, File, VERSION, run, tool};
+
+/// Builds everything a second time, elsewhere, and compares.
+const CHECK: &str = "check";
+/// For tests of the archives alone, which need not compile everything anew for it.
+const KEEP_PATHS: &str = "keep-paths";
+
+/// The archives that are made, in `target/dist`.
+struct Archives<'a> {
+    build: &'a Build,
+    directory: PathBuf,
+    /// `jvmpi-0.1.0-x86_64-linux-gnu`
+    name: String,
+    /// The time that every file in them has.
+    time: String,
+}
+
+/// `cargo xtask dist`.
+pub fn run_command(arguments: &[String]) -> Result<(), String> {
+    let mut options = Options::with_flags(arguments, &[CHECK, KEEP_PATHS])?;
+    let check = options.take(CHECK).is_some();
+    let keep_paths = options.take(KEEP_PATHS).is_some();
+    let mut build = Build {
+        profile: options.take("profile").unwrap_or_else(|| "release".into()),
+        target: options.take("target"),
+        flags: Vec::new(),
+    };
+    options.finish()?;
+    if !keep_paths {
+        build.target = Some(build.target().to_owned());
+        build.flags = without_paths()?;
+    }
+    let archives = Archives {
+        directory: target_dir().join("dist"),
+        name: format!("jvmpi-{VERSION}-{}", build.target().replace("-unknown-", "-")),
+        time: time()?,
+        build: &build,
+    };
+    let made = archives.make()?;
+    for archive in &made {
+        println!("{}", archive.display());
+    }
+    if check { archives.compare(&made) } else { Ok(()) }
+}
+
+/// Flags that keep the paths which the sources have on this machine out of what is compiled.
+fn without_paths() -> Result<Vec<String>, String> {
+    let home = |variable: &str, directory: &str| {
+        let given = env::var_os(variable).map(PathBuf::from);
+        given.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(directory)))
+    };
+    let cargo = home("CARGO_HOME", ".cargo").ok_or("neither CARGO_HOME nor HOME is set")?;
+    let places =
+        [(cargo, "cargo"), (workspace_root().to_owned(), "jvmpi"), (target_dir(), "jvmpi/target")];
+    let flag = |(place, name): &(PathBuf, &str)| {
+        Ok(format!("--remap-path-prefix={}=/usr/src/{name}", text(place)?))
+    };
+    let flags = places.iter().map(flag).chain([library_as_if_not_there()]);
+    flags.collect()
+}
+
+/// Rust's own library has the path of its sources in it where they are installed, elsewhere this one.
+fn library_as_if_not_there() -> Result<String, String> {
+    let rustc =
+        |argument: &[&str]| run(Command::new("rustc").args(argument).current_dir(workspace_root()));
+    let (root, version) = (rustc(&["--print", "sysroot"])?, rustc(&["-vV"])?);
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    let commit = commit.ok_or("rustc does not tell its commit")?;
+    let sources = format!("{}/lib/rustlib/src/rust", root.trim());
+    Ok(format!("--remap-path-prefix={sources}=/rustc/{commit}"))
+}
+
+/// Seconds since 1970: `SOURCE_DATE_EPOCH`, or when the last commit was made.
+fn time() -> Result<String, String> {
+    if let Ok(time) = env::var("SOURCE_DATE_EPOCH") {
+        return Ok(time);
+    }
+    let mut git = Command::new("git");
+    let time = run(git.args(["log", "-1", "--format=%ct"]).current_dir(workspace_root()))
+        .map_err(|why| format!("{why}\nset SOURCE_DATE_EPOCH, where there is no git"))?;
+    Ok(time.trim().to_owned())
+}
+
+impl Archives<'_> {
+    fn make(&self) -> Result<Vec<PathBuf>, String> {
+        let files = product::files(self.build)?;
+        let (tree, symbols) = (self.empty(&self.name)?, self.empty("symbols")?);
+        for file in &files {
+            file.write(&tree)?;
+            if let Content::Program(_) | Content::Library(_) = file.content {
+                self.split(&tree.join(&file.path), &symbols.join(&file.path))?;
+            }
+        }
+        let symbols_name = format!("{}-symbols", self.name);
+        let renamed = self.directory.join(&symbols_name);
+        let _ = fs::remove_dir_all(&renamed);
+        fs::rename(&symbols, &renamed).map_err(|e| format!("{}: {e}", renamed.display()))?;
+        let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, self.deb(&files, &tree)?];
+        for tree in [tree, renamed] {
+            fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
+        }
+        Ok(made)
+    }
+
+    /// Makes the archives again, of a copy of the sources as they are committed.
+    fn compare(&self, made: &[PathBuf]) -> Result<(), String> {
+        let copy = self.empty("copy")?;
+        let mut sources = Command::new("git");
+        sources.args(["checkout-index", "--all", "--prefix"]).arg(format!("{}/", text(&copy)?));
+        run(sources.current_dir(workspace_root()))?;
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["xtask", "dist", "--profile", &self.build.profile]);
+        cargo.args(["--target", self.build.target()]).current_dir(&copy);
+        cargo.env_remove("CARGO_TARGET_DIR").env("SOURCE_DATE_EPOCH", &self.time);
+        run(&mut cargo)?;
+        for archive in made {
+            let name = archive.file_name().unwrap_or_default();
+            run(Command::new("cmp").arg(archive).arg(copy.join("target/dist").join(name)))?;
+        }
+        fs::remove_dir_all(&copy).map_err(|e| format!("{}: {e}", copy.display()))?;
+        println!("made again elsewhere they are the same");
+        Ok(())
+    }
+
+    fn empty(&self, name: &str) -> Result<PathBuf, String> {
+        let directory = self.directory.join(name);
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+        Ok(directory)
+    }
+
+    /// Moves a binary's symbols into a file of their own, which debuggers find beside it.
+    fn split(&self, binary: &Path, symbols: &Path) -> Result<(), String> {
+        let mut name = symbols.as_os_str().to_owned();
+        name.push(".debug");
+        let symbols = PathBuf::from(name);
+        let parent = symbols.parent().unwrap_or(&symbols);
+        fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;
+        let objcopy = || tool("objcopy", self.build.target.as_deref());
+        run(objcopy().arg("--only-keep-debug").arg(binary).arg(&symbols))?;
+        let mut link = std::ffi::OsString::from("--add-gnu-debuglink=");
+        link.push(&symbols);
+        run(objcopy().arg("--strip-unneeded").arg(link).arg(binary)).map(drop)
+    }
+
+    /// A directory of `target/dist` as an archive of that name.
+    fn tar(&self, name: &str) -> Result<PathBuf, String> {
+        let archive = self.directory.join(format!("{name}.tar.gz"));
+        let mut tar = Command::new("tar");
+        tar.args(["--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
+        tar.args(["--mode=go=rX,u+rw,a-s", "--use-compress-program=gzip -n"]);
+        tar.arg(format!("--mtime=@{}", self.time)).arg("-cf").arg(&archive);
+        run(tar.arg("-C").arg(&self.directory).arg(name))?;
+        Ok(archive)
+    }
+
+    /// The package for Debian and its like.
+    fn deb(&self, files: &[File], tree: &Path) -> Result<PathBuf, String> {
+        let architecture = debian_architecture(self.build.target())?;
+        let root = self.empty("deb")?;
+        let error = |e: std::io::Error| format!("{}: {e}", root.display());
+        let usr = root.join("usr");
+        fs::create_dir_all(&usr).map_err(error)?;
+        run(Command::new("cp").arg("-a").arg(tree.join(".")).arg(&usr))?;
+        // Where Debian's zsh looks.
+        let zsh = usr.join("share/zsh");
+        fs::rename(zsh.join("site-functions"), zsh.join("vendor-completions")).map_err(error)?;
+        for file in files.iter().filter(|file| file.path.starts_with("share/man/")) {
+            run(Command::new("gzip").arg("-9n").arg(usr.join(&file.path)))?;
+        }
+        let documentation = usr.join(DOCUMENTATION);
+        let read = |name: &str| fs::read_to_string(documentation.join(name)).map_err(error);
+        let copyright = ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENCES"].map(read);
+        let copyright = copyright.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let head = "jvmpi: MIT or Apache-2.0, at your choice.\n\n";
+        fs::write(documentation.join("copyright"), head.to_owned() + &copyright.join("\n"))
+            .map_err(error)?;
+
+        let binaries = files
+            .iter()
+            .filter(|file| matches!(file.content, Content::Program(_) | Content::Library(_)));
+        let mut glibc = vec![0];
+        for file in binaries {
+            glibc = glibc.max(self.newest_glibc(&tree.join(&file.path))?);
+        }
+        let glibc: Vec<_> = glibc.iter().map(u32::to_string).collect();
+        let control = root.join("DEBIAN");
+        fs::create_dir_all(&control).map_err(error)?;
+        let text = format!(
+            "Package: jvmpi\n\
+             Version: {VERSION}\n\
+             Architecture: {architecture}\n\
+             Maintainer: The jvmpi developers\n\
+             Depends: libc6 (>= {}), libgcc-s1\n\
+             Suggests: java-runtime-headless\n\
+             Section: java\n\
+             Priority: optional\n\
+             Description: JVMPI profilers on JDK 11 and later\n \
+             libjvmpi.so lets unmodified agents of the Java Virtual Machine Profiler\n \
+             Interface run on today's JVMs. With it come HPROF, the profiler of JDK 1.2\n \
+             to 8, the command jvmpi, and what is needed to write agents in C and C++.\n",
+            glibc.join(".")
+        );
+        for (name, text) in [
+            ("control", text.as_str()),
+            ("shlibs", "libjvmpi 1 jvmpi\n"),
+            ("triggers", "activate-noawait ldconfig\n"),
+        ] {
+            fs::write(control.join(name), text).map_err(error)?;
+        }
+        let package = self.directory.join(format!("jvmpi_{VERSION}_{architecture}.deb"));
+        let mut find = Command::new("find");
+        find.arg(&root).args(["-exec", "touch", "-h", "-d", &format!("@{}", self.time), "{}", "+"]);
+        run(&mut find)?;
+        let mut deb = Command::new("dpkg-deb");
+        deb.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&package);
+        run(deb.env("SOURCE_DATE_EPOCH", &self.time))?;
+        fs::remove_dir_all(&root).map_err(error)?;
+        Ok(package)
+    }
+
+    /// The newest version of the C library whose symbols a binary needs.
+    fn newest_glibc(&self, binary: &Path) -> Result<Vec<u32>, String> {
+        let mut readelf = tool("readelf", self.build.target.as_deref());
+        let needs = run(readelf.args(["--wide", "--version-info"]).arg(binary))?;
+        let versions = needs.split("Name: GLIBC_").skip(1).map(|rest| {
+            let version = rest.split_whitespace().next().unwrap_or_default();
+            version.split('.').filter_map(|number| number.parse().ok()).collect()
+        });
+        Ok(versions.max().unwrap_or_default())
+    }
+}
+
+/// What Debian calls the machine of a target triple.
+fn debian_architecture(target: &str) -> Result<&'static str, String> {
+    match target.split('-').next() {
+        Some("x86_64") => Ok("amd64"),
+        Some("i586" | "i686") => Ok("i386"),
+        Some("aarch64") => Ok("arm64"),
+        _ => Err(format!("Debian has no name here for {target}")),
+    }
+}

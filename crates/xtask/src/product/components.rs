@@ -1,0 +1,273 @@
+//! What the product is made of: the list of its components (SBOM) in the form of CycloneDX, and their
+//! licences.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use compat_tests::workspace_root;
+use serde_json::{Value, json};
+
+use super::VERSION;
+use super::build::{Build, run};
+
+/// The packages that are built.
+const ROOTS: [&str; 3] = ["jvmpi-shim", "hprof", "jvmpi-cli"];
+
+/// A package of the registry, or of the workspace.
+struct Component {
+    name: String,
+    version: String,
+    license: String,
+    /// Of the workspace.
+    own: bool,
+    checksum: Option<String>,
+    directory: String,
+    /// What it is built with, by Cargo's names.
+    needs: Vec<String>,
+}
+
+/// What the product is made of, by Cargo's names of packages.
+pub struct Components(BTreeMap<String, Component>);
+
+impl Components {
+    /// What the build takes from Cargo.
+    pub fn of(build: &Build) -> Result<Self, String> {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["metadata", "--locked", "--format-version=1", "--filter-platform"]);
+        cargo.arg(build.target()).current_dir(workspace_root());
+        let metadata = serde_json::from_str(&run(&mut cargo)?).map_err(|e| e.to_string())?;
+        let lock = workspace_root().join("Cargo.lock");
+        let lock = fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
+        Self::read(&metadata, &checksums(&lock))
+            .ok_or_else(|| "cargo metadata has another form than expected".into())
+    }
+
+    fn read(metadata: &Value, checksums: &BTreeMap<[&str; 2], &str>) -> Option<Self> {
+        let by_id = |list: &'_ Value| -> Option<BTreeMap<String, Value>> {
+            let list = list.as_array()?;
+            list.iter().map(|each| Some((each["id"].as_str()?.to_owned(), each.clone()))).collect()
+        };
+        let packages = by_id(&metadata["packages"])?;
+        let nodes = by_id(&metadata["resolve"]["nodes"])?;
+        let is_root =
+            |package: &Value| package["name"].as_str().is_some_and(|name| ROOTS.contains(&name));
+        let mut left: Vec<_> =
+            packages.iter().filter(|(_, it)| is_root(it)).map(|(id, _)| id.clone()).collect();
+        let mut found = BTreeMap::new();
+        while let Some(id) = left.pop() {
+            if found.contains_key(&id) {
+                continue;
+            }
+            let package = packages.get(&id)?;
+            let text = |key: &str| package[key].as_str().map(String::from);
+            let [name, version] = [text("name")?, text("version")?];
+            let needs: Vec<_> = nodes.get(&id)?["deps"]
+                .as_array()?
+                .iter()
+                .filter(|need| becomes_part(need))
+                .filter_map(|need| need["pkg"].as_str().map(String::from))
+                .filter(|need| packages.get(need).is_some_and(|package| !is_macro(package)))
+                .collect();
+            left.extend(needs.iter().cloned());
+            let checksum = checksums.get(&[&*name, &*version]).map(|sum| (*sum).to_owned());
+            let directory = Path::new(package["manifest_path"].as_str()?).parent()?;
+            let component = Component {
+                license: text("license").unwrap_or_default().replace('/', " OR "),
+                own: package["source"].is_null(),
+                directory: directory.to_str()?.to_owned(),
+                name,
+                version,
+                checksum,
+                needs,
+            };
+            found.insert(id, component);
+        }
+        Some(Self(found))
+    }
+
+    /// The list in the form of CycloneDX 1.5.
+    pub fn bill(&self) -> Result<String, String> {
+        let rust = run(Command::new("rustc").arg("--version").current_dir(workspace_root()))?;
+        let rust = rust.split(' ').nth(1).unwrap_or_default().to_owned();
+        let std = format!("pkg:generic/rust-std@{rust}");
+        let mut components: Vec<Value> = self.0.values().map(Component::entry).collect();
+        components.push(json!({
+            "type": "library",
+            "bom-ref": std,
+            "name": "rust-std",
+            "version": rust,
+            "licenses": [{"expression": "MIT OR Apache-2.0"}],
+            "purl": std,
+        }));
+        let mut dependencies: Vec<Value> = vec![json!({
+            "ref": "jvmpi",
+            "dependsOn": self.0.values().filter(|it| ROOTS.contains(&&*it.name))
+                .map(Component::reference).collect::<Vec<_>>(),
+        })];
+        dependencies.extend(self.0.values().map(|component| {
+            let needs = component.needs.iter().filter_map(|id| self.0.get(id));
+            let mut needs: Vec<_> = needs.map(Component::reference).collect();
+            needs.push(std.clone());
+            json!({"ref": component.reference(), "dependsOn": needs})
+        }));
+        let bill = json!({
+            "bomFormat": "CycloneDX",
+            "specVersion": "1.5",
+            "version": 1,
+            "metadata": {"component": {
+                "type": "application",
+                "bom-ref": "jvmpi",
+                "name": "jvmpi",
+                "version": VERSION,
+                "licenses": [{"expression": "MIT OR Apache-2.0"}],
+            }},
+            "components": components,
+            "dependencies": dependencies,
+        });
+        Ok(format!("{bill:#}\n"))
+    }
+
+    /// The licences of what others have written, each text once.
+    pub fn licences(&self) -> Result<String, String> {
+        let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut list = String::from("The programs and libraries have these packages in them:\n\n");
+        for component in self.0.values().filter(|component| !component.own) {
+            let Component { name, version, license, directory, .. } = component;
+            list += &format!("{name} {version}: {license}\n");
+            for text in licence_texts(Path::new(directory))? {
+                texts.entry(text).or_default().insert(format!("{name} {version}"));
+            }
+        }
+        list += "\nand Rust's own library: MIT OR Apache-2.0.\n";
+        let mut texts: Vec<_> = texts.into_iter().collect();
+        texts.sort_by(|a, b| a.1.cmp(&b.1));
+        for (text, packages) in texts {
+            let packages: Vec<_> = packages.into_iter().collect();
+            list += &format!("\n{:=<72}\n{}\n\n{}\n", "", packages.join(", "), text.trim_end());
+        }
+        Ok(list)
+    }
+}
+
+impl Component {
+    fn reference(&self) -> String {
+        format!("pkg:cargo/{}@{}", self.name, self.version)
+    }
+
+    fn entry(&self) -> Value {
+        let mut entry = json!({
+            "type": "library",
+            "bom-ref": self.reference(),
+            "name": self.name,
+            "version": self.version,
+            "licenses": [{"expression": self.license}],
+        });
+        if !self.own {
+            entry["purl"] = self.reference().into();
+        }
+        if let Some(checksum) = &self.checksum {
+            entry["hashes"] = json!([{"alg": "SHA-256", "content": checksum}]);
+        }
+        entry
+    }
+}
+
+/// Whether what a package needs becomes part of it, unlike what only builds or tests it.
+fn becomes_part(need: &Value) -> bool {
+    let kinds = need["dep_kinds"].as_array();
+    kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()))
+}
+
+/// Whether a package has nothing but macros for the compiler.
+fn is_macro(package: &Value) -> bool {
+    let targets = package["targets"].as_array().into_iter().flatten();
+    targets.filter_map(|target| target["kind"][0].as_str()).any(|kind| kind == "proc-macro")
+}
+
+/// The checksums in `Cargo.lock`, by name and version.
+fn checksums(lock: &str) -> BTreeMap<[&str; 2], &str> {
+    let value = |package: &'_ str, key: &str| -> Option<(usize, usize)> {
+        let start = package.find(&format!("\n{key} = \""))? + key.len() + 5;
+        Some((start, start + package[start..].find('"')?))
+    };
+    let packages = lock.split("[[package]]").skip(1).filter_map(|package| {
+        let [name, version, sum] = ["name", "version", "checksum"].map(|key| value(package, key));
+        let text = |range: Option<(usize, usize)>| range.map(|(start, end)| &package[start..end]);
+        Some(([text(name)?, text(version)?], text(sum)?))
+    });
+    packages.collect()
+}
+
+fn licence_texts(directory: &Path) -> Result<Vec<String>, String> {
+    let error = |e: std::io::Error| format!("{}: {e}", directory.display());
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(directory).map_err(error)?.flatten() {
+        let name = entry.file_name().to_string_lossy().to_uppercase();
+        let known = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "COPYRIGHT", "UNLICENSE"];
+        if known.iter().any(|known| name.starts_with(known)) && entry.path().is_file() {
+            texts.push(fs::read_to_string(entry.path()).map_err(error)?);
+        }
+    }
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `jvmpi-cli` needs `used`, which needs `deeper`; besides, it is built by and tested with others.
+    fn components() -> Components {
+        let package = |name: &str, kind: &str, source: Value| {
+            json!({
+                "id": name, "name": name, "version": "1.0.0", "license": "MIT/Apache-2.0",
+                "source": source, "manifest_path": format!("/sources/{name}/Cargo.toml"),
+                "targets": [{"kind": [kind]}],
+            })
+        };
+        let need = |name: &str, kind: Value| json!({"pkg": name, "dep_kinds": [{"kind": kind}]});
+        let node = |name: &str, needs: Value| json!({"id": name, "deps": needs});
+        let needs = json!([
+            need("used", Value::Null),
+            need("macros", Value::Null),
+            need("builds", "build".into()),
+            need("tests", "dev".into())
+        ]);
+        let names = ["used", "deeper", "macros", "builds", "tests"];
+        let kind = |name| if name == "macros" { "proc-macro" } else { "lib" };
+        let mut packages = vec![package("jvmpi-cli", "bin", Value::Null)];
+        packages.extend(names.map(|name| package(name, kind(name), "registry".into())));
+        let mut nodes = vec![node("jvmpi-cli", needs)];
+        nodes.push(node("used", json!([need("deeper", Value::Null)])));
+        nodes.extend(["deeper", "macros", "builds", "tests"].map(|name| node(name, json!([]))));
+        let metadata = json!({"packages": packages, "resolve": {"nodes": nodes}});
+        let lock = "\n[[package]]\nname = \"used\"\nversion = \"1.0.0\"\nchecksum = \"abc\"\n";
+        Components::read(&metadata, &checksums(lock)).unwrap()
+    }
+
+    #[test]
+    fn what_becomes_part_is_listed() {
+        let Components(found) = components();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["deeper", "jvmpi-cli", "used"]);
+        assert_eq!(found["used"].license, "MIT OR Apache-2.0");
+        assert_eq!(found["used"].checksum.as_deref(), Some("abc"));
+        assert_eq!(found["deeper"].checksum, None);
+        assert!(found["jvmpi-cli"].own && !found["used"].own);
+    }
+
+    #[test]
+    fn all_that_is_referred_to_is_there() {
+        let bill: Value = serde_json::from_str(&components().bill().unwrap()).unwrap();
+        let list = |value: &Value| value.as_array().unwrap().clone();
+        let mut there: Vec<_> =
+            list(&bill["components"]).iter().map(|it| it["bom-ref"].clone()).collect();
+        there.push(bill["metadata"]["component"]["bom-ref"].clone());
+        for dependency in list(&bill["dependencies"]) {
+            assert!(there.contains(&dependency["ref"]), "{dependency}");
+            let needs = list(&dependency["dependsOn"]);
+            assert!(needs.iter().all(|need| there.contains(need)), "{dependency}");
+        }
+    }
+}

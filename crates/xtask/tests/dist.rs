@@ -1,0 +1,213 @@
+//! The archives: made twice they are the same, and what is in them works where nothing else is.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
+
+use compat_tests::{build, jdk, text, workspace_root};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+type Result<T = (), E = String> = std::result::Result<T, E>;
+
+/// A case: its name, the tools that it needs, and what it does.
+type Case = (&'static str, &'static [&'static str], fn() -> Result);
+
+const CASES: [Case; 4] = [
+    ("archives_are_the_same_each_time", &["dpkg-deb"], archives_are_the_same_each_time),
+    ("symbols_lie_beside", &["dpkg-deb", "readelf"], symbols_lie_beside),
+    ("the_archive_in_a_clean_root", &["apt-get", "unshare"], the_archive_in_a_clean_root),
+    ("the_package_in_a_clean_root", &["apt-get", "unshare"], the_package_in_a_clean_root),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = CASES.iter().map(|&(name, tools, case)| {
+        let missing =
+            tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
+        let in_root = tools.contains(&"unshare");
+        let root = || (in_root && !may_have_roots()).then(|| "no roots may be made".to_owned());
+        match missing.or_else(|| jdk::with_javac().err()).or_else(root) {
+            None => Trial::test(name, move || case().map_err(Failed::from)),
+            Some(why) => Trial::test(name, || Ok(()))
+                .with_kind(format!("skipped: {why}"))
+                .with_ignored_flag(true),
+        }
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn is_installed(tool: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| directory.join(tool).is_file())
+}
+
+/// Whether this process may mount directories, in a namespace of its own.
+fn may_have_roots() -> bool {
+    in_namespace("true").is_ok()
+}
+
+fn in_namespace(script: &str) -> Result<String> {
+    let mut unshare = Command::new("unshare");
+    run(unshare.args(["--map-root-user", "--mount", "sh", "-e", "-c", script]))
+}
+
+/// Runs a program to its end, which must be a good one; what it has printed.
+fn run(command: &mut Command) -> Result<String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    let [out, err] =
+        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    if output.status.success() {
+        return Ok(out);
+    }
+    Err(format!("{command:?}: {}\n{out}{err}", output.status))
+}
+
+fn scratch(name: &str) -> Result<PathBuf> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dist").join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    Ok(directory)
+}
+
+/// Makes the archives of the libraries that the other tests use too, in a directory of this name.
+fn make(name: &str) -> Result<[PathBuf; 3]> {
+    let directory = scratch(name)?;
+    let mut dist = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    dist.args(["dist", "--keep-paths", "--profile", "checked"]);
+    dist.env("SOURCE_DATE_EPOCH", "1000000000");
+    let mut made = Vec::new();
+    for path in run(&mut dist)?.lines().map(Path::new) {
+        let copy = directory.join(path.file_name().unwrap_or_default());
+        fs::copy(path, &copy).map_err(|e| format!("{}: {e}", path.display()))?;
+        made.push(copy);
+    }
+    made.try_into().map_err(|made| format!("it has made {made:?}"))
+}
+
+/// The archive, that of its symbols, and the package.
+fn made() -> Result<&'static [PathBuf; 3]> {
+    static MADE: OnceLock<Result<[PathBuf; 3]>> = OnceLock::new();
+    MADE.get_or_init(|| make("first")).as_ref().map_err(String::clone)
+}
+
+fn archives_are_the_same_each_time() -> Result {
+    let read = |paths: &[PathBuf; 3]| -> Result<Vec<_>> {
+        paths.iter().map(|path| fs::read(path).map_err(|e| e.to_string())).collect()
+    };
+    let first = read(made()?)?;
+    let second = read(&make("second")?)?;
+    for (path, (first, second)) in made()?.iter().zip(first.iter().zip(&second)) {
+        if first != second {
+            return Err(format!("{} differs", path.display()));
+        }
+    }
+    Ok(())
+}
+
+fn symbols_lie_beside() -> Result {
+    let [archive, symbols, _] = made()?;
+    let directory = scratch("symbols")?;
+    for archive in [archive, symbols] {
+        unpack(archive, &directory)?;
+    }
+    for binary in ["lib/libjvmpi.so.1", "lib/libhprof.so", "bin/jvmpi"] {
+        let symbols = directory.join(format!("{binary}.debug"));
+        let binary = directory.join(binary);
+        // Functions that are not exported.
+        let has = |file: &Path| -> Result<bool> {
+            let names = run(Command::new("readelf").args(["-sW"]).arg(file))?;
+            Ok(names.contains("FUNC    LOCAL"))
+        };
+        if has(&binary)? || !has(&symbols)? {
+            return Err(format!("the symbols of {} are not where they belong", binary.display()));
+        }
+        let link = run(Command::new("readelf").args(["-p", ".gnu_debuglink"]).arg(&binary))?;
+        let name = symbols.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !link.contains(&name) {
+            return Err(format!("{} does not name {name}: {link}", binary.display()));
+        }
+    }
+    Ok(())
+}
+
+fn unpack(archive: &Path, to: &Path) -> Result {
+    let mut tar = Command::new("tar");
+    tar.arg("-xf").arg(archive).args(["--strip-components=1", "-C"]).arg(to);
+    run(&mut tar).map(drop)
+}
+
+/// A root with the packages of Debian that a JVM and the product need, and nothing else.
+fn clean_root(name: &str) -> Result<PathBuf> {
+    let packages = jdk::cache().with_file_name("packages");
+    fs::create_dir_all(&packages).map_err(|e| format!("{}: {e}", packages.display()))?;
+    let root = scratch(name)?;
+    for package in ["libc6", "libgcc-s1", "zlib1g"] {
+        let find = || {
+            let entries = fs::read_dir(&packages).ok()?.flatten().map(|entry| entry.path());
+            let start = format!("{package}_");
+            entries.into_iter().find(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
+            })
+        };
+        if find().is_none() {
+            run(Command::new("apt-get").args(["download", package]).current_dir(&packages))?;
+        }
+        let file = find().ok_or_else(|| format!("apt-get has not brought {package}"))?;
+        run(Command::new("dpkg-deb").arg("-x").arg(file).arg(&root))?;
+    }
+    for directory in ["proc", "dev", "tmp", "jdk", "classes"] {
+        fs::create_dir_all(root.join(directory)).map_err(|e| e.to_string())?;
+    }
+    Ok(root)
+}
+
+/// Records the program `Tasks` with this command, in the root; there is a JDK in `/jdk`.
+fn record(root: &Path, jvmpi: &str) -> Result {
+    let jdk = jdk::found().into_values().next_back().ok_or("no JDK")?;
+    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dist-classes");
+    let classes = build::java(&workspace_root().join("examples"), &classes, 8, &[])?;
+    let script = format!(
+        "cd '{root}'
+         mount --rbind /proc proc
+         mount --rbind /dev dev
+         mount --bind '{jdk}' jdk
+         mount --bind '{classes}' classes
+         chroot . {jvmpi} --version
+         chroot . {jvmpi} record --alloc -o /tmp/profile.txt -- /jdk/bin/java -cp /classes Tasks",
+        root = text(root)?,
+        jdk = text(&jdk.home)?,
+    );
+    let said = in_namespace(&script)?;
+    if !said.contains("4000 tasks are done") {
+        return Err(format!("it has printed {said:?}"));
+    }
+    let profile = root.join("tmp/profile.txt");
+    let profile =
+        fs::read_to_string(&profile).map_err(|e| format!("{}: {e}", profile.display()))?;
+    let is_exact = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        words.last() == Some(&"Tasks$Task") && words.contains(&"4000")
+    };
+    if profile.lines().any(is_exact) { Ok(()) } else { Err(format!("no 4000 tasks:\n{profile}")) }
+}
+
+fn the_archive_in_a_clean_root() -> Result {
+    let root = clean_root("archive")?;
+    fs::create_dir_all(root.join("opt/jvmpi")).map_err(|e| e.to_string())?;
+    unpack(&made()?[0], &root.join("opt/jvmpi"))?;
+    record(&root, "/opt/jvmpi/bin/jvmpi")
+}
+
+fn the_package_in_a_clean_root() -> Result {
+    let root = clean_root("package")?;
+    let package = &made()?[2];
+    let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(package).arg(name));
+    let depends = field("Depends")?;
+    if !depends.starts_with("libc6 (>= 2.") || !depends.contains("libgcc-s1") {
+        return Err(format!("it depends on {depends}"));
+    }
+    run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&root))?;
+    record(&root, "/usr/bin/jvmpi")
+}
