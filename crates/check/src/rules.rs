@@ -224,7 +224,8 @@ protects is not protected.
   tells the line if it has debugging information.
 - The setting can be that of one agent ([options.md](options.md)).
 - What is checked is what the agent does, not what it might have done: drive it through all it can do.
-- It costs a few nanoseconds an event and a call, and 10 MB. Without the setting nothing is different.
+- It costs 8 ns an event, and 10 MB: with an agent that only counts, a call with METHOD_ENTRY and METHOD_EXIT
+  took 38 ns instead of 22, an allocation 500 instead of 430 (JDK 17). Without the setting nothing is different.
 
 To see late reads, events are copied into pages that can be read only while they are handled. So SIGSEGV gets
 another handler in front of the VM's, which `-Xcheck:jni` remarks on. When 256 MB of events have come, later
