@@ -38,6 +38,7 @@ mod sampling;
 mod soak;
 mod table;
 mod threads;
+mod trace;
 mod traces;
 
 /// A case: what it does, and on which JVMs.
@@ -187,6 +188,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("cli", cli::cases()),
         ("hprof", hprof::cases()),
         ("checks", checks::cases()),
+        ("trace", trace::cases()),
         ("soak", soak::cases()),
         ("conformance", conformance::cases()),
     ]

@@ -18,10 +18,12 @@ mod launch;
 mod output;
 mod process;
 mod record;
+mod replay;
 mod report;
 mod run;
 mod signals;
 mod top;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
@@ -46,6 +48,8 @@ enum Command {
     Convert(convert::Arguments),
     Report(report::Arguments),
     Dump(dump::Arguments),
+    Replay(replay::Arguments),
+    Trace(trace::Arguments),
     Completions(generated::Completions),
     Man(generated::Man),
 }
@@ -62,6 +66,8 @@ fn main() -> ExitCode {
         Command::Convert(arguments) => convert::convert(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Trace(arguments) => trace::trace(&arguments),
         Command::Completions(arguments) => generated::completions(&arguments),
         Command::Man(arguments) => generated::man(&arguments),
     };

@@ -11,6 +11,7 @@ mod error;
 mod patterns;
 mod settings;
 mod sources;
+mod trace_file;
 
 use agents::Agents;
 pub use agents::{Quirk, quirks_of};
@@ -24,6 +25,7 @@ use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+pub use trace_file::TraceFile;
 
 static OPTIONS: OnceLock<Options> = OnceLock::new();
 

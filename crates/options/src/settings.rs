@@ -2,6 +2,7 @@
 
 use super::agents::Agents;
 use super::patterns::Patterns;
+use super::trace_file::TraceFile;
 use std::fmt;
 
 /// A setting as the table below declares it.
@@ -209,6 +210,9 @@ settings! {
             /// The first report ends the process.
             Abort = "abort",
         } = Check::Off;
+
+        /// The file in which all events and calls of the agent are recorded.
+        trace: TraceFile = TraceFile::off();
     }
 }
 

@@ -4,6 +4,7 @@ use crate::world::agents::{Agent, MAX_AGENTS};
 use check::Check;
 use jvmpi_sys::JVMPI_Interface;
 use std::sync::OnceLock;
+use trace::{About, Recorder};
 
 /// A table that lives for ever.
 struct Topmost(*mut JVMPI_Interface);
@@ -23,12 +24,31 @@ pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
 
 /// Puts layers on the agent's table, the lowest first.
 fn put_on_all(agent: &Agent) -> *mut JVMPI_Interface {
-    let table = agent.interface();
+    checked(agent, recorded(agent, agent.interface()))
+}
+
+/// The table on which the checks lie, if the agent is to be checked.
+fn checked(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
     let check = agent.options().check;
     if check == options::Check::Off {
         return table;
     }
     let check = Check::new(agent.path(), agent.index, check == options::Check::Abort);
-    // SAFETY: the agent's table lives for ever, and it gets the upper one instead.
+    // SAFETY: the table below lives for ever, and the agent gets the upper one instead.
     unsafe { layer::put_on(check, agent.index, table) }.unwrap_or(table)
+}
+
+/// The table on which the recorder lies, if the agent is to be recorded.
+fn recorded(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
+    let Some(path) = agent.options().trace.path() else { return table };
+    let about =
+        About { agent: agent.path().to_string_lossy().into_owned(), vm: super::vm_version() };
+    match Recorder::start(agent.index, path, &about) {
+        // SAFETY: the table is the shim's, lives for ever, and the agent has not got it yet.
+        Ok(recorder) => unsafe { layer::put_on(recorder, agent.index, table) }.unwrap_or(table),
+        Err(message) => {
+            log::error!("{message}");
+            table
+        }
+    }
 }

@@ -114,17 +114,22 @@ fn keep_loaded() {
     }
 }
 
-fn log_start() {
-    let vm = |name: &CStr| {
+/// The name and the version of the VM, which it tells only before and after its start.
+fn vm_version() -> String {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    let property = |name: &CStr| {
         let property = jvm::get().jvmti.system_property(name);
         property.map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
     };
+    VERSION.get_or_init(|| [c"java.vm.name", c"java.vm.version"].map(property).join(" ")).clone()
+}
+
+fn log_start() {
     let effective = options::get().describe();
     log::info!(
-        "jvmpi {} on {} {}{}{}",
+        "jvmpi {} on {}{}{}",
         env!("CARGO_PKG_VERSION"),
-        vm(c"java.vm.name"),
-        vm(c"java.vm.version"),
+        vm_version(),
         if effective.is_empty() { "" } else { ", " },
         effective
     );

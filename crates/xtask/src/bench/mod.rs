@@ -24,6 +24,7 @@ mod programs;
 mod rewrite;
 mod rust;
 mod sampling;
+mod trace;
 
 /// A benchmark, run on one JDK at a time.
 struct Bench {
@@ -92,6 +93,7 @@ const BENCHES: &[Bench] = &[
         about: "computing on ten threads under a sampler that wakes every millisecond",
         run: sampling::run,
     },
+    Bench { name: "trace", about: "recording method events, and replaying them", run: trace::run },
 ];
 
 /// Runs the benchmark named first on the JDKs named after it, or on all that are found.

@@ -1,0 +1,22 @@
+/*
+ * dangling.c - reads the name of a thread after the event that told it, which may be freed by then.
+ */
+#include "agent.h"
+
+static const char *kept;
+
+static void notify(JVMPI_Event *e)
+{
+    if (e->event_type == JVMPI_EVENT_THREAD_START)
+        kept = e->u.thread_start.thread_name;
+    if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN && kept != NULL)
+        report("last name=%s", q(kept));
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    return JNI_OK;
+}

@@ -1,0 +1,276 @@
+//! The setting `trace`, and what `jvmpi trace` and `jvmpi replay` make of its files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use compat_tests::run::{Launch, Outcome, Vm};
+use compat_tests::{build, text};
+use profile::{File, Profile, TraceSerial};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    call_times_are_those_of_the_run,
+    allocation_sites_are_those_of_the_run.on_every_gc(),
+    every_event_comes_again,
+    samples_are_answered,
+    two_runs_of_a_program_differ_where_they_differ,
+    a_program_that_is_killed,
+    a_file_that_cannot_be_written,
+    two_agents,
+    a_bug_shows_under_valgrind.only(17),
+];
+
+/// Runs `jvmpi` with these arguments, and demands this exit status.
+fn jvmpi(vm: &Vm<'_>, arguments: &[&str], status: i32) -> Result<Output, String> {
+    command(vm, Command::new(build::command()?).args(arguments), status)
+}
+
+fn command(vm: &Vm<'_>, command: &mut Command, status: i32) -> Result<Output, String> {
+    let report = vm.file("replayed");
+    let _ = fs::remove_file(&report);
+    command.env("JVMPI_TEST_REPORT", &report);
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.code() == Some(status), "{command:?}: {}: {said}", output.status);
+    Ok(output)
+}
+
+/// The file for a recording.
+fn recording(vm: &Vm<'_>, name: &str) -> Result<String, String> {
+    let file = vm.file(name);
+    let _ = fs::remove_file(&file);
+    Ok(text(&file)?.to_owned())
+}
+
+fn recorded(launch: Launch, file: &str) -> Launch {
+    launch.settings(&format!("trace={file}"))
+}
+
+/// Runs the program with HPROF, records that, and feeds HPROF from the recording; both files.
+fn twice_through_hprof(
+    vm: &Vm<'_>,
+    work: &str,
+    options: &str,
+) -> Result<(Outcome, File, File), String> {
+    let hprof = build::hprof()?;
+    let agent =
+        |file: &Path| Ok::<_, String>(format!("{}:{options},file={}", text(&hprof)?, text(file)?));
+    let (live, again) = (vm.file("live.txt"), vm.file("again.txt"));
+    for file in [&live, &again] {
+        let _ = fs::remove_file(file);
+    }
+    let trace = recording(vm, "trace")?;
+    let launch = recorded(vm.java("Profiled")?.argument(work), &trace).shim(&agent(&live)?)?;
+    let outcome = launch.run()?;
+    let replayed = jvmpi(vm, &["replay", &trace, &agent(&again)?], 0)?;
+    let said = String::from_utf8_lossy(&replayed.stderr).into_owned();
+    ensure!(!said.contains("HPROF ERROR"), "{said}");
+    let open =
+        |path: &PathBuf| File::open(path).map_err(|e| format!("{}: {e}\n{said}", path.display()));
+    Ok((outcome, open(&live)?, open(&again)?))
+}
+
+/// The frames of a trace, as text.
+fn frames(profile: &Profile, trace: TraceSerial) -> String {
+    let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
+    let names = &profile.names;
+    let methods = frames.iter().filter_map(|id| profile.frame(*id));
+    let text = methods.map(|(_, m)| format!("{}.{}", names.get(m.class), names.get(m.name)));
+    text.collect::<Vec<_>>().join(" ")
+}
+
+fn call_times_are_those_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, live, again) = twice_through_hprof(vm, "calls", "cpu=times,cutoff=0")?;
+    let calls = |file: &File| {
+        let profile = file.profile();
+        let times = profile.cpu_times().next_back().ok_or("no section")?;
+        let mut calls: BTreeMap<String, u64> = BTreeMap::new();
+        for row in &times.rows {
+            *calls.entry(frames(profile, row.trace)).or_default() += row.calls;
+        }
+        Ok::<_, String>(calls)
+    };
+    let (live, again) = (calls(&live)?, calls(&again)?);
+    let outer =
+        |(frames, calls): (&String, &u64)| frames.starts_with("Profiled.outer").then_some(*calls);
+    let outer: u64 = live.iter().filter_map(outer).sum();
+    equal("outer", outer as i64, outcome.expects.one("expect")?.int("outer")?)?;
+    equal("calls", again, live)
+}
+
+fn allocation_sites_are_those_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
+    let (_, live, again) = twice_through_hprof(vm, "objects", "heap=sites,cutoff=0")?;
+    let sites = |file: &File| {
+        let profile = file.profile();
+        let sites = profile.sites().next_back().ok_or("no section")?;
+        let mut found: BTreeMap<String, [u64; 4]> = BTreeMap::new();
+        for row in &sites.rows {
+            let place = format!("{} {}", profile.site_name(row), frames(profile, row.trace));
+            let sums = found.entry(place).or_default();
+            let (live, allocated) = (row.live, row.allocated);
+            let counts = [live.instances, live.bytes, allocated.instances, allocated.bytes];
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        Ok::<_, String>(found)
+    };
+    let (live, again) = (sites(&live)?, sites(&again)?);
+    ensure!(live.keys().any(|place| place.starts_with("Profiled$Dropped ")), "{live:?}");
+    equal("sites", again, live)
+}
+
+/// The lines without what is another one in each process: environments of threads.
+fn without_environments(report: &str) -> Vec<String> {
+    let is_env =
+        |word: &&str| ["env=", "thread_env=", "self="].iter().any(|name| word.starts_with(name));
+    let line =
+        |line: &str| line.split(' ').filter(|word| !is_env(word)).collect::<Vec<_>>().join(" ");
+    let mut lines: Vec<_> = report.lines().map(line).collect();
+    lines.sort();
+    lines
+}
+
+fn every_event_comes_again(vm: &Vm<'_>) -> Result<(), String> {
+    let trace = recording(vm, "trace")?;
+    let agent = build::agent("events")?;
+    let events =
+        "events=7+8+33+34+38+39+40+41+42+43+44+46+47+48+54+55+56+57+58+60+61,class=Profiled";
+    let launch =
+        recorded(vm.java("Profiled")?.argument("calls"), &trace).agent("events", events)?;
+    let directory = launch.directory().to_owned();
+    launch.run()?;
+    jvmpi(vm, &["replay", "--quiet", &trace, &format!("{}:{events}", text(&agent)?)], 0)?;
+    let read =
+        |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let live = without_environments(&read(&directory.join("report"))?);
+    let again = without_environments(&read(&vm.file("replayed"))?);
+    ensure!(live.len() > 500, "only {} lines", live.len());
+    let different = live.iter().zip(&again).find(|(a, b)| a != b);
+    ensure!(different.is_none(), "{different:?}");
+    equal("lines", again.len(), live.len())
+}
+
+/// A thread of the agent's own suspends others and asks for their stacks.
+fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
+    let (_, live, again) =
+        twice_through_hprof(vm, "compute-2-1200", "cpu=samples,interval=1,cutoff=0")?;
+    let samples = |file: &File| {
+        let section = file.profile().cpu_samples().next_back().ok_or("no section")?;
+        Ok::<_, String>(section.rows.iter().map(|row| row.samples).sum::<u64>())
+    };
+    let (live, again) = (samples(&live)?, samples(&again)?);
+    // The thread goes on by itself: the end may come before it has asked for all.
+    ensure!(again > 0 && again <= live, "{again} samples instead of {live}");
+    Ok(())
+}
+
+fn two_runs_of_a_program_differ_where_they_differ(vm: &Vm<'_>) -> Result<(), String> {
+    let files = ["one", "other"].map(|name| recording(vm, name));
+    let [one, other] = [files[0].clone()?, files[1].clone()?];
+    for (file, argument) in [(&one, "a"), (&other, "b")] {
+        let launch = recorded(vm.java("Hello")?.argument(argument), file);
+        launch.agent("events", "events=33+42+46+47")?.run()?;
+    }
+    let same = jvmpi(vm, &["trace", "diff", &one, &one], 0)?;
+    equal("differences from itself", String::from_utf8_lossy(&same.stdout).as_ref(), "")?;
+    let stats = jvmpi(vm, &["trace", "stats", &one], 0)?;
+    let stats = String::from_utf8_lossy(&stats.stdout).into_owned();
+    ensure!(stats.contains("           1 JVM_INIT_DONE\n"), "{stats}");
+    let shown = jvmpi(vm, &["trace", "show", &one, "--event", "JVM_SHUT_DOWN"], 0)?;
+    equal("ends", String::from_utf8_lossy(&shown.stdout).lines().count(), 1)?;
+    let launch = recorded(vm.java("Hello")?.argument("a"), &other);
+    launch.agent("events", "events=33+42+47")?.run()?;
+    let differences = jvmpi(vm, &["trace", "diff", &one, &other], 1)?;
+    let differences = String::from_utf8_lossy(&differences.stdout).into_owned();
+    ensure!(differences.contains("JVM_INIT_DONE: 1 and 0\n"), "{differences}");
+    ensure!(differences.contains("call EnableEvent: 4 and 3\n"), "{differences}");
+    Ok(())
+}
+
+fn a_program_that_is_killed(vm: &Vm<'_>) -> Result<(), String> {
+    let trace = recording(vm, "trace")?;
+    let launch = recorded(vm.java("Wait")?, &trace).agent("events", "events=33+42+46+47")?;
+    let mut running = launch.start()?;
+    running.wait_for_report("jvm_init_done")?;
+    // What threads keep goes to the file by and by.
+    loop {
+        let shown = jvmpi(vm, &["trace", "show", &trace, "--event", "JVM_INIT_DONE"], 0)?;
+        if !shown.stdout.is_empty() {
+            break;
+        }
+        ensure!(!running.has_ended_with_input_open()?, "the program has ended");
+    }
+    running.signal(libc::SIGKILL)?;
+    while !running.has_ended_with_input_open()? {}
+    let stats = jvmpi(vm, &["trace", "stats", &trace], 0)?;
+    let stats = String::from_utf8_lossy(&stats.stdout).into_owned();
+    ensure!(stats.contains("without the end of the process"), "{stats}");
+    let agent = format!("{}:events=46", text(&build::agent("events")?)?);
+    jvmpi(vm, &["replay", &trace, &agent], 0)?;
+    let again = fs::read_to_string(vm.file("replayed")).map_err(|e| e.to_string())?;
+    ensure!(again.contains("jvm_init_done"), "{again}");
+    Ok(())
+}
+
+fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
+    for (file, complaint) in [
+        (
+            "/nowhere/trace",
+            "[jvmpi] error: cannot record in /nowhere/trace: No such file or directory",
+        ),
+        ("/dev/full", "[jvmpi] error: cannot record in /dev/full: No space left on device"),
+    ] {
+        let launch = recorded(vm.java("Hello")?.argument("it"), file);
+        let outcome = launch.agent("events", "events=42")?.run()?;
+        equal("output", outcome.stdout.as_str(), "hello it\n")?;
+        ensure!(outcome.stderr.starts_with(complaint), "{}", outcome.stderr);
+    }
+    Ok(())
+}
+
+fn two_agents(vm: &Vm<'_>) -> Result<(), String> {
+    let trace = recording(vm, "trace")?;
+    let launch = recorded(vm.java("Hello")?.argument("it"), &trace);
+    let launch = launch.agent("events", "events=46")?.another_agent("events", "events=47")?;
+    let outcome = launch.run()?;
+    ensure!(
+        outcome.stderr.contains("is what another agent of this process is recorded in"),
+        "{}",
+        outcome.stderr
+    );
+    let stats = jvmpi(vm, &["trace", "stats", &trace], 0)?;
+    let stats = String::from_utf8_lossy(&stats.stdout).into_owned();
+    ensure!(
+        stats.contains("           1 JVM_INIT_DONE\n") && !stats.contains("JVM_SHUT_DOWN"),
+        "{stats}"
+    );
+    Ok(())
+}
+
+fn a_bug_shows_under_valgrind(vm: &Vm<'_>) -> Result<(), String> {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("skipped: a_bug_shows_under_valgrind: there is no valgrind");
+        return Ok(());
+    }
+    let trace = recording(vm, "trace")?;
+    let launch = recorded(vm.java("Hello")?.argument("it"), &trace);
+    launch.agent("events", "events=33+42+47")?.run()?;
+    let replay = |agent: &str, status: i32| {
+        let agent = text(&build::agent(agent)?)?.to_owned();
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--quiet", "--error-exitcode=9"]).arg(build::command()?);
+        let output = command(vm, valgrind.args(["replay", "--quiet", &trace, &agent]), status)?;
+        Ok::<_, String>(String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    // One that does nothing wrong comes through.
+    let fine = replay("kept_names", 0)?;
+    equal("complaints", fine.as_str(), "")?;
+    let said = replay("dangling", 9)?;
+    ensure!(said.contains("Invalid read") && said.contains("dangling.c"), "{said}");
+    Ok(())
+}

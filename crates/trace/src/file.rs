@@ -1,0 +1,105 @@
+//! The file: a head, and chunks, each with the records of one thread. What the chunks of a thread contain
+//! belongs together, in their order.
+//!
+//! ```text
+//! file:  "JVMPITRC", u32 version, u32 length of the text, u32 its CRC-32, text: lines "key=value"
+//! chunk: header, records
+//! ```
+//!
+//! Numbers here are little-endian. A chunk is whole or not there, so that a file that was cut is read up to
+//! there.
+
+/// What a file begins with.
+pub const MAGIC: &[u8; 8] = b"JVMPITRC";
+/// The version of the format.
+pub const VERSION: u32 = 1;
+/// The bytes of the file's head before the text.
+pub const HEAD: usize = 20;
+/// What a chunk begins with.
+const CHUNK: u32 = u32::from_le_bytes(*b"chnk");
+
+/// What stands before the records of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Header {
+    /// The bytes of the records.
+    pub length: u64,
+    /// The thread, numbered as they came.
+    pub thread: u32,
+    pub flags: u8,
+    /// If CreateSystemThread has made the thread: which of the functions that it was given it runs, from 1.
+    pub function: u8,
+    /// How many events of the thread were not recorded, up to here.
+    pub dropped: u64,
+    /// If it is fresh: how much of the order had passed, the time in nanoseconds, and the `env_id`.
+    pub seen: u64,
+    pub time: u64,
+    pub env: u64,
+}
+
+impl Header {
+    /// The state of the thread's records begins anew.
+    pub const FRESH: u8 = 1;
+    /// Nothing has come after: the process has ended in order.
+    pub const LAST: u8 = 2;
+    /// The bytes of it.
+    pub const SIZE: usize = 56;
+
+    /// The header of these records.
+    #[must_use]
+    pub fn write(&self, records: &[&[u8]]) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        let mut at = 0;
+        let mut put = |part: &[u8]| {
+            bytes[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        };
+        put(&CHUNK.to_le_bytes());
+        put(&[0; 4]);
+        put(&self.length.to_le_bytes());
+        put(&self.thread.to_le_bytes());
+        put(&[self.flags, self.function, 0, 0]);
+        for number in [self.dropped, self.seen, self.time, self.env] {
+            put(&number.to_le_bytes());
+        }
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&bytes[8..]);
+        records.iter().for_each(|records| crc.update(records));
+        bytes[4..8].copy_from_slice(&crc.finalize().to_le_bytes());
+        bytes
+    }
+
+    /// The first chunk of these bytes: its header and its records. None if it is not whole.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (header, rest) = bytes.split_first_chunk::<{ Self::SIZE }>()?;
+        let u32_at = |at| u32::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
+        let u64_at = |at| u64::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
+        if u32_at(0) != CHUNK {
+            return None;
+        }
+        let length = u64_at(8);
+        let records = rest.get(..usize::try_from(length).ok()?)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&header[8..]);
+        crc.update(records);
+        let read = Self {
+            length,
+            thread: u32_at(16),
+            flags: header[20],
+            function: header[21],
+            dropped: u64_at(24),
+            seen: u64_at(32),
+            time: u64_at(40),
+            env: u64_at(48),
+        };
+        (crc.finalize() == u32_at(4)).then_some((read, records))
+    }
+}
+
+/// The head of a file with this text.
+#[must_use]
+pub fn head(text: &str) -> Vec<u8> {
+    let length = u32::try_from(text.len()).expect("it is short");
+    let numbers = [VERSION, length, crc32fast::hash(text.as_bytes())].map(u32::to_le_bytes);
+    [&MAGIC[..], numbers.as_flattened(), text.as_bytes()].concat()
+}

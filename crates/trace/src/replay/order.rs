@@ -1,0 +1,200 @@
+//! Who plays: one thread at a time, the one whose next record has the least place.
+//!
+//! A thread gives its turn away where another one's record comes first, and while it is blocked in a raw
+//! monitor. A thread of the agent's own has a turn only while a call of it is answered.
+
+use super::Replay;
+use super::player::Player;
+use crate::read::{Key, Trace};
+use std::collections::BTreeSet;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The order of a replay. Threads are known by their places in [`Trace::threads`].
+pub struct Order {
+    state: Mutex<State>,
+    /// For each thread: it has its turn.
+    turns: Vec<Condvar>,
+    ended: Condvar,
+    /// Who runs has to look whether it is another one's turn.
+    changed: AtomicBool,
+}
+
+struct State {
+    /// Those who want to play a record.
+    waiting: BTreeSet<(Key, usize)>,
+    running: Option<usize>,
+    started: Vec<bool>,
+    /// Those who have records left or wait for their end.
+    alive: usize,
+    /// Those of them whose function is the agent's own.
+    own: usize,
+    /// Those who wait for somebody else's call, in a raw monitor.
+    stuck: usize,
+    /// Whether threads have called that are not of the recording.
+    strangers: bool,
+}
+
+/// The stack of a thread, of which memory is used only as far as it is needed.
+const STACK: usize = 8 << 20;
+
+impl Order {
+    /// All threads wait for their first record; the one named is started already and has its turn.
+    pub fn new(trace: &Trace, first: Option<usize>) -> Self {
+        let threads = trace.threads();
+        let keys = threads.iter().enumerate().map(|(i, thread)| (thread.first(), i));
+        let waiting = keys.filter(|(_, i)| Some(*i) != first).collect();
+        let state = State {
+            waiting,
+            running: first,
+            started: (0..threads.len()).map(|i| Some(i) == first).collect(),
+            alive: usize::from(first.is_some()),
+            own: 0,
+            stuck: 0,
+            strangers: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            turns: threads.iter().map(|_| Condvar::new()).collect(),
+            ended: Condvar::new(),
+            changed: AtomicBool::new(true),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another thread may have come that goes before the one that runs.
+    #[inline]
+    pub fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Relaxed)
+    }
+
+    /// Waits until it is the turn of the thread, whose next record has this place; returns up to where it is.
+    pub fn take_turn(&self, me: usize, key: Key) -> Option<Key> {
+        let mut state = self.lock();
+        if state.running == Some(me) {
+            state.running = None;
+        }
+        state.waiting.insert((key, me));
+        self.changed.store(true, Ordering::Relaxed);
+        self.pass_on(&mut state);
+        while state.running != Some(me) {
+            state = self.turns[me].wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.changed.store(false, Ordering::Relaxed);
+        state.waiting.first().map(|(key, _)| *key)
+    }
+
+    /// The thread has no record to play just now.
+    pub fn leave(&self, me: usize) {
+        let mut state = self.lock();
+        self.left(&mut state, me);
+    }
+
+    fn left(&self, state: &mut State, me: usize) {
+        if state.running == Some(me) {
+            state.running = None;
+            self.pass_on(state);
+        }
+    }
+
+    fn pass_on(&self, state: &mut State) {
+        if state.running.is_some() {
+            return;
+        }
+        match state.waiting.pop_first() {
+            Some((_, next)) => {
+                state.running = Some(next);
+                if state.started[next] {
+                    self.turns[next].notify_one();
+                } else {
+                    state.started[next] = true;
+                    state.alive += 1;
+                    start(next);
+                }
+            }
+            None => {
+                let standing = state.stuck >= state.alive && state.alive > state.own;
+                if standing && !state.strangers {
+                    eprintln!(
+                        "jvmpi: error: the replay stands still: each of {} threads of the agent waits in a \
+                         raw monitor, and no event follows",
+                        state.alive
+                    );
+                    process::exit(1);
+                }
+                if state.alive == state.own {
+                    self.ended.notify_all();
+                }
+            }
+        }
+    }
+
+    /// The thread begins to wait in a raw monitor, without a limit if `stuck`.
+    pub fn block(&self, me: usize, stuck: bool) {
+        let mut state = self.lock();
+        state.stuck += usize::from(stuck);
+        if state.running == Some(me) {
+            state.running = None;
+        }
+        self.pass_on(&mut state);
+    }
+
+    /// It has got what it has waited for.
+    pub fn unblock(&self, stuck: bool) {
+        self.lock().stuck -= usize::from(stuck);
+    }
+
+    /// The thread runs a function of the agent's own, or does so no more.
+    pub fn run_own(&self, me: usize, begins: bool) {
+        let mut state = self.lock();
+        if begins {
+            state.own += 1;
+            self.left(&mut state, me);
+            if state.running.is_none() && state.waiting.is_empty() {
+                self.pass_on(&mut state);
+            }
+        } else {
+            state.own -= 1;
+        }
+    }
+
+    /// The thread has played its last record.
+    pub fn end(&self, me: usize) {
+        let mut state = self.lock();
+        state.alive -= 1;
+        if state.running == Some(me) {
+            state.running = None;
+        }
+        self.pass_on(&mut state);
+    }
+
+    /// A thread has called that is not of the recording.
+    pub fn meet_stranger(&self) {
+        self.lock().strangers = true;
+    }
+
+    /// Waits until no thread has a record any more, but for threads of the agent's own.
+    pub fn wait_for_the_end(&self) {
+        let mut state = self.lock();
+        while state.running.is_some() || !state.waiting.is_empty() || state.alive > state.own {
+            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Starts the thread, whose turn it is.
+fn start(thread: usize) {
+    let replay = Replay::get();
+    let started = thread::Builder::new().stack_size(STACK).spawn(move || {
+        Player::new(replay, thread).play();
+    });
+    if let Err(error) = started {
+        eprintln!("jvmpi: error: the replay cannot start a thread: {error}");
+        process::exit(1);
+    }
+}
