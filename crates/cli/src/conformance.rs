@@ -129,6 +129,13 @@ fn places(jvms: &[jvms::Jvm], collectors: &[String]) -> Vec<Place> {
             let flags = vec!["-XX:+UnlockExperimentalVMOptions".to_owned(), flag.to_owned()];
             places.push(Place { name: place, java: jvm.java(), flags });
         }
+        // A second VM, which some JDKs have beside HotSpot's own: it has no compiler.
+        let is_wanted = collectors.is_empty() || collectors.iter().any(|c| c == "serial");
+        if is_wanted && jvm.home.join("lib/zero/libjvm.so").is_file() {
+            let version = jvm.version.split('.').next().unwrap_or("?");
+            let flags = vec!["-zero".to_owned(), "-XX:+UseSerialGC".to_owned()];
+            places.push(Place { name: format!("{version}-zero/serial"), java: jvm.java(), flags });
+        }
     }
     places
 }
