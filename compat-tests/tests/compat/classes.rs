@@ -12,6 +12,7 @@ use crate::cases;
 cases![
     replay_order,
     superclasses_first,
+    named_before_it_can_be_linked,
     no_class_twice,
     arrays_but_no_primitives,
     names_with_slashes,
@@ -73,6 +74,14 @@ fn superclasses_first(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(*parent_at < position[child], "{parent} comes after {child}");
     }
     Ok(())
+}
+
+/// The loader's methods run with a Class object as receiver that no CLASS_LOAD can define yet.
+fn named_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Circular")?.agent("checker", "mode=all")?.run()?;
+    equal("loaded", outcome.expects.one("expect")?.text("loaded")?, "Child")?;
+    let violations: Vec<_> = outcome.report().lines("violation").map(ToString::to_string).collect();
+    equal("violations", violations, Vec::<String>::new())
 }
 
 fn no_class_twice(vm: &Vm<'_>) -> Result<(), String> {

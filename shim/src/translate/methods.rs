@@ -121,7 +121,8 @@ fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: Recei
         Receiver::Known(object) => object,
     };
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
-        let obj_id = objects::announce(jni, agent, thread, receiver).unwrap_or(ptr::null_mut());
+        let announced = objects::announce_if_possible(jni, agent, thread, receiver);
+        let obj_id = announced.unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.subject.with(obj_id, receiver, || {
             let u = method_entry2;

@@ -231,6 +231,20 @@ pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Re
     Ok(tag.id())
 }
 
+/// As [`announce`], but NULL for a Class object that cannot be announced yet: its class is loaded as the
+/// superclass of one that it needs to be linked.
+pub fn announce_if_possible(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    object: jobject,
+) -> Result<jobjectID> {
+    let id = announce(jni, agent, thread, object)?;
+    let is_unknown =
+        |class: Arc<Class>| agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.to(agent);
+    Ok(if classes::by_id(id).is_some_and(is_unknown) { ptr::null_mut() } else { id })
+}
+
 /// Sends OBJECT_ALLOC for an object, unless another thread has done so.
 fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<()> {
     let tag = tagging::tag(object)?;
