@@ -13,6 +13,9 @@ const ROUNDS: usize = 5;
 /// Those that are long enough to be sampled and short enough to have all their calls timed.
 const PROGRAMS: [&str; 3] = ["clojure", "javac", "closure"];
 
+/// What shows the cost of sampling apart from that of the start: the program does its work so many times.
+const LONG: (&str, &str) = ("javac", "10");
+
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let command = build::released_command()?;
     let libraries = command.parent().unwrap_or(&command);
@@ -35,6 +38,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     ];
     let allocation = [
         ("floor, tag+class", Some(format!("-agentpath:{}=mode=tag+class", text(&floor)?))),
+        ("floor, tag+stack", Some(format!("-agentpath:{}=mode=tag+stack", text(&floor)?))),
         ("HPROF, heap=sites", Some(hprof("heap=sites"))),
         ("the same, depth=0", Some(hprof("heap=sites,depth=0"))),
     ];
@@ -46,17 +50,22 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
             continue;
         }
         println!(" {name}");
-        compare_agents(&vm, program, &sampling, ROUNDS)?;
-        compare_agents(&vm, program, &calls, 1)?;
-        compare_agents(&vm, program, &allocation, 1)?;
+        compare_agents(&vm, program, &[], &sampling, ROUNDS)?;
+        compare_agents(&vm, program, &[], &calls, 1)?;
+        compare_agents(&vm, program, &[], &allocation, 1)?;
+        if name == LONG.0 {
+            println!(" {name}, {} times in one run", LONG.1);
+            compare_agents(&vm, program, &[LONG.1], &sampling, ROUNDS)?;
+        }
     }
     Ok(())
 }
 
-/// Compares the processor time under these options.
+/// Compares the processor time under these options. The program gets the arguments besides its own.
 fn compare_agents(
     vm: &Vm<'_>,
     program: Program,
+    arguments: &[&str],
     agents: &[(&str, Option<String>)],
     rounds: usize,
 ) -> Result<(), String> {
@@ -64,6 +73,7 @@ fn compare_agents(
         let Found::Ready(launch) = program.on(vm)? else {
             return Err(format!("no {} any more", program.name));
         };
+        let launch = arguments.iter().fold(*launch, |launch, argument| launch.argument(argument));
         // What checks every call of JNI would be most of what is measured.
         let launch = launch.flag("-XX:-CheckJNICalls");
         let launch = match option {
