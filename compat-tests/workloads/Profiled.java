@@ -21,9 +21,14 @@ final class Profiled {
         long number;
     }
 
-    static final int KEPT = 700, DROPPED = 3000, THREADS = 4, CALLS = 5000, DEPTH = 30, CONTENDED = 3;
+    static final class Brief {
+    }
+
+    static final int KEPT = 700, DROPPED = 3000, THREADS = 4, CALLS = 5000, DEPTH = 30, CONTENDED = 3, BRIEF = 50_000;
 
     static Kept kept;
+    static final Object[] blocks = new Object[1 << 14];
+    static volatile Brief last;
     static final Object lock = new Object();
     static final AtomicLong outer = new AtomicLong(), inner = new AtomicLong(), recursive = new AtomicLong();
     static volatile double result;
@@ -74,6 +79,35 @@ final class Profiled {
         }
         result = sum;
         System.out.println("expect kept=" + KEPT + " dropped=" + DROPPED);
+    }
+
+    /** So many objects on each of four threads that live until the next one is there. */
+    static void brief() throws InterruptedException {
+        inThreads(THREADS, () -> {
+            for (int i = 0; i < BRIEF; i++) {
+                last = new Brief();
+            }
+        });
+        System.out.println("expect brief=" + THREADS * BRIEF);
+    }
+
+    /** Keeps objects until there is no memory for another one, and dies of that. */
+    static void exhaust() {
+        int count = 0;
+        try {
+            for (;;) {
+                blocks[count] = new byte[1 << 16];
+                kept = new Kept(kept, count);
+                count++;
+            }
+        } catch (OutOfMemoryError e) {
+            // The VM ends in order only if there is memory for that. Nothing that has to be loaded can help.
+            for (int i = 0; i < 32; i++) {
+                blocks[i] = null;
+            }
+            System.out.println("expect kept=" + count);
+            throw e;
+        }
     }
 
     /** A thread waits for the lock, which is held for 20 ms more when it waits. */
@@ -179,6 +213,12 @@ final class Profiled {
                     break;
                 case "objects":
                     objects();
+                    break;
+                case "brief":
+                    brief();
+                    break;
+                case "exhaust":
+                    exhaust();
                     break;
                 case "contention":
                     contention();

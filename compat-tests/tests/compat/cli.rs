@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -21,6 +22,7 @@ cases![
     run_refuses_what_is_no_agent,
     run_attaches,
     run_tells_why_it_cannot_attach,
+    run_tells_whose_the_jvm_is,
     doctor_tells_what_works,
     record_tells_what_a_program_does,
     record_passes_signals_on,
@@ -28,6 +30,7 @@ cases![
     record_attaches_for_a_while,
     record_attaches_until_it_is_stopped,
     record_ends_as_the_program,
+    record_keeps_what_a_killed_jvm_has_told,
     record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
 ];
@@ -124,6 +127,38 @@ fn run_tells_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Another user's JVM cannot be attached to; the line says who can.
+fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
+    // SAFETY: has no precondition.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("skipped: only root can be two users");
+        return Ok(());
+    }
+    // Where everybody may execute it.
+    let directory = std::env::temp_dir().join(format!("jvmpi-user-{}", std::process::id()));
+    fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
+    let command = directory.join("jvmpi");
+    fs::copy(build::command()?, &command).map_err(|e| e.to_string())?;
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let process = java.process().to_string();
+    let mut jvmpi = Command::new(&command);
+    jvmpi.args(["run", "--pid", &process, "foo"]).current_dir("/").uid(NOBODY).gid(NOBODY);
+    let output = jvmpi.output();
+    fs::remove_dir_all(&directory).map_err(|e| e.to_string())?;
+    let output = output.map_err(|e| format!("{jvmpi:?}: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = format!(
+        "jvmpi: error: process {process} belongs to root: run jvmpi as root (sudo -u root jvmpi …)\n"
+    );
+    equal("standard error", said.as_ref(), line.as_str())?;
+    equal("exit status", output.status.code(), Some(1))?;
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// A user who owns nothing.
+const NOBODY: u32 = 65534;
+
 /// What `jvmpi` prints with these arguments.
 fn jvmpi(arguments: &[&str]) -> Result<String, String> {
     let mut jvmpi = Command::new(build::command()?);
@@ -160,21 +195,24 @@ fn record_tells_what_a_program_does(vm: &Vm<'_>) -> Result<(), String> {
     let expected = outcome.expects.one("expect")?;
     let file = profile(&file)?;
     let profile = file.profile();
-    let times = profile.cpu_times().next_back().ok_or("no section")?;
     for method in ["outer", "inner", "recursive"] {
-        let is_of = |trace| {
-            let trace = profile.traces.get(trace);
-            let frame = trace.and_then(|trace| profile.frame(*trace.frames.first()?));
-            frame.is_some_and(|(_, found)| {
-                [found.class, found.name].map(|name| profile.names.get(name))
-                    == ["Profiled", method]
-            })
-        };
-        let calls: u64 =
-            times.rows.iter().filter(|row| is_of(row.trace)).map(|row| row.calls).sum();
-        equal(method, i64::try_from(calls), Ok(expected.int(method)?))?;
+        equal(method, calls_of(profile, method)?, expected.int(method)?)?;
     }
     Ok(())
+}
+
+/// How often a method of the program was called.
+fn calls_of(profile: &profile::Profile, method: &str) -> Result<i64, String> {
+    let times = profile.cpu_times().next_back().ok_or("no section")?;
+    let is_of = |trace| {
+        let trace = profile.traces.get(trace);
+        let frame = trace.and_then(|trace| profile.frame(*trace.frames.first()?));
+        frame.is_some_and(|(_, found)| {
+            [found.class, found.name].map(|name| profile.names.get(name)) == ["Profiled", method]
+        })
+    };
+    let calls = times.rows.iter().filter(|row| is_of(row.trace)).map(|row| row.calls);
+    i64::try_from(calls.sum::<u64>()).map_err(|e| e.to_string())
 }
 
 /// What is sent to the command gets to the program, which ends in its own way and tells its profile.
@@ -249,6 +287,9 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let file = profile(&file)?;
     ensure!(file.profile().sites().next().is_some(), "no sites: {said}");
     ensure!(file.profile().monitor_dumps().next().is_some(), "no monitors: {said}");
+    let rests = format!("jvmpi: process {pid} goes on; libjvmpi.so stays loaded in it and rests");
+    equal("last line", said.lines().last(), Some(rests.as_str()))?;
+    ensure!(maps_hprof(&pid)?, "HPROF does not stay loaded");
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
@@ -265,6 +306,56 @@ fn record_ends_as_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let arguments = ["record", "-o", text(&file)?, "--", "sh", "-c", script];
     let outcome = vm.java("Hello")?.behind_jvmpi(&arguments)?.run_to(137)?;
     summary(&outcome, &file).map(|_| ())
+}
+
+/// What it has told last is there, whatever happens to it. When that was cannot be seen from here, so the
+/// program gets more time until all that it has done is told.
+fn record_keeps_what_a_killed_jvm_has_told(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let mut told = (0, 0);
+    for millis in [200, 1_000, 5_000, 25_000] {
+        let (expected, file) = killed(vm, Duration::from_millis(millis))?;
+        let file = profile(&file)?;
+        let profile = file.profile();
+        let sites: Vec<_> = profile.sites().collect();
+        equal("sections of sites", sites.len(), 1)?;
+        let kept = sites[0].rows.iter().filter(|row| profile.site_name(row) == "Profiled$Kept");
+        told = (kept.map(|row| row.allocated.instances as i64).sum(), calls_of(profile, "inner")?);
+        ensure!(
+            told.0 <= expected.0 && told.1 <= expected.1,
+            "{told:?} are more than {expected:?}"
+        );
+        if told == expected {
+            return Ok(());
+        }
+    }
+    Err(format!("only {told:?} objects and calls are told"))
+}
+
+/// How many objects a program keeps and how often it makes a call, and the profile that is left when it is
+/// killed so long after that.
+fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String> {
+    let file = vm.file("killed.txt");
+    // What runs in the background has no other input.
+    let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
+    let mut arguments = vec!["record", "--alloc", "--calls", "--every", "0.01"];
+    arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
+    let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
+    let mut java = java.behind_jvmpi(&arguments)?.start()?;
+    java.wait_for("waits")?;
+    let output = fs::read_to_string(java.directory().join("stdout")).map_err(|e| e.to_string())?;
+    let pid = output.lines().find_map(|line| line.strip_prefix("pid=")).ok_or("no number")?;
+    let pid: libc::pid_t = pid.parse().map_err(|_| pid.to_owned())?;
+    thread::sleep(after);
+    // SAFETY: kill has no precondition, and the shell waits for the process, so the number is its.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    let outcome = java.finish(137)?;
+    let said = "the JVM has ended without telling; this is what it had told ";
+    equal("warnings", outcome.stderr.matches(said).count(), 1)?;
+    summary(&outcome, &file)?;
+    let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;
+    let inner = outcome.expects.find("expect", "recursive", "120")?.int("inner")?;
+    Ok(((kept, inner), file))
 }
 
 fn record_says_why_there_is_nothing(vm: &Vm<'_>) -> Result<(), String> {
@@ -320,6 +411,7 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn doctor_tells_what_works(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
     let home = text(&vm.jdk.home)?;
     let said = jvmpi(&["doctor", "--report", home])?;
     let java = format!("\nJava {}", vm.jdk.version);

@@ -32,9 +32,12 @@ cases![
     in_a_running_program_twice,
     formats_by_name,
     killed_while_it_dumps,
+    a_dump_of_a_program_that_dies_of_memory,
+    a_dump_during_another_one,
     a_file_that_cannot_be_written,
     a_front_end,
     a_front_end_that_goes_away,
+    a_front_end_that_takes_nothing.only(17),
     bad_options,
     help,
     two_of_them,
@@ -195,8 +198,15 @@ fn site_of(profile: &Profile, class: &str, method: &str) -> Result<(i64, i64), S
 }
 
 fn allocation_sites(vm: &Vm<'_>) -> Result<(), String> {
-    let (outcome, file) = run(vm, "objects", "sites.txt", "heap=sites,cutoff=0,depth=3")?;
-    let expected = outcome.expects.one("expect")?;
+    let (outcome, file) = run(vm, "objects brief", "sites.txt", "heap=sites,cutoff=0,depth=3")?;
+    // All threads see them, so that no compiler leaves them out.
+    let brief = outcome.expects.find("expect", "brief", "200000")?.int("brief")?;
+    let sites = file.profile().sites().next_back().ok_or("no section")?;
+    let of_brief =
+        sites.rows.iter().filter(|row| file.profile().site_name(row) == "Profiled$Brief");
+    let allocated = of_brief.map(|row| row.allocated.instances as i64).sum::<i64>();
+    equal("brief", allocated, brief)?;
+    let expected = outcome.expects.find("expect", "kept", "700")?;
     let (allocated, live) = site_of(file.profile(), "Profiled$Kept", "Profiled.objects")?;
     equal("kept", (allocated, live), (expected.int("kept")?, expected.int("kept")?))?;
     if vm.jdk.feature == 11 {
@@ -405,6 +415,67 @@ fn killed_while_it_dumps(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// It dies as it would alone, and the dump tells of what.
+fn a_dump_of_a_program_that_dies_of_memory(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, file) = profiled(vm, "exhaust", "exhausted.hprof", "heap=dump")?;
+    let outcome = java.flag("-Xmx24m").run_to(1)?;
+    let lines: Vec<_> = outcome.stderr.lines().filter(|line| !line.starts_with("\tat ")).collect();
+    let death = "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space";
+    equal("standard error", lines, [death, "Dumping Java heap ... done."])?;
+    has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?, false)
+}
+
+/// The first dump goes into a pipe that nobody reads from. The second is refused in a line, meanwhile.
+fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, pipe) = profiled(vm, "objects wait", "pipe", "heap=sites,cutoff=0,depth=16")?;
+    let name = std::ffi::CString::new(text(&pipe)?).map_err(|e| e.to_string())?;
+    // SAFETY: the name is a NUL-terminated string.
+    if unsafe { libc::mkfifo(name.as_ptr(), 0o600) } != 0 {
+        return Err(format!("{}: {}", pipe.display(), std::io::Error::last_os_error()));
+    }
+    // Open for reading and writing, it does not wait for the other end.
+    let mut reader =
+        fs::File::options().read(true).write(true).open(&pipe).map_err(|e| e.to_string())?;
+    let mut running = java.start()?;
+    running.wait_for("waits")?;
+    // The thread that executes this is started by the one that makes the first dump.
+    running.jcmd(vm.jdk, &["VM.version"])?;
+    // SAFETY: the descriptor is open.
+    let room = unsafe {
+        libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&reader), libc::F_SETPIPE_SZ, 1 << 12)
+    };
+    running.signal(libc::SIGQUIT)?;
+    wait_for_file(&mut running, || waiting(&reader) >= room)?;
+    running.jcmd(vm.jdk, &["JVMTI.data_dump"])?;
+    let stderr =
+        fs::read_to_string(running.directory().join("stderr")).map_err(|e| e.to_string())?;
+    let refusal = "HPROF ERROR: a dump is being made already, so no other one is begun\n";
+    ensure!(stderr.ends_with(refusal), "{stderr}");
+    let all = std::thread::spawn(move || {
+        let (mut all, mut buffer) = (Vec::new(), [0; 1 << 16]);
+        let ends = |all: &[u8]| all.windows(10).filter(|line| line == b"\nSITES END").count();
+        while ends(&all) < 2 {
+            let length = std::io::Read::read(&mut reader, &mut buffer).unwrap_or(0);
+            all.extend(&buffer[..length]);
+        }
+        all
+    });
+    let outcome = running.finish(0)?;
+    let all = all.join().map_err(|_| "the reader panicked")?;
+    let profile = File::from_bytes(all).map_err(|e| e.to_string())?.into_profile();
+    let kept = outcome.expects.one("expect")?.int("kept")?;
+    equal("dumps", profile.sites().count(), 2)?;
+    equal("kept", site_of(&profile, "Profiled$Kept", "Profiled.objects")?, (kept, kept))
+}
+
+/// How many bytes there are to be read.
+fn waiting(pipe: &fs::File) -> libc::c_int {
+    let mut count = 0;
+    // SAFETY: the descriptor is open, and the number is written where there is room for it.
+    unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(pipe), libc::FIONREAD, &raw mut count) };
+    count
+}
+
 /// No file may be larger than some bytes, as if the disk was full.
 fn limit_files(running: &Running, bytes: libc::rlim_t) -> Result<(), String> {
     let pid = libc::pid_t::try_from(running.process()).map_err(|e| e.to_string())?;
@@ -516,6 +587,24 @@ fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
     ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
     Ok(())
+}
+
+/// It is given up, with a line, and the program goes on. So many dumps are more than the system keeps for it.
+fn a_front_end_that_takes_nothing(vm: &Vm<'_>) -> Result<(), String> {
+    let (mut running, mut stream) = connected(vm, "objects wait", "heap=dump,format=b")?;
+    running.wait_for("waits")?;
+    for serial in 0..100 {
+        Command::DumpHeap.write(&mut stream, serial).map_err(|e| e.to_string())?;
+    }
+    let stderr = running.directory().join("stderr");
+    let address = stream.local_addr().map_err(|e| e.to_string())?;
+    let line = format!("HPROF ERROR: cannot write {address}: ");
+    let says = || fs::read_to_string(&stderr).unwrap_or_default().contains(&line);
+    wait_for_file(&mut running, says)?;
+    let outcome = running.finish(0)?;
+    drop(stream);
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    equal("lines", outcome.stderr.matches("HPROF ERROR").count(), 1)
 }
 
 fn bad_options(vm: &Vm<'_>) -> Result<(), String> {

@@ -2,8 +2,8 @@
 //!
 //! A command is a u1 tag, a u4 serial number and a u4 length, which nobody looks at, and a body whose
 //! size the tag decides. Numbers are big-endian. A thread is named by the eight bytes that its
-//! START_THREAD record has. [`Command::Dump`] and [`Command::Stop`] are new: with Sun's agent a front
-//! end could end profiling only by ending the program.
+//! START_THREAD record has. [`Command::Dump`], [`Command::Snapshot`] and [`Command::Stop`] are new: with
+//! Sun's agent a front end could end profiling only by ending the program.
 
 use std::io::{self, Read, Write};
 
@@ -36,6 +36,9 @@ pub enum Command {
     Control(Control),
     /// All that the options ask for, as SIGQUIT does.
     Dump,
+    /// What was counted since the start: all that DUMP tells, but heap and monitor dumps, and the next dump
+    /// tells it again. In text an empty line follows, so that it is known to be whole.
+    Snapshot,
     /// The end of profiling: every event is disabled and the connection closed. The program goes on.
     Stop {
         /// Whether all that the options ask for is written before.
@@ -96,6 +99,7 @@ mod tag {
     pub const CONTROL: u8 = 8;
     pub const DUMP: u8 = 9;
     pub const STOP: u8 = 10;
+    pub const SNAPSHOT: u8 = 11;
 }
 
 mod code {
@@ -134,6 +138,7 @@ impl Command {
             }
             tag::CONTROL => Self::Control(Control::read(from)?),
             tag::DUMP => Self::Dump,
+            tag::SNAPSHOT => Self::Snapshot,
             tag::STOP => Self::Stop { dump: u2(from)? & DUMP_BEFORE != 0 },
             other => {
                 let what = format!("{other} is no command");
@@ -170,6 +175,7 @@ impl Command {
                 tag::CONTROL
             }
             Self::Dump => tag::DUMP,
+            Self::Snapshot => tag::SNAPSHOT,
             Self::Stop { dump } => {
                 body.extend(if dump { DUMP_BEFORE } else { 0 }.to_be_bytes());
                 tag::STOP
@@ -245,7 +251,7 @@ fn f4(from: &mut impl Read) -> io::Result<f32> {
 mod tests {
     use super::*;
 
-    const ALL: [Command; 19] = [
+    const ALL: [Command; 20] = [
         Command::RunGc,
         Command::DumpHeap,
         Command::AllocSites { flags: SiteFlags(7), cutoff: 0.25 },
@@ -263,6 +269,7 @@ mod tests {
         Command::Control(Control::Depth(300)),
         Command::Control(Control::Unknown(77)),
         Command::Dump,
+        Command::Snapshot,
         Command::Stop { dump: true },
         Command::Stop { dump: false },
     ];
@@ -304,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_is_no_command_is_an_error() {
-        for tag in [0, 11, 255] {
+        for tag in [0, 12, 255] {
             let error = Command::read(&mut [tag, 0, 0, 0, 0, 0, 0, 0, 0].as_slice()).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             assert_eq!(error.to_string(), format!("{tag} is no command"));

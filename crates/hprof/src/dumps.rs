@@ -94,7 +94,7 @@ impl Dumps {
     pub fn dump(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) {
         match self.take(jvmpi, false) {
             Ok(Some(mut work)) => {
-                work.dump(shared, jvmpi);
+                work.dump(shared, jvmpi, Extent::All);
                 self.put(jvmpi, Slot::Free(work));
             }
             Ok(None) => {}
@@ -155,7 +155,7 @@ impl Dumps {
         drop(orders);
         let Ok(Some(mut work)) = self.take(jvmpi, true) else { return };
         if dump {
-            work.dump(shared, jvmpi);
+            work.dump(shared, jvmpi, Extent::All);
         }
         work.output.close();
         self.put(jvmpi, Slot::Ended);
@@ -164,6 +164,15 @@ impl Dumps {
 
 /// Another thread writes.
 struct Busy;
+
+/// What a dump tells of what the options ask for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All. The next dump tells times and samples from now on.
+    All,
+    /// What was counted, which the next dump tells again, and nothing for which the program has to stop.
+    Snapshot,
+}
 
 impl Work {
     fn new(options: &Options, output: Output) -> Self {
@@ -181,8 +190,11 @@ impl Work {
         Self { output, profile, events: 0 }
     }
 
-    /// Has `write` write, and says in one line what is wrong with it.
+    /// Has `write` write, and says in one line what is wrong with it. Of a front end that is gone that was said.
     fn write(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> bool {
+        if self.output.is_gone() {
+            return false;
+        }
         let result = self.output.begin(&self.profile).and_then(|is_new| {
             if is_new {
                 self.events = 0;
@@ -198,25 +210,28 @@ impl Work {
         result.is_ok()
     }
 
-    /// All that the options ask for.
-    fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) {
+    /// What the options ask for.
+    fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, extent: Extent) {
         let session = shared.session();
         let options = &session.options;
-        let progress = Progress::begin(options.verbose);
+        let all = extent == Extent::All;
+        let progress = Progress::begin(options.verbose && all);
         let well = self.write(|work| {
             if options.cpu != Some(Cpu::Old) {
                 work.events(shared)?;
             }
             if options.monitor {
                 progress.part("contended monitor usage");
-                match monitors::dump(shared, jvmpi) {
-                    Ok(dump) => work.section(shared, dump)?,
-                    Err(why) => error(&format_args!("{why}; there is no monitor dump")),
+                if all {
+                    match monitors::dump(shared, jvmpi) {
+                        Ok(dump) => work.section(shared, dump)?,
+                        Err(why) => error(&format_args!("{why}; there is no monitor dump")),
+                    }
                 }
-                let times = lock(&session.waits).take(options.cutoff);
+                let times = lock(&session.waits).section(options.cutoff, all);
                 work.section(shared, times)?;
             }
-            if options.heap_dump {
+            if options.heap_dump && all {
                 progress.part("Java heap");
                 work.heap_dump(shared, jvmpi)?;
             }
@@ -227,11 +242,11 @@ impl Work {
             match options.cpu {
                 Some(Cpu::Samples) => {
                     progress.part("CPU usage by sampling running threads");
-                    work.section(shared, session.cpu_samples(options.cutoff, true))?;
+                    work.section(shared, session.cpu_samples(options.cutoff, all))?;
                 }
                 Some(Cpu::Times) => {
                     progress.part("CPU usage by timing methods");
-                    work.section(shared, session.cpu_times(&shared.known))?;
+                    work.section(shared, session.cpu_times(&shared.known, all))?;
                 }
                 Some(Cpu::Old) => {
                     progress.part("CPU usage in old prof format");
@@ -270,7 +285,11 @@ impl Work {
                 self.write(|work| work.section(shared, samples));
             }
             Command::Control(control) => self.control(shared, &session, jvmpi, control),
-            Command::Dump => self.dump(shared, jvmpi),
+            Command::Dump => self.dump(shared, jvmpi, Extent::All),
+            Command::Snapshot => {
+                self.dump(shared, jvmpi, Extent::Snapshot);
+                self.output.end_snapshot();
+            }
             Command::Stop { .. } => {}
         }
     }

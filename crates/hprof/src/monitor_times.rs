@@ -23,14 +23,19 @@ impl Waits {
         wait.time += time;
     }
 
-    /// What a dump tells of it. The next one tells the times from now on, but all hits.
-    pub fn take(&mut self, cutoff: f64) -> MonitorTimes {
+    /// What a dump tells of it. The next one tells all times again, or those from now on; all hits in any case.
+    pub fn section(&mut self, cutoff: f64, clear: bool) -> MonitorTimes {
         let total = self.0.values().map(|wait| wait.time).sum();
-        let row = |(&(monitor, trace), wait): (&_, &mut Wait)| {
-            let time = std::mem::take(&mut wait.time);
-            MonitorTime { monitor, trace, hits: wait.hits, time }
+        let row = |(&(monitor, trace), wait): (&_, &Wait)| MonitorTime {
+            monitor,
+            trace,
+            hits: wait.hits,
+            time: wait.time,
         };
-        let rows = self.0.iter_mut().map(row).collect();
+        let rows = self.0.iter().map(row).collect();
+        if clear {
+            self.clear_times();
+        }
         let mut times = MonitorTimes { at: Some(Time::now()), total, rows };
         times.rank(cutoff as f32);
         times
@@ -60,8 +65,11 @@ mod tests {
             let row = |row: &MonitorTime| (row.trace, row.hits, row.time);
             (times.total, times.rows.iter().map(row).collect::<Vec<_>>())
         };
-        assert_eq!(rows(waits.take(0.0)), (ms(30), vec![(b, 1, ms(20)), (a, 2, ms(10))]));
+        for clear in [false, true] {
+            let told = rows(waits.section(0.0, clear));
+            assert_eq!(told, (ms(30), vec![(b, 1, ms(20)), (a, 2, ms(10))]));
+        }
         waits.add(monitor(16), a, ms(1));
-        assert_eq!(rows(waits.take(0.5)), (ms(1), vec![(a, 3, ms(1))]));
+        assert_eq!(rows(waits.section(0.5, true)), (ms(1), vec![(a, 3, ms(1))]));
     }
 }

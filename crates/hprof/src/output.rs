@@ -8,11 +8,14 @@ use std::io::{self, BufWriter, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How long a front end may take no byte before it is given up. One that is there reads all the time; the
-/// program, which has to wait for it at its end, is worth more than the profile.
+/// How long a front end may take for [`PIECE`] bytes before it is given up. One that is there reads all the
+/// time; the program, which has to wait for it at its end, is worth more than the profile.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is sent at a time.
+const PIECE: usize = 1 << 16;
 
 /// Where the profile goes.
 pub struct Output {
@@ -22,6 +25,8 @@ pub struct Output {
     old: bool,
     /// Of the binary format.
     version: Version,
+    /// Whether the front end was given up.
+    is_gone: bool,
     /// What has written the beginning, and knows what else is written. None before the first dump and after
     /// an error.
     writer: Option<Kind>,
@@ -73,6 +78,35 @@ impl Write for OpenFile {
     }
 }
 
+/// Writes to a front end, which is given up if it does not take a piece in time.
+struct Patient(TcpStream);
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = &bytes[..bytes.len().min(PIECE)];
+        let end = Instant::now() + PATIENCE;
+        let mut rest = piece;
+        while !rest.is_empty() {
+            // A timeout of 0 would be none.
+            let left = end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+            self.0.set_write_timeout(Some(left))?;
+            match self.0.write(rest) {
+                Ok(taken) => rest = &rest[taken..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if !rest.is_empty() && Instant::now() >= end {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Output {
     /// Opens the file, or connects to the front end.
     ///
@@ -93,7 +127,7 @@ impl Output {
         // Only that one has room for heap dumps of 4 GiB and more; how large one will be is not known yet.
         let may_dump_heap = options.heap_dump || matches!(target, Target::Net(_));
         let version = if may_dump_heap { Version::V1_0_2 } else { Version::V1_0_1 };
-        Ok(Self { target, format: options.format, old, version, writer: None })
+        Ok(Self { target, format: options.format, old, version, is_gone: false, writer: None })
     }
 
     /// The connection, to read commands from, if there is one.
@@ -115,12 +149,17 @@ impl Output {
         }
     }
 
+    /// Whether there is nobody any more to write for.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// Gets ready to write what is new; true if nothing is written yet but the beginning of the file.
     ///
     /// # Errors
     /// What is wrong with the file or the connection.
     pub fn begin(&mut self, profile: &Profile) -> io::Result<bool> {
-        let Self { target, format, old, version, writer } = self;
+        let Self { target, format, old, version, writer, .. } = self;
         if let Target::File(file) = target {
             let has_more = matches!(writer, Some(Kind::Pieces(_)));
             if !file.begin(has_more)? && has_more {
@@ -130,7 +169,7 @@ impl Output {
         if writer.is_some() {
             return Ok(false);
         }
-        let out = BufWriter::with_capacity(1 << 16, out(target)?);
+        let out = BufWriter::with_capacity(PIECE, out(target)?);
         *writer = Some(match format {
             Format::Text if *old => Kind::Pieces(Box::new(TextWriter::old(out))),
             Format::Text => Kind::Pieces(Box::new(TextWriter::new(out, profile)?)),
@@ -159,7 +198,7 @@ impl Output {
         match &mut self.writer {
             Some(Kind::Pieces(writer)) => writer.flush()?,
             Some(Kind::Whole(made)) => {
-                let mut out = BufWriter::with_capacity(1 << 16, out(&self.target)?);
+                let mut out = BufWriter::with_capacity(PIECE, out(&self.target)?);
                 made.write(profile, &mut out)?;
                 out.flush()?;
             }
@@ -171,11 +210,20 @@ impl Output {
         }
     }
 
+    /// Tells a front end that a snapshot is whole: an empty line says nothing else to readers of text. One
+    /// that is gone is heard of when it is written to next.
+    pub fn end_snapshot(&mut self) {
+        if let (Target::Net(stream), Format::Text) = (&mut self.target, self.format) {
+            let _ = stream.write_all(b"\n");
+        }
+    }
+
     /// What was written cannot be made whole. What is written next begins a new file.
     pub fn give_up(&mut self) {
         if let Target::Net(stream) = &self.target {
             // What is left in the writer would be waited for again.
             let _ = stream.shutdown(std::net::Shutdown::Both);
+            self.is_gone = true;
         }
         self.writer = None;
         if let Target::File(file) = &mut self.target {
@@ -199,13 +247,12 @@ impl Output {
 fn out(target: &Target) -> io::Result<Box<dyn Write + Send>> {
     Ok(match target {
         Target::File(file) => Box::new(OpenFile(Arc::clone(&file.open))),
-        Target::Net(stream) => Box::new(stream.try_clone()?),
+        Target::Net(stream) => Box::new(Patient(stream.try_clone()?)),
     })
 }
 
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let stream = TcpStream::connect((host, port))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
     Ok(stream)
 }

@@ -175,8 +175,9 @@ impl Session {
         section
     }
 
-    /// The section of CPU times. The next one tells the times from now on, but all calls.
-    pub fn cpu_times(&self, known: &Mutex<Known>) -> CpuTimes {
+    /// The section of CPU times. The next one tells all times again, or those from now on; all calls in any
+    /// case.
+    pub fn cpu_times(&self, known: &Mutex<Known>, clear: bool) -> CpuTimes {
         let mut traces: FxHashMap<TraceSerial, Cost> = FxHashMap::default();
         for ((thread, methods), cost) in self.sums().calls {
             let trace = lock(known).trace_of_methods(thread, &methods);
@@ -187,7 +188,12 @@ impl Session {
         }
         let mut dumped = lock(&self.dumped);
         let row = |(trace, cost): (TraceSerial, Cost)| {
-            let before = dumped.own_times.insert(trace, cost.own_time).unwrap_or(0);
+            let before = if clear {
+                dumped.own_times.insert(trace, cost.own_time)
+            } else {
+                dumped.own_times.get(&trace).copied()
+            };
+            let before = before.unwrap_or(0);
             CpuTime {
                 trace,
                 own: Duration::from_nanos(cost.own_time.saturating_sub(before)),
@@ -255,7 +261,7 @@ impl Session {
     pub fn clear_costs(&self, known: &Mutex<Known>) {
         self.clear_samples();
         lock(&self.waits).clear_times();
-        self.cpu_times(known);
+        self.cpu_times(known, true);
     }
 
     /// From now on samples are those since now; hits go on.

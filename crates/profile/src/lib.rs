@@ -24,7 +24,7 @@ pub use file::{Encoding, Error, File, HeapReader};
 pub use formats::write_difference;
 pub use formats::{Format, UnknownFormat, write_stacks};
 pub use model::*;
-pub use text::{PREAMBLE, TextWriter};
+pub use text::{PREAMBLE, TextWriter, section_begun};
 pub use weight::{Stack, Unit, Weight, stacks};
 pub use whole_file::WholeFile;
 pub use writer::{EachRecord, Writer};

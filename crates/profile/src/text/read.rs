@@ -15,21 +15,26 @@ use std::time::Duration;
 const FIRST_LINE: &str = "JAVA PROFILE 1.0.1, created ";
 const END_OF_PREAMBLE: &str = "--------";
 
+/// The sections whose first line is their name and `BEGIN`, with more behind it, and whose last is the name
+/// and `END`.
+const SECTIONS: [&str; 6] =
+    ["MONITOR DUMP", "MONITOR TIME", "HEAP DUMP", "SITES", "CPU SAMPLES", "CPU TIME (ms)"];
+
+/// The section of which this is the first line.
+pub fn section_begun(line: &[u8]) -> Option<&'static str> {
+    let begins = |name: &&str| {
+        let rest = line.strip_prefix(name.as_bytes());
+        rest.is_some_and(|rest| rest == b" BEGIN" || rest.starts_with(b" BEGIN "))
+    };
+    SECTIONS.into_iter().find(begins)
+}
+
 /// Whether these bytes are of a text file. One of `cpu=old` begins with any section.
 pub fn is_text(bytes: &[u8]) -> bool {
-    [
-        "JAVA PROFILE ",
-        heading::CPU_OLD,
-        "TRACE ",
-        "MONITOR DUMP BEGIN",
-        "MONITOR TIME BEGIN ",
-        "HEAP DUMP BEGIN ",
-        "SITES BEGIN ",
-        "CPU SAMPLES BEGIN ",
-        "CPU TIME (ms) BEGIN ",
-    ]
-    .iter()
-    .any(|start| bytes.starts_with(start.as_bytes()))
+    let starts = ["JAVA PROFILE ", heading::CPU_OLD, "TRACE "];
+    let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    starts.iter().any(|start| bytes.starts_with(start.as_bytes()))
+        || section_begun(first_line.strip_suffix(b"\r").unwrap_or(first_line)).is_some()
 }
 
 /// Reads a file.

@@ -1,5 +1,8 @@
 //! `jvmpi record`: profiles a program that it starts, or a JVM that runs already.
 
+mod progress;
+mod told;
+
 use crate::agent::Agent;
 use crate::channel::{self, Channel, Connection, Entrance};
 use crate::convert::name_of;
@@ -11,9 +14,10 @@ use crate::signals::{self, Signal};
 use clap::value_parser;
 use hprof::control::Command;
 use profile::{File, Format, Weight};
+use progress::Progress;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +25,7 @@ use std::process::{Child, ExitCode, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
+use told::Told;
 
 /// Profile a Java program, from its start or while it runs
 ///
@@ -54,6 +59,10 @@ pub struct Arguments {
     /// Stop after so many seconds; the program goes on
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     duration: Option<Duration>,
+    /// Have JVMs tell every so many seconds what they have recorded, for the case that they are killed; 0 for
+    /// never
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never)]
+    every: Duration,
     /// The time from one sample to the next, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
     interval: u32,
@@ -77,10 +86,17 @@ pub struct Arguments {
     program: Vec<OsString>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+fn seconds_or_never(text: &str) -> Result<Duration, String> {
     let seconds =
         text.parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number).ok());
-    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "give a number of seconds".into())
+    seconds.ok_or_else(|| "give a number of seconds".into())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match seconds_or_never(text)? {
+        Duration::ZERO => Err("give a number of seconds greater than 0".into()),
+        time => Ok(time),
+    }
 }
 
 /// `jvmpi record`.
@@ -130,7 +146,8 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     serve(channel, &sender);
     agent.attach(&process)?;
 
-    let mut recording = Recording::new(events, format!("process {pid}"));
+    let progress = Progress::line(format!("process {pid}"));
+    let mut recording = Recording::new(events, arguments.every, progress);
     // HPROF has connected while it was loaded.
     while recording.jvms.is_empty() {
         recording.next(None);
@@ -138,8 +155,12 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     recording
         .until(arguments.duration, |recording| recording.interrupts > 0 || !recording.has_open());
     recording.stop();
-    recording.end_progress();
+    recording.progress = Progress::None;
+    let goes_on = process.is_alive().is_ok();
     files.write(recording.jvms)?;
+    if goes_on {
+        eprintln!("jvmpi: process {pid} goes on; libjvmpi.so stays loaded in it and rests");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -160,12 +181,13 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let program = program.map_err(|error| not_executed(&arguments.program[0], &error))?;
     hear_of_the_end(&program, &sender);
 
-    let mut recording = Recording::new(events, String::new());
+    let mut recording = Recording::new(events, arguments.every, Progress::title());
     recording.program = Some(program);
     // What it leaves running when it ends is not waited for.
     recording.until(arguments.duration, |recording| recording.ended.is_some());
     let over = recording.catch_up(&entrance).and_then(|()| {
         recording.stop();
+        recording.progress = Progress::None;
         files.write(mem::take(&mut recording.jvms))
     });
     // The program goes on after its profile.
@@ -212,9 +234,62 @@ fn hear_of_the_end(program: &Child, sender: &Sender<Event>) {
 /// A JVM that is recorded, or was.
 struct Jvm {
     connection: Connection,
-    /// What it has sent.
-    sent: Vec<u8>,
-    is_closed: bool,
+    told: Told,
+    /// When a snapshot was asked for that has not come yet.
+    asked: Option<Instant>,
+    /// When the next one is asked for; None for never.
+    due: Option<Instant>,
+    /// When it was closed.
+    closed: Option<Instant>,
+}
+
+/// How many times the time that a snapshot takes passes before the next one is asked for, at least.
+const REST: u32 = 20;
+
+impl Jvm {
+    fn new(connection: Connection, every: Duration) -> Self {
+        let due = if every.is_zero() { None } else { Instant::now().checked_add(every) };
+        Self { connection, told: Told::default(), asked: None, due, closed: None }
+    }
+
+    fn is_open(&self) -> bool {
+        self.closed.is_none()
+    }
+
+    fn take(&mut self, bytes: &[u8], every: Duration) {
+        self.told.take(bytes);
+        if let Some(asked) = self.asked
+            && let Some(came) = self.told.taken().filter(|came| *came > asked)
+        {
+            self.asked = None;
+            self.due = came.checked_add(every.max((came - asked) * REST));
+        }
+    }
+
+    /// When it is to be asked for a snapshot. Not while a dump is coming: it may be the last one, and a
+    /// command that nobody reads any more would cut it off.
+    fn due(&self) -> Option<Instant> {
+        self.due.filter(|_| self.is_open() && self.asked.is_none() && !self.told.is_coming())
+    }
+
+    fn keep_up(&mut self, now: Instant) {
+        if self.due().is_some_and(|due| due <= now) {
+            self.asked = Some(now);
+            self.connection.send(Command::Snapshot);
+        }
+    }
+
+    /// What it has told, and what there is to say of that.
+    fn file(self) -> Option<(File, Option<String>)> {
+        let (taken, closed) = (self.told.taken(), self.closed);
+        let (text, is_whole) = self.told.into_text();
+        let old = taken.zip(closed).filter(|_| !is_whole);
+        let warning = old.map(|(taken, closed)| {
+            let age = closed.saturating_duration_since(taken).as_secs_f64();
+            format!("the JVM has ended without telling; this is what it had told {age:.1} s before")
+        });
+        Some((File::from_bytes(text).ok()?, warning))
+    }
 }
 
 /// What is known of a recording.
@@ -229,16 +304,15 @@ struct Recording {
     /// How often the user wanted it to end.
     interrupts: u32,
     started: Instant,
-    /// Whose progress is shown on the terminal.
-    shown: Option<String>,
+    /// How often JVMs are asked for snapshots.
+    every: Duration,
+    progress: Progress,
 }
 
 impl Recording {
-    fn new(events: Receiver<Event>, what: String) -> Self {
-        // A program's own output is not to be mixed with ours.
-        let shown = Some(what).filter(|what| !what.is_empty() && io::stderr().is_terminal());
+    fn new(events: Receiver<Event>, every: Duration, progress: Progress) -> Self {
         let (jvms, started) = (BTreeMap::new(), Instant::now());
-        Self { events, jvms, program: None, ended: None, interrupts: 0, started, shown }
+        Self { events, jvms, program: None, ended: None, interrupts: 0, started, every, progress }
     }
 
     /// Records until `is_over`, or the time is.
@@ -249,10 +323,13 @@ impl Recording {
             if end.is_some_and(|end| end <= now) {
                 return;
             }
-            self.show_progress();
+            self.progress.show(self.started.elapsed().as_secs());
+            self.jvms.values_mut().for_each(|jvm| jvm.keep_up(now));
             // The progress shows seconds.
-            let second = Duration::from_secs(1);
-            self.next(Some(end.map_or(second, |end| (end - now).min(second))));
+            let second = now + Duration::from_secs(1);
+            let dues = self.jvms.values().filter_map(Jvm::due);
+            let next = dues.chain(end).fold(second, Instant::min);
+            self.next(Some(next.saturating_duration_since(now)));
         }
     }
 
@@ -271,20 +348,21 @@ impl Recording {
     /// when the user is tired of it.
     fn stop(&mut self) {
         // A JVM that was not stopped by us would end with its program.
-        for jvm in self.jvms.values_mut().filter(|jvm| !jvm.is_closed) {
+        for jvm in self.jvms.values_mut().filter(|jvm| jvm.is_open()) {
             jvm.connection.send(Command::Stop { dump: true });
         }
         let before = self.interrupts;
         while self.has_open() && self.interrupts == before {
             self.next(None);
         }
-        for jvm in self.jvms.values_mut().filter(|jvm| !jvm.is_closed) {
+        for jvm in self.jvms.values_mut().filter(|jvm| jvm.is_open()) {
             jvm.connection.close();
+            jvm.closed = Some(Instant::now());
         }
     }
 
     fn has_open(&self) -> bool {
-        self.jvms.values().any(|jvm| !jvm.is_closed)
+        self.jvms.values().any(Jvm::is_open)
     }
 
     /// Takes note of the next event, if it comes within the time.
@@ -301,16 +379,16 @@ impl Recording {
         };
         match event {
             Event::Channel(channel::Event::Connected(number, connection)) => {
-                self.jvms.insert(number, Jvm { connection, sent: Vec::new(), is_closed: false });
+                self.jvms.insert(number, Jvm::new(connection, self.every));
             }
             Event::Channel(channel::Event::Received(number, bytes)) => {
                 if let Some(jvm) = self.jvms.get_mut(&number) {
-                    jvm.sent.extend(bytes);
+                    jvm.take(&bytes, self.every);
                 }
             }
             Event::Channel(channel::Event::Closed(number)) => {
                 if let Some(jvm) = self.jvms.get_mut(&number) {
-                    jvm.is_closed = true;
+                    jvm.closed = Some(Instant::now());
                 }
             }
             Event::Signal(signal) => {
@@ -328,20 +406,6 @@ impl Recording {
             Event::Ended => {
                 self.ended = self.program.as_mut().map(|program| status_of(program.wait()));
             }
-        }
-    }
-
-    fn show_progress(&self) {
-        if let Some(what) = &self.shown {
-            let seconds = self.started.elapsed().as_secs();
-            eprint!("\rrecording {what}: {seconds} s; Ctrl-C stops, the program goes on ");
-            let _ = io::stderr().flush();
-        }
-    }
-
-    fn end_progress(&self) {
-        if self.shown.is_some() {
-            eprintln!();
         }
     }
 }
@@ -379,13 +443,12 @@ impl<'a> Files<'a> {
                     .into(),
             );
         }
-        let read = |jvm: Jvm| File::from_bytes(jvm.sent).map_err(|_| ());
-        let files: Vec<_> = jvms.into_values().filter_map(|jvm| read(jvm).ok()).collect();
+        let files: Vec<_> = jvms.into_values().filter_map(Jvm::file).collect();
         if files.is_empty() {
             return Err("nothing was recorded: the JVM has ended before it could tell".into());
         }
         let mut place = Some(self.first);
-        for (number, file) in (1..).zip(&files) {
+        for (number, (file, warning)) in (1..).zip(&files) {
             let path = if number == 1 {
                 self.path.to_owned()
             } else {
@@ -393,7 +456,7 @@ impl<'a> Files<'a> {
             };
             let place = place.take().map_or_else(|| NewFile::create(&path), Ok)?;
             let said = place.finish(|out| self.output.write(&name_of(&path), file, out))?;
-            for line in said {
+            for line in said.iter().chain(warning) {
                 eprintln!("jvmpi: warning: {}: {line}", path.display());
             }
             eprintln!("jvmpi: {} {}", path.display(), summary(file));

@@ -1,0 +1,63 @@
+//! What a terminal shows while it is recorded.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+/// Shows how long it has been recorded.
+#[derive(Debug)]
+pub enum Progress {
+    /// On a line of its own.
+    Line(String),
+    /// In the title of the terminal, whose lines belong to the program.
+    Title,
+    /// Nowhere.
+    None,
+}
+
+impl Progress {
+    /// Of a process that does not write here.
+    pub fn line(of: String) -> Self {
+        if io::stderr().is_terminal() { Self::Line(of) } else { Self::None }
+    }
+
+    /// Of a program that may write here itself.
+    pub fn title() -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
+        if is_dumb || !io::stderr().is_terminal() {
+            return Self::None;
+        }
+        // Terminals keep the title that there was.
+        say("\x1b[22;0t");
+        Self::Title
+    }
+
+    /// So long by now.
+    pub fn show(&self, seconds: u64) {
+        match self {
+            Self::Line(of) => {
+                say(format_args!(
+                    "\rrecording {of}: {seconds} s; Ctrl-C stops, the program goes on "
+                ));
+            }
+            Self::Title => say(format_args!("\x1b]0;jvmpi: recording, {seconds} s\x07")),
+            Self::None => {}
+        }
+    }
+}
+
+/// The end of the line, or the title that was there before.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        match self {
+            Self::Line(_) => say("\n"),
+            Self::Title => say("\x1b[23;0t"),
+            Self::None => {}
+        }
+    }
+}
+
+fn say(what: impl Display) {
+    let mut terminal = io::stderr().lock();
+    // It is only for who looks at it.
+    let _ = write!(terminal, "{what}").and_then(|()| terminal.flush());
+}
