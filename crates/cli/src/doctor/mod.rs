@@ -8,14 +8,15 @@ use crate::failure::Failure;
 use crate::installation;
 use agent_library::Machine;
 use jvms::Jvm;
+use probe::Program;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Find the JVMs of this machine and tell what works on each
 ///
-/// Each JVM is started once with each of its collectors, with libjvmpi.so. The exit status is 0 if
-/// libjvmpi.so works on one of them at least.
+/// Each JVM runs a small program with libjvmpi.so, once with each of its collectors, and what HPROF tells of it
+/// must be what the program counts itself. The exit status is 0 if that works on one of them at least.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi doctor --report")]
 pub struct Arguments {
@@ -37,9 +38,10 @@ pub fn doctor(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if !arguments.json {
         print_head(&libjvmpi, arguments.report);
     }
+    let program = Program::new()?;
     let mut patients = Vec::new();
     for jvm in jvms {
-        let patient = Patient::examine(jvm, &libjvmpi);
+        let patient = Patient::examine(jvm, &program, &libjvmpi);
         if !arguments.json {
             patient.print();
         }
@@ -80,12 +82,12 @@ struct Patient {
 }
 
 impl Patient {
-    fn examine(jvm: Jvm, libjvmpi: &Path) -> Self {
+    fn examine(jvm: Jvm, program: &Program, libjvmpi: &Path) -> Self {
         let tried = match probe::starts(&jvm) {
             Err(why) => vec![("any", Err(format!("the JVM does not start: {why}")))],
             Ok(()) => probe::collectors(&jvm)
                 .into_iter()
-                .map(|(name, flag)| (name, probe::works(&jvm, libjvmpi, flag)))
+                .map(|(name, flag)| (name, program.works(&jvm, libjvmpi, flag)))
                 .collect(),
         };
         Self { jvm, tried }

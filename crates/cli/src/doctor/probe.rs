@@ -1,7 +1,12 @@
 //! Trying a JVM.
 
 use super::jvms::Jvm;
-use std::path::Path;
+use crate::installation;
+use profile::{Amount, Profile, TraceSerial};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A garbage collector: how it is called here, and the flag that selects it.
@@ -19,7 +24,7 @@ pub const COLLECTORS: [(&str, &str); 6] = [
 /// # Errors
 /// What it says.
 pub fn starts(jvm: &Jvm) -> Result<(), String> {
-    run(jvm, &["-version"], "").map(|_| ())
+    run(jvm, &["-version"], "").map(drop)
 }
 
 /// The collectors that the JVM was built with, each by name and flag.
@@ -28,19 +33,108 @@ pub fn collectors(jvm: &Jvm) -> Vec<(&'static str, &'static str)> {
     COLLECTORS.into_iter().filter(has).collect()
 }
 
-/// Whether libjvmpi.so works in the JVM with this collector.
-///
-/// # Errors
-/// What the JVM or libjvmpi.so says.
-pub fn works(jvm: &Jvm, libjvmpi: &Path, collector: &str) -> Result<(), String> {
-    let option = format!("-agentpath:{}", libjvmpi.display());
-    let said = run(jvm, &[collector, &option, "-version"], "log=info")?;
-    let is_there = said.lines().any(|line| line.starts_with("[jvmpi] info: jvmpi "));
-    if is_there { Ok(()) } else { Err("the JVM has not loaded libjvmpi.so".into()) }
+/// A small program that counts what it does, and a folder for it.
+pub struct Program(PathBuf);
+
+impl Program {
+    /// Puts it there.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn new() -> Result<Self, String> {
+        let program = Self(env::temp_dir().join(format!("jvmpi-doctor-{}", std::process::id())));
+        let put = fs::create_dir(&program.0)
+            .and_then(|()| fs::write(program.0.join("Probe.class"), include_bytes!("Probe.class")));
+        put.map_err(|error| format!("cannot write {}: {error}", program.0.display()))?;
+        Ok(program)
+    }
+
+    /// Whether libjvmpi.so works in the JVM with this collector: HPROF tells exactly what the program does.
+    ///
+    /// # Errors
+    /// What the JVM or libjvmpi.so says, or what is not told.
+    pub fn works(&self, jvm: &Jvm, libjvmpi: &Path, collector: &str) -> Result<(), String> {
+        let file = self.0.join("probe.txt");
+        let mut option = OsString::from("-agentpath:");
+        option.push(libjvmpi);
+        option.push("=");
+        option.push(installation::libhprof()?);
+        option.push(":cpu=times,heap=sites,cutoff=0,depth=1,verbose=n,file=");
+        option.push(&file);
+        let arguments =
+            [collector.as_ref(), &*option, "-cp".as_ref(), self.0.as_ref(), "Probe".as_ref()];
+        let Said { stdout, stderr } = run(jvm, &arguments, "log=info include=Probe")?;
+        if !stderr.lines().any(|line| line.starts_with("[jvmpi] info: jvmpi ")) {
+            return Err("the JVM has not loaded libjvmpi.so".into());
+        }
+        let told = profile::File::open(&file).map_err(|error| format!("no profile: {error}"))?;
+        let told = Counts::told(told.profile());
+        let made = Counts::said(&stdout).ok_or_else(|| format!("the program says {stdout:?}"))?;
+        let compare = |what, told: u64, made: u64| {
+            if told == made { Ok(()) } else { Err(format!("{told} of {made} {what} were told")) }
+        };
+        compare("calls", told.calls, made.calls)?;
+        compare("objects", told.objects, made.objects)?;
+        compare("arrays", told.arrays, made.arrays)
+    }
 }
 
-/// Runs the JVM to its end; returns its standard error, or the line that says why it failed.
-fn run(jvm: &Jvm, arguments: &[&str], settings: &str) -> Result<String, String> {
+impl Drop for Program {
+    fn drop(&mut self) {
+        // There is nobody to tell that it is left.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What the program has done.
+struct Counts {
+    calls: u64,
+    objects: u64,
+    arrays: u64,
+}
+
+impl Counts {
+    /// By its own account: `calls=… objects=… arrays=…`.
+    fn said(line: &str) -> Option<Self> {
+        let count = |name: &str| {
+            let mut words = line.split_ascii_whitespace();
+            words.find_map(|word| word.strip_prefix(name))?.parse().ok()
+        };
+        Some(Self {
+            calls: count("calls=")?,
+            objects: count("objects=")?,
+            arrays: count("arrays=")?,
+        })
+    }
+
+    /// By that of HPROF.
+    fn told(profile: &Profile) -> Self {
+        let is_in = |trace: TraceSerial, method: &str| {
+            let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
+            frames.first().and_then(|id| profile.frame(*id)).is_some_and(|(_, found)| {
+                [found.class, found.name].map(|name| profile.names.get(name)) == ["Probe", method]
+            })
+        };
+        let calls = profile.cpu_times().flat_map(|times| &times.rows);
+        let calls = calls.filter(|row| is_in(row.trace, "call")).map(|row| row.calls).sum();
+        let of_class = |class: &str| {
+            let sites = profile.sites().flat_map(|sites| &sites.rows);
+            let sites =
+                sites.filter(|row| is_in(row.trace, "main") && profile.site_name(row) == class);
+            sites.map(|row| row.allocated).fold(0, |sum, Amount { instances, .. }| sum + instances)
+        };
+        Self { calls, objects: of_class("Probe"), arrays: of_class("[I") }
+    }
+}
+
+/// What a JVM has printed.
+struct Said {
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs the JVM to its end; returns what it says, or the line that says why it failed.
+fn run(jvm: &Jvm, arguments: &[impl AsRef<OsStr>], settings: &str) -> Result<Said, String> {
     let mut java = Command::new(jvm.java());
     for variable in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "JVMPI_CONFIG"] {
         java.env_remove(variable);
@@ -48,13 +142,16 @@ fn run(jvm: &Jvm, arguments: &[&str], settings: &str) -> Result<String, String> 
     // ZGC and Shenandoah are experimental in some versions.
     java.args(["-XX:+UnlockExperimentalVMOptions", "-Xmx64m"]).args(arguments);
     let output = java.env("JVMPI_OPTIONS", settings).output().map_err(|error| error.to_string())?;
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     if output.status.success() {
-        return Ok(stderr);
+        return Ok(Said { stdout, stderr });
     }
     // The JVM reports some failures on standard output.
-    let lines = [stderr.clone(), String::from_utf8_lossy(&output.stdout).into_owned()].concat();
-    let ours = lines.lines().find_map(|line| line.strip_prefix("[jvmpi] error: "));
+    let lines = [stderr, stdout].concat();
+    let ours = lines.lines().find_map(|line| {
+        line.strip_prefix("[jvmpi] error: ").or_else(|| line.strip_prefix("HPROF ERROR: "))
+    });
     let line = ours.or_else(|| lines.lines().find(|line| !line.is_empty()));
     Err(line.map_or_else(|| output.status.to_string(), str::to_owned))
 }
