@@ -5,6 +5,7 @@
  * Options: mode=all   enables every event but INSTRUCTION_START, not only those about objects
  *          mode=monitors  enables those of Java monitors and JNI references besides
  *          hold=1     keeps its lock from GC_START to GC_FINISH, as real agents do
+ *          again=1    takes it that IDs of the dead are given again
  *          late=1     enables OBJECT_ALLOC only when the program says so
  *          late=2     ARENA_NEW too
  */
@@ -179,6 +180,7 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 
     agent_start(vm, options, notify);
     holds = atoi(option("hold", "0"));
+    ids_come_again = atoi(option("again", "0"));
     lock = jvmpi->RawMonitorCreate("_checker");
     for (i = atoi(option("late", "0")); i < sizeof about_objects / sizeof *about_objects; i++)
         enable(about_objects[i]);

@@ -28,6 +28,9 @@ typedef struct {
 /* The classes of Class objects and methods are kept for ever, to say what broke a rule. */
 static Map objects, classes, methods, threads, arenas;
 static long violations, objects_seen, objects_freed, objects_moved, brackets;
+static unsigned long greatest_id;
+/* Whether the IDs of objects that are gone may be used again. */
+static int ids_come_again;
 static int primitive_classes;
 
 /* The collection that is being told: on which thread of the system, 0 for none, and in whose name. */
@@ -148,7 +151,7 @@ static inline void object_allocated(const JVMPI_Event *e, int requested)
         violation(e, "a class where there is none, or none where there is one", id);
     if (map_get(&objects, id) != NULL)
         violation(e, "an object is announced twice", id);
-    else if (mark_defined(id, 1))
+    else if (mark_defined(id, 1) && !ids_come_again)
         violation(e, "the ID of an object that is gone is used again", id);
     object = malloc(sizeof *object);
     if (object == NULL)
@@ -158,6 +161,8 @@ static inline void object_allocated(const JVMPI_Event *e, int requested)
         class->instances++;
     map_put(&objects, id, object);
     objects_seen++;
+    if (ID(id) > greatest_id)
+        greatest_id = ID(id);
 }
 
 /* Something that belongs into a collection. */
@@ -447,8 +452,8 @@ static inline void keep_rules(const JVMPI_Event *e)
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         over = 1;
         report("kept violations=%ld objects=%ld freed=%ld moved=%ld alive=%zu brackets=%ld classes=%zu"
-               " threads=%zu", violations, objects_seen, objects_freed, objects_moved, objects.used,
-               brackets, classes.used, threads.used);
+               " threads=%zu greatest=%lu", violations, objects_seen, objects_freed, objects_moved, objects.used,
+               brackets, classes.used, threads.used, greatest_id);
         break;
     }
 }

@@ -29,6 +29,7 @@ cases![
     nested_requests,
     many_requests,
     object_of_the_event_at_hand,
+    ids_of_the_dead.on_every_gc(),
 ];
 
 /// `java` under the agent that looks whether events keep the rules, and counts.
@@ -258,4 +259,21 @@ fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
 
 fn object_of_the_event_at_hand(vm: &Vm<'_>) -> Result<(), String> {
     requested(vm, "mode=all")?.checks(&["own object", "own object and back", "own object again"])
+}
+
+/// They are given again if that is wanted; the rules see to it that none has an object that lives.
+fn ids_of_the_dead(vm: &Vm<'_>) -> Result<(), String> {
+    for (settings, again) in [("", false), ("ids=32bit", false), ("ids=reused", true)] {
+        let options = if again { "again=1" } else { "" };
+        let outcome = checked(vm.java("Reuse")?.settings(settings), options)?;
+        let objects = outcome.expects.one("expect")?.int("objects")?;
+        let kept = keeps_rules(&outcome)?;
+        let greatest = kept.int("greatest")? / 16;
+        if again {
+            ensure!(greatest < objects / 2, "{greatest} IDs for {objects} objects: {kept}");
+        } else {
+            ensure!(greatest >= kept.int("objects")?, "{greatest} IDs: {kept}");
+        }
+    }
+    Ok(())
 }

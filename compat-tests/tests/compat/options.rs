@@ -15,6 +15,8 @@ cases![
     missing_file_is_refused,
     log_goes_to_standard_error,
     a_known_agent_gets_what_it_needs,
+    unloading_is_not_told_to_who_cannot_bear_it,
+    java_code_in_jvm_onload,
 ];
 
 /// One error line with all of these words in it, and exit status 1.
@@ -85,5 +87,39 @@ fn a_known_agent_gets_what_it_needs(vm: &Vm<'_>) -> Result<(), String> {
         let consumed = slept(options, settings)?;
         ensure!(consumed < 150, "sleep consumed {consumed} ms with {options}");
     }
+    Ok(())
+}
+
+/// The other agent, which has no such setting, hears of it.
+fn unloading_is_not_told_to_who_cannot_bear_it(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("unload")?;
+    let java = vm.java("Unload")?.shim(text(&agent)?)?.property("agent.path", text(&agent)?);
+    let java = java.another_agent("events", "events=43+5")?;
+    let file = vm.file("jvmpi.toml");
+    let contents = "[agent.\"libevents-1.so\"]\nunload = \"off\"\n";
+    fs::write(&file, contents).map_err(|e| e.to_string())?;
+    let outcome = java.variable("JVMPI_CONFIG", text(&file)?).run()?;
+    equal("unloaded", outcome.expects.one("expect")?.int("unloaded")?, 10)?;
+    equal("told to the other", outcome.other_reports()[0].count("class_unload"), 0)
+}
+
+/// The program's classes can be had when the VM is ready, from JDK 21 on before, and the events are complete.
+fn java_code_in_jvm_onload(vm: &Vm<'_>) -> Result<(), String> {
+    let early = i64::from(vm.jdk.feature >= 21);
+    for (settings, called) in [("", early), ("onload=init", 1)] {
+        let java = vm.java("OnLoad")?.agent("onload_java", "")?.settings(settings);
+        let outcome = java.run()?;
+        equal("calls by the agent", outcome.expects.one("expect")?.int("called")?, called)?;
+        let report = outcome.report();
+        equal("found by the agent", report.one("on_load")?.int("found")?, called)?;
+        report.find("class_load", "name", "java.lang.Object")?;
+        report.find("class_load", "name", "OnLoad")?;
+        report.find("thread_start", "name", "main")?;
+        report.one("jvm_init_done")?;
+    }
+    let xrun = vm.java("OnLoad")?.shim_alone()?.xrun("onload_java", "")?;
+    let outcome = xrun.settings("onload=init").run()?;
+    let warning = "[jvmpi] warning: onload=init has no effect on ";
+    ensure!(outcome.stderr.contains(warning), "{}", outcome.stderr);
     Ok(())
 }

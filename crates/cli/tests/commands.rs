@@ -64,7 +64,7 @@ fn check_tells_what_an_agent_is() {
     for row in [
         "entry points  JVM_OnLoad, JVM_OnUnload",
         "missing       none",
-        "quirks        cputime=wall with monitor=y",
+        "quirks        cputime=wall with monitor=y, unload=off with monitor=y",
     ] {
         assert!(said.contains(&format!("\n  {row}\n")), "{said}");
     }
@@ -74,7 +74,10 @@ fn check_tells_what_an_agent_is() {
     let output = jvmpi(&["check", "--json", agent.to_str().unwrap()]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["fit"], true);
-    assert_eq!(json["quirks"], serde_json::json!(["cputime=wall with monitor=y"]));
+    assert_eq!(
+        json["quirks"],
+        serde_json::json!(["cputime=wall with monitor=y", "unload=off with monitor=y"])
+    );
     assert_eq!(json["entry_points"], serde_json::json!(["JVM_OnLoad", "JVM_OnUnload"]));
 }
 

@@ -190,8 +190,8 @@ mod tests {
         let options = Options::parse("", None).unwrap();
         let hprof = "/opt/agents/libhprof.so";
         for (agent_options, cputime, quirks) in [
-            ("cpu=samples,monitor=y,depth=8", CpuTime::Wall, "cputime=wall"),
-            ("monitor=y", CpuTime::Wall, "cputime=wall"),
+            ("cpu=samples,monitor=y,depth=8", CpuTime::Wall, "cputime=wall unload=off"),
+            ("monitor=y", CpuTime::Wall, "cputime=wall unload=off"),
             ("cpu=times,monitor=n", CpuTime::Cpu, ""),
             ("file=monitor=yes", CpuTime::Cpu, ""),
             ("", CpuTime::Cpu, ""),
@@ -200,10 +200,10 @@ mod tests {
             assert_eq!(options.describe_quirks(hprof, agent_options), quirks, "{agent_options}");
         }
         let quirks: Vec<_> = quirks_of(hprof).iter().map(ToString::to_string).collect();
-        assert_eq!(quirks, ["cputime=wall with monitor=y"]);
+        assert_eq!(quirks, ["cputime=wall with monitor=y", "unload=off with monitor=y"]);
         assert_eq!(quirks_of("/opt/agents/libfoo.so"), []);
         let options = Options::parse("cputime=cpu", None).unwrap();
         assert_eq!(options.agent(hprof, "monitor=y").cputime, CpuTime::Cpu);
-        assert_eq!(options.describe_quirks(hprof, "monitor=y"), "");
+        assert_eq!(options.describe_quirks(hprof, "monitor=y"), "unload=off");
     }
 }

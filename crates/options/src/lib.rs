@@ -18,8 +18,8 @@ pub use agents::{Quirk, quirks_of};
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 pub use settings::{
-    AgentOptions, Alloc, Arenas, Check, CpuTime, Instructions, Log, Lookupswitch, Names, Natives,
-    Options, Reset, Suspend,
+    AgentOptions, Alloc, Arenas, Check, CpuTime, Ids, Instructions, Log, Lookupswitch, Names,
+    Natives, OnLoad, Options, Reset, Suspend, Unload,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;

@@ -144,6 +144,16 @@ settings! {
             Copying = "copying",
         } = Arenas::Single;
 
+        /// When the IDs of dead objects are given to others.
+        ids: Ids {
+            /// Never.
+            Unique = "unique",
+            /// When there are no others left that fit into 32 bits.
+            Bits32 = "32bit",
+            /// As soon as may be.
+            Reused = "reused",
+        } = Ids::Unique;
+
         /// Which classes report calls and instructions, unless `exclude` names them.
         include: Patterns = Patterns::all();
 
@@ -192,6 +202,22 @@ settings! {
             /// Whether it chooses the default, as the specification of J2SE 5 has it.
             IsDefault = "is_default",
         } = Lookupswitch::PairsTotal;
+
+        /// Whether `CLASS_UNLOAD` is sent.
+        unload: Unload {
+            /// As the specification has it.
+            On = "on",
+            /// Not to agents that cannot deal with it.
+            Off = "off",
+        } = Unload::On;
+
+        /// When `JVM_OnLoad` is called.
+        onload: OnLoad {
+            /// As soon as JNI answers.
+            Start = "start",
+            /// When the VM is ready to run the program.
+            Init = "init",
+        } = OnLoad::Start;
 
         /// When `DATA_RESET_REQUEST` is sent, unless the user asks for it.
         reset: Reset {

@@ -99,8 +99,8 @@ mod tests {
     fn environment_errors_name_the_key_and_what_is_valid() {
         assert_eq!(
             environment_error("lgo=info"),
-            "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, include, exclude, \
-             instructions, natives, names, cputime, lookupswitch, reset, check, trace"
+            "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, ids, include, exclude, \
+             instructions, natives, names, cputime, lookupswitch, unload, onload, reset, check, trace"
         );
         assert_eq!(
             environment_error("log=info,names=dots"),

@@ -9,9 +9,10 @@ use crate::world::agents::{self, Agent};
 use crate::world::phase::{self, Phase};
 use jni_sys::{JNI_ERR, JNI_EVERSION, jint};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
+use options::AgentOptions;
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An agent that is expected to ask for the interface.
 struct Expected {
@@ -67,17 +68,28 @@ pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
         let it = expected.iter().find(|expected| expected.base == base);
         it.map(|expected| expected.options.clone()).unwrap_or_default()
     };
+    if needs_quirks(&path) {
+        let quirks = options::get().describe_quirks(&path, &own_options);
+        if !quirks.is_empty() {
+            log::info!("{} is known to need {quirks}", path.display());
+        }
+    }
+    agents::claim(base, &path, settings_of(&path, &own_options), table::of)
+}
+
+/// The settings for the agent in this library, which has these options.
+pub fn settings_of(library: &Path, own_options: &str) -> AgentOptions {
     let settings = options::get();
-    if symbol_in(&path, c"jvmpi_no_quirks").is_some() {
-        // Ours has the name of the original.
-        let own = settings.agent_without_quirks(&path, &own_options);
-        return agents::claim(base, &path, own, table::of);
+    if needs_quirks(library) {
+        settings.agent(library, own_options)
+    } else {
+        settings.agent_without_quirks(library, own_options)
     }
-    let quirks = settings.describe_quirks(&path, &own_options);
-    if !quirks.is_empty() {
-        log::info!("{} is known to need {quirks}", path.display());
-    }
-    agents::claim(base, &path, settings.agent(&path, &own_options), table::of)
+}
+
+/// Whether an agent of this name may be one that is known. Our HPROF has the name of the original.
+fn needs_quirks(library: &Path) -> bool {
+    symbol_in(library, c"jvmpi_no_quirks").is_none()
 }
 
 /// The agent whose code a call of `GetEnv` returns to.

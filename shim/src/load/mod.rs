@@ -16,8 +16,9 @@ use crate::world::agents;
 use crate::world::phase::{self, Phase};
 use get_env::interface_for;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
-use jvmti_sys::{jvmtiEnv, jvmtiEventCallbacks};
+use jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use on_load::Pending;
+use options::OnLoad;
 use std::ffi::{CStr, c_char, c_void};
 use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -70,8 +71,14 @@ fn begin_now(agent: Option<Pending>) -> Result<(), String> {
     let agent = on_load::begin(agent)?;
     let jni = jvm::get().jni().ok_or("the thread that attaches is not attached to the VM")?;
     lifecycle::go_live(jni, slice::from_ref(agent));
+    log::info!("{MISSED}");
     Ok(())
 }
+
+/// What agents do not hear of in a VM that runs already; docs/guide.md tells it at more length.
+const MISSED: &str = "attached, so not told are: calls that have begun, calls of native methods of classes that \
+                      are loaded, the class files of these, JNI references that exist, and MONITOR_WAIT of \
+                      Thread.sleep";
 
 /// Makes the shim work, once: log, options, JVMTI, and the answer to `GetEnv`.
 ///
@@ -92,7 +99,11 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     logging::set_level(options.log);
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
-    let callbacks = jvmtiEventCallbacks { VMStart: Some(vm_start), ..callbacks::of_main_env() };
+    let callbacks = jvmtiEventCallbacks {
+        VMStart: Some(vm_start),
+        VMInit: Some(vm_init),
+        ..callbacks::of_main_env()
+    };
     jvm.jvmti
         .set_callbacks(&callbacks)
         .and_then(|()| jvm.lookup_env.set_callbacks(&callbacks::of_lookup_env()))
@@ -145,7 +156,14 @@ fn fail(message: &str) -> ! {
 /// The VM runs Java code now, so JNI answers: calls JVM_OnLoad of the agents that the shim itself
 /// loads.
 unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, _: *mut JNIEnv) {
-    guard((), || on_load::begin_all().unwrap_or_else(|message| fail(&message)));
+    guard((), || on_load::begin_all(OnLoad::Start).unwrap_or_else(|message| fail(&message)));
+}
+
+/// The program is about to run: calls JVM_OnLoad of the agents that are to have it now, and lets events pass.
+unsafe extern "system" fn vm_init(vm: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    guard((), || on_load::begin_all(OnLoad::Init).unwrap_or_else(|message| fail(&message)));
+    // SAFETY: as JVMTI promises.
+    unsafe { lifecycle::vm_init(vm, env, thread) };
 }
 
 /// Gives a C program that embeds the VM the interface, whether or not the shim was loaded before.

@@ -1,13 +1,14 @@
 //! Agents that the shim itself loads: their libraries, and `JVM_OnLoad`.
 
 use super::command_line;
-use super::get_env::{Beginning, claim, expect};
+use super::get_env::{self, Beginning, claim, expect};
 use super::library::{self, AgentLibrary, Instead, LibraryError};
 use crate::dynamic_loader::{self, library_of};
 use crate::jvm;
 use crate::lock::Lock;
 use crate::world::agents::{self, Agent};
 use jni_sys::JNI_OK;
+use options::OnLoad;
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -22,7 +23,15 @@ pub struct Pending {
 
 static PENDING: Lock<Vec<Pending>> = Lock::new(Vec::new());
 
-/// Has the agent's JVM_OnLoad called as soon as JNI answers.
+impl Pending {
+    /// When its JVM_OnLoad is to be called.
+    fn on_load(&self) -> OnLoad {
+        let options = self.options.as_deref().map(CStr::to_string_lossy).unwrap_or_default();
+        get_env::settings_of(&self.library.path, &options).onload
+    }
+}
+
+/// Has the agent's JVM_OnLoad called when its setting says so.
 pub fn begin_later(agent: Pending) {
     PENDING.lock().push(agent);
 }
@@ -79,7 +88,18 @@ pub fn check_xrun_libraries() -> Result<(), String> {
     }
     for argument in command_line::xrun_arguments_of_this_process() {
         match open(&argument.name) {
-            Ok(library) => expect(&library, argument.options.unwrap_or_default().as_bytes()),
+            Ok(library) => {
+                let options = argument.options.unwrap_or_default();
+                let settings = get_env::settings_of(&library.path, &options.to_string_lossy());
+                if settings.onload == OnLoad::Init {
+                    log::warn!(
+                        "onload=init has no effect on {}, whose JVM_OnLoad the JVM calls: name it \
+                         behind -agentpath:…/libjvmpi.so= in place of -Xrun",
+                        library.path.display()
+                    );
+                }
+                expect(&library, options.as_bytes());
+            }
             // The VM loads that as a JVMTI agent, which is no business of ours.
             Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
             Err(error) => return Err(error.to_string()),
@@ -88,10 +108,12 @@ pub fn check_xrun_libraries() -> Result<(), String> {
     Ok(())
 }
 
-/// Calls JVM_OnLoad of the agents that are pending.
-pub fn begin_all() -> Result<(), String> {
+/// Calls JVM_OnLoad of the agents that are pending for this moment.
+pub fn begin_all(at: OnLoad) -> Result<(), String> {
     let pending = std::mem::take(&mut *PENDING.lock());
-    pending.into_iter().try_for_each(|agent| begin(agent).map(drop))
+    let (now, later): (Vec<_>, _) = pending.into_iter().partition(|agent| agent.on_load() == at);
+    PENDING.lock().extend(later);
+    now.into_iter().try_for_each(|agent| begin(agent).map(drop))
 }
 
 /// Calls JVM_OnLoad of an agent.

@@ -9,10 +9,11 @@ use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
 use crate::world::order::{announcements, bounded_wait, deaths, gate};
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, lookup, method_numbers};
+use crate::world::{classes, ids_again, lookup, method_numbers};
 use jni_sys::{JNIEnv, jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
+use options::Unload;
 use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
@@ -69,14 +70,19 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
     // bracket.
     let move_survivors = closed.is_quiet() && listeners.len() == agents::all().len();
     let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
-    let dead = Dead::of(dead);
+    let told = Dead::of(dead);
     for listener in &listeners {
-        send(listener, thread, &dead, &changes);
+        send(listener, thread, &told, &changes);
     }
     let gc_info = heap_figures(bytes);
     for listener in &listeners {
         listener.send(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
+    // Now no agent knows them any more, but for classes that are not gone to some.
+    let is_kept = |tag: Tag| told.classes.iter().any(|(class, _)| *class == tag);
+    let keeps = !told.classes.is_empty() && listeners.iter().any(keeps_classes);
+    let gone = dead.iter().map(|tag| Tag::from_raw(*tag)).filter(|tag| !(keeps && is_kept(*tag)));
+    gone.for_each(ids_again::is_free);
     drop(closed);
     lookup::end_run();
     true
@@ -139,6 +145,9 @@ fn send(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
     for tag in dead.objects.iter().copied().filter(|tag| is_announced(*tag)) {
         free(tag);
     }
+    if keeps_classes(listener) {
+        return;
+    }
     for (tag, class) in &dead.classes {
         let announced = class.announced.to(listener.agent);
         if announced {
@@ -149,6 +158,11 @@ fn send(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
             free(*tag);
         }
     }
+}
+
+/// Whether to this agent no class, and so no Class object, is ever gone.
+fn keeps_classes(listener: &Listener) -> bool {
+    listener.agent.options().unload == Unload::Off
 }
 
 /// The contents of GC_FINISH: bytes as `java.lang.Runtime` counts them, and the number of objects

@@ -2,9 +2,11 @@
 //!
 //! An ID is a multiple of 16 starting at 16, because agents hash IDs by shifting them, and stays
 //! below 2^32 as long as such IDs last, because some agents keep them in 32 bits. It is kept in
-//! the object's JVMTI tag, together with which agents the object was announced to.
+//! the object's JVMTI tag, together with which agents the object was announced to. An ID is given once, unless
+//! a [setting](ids_again) says otherwise.
 
 use super::agents::{self, Agent};
+use super::ids_again;
 use super::tags::{self, Kind};
 use jvmpi_sys::jobjectID;
 use std::ptr;
@@ -76,7 +78,8 @@ fn announced_bit(agent: usize) -> i64 {
     1 << (FIRST_AGENT + agent as u32)
 }
 
-const STEP: i64 = 16;
+/// How far apart IDs are.
+pub const STEP: i64 = 16;
 
 static LAST: AtomicI64 = AtomicI64::new(0);
 
@@ -85,7 +88,19 @@ fn reserve(count: i64) -> i64 {
     LAST.fetch_add(count * STEP, Ordering::Relaxed) + STEP
 }
 
-/// A tag with an ID that was never given before.
+/// How many IDs were given for a second time.
+static GIVEN_AGAIN: AtomicI64 = AtomicI64::new(0);
+
+/// Takes as many IDs, of dead objects if the settings want that.
+fn reserve_batch() -> i64 {
+    let again = ids_again::page(LAST.load(Ordering::Relaxed));
+    if again.is_some() {
+        GIVEN_AGAIN.fetch_add(BATCH, Ordering::Relaxed);
+    }
+    again.unwrap_or_else(|| reserve(BATCH))
+}
+
+/// A tag with an ID that no living object has.
 pub fn fresh() -> Tag {
     Tag::of(reserve(1))
 }
@@ -97,16 +112,17 @@ pub struct Supply {
     end: AtomicI64,
 }
 
-const BATCH: i64 = 1024;
+/// How many IDs a thread takes at a time.
+pub const BATCH: i64 = 1024;
 
 impl Supply {
-    /// A tag with an ID that was never given before. Only the thread that owns the supply may
+    /// A tag with an ID that no living object has. Only the thread that owns the supply may
     /// call this.
     pub fn fresh(&self) -> Tag {
         let mut next = self.next.load(Ordering::Relaxed);
         let is_used_up = next == self.end.load(Ordering::Relaxed);
         if is_used_up || next <= EARLIER.load(Ordering::Relaxed) {
-            next = reserve(BATCH);
+            next = reserve_batch();
             self.end.store(next + BATCH * STEP, Ordering::Relaxed);
         }
         self.next.store(next + STEP, Ordering::Relaxed);
@@ -145,7 +161,8 @@ pub fn count_death() {
 
 /// How many live objects have an ID. IDs that threads keep in supply count as live.
 pub fn live() -> i64 {
-    LAST.load(Ordering::Relaxed) / STEP - DIED.load(Ordering::Relaxed)
+    LAST.load(Ordering::Relaxed) / STEP + GIVEN_AGAIN.load(Ordering::Relaxed)
+        - DIED.load(Ordering::Relaxed)
 }
 
 /// Whether the ID was ever given to an object.

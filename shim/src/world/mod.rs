@@ -13,6 +13,7 @@ pub mod contention;
 pub mod countdowns;
 pub mod cpu_clock;
 pub mod ids;
+pub mod ids_again;
 pub mod layout;
 pub mod loaded;
 pub mod lookup;
