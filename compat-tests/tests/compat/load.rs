@@ -272,13 +272,15 @@ fn unload_is_called(vm: &Vm<'_>) -> Result<(), String> {
 
 fn attach(vm: &Vm<'_>) -> Result<(), String> {
     let (shim, agent) = (build::shim()?, build::agent("events")?);
-    let mut java = vm.java("Wait")?.start()?;
+    let mut java = vm.java("Wait")?.settings("log=info").start()?;
     java.wait_for("ready")?;
     // jcmd takes an argument with `=` in it for a named one, unless it is quoted.
     let options = format!("\"{}:events=33+42+46+47\"", text(&agent)?);
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
     let outcome = java.finish(0)?;
     ensure!(outcome.stdout.ends_with("done\n"), "output: {}", outcome.stdout);
+    let missed = "[jvmpi] info: attached, so not told are: calls that have begun, ";
+    equal("lines about that", outcome.stderr.matches(missed).count(), 1)?;
     let report = outcome.report();
     report.find("thread_start", "name", "main")?;
     report.find("class_load", "name", "Wait")?;
