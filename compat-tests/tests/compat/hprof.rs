@@ -281,7 +281,9 @@ fn waits_for_monitors(vm: &Vm<'_>) -> Result<(), String> {
     ensure!((least..=most).contains(&millis), "{millis} ms, not {least} to {most}");
     let dump = profile.monitor_dumps().next_back().ok_or("no monitor dump")?;
     ensure!(!dump.threads.is_empty(), "no threads");
-    Ok(())
+    // The dump itself must not start any: there is no THREAD_START any more.
+    let unknown = dump.threads.iter().filter(|status| status.thread.0 == 0).count();
+    equal("threads without THREAD_START", unknown, 0)
 }
 
 /// The original needs another clock for its `monitor=y`, which ours, of the same name, must not get.

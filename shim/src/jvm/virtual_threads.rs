@@ -3,8 +3,10 @@
 use super::global_ref::GlobalRef;
 use super::jni::{FieldId, Jni};
 use crate::lock::Memo;
-use jni_sys::{jclass, jobject};
-use jvmti_sys::jthread;
+use jni_sys::{JNI_FALSE, jclass, jint, jobject, jvalue};
+use jvmti_sys::{JVMTI_CLASS_STATUS_INITIALIZED, jthread};
+use std::ffi::CStr;
+use std::ptr;
 
 /// How virtual threads are known and read.
 pub struct VirtualThreads {
@@ -12,18 +14,35 @@ pub struct VirtualThreads {
     carrier: FieldId,
 }
 
-/// None on a JDK that has none.
+/// None on a JDK that has none, and before the program has made the first: the class is not initialized for
+/// that, as it would start a thread, of which agents are not told while the VM ends.
 pub fn get(jni: Jni) -> Option<&'static VirtualThreads> {
+    static CLASS: Memo<Option<GlobalRef>> = Memo::new();
     static THREADS: Memo<Option<VirtualThreads>> = Memo::new();
-    let find = |jni: Jni| {
-        let class = jni.find_class(c"java/lang/VirtualThread")?;
-        let carrier = jni.field(class, c"carrierThread", c"Ljava/lang/Thread;")?;
-        Some(VirtualThreads { class: GlobalRef::new(jni, class)?, carrier })
-    };
-    THREADS.get_or_find(|| jni.frame(4, find)).as_ref()
+    let class = CLASS.get_or_find(|| jni.frame(4, find_class)).as_ref()?;
+    let status = super::get().jvmti.class_status(class.get()).unwrap_or(0);
+    if status & JVMTI_CLASS_STATUS_INITIALIZED as jint == 0 {
+        return None;
+    }
+    THREADS.get_or_find(|| VirtualThreads::new(jni, class.get())).as_ref()
+}
+
+/// The class, which JNI's FindClass would initialize.
+fn find_class(jni: Jni) -> Option<GlobalRef> {
+    const FOR_NAME: &CStr = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
+    let reflection = jni.find_class(c"java/lang/Class")?;
+    let for_name = jni.static_method(reflection, c"forName", FOR_NAME)?;
+    let name = jvalue { l: jni.new_string(c"java.lang.VirtualThread")? };
+    let arguments = [name, jvalue { z: JNI_FALSE }, jvalue { l: ptr::null_mut() }];
+    GlobalRef::new(jni, jni.call_static_object(reflection, for_name, &arguments)?)
 }
 
 impl VirtualThreads {
+    fn new(jni: Jni, class: jclass) -> Option<Self> {
+        let carrier = jni.field(class, c"carrierThread", c"Ljava/lang/Thread;")?;
+        Some(Self { class: GlobalRef::new(jni, class)?, carrier })
+    }
+
     /// The class itself.
     pub fn class(&self) -> jclass {
         self.class.get()
