@@ -621,6 +621,31 @@ fn long_records_and_many_are_read_as_they_were() {
 }
 
 #[test]
+fn long_records_begin_wherever_short_ones_end() {
+    let recorded = record::<5>(ignore);
+    let mut bytes = [7_u8; 61];
+    let mut sent = 0;
+    for i in 0..100_000_i32 {
+        let mut exit = event(JVMPI_EVENT_METHOD_EXIT);
+        exit.u.method.method_id = at(METHOD);
+        recorded.send(exit);
+        let mut dump = event(JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT);
+        let data = bytes.as_mut_ptr().cast();
+        dump.u.object_dump = JVMPI_Event_object_dump { data_len: i % 61, data };
+        dump.env_id = at(ENV + (i % 2) as usize);
+        recorded.send(dump);
+        sent += (i % 61) as u64;
+    }
+    let trace = read(recorded.finish());
+    let lengths = trace.records(0).filter_map(|entry| match entry.record {
+        // SAFETY: an event of this type has this arm.
+        Record::Event(event) => Some(unsafe { event.u.object_dump.data_len } as u64),
+        _ => None,
+    });
+    assert_eq!(lengths.sum::<u64>(), sent);
+}
+
+#[test]
 fn what_nobody_reads_is_dropped_and_counted() {
     let file = std::env::temp_dir().join(format!("jvmpi-trace-{}-fifo", std::process::id()));
     let name = std::ffi::CString::new(file.to_str().unwrap()).unwrap();

@@ -506,7 +506,7 @@ impl ThreadBuffer {
         let mut bytes = Vec::new();
         record.encode(&mut Write { state: &mut own.state, out: &mut bytes });
         let used = self.used.load(Ordering::Relaxed);
-        if bytes.len() <= CAPACITY - ROOM - used {
+        if used + bytes.len() <= CAPACITY - ROOM {
             self.small(own, |_, out| out.bytes(&bytes));
             return true;
         }
