@@ -10,6 +10,7 @@ mod jni;
 mod monitors;
 mod order;
 mod player;
+mod progress;
 mod slab;
 mod table;
 mod vm;

@@ -1,16 +1,19 @@
 //! Who plays: one thread at a time, the one whose next record has the least place.
 //!
 //! A thread gives its turn away where another one's record comes first, and while it is blocked in a raw
-//! monitor. A thread of the agent's own has a turn only while a call of it is answered.
+//! monitor. One that runs a function of the agent's own keeps it until its next call, so that it is as far as it
+//! was; where it does not go on, others do ([`Order::watch`]).
 
 use super::Replay;
 use super::player::Player;
+use super::progress::{Moment, Progress};
 use crate::read::{Key, Trace};
 use std::collections::BTreeSet;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// The order of a replay. Threads are known by their places in [`Trace::threads`].
 pub struct Order {
@@ -20,6 +23,7 @@ pub struct Order {
     ended: Condvar,
     /// Who runs has to look whether it is another one's turn.
     changed: AtomicBool,
+    watched: Once,
 }
 
 struct State {
@@ -31,10 +35,14 @@ struct State {
     alive: usize,
     /// Those of them whose function is the agent's own.
     own: usize,
+    /// How often a turn was passed on.
+    turns: u64,
     /// Those who wait for somebody else's call, in a raw monitor.
     stuck: usize,
     /// Whether threads have called that are not of the recording.
     strangers: bool,
+    /// The threads that run functions of the agent's own.
+    running_own: Vec<Option<Progress>>,
 }
 
 /// The stack of a thread, of which memory is used only as far as it is needed.
@@ -52,14 +60,17 @@ impl Order {
             started: (0..threads.len()).map(|i| Some(i) == first).collect(),
             alive: usize::from(first.is_some()),
             own: 0,
+            turns: 0,
             stuck: 0,
             strangers: false,
+            running_own: threads.iter().map(|_| None).collect(),
         };
         Self {
             state: Mutex::new(state),
             turns: threads.iter().map(|_| Condvar::new()).collect(),
             ended: Condvar::new(),
             changed: AtomicBool::new(true),
+            watched: Once::new(),
         }
     }
 
@@ -89,19 +100,6 @@ impl Order {
         state.waiting.first().map(|(key, _)| *key)
     }
 
-    /// The thread has no record to play just now.
-    pub fn leave(&self, me: usize) {
-        let mut state = self.lock();
-        self.left(&mut state, me);
-    }
-
-    fn left(&self, state: &mut State, me: usize) {
-        if state.running == Some(me) {
-            state.running = None;
-            self.pass_on(state);
-        }
-    }
-
     fn pass_on(&self, state: &mut State) {
         if state.running.is_some() {
             return;
@@ -109,6 +107,7 @@ impl Order {
         match state.waiting.pop_first() {
             Some((_, next)) => {
                 state.running = Some(next);
+                state.turns += 1;
                 if state.started[next] {
                     self.turns[next].notify_one();
                 } else {
@@ -149,17 +148,39 @@ impl Order {
         self.lock().stuck -= usize::from(stuck);
     }
 
-    /// The thread runs a function of the agent's own, or does so no more.
-    pub fn run_own(&self, me: usize, begins: bool) {
+    /// The current thread, whose turn it is, runs a function of the agent's own, or does so no more.
+    pub fn run_own(&'static self, me: usize, begins: bool) {
         let mut state = self.lock();
         if begins {
             state.own += 1;
-            self.left(&mut state, me);
-            if state.running.is_none() && state.waiting.is_empty() {
-                self.pass_on(&mut state);
-            }
+            state.running_own[me] = Some(Progress::of_current_thread());
+            self.watched.call_once(|| drop(thread::spawn(|| self.watch())));
         } else {
             state.own -= 1;
+            state.running_own[me] = None;
+        }
+    }
+
+    /// Takes the turn from a function of the agent's own that does not go on: it may wait for anything, such as
+    /// a connection, or a variable that a handler sets.
+    fn watch(&self) {
+        // Just how soon that is noticed.
+        const PERIOD: Duration = Duration::from_millis(2);
+        let mut last: Option<(u64, Moment, Moment)> = None;
+        loop {
+            thread::sleep(PERIOD);
+            let mut state = self.lock();
+            let own = state.running.and_then(|running| state.running_own[running].as_ref());
+            last = own.map(|progress| progress.now()).map(|now| match last.take() {
+                Some((turn, first, before)) if turn == state.turns => {
+                    if now.sleeps_since(&before) || now.computes_since(&first) {
+                        state.running = None;
+                        self.pass_on(&mut state);
+                    }
+                    (turn, first, now)
+                }
+                _ => (state.turns, now, now),
+            });
         }
     }
 

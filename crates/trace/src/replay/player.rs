@@ -287,11 +287,7 @@ impl Player {
         if let Some(passed) = passed {
             return Some(self.passed.borrow_mut().remove(passed));
         }
-        let found = self.find(function, is_it, matches);
-        if self.scope.get() == Scope::Own {
-            self.replay.order.leave(self.number);
-        }
-        found
+        self.find(function, is_it, matches)
     }
 
     fn find(
@@ -398,7 +394,6 @@ impl Player {
         let Some(key) = self.next_key() else { return false };
         self.turn(key);
         drop(self.next());
-        self.replay.order.leave(self.number);
         true
     }
 
