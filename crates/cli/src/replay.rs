@@ -16,7 +16,7 @@ use trace::{Summary, event_name};
 /// to what it asks. One thread runs at a time, as fast as it can. At the end it is told on standard error what
 /// the agent got, and what it asked for that the recorded one had not asked for.
 #[derive(clap::Args)]
-#[command(after_help = "Example: valgrind jvmpi replay app.trace ./libfoo.so:depth=8")]
+#[command(after_help = "Example: jvmpi replay app.trace ./libfoo.so:depth=8")]
 pub struct Arguments {
     /// The recording, which the setting trace=FILE of libjvmpi.so has made
     #[arg(value_name = "FILE")]
