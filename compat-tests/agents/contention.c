@@ -7,14 +7,16 @@
 
 static JVMPI_RawMonitor m;
 static volatile pid_t task;
-static volatile int through, waiting, events;
+static volatile int through, waiting, blocked;
 
 static void notify(JVMPI_Event *e)
 {
     const char *word = e->event_type == JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER ? "enter"
         : e->event_type == JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED ? "entered" : "exit";
 
-    events++;
+    /* The other one, not the one that waits for it. */
+    if (e->event_type == JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER && gettid() == task)
+        blocked = 1;
     report("%s env=%#lx self=%#lx name=%s same=%d", word, ID(e->env_id), ID(current_env()),
            q(e->u.raw_monitor.name), e->u.raw_monitor.id == m);
 }
@@ -44,10 +46,11 @@ static void waiter(void *unused)
 static void let_it_return(void)
 {
     jvmpi->CreateSystemThread("waiter", JVMPI_NORMAL_PRIORITY, waiter);
-    CHECK("waits", WAIT_UNTIL(waiting && sleeps(task)));
+    CHECK("waits", WAIT_UNTIL(waiting));
+    /* It is free when the waiter waits. */
     jvmpi->RawMonitorEnter(m);
     jvmpi->RawMonitorNotifyAll(m);
-    CHECK("blocked", WAIT_UNTIL(events > 0));
+    CHECK("blocked", WAIT_UNTIL(blocked));
     jvmpi->RawMonitorExit(m);
     CHECK("through", WAIT_UNTIL(through));
 }
