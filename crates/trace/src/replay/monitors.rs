@@ -1,7 +1,8 @@
 //! Raw monitors.
 
 use super::slab::Slab;
-use crate::replay::player::Blocked;
+use crate::replay::Replay;
+use crate::replay::player::{Blocked, Player};
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,12 @@ thread_local! {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         NEXT.fetch_add(1, Ordering::Relaxed)
     };
+}
+
+/// The current thread waits no more.
+fn forget_current(threads: &mut Vec<usize>) {
+    let me = Player::current_number();
+    threads.retain(|thread| Some(*thread) != me);
 }
 
 /// A raw monitor.
@@ -34,6 +41,26 @@ struct State {
     count: u32,
     /// How often it was notified.
     notifications: u64,
+    /// The threads of the recording that wait to enter, and those that wait to be notified.
+    entering: Vec<usize>,
+    waiting: Vec<usize>,
+}
+
+impl State {
+    /// Nobody has entered any more.
+    fn leave(&mut self, left: &Condvar) {
+        self.owner = 0;
+        left.notify_all();
+        free(&mut self.entering);
+    }
+}
+
+/// These go on before anybody else does.
+fn free(threads: &mut Vec<usize>) {
+    if !threads.is_empty() {
+        Replay::get().order.free(threads);
+        threads.clear();
+    }
 }
 
 impl Monitor {
@@ -48,24 +75,26 @@ impl Monitor {
 
     fn enter_times(&self, times: u32) {
         let me = THREAD.with(|thread| *thread);
-        let mut state = self.lock();
-        if state.owner == me {
-            state.count += times;
-            return;
-        }
-        if state.owner != 0 {
+        loop {
+            let mut state = self.lock();
+            if state.owner == me {
+                state.count += times;
+                return;
+            }
+            if state.owner == 0 {
+                (state.owner, state.count) = (me, times);
+                return;
+            }
+            state.entering.extend(Player::current_number());
             drop(state);
             // Others go on meanwhile.
             let _blocked = Blocked::begin(true);
-            state = self.lock();
-            while state.owner != 0 {
+            let mut state = self.lock();
+            if state.owner != 0 {
                 state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            (state.owner, state.count) = (me, times);
-            drop(state);
-            return;
+            forget_current(&mut state.entering);
         }
-        (state.owner, state.count) = (me, times);
     }
 
     /// RawMonitorExit.
@@ -74,8 +103,7 @@ impl Monitor {
         if state.owner == THREAD.with(|thread| *thread) {
             state.count -= 1;
             if state.count == 0 {
-                state.owner = 0;
-                self.left.notify_one();
+                state.leave(&self.left);
             }
         }
     }
@@ -88,17 +116,23 @@ impl Monitor {
             return;
         }
         let (count, before) = (state.count, state.notifications);
-        (state.owner, state.count) = (0, 0);
-        self.left.notify_one();
+        state.count = 0;
+        state.leave(&self.left);
         drop(state);
         until(&|at_most| {
             let _blocked = Blocked::begin(at_most.is_none());
             let end = at_most.map(|at_most| Instant::now() + at_most);
             let mut state = self.lock();
+            if state.notifications == before {
+                state.waiting.extend(Player::current_number());
+            }
             while state.notifications == before {
                 state = match end.map(|end| end.saturating_duration_since(Instant::now())) {
                     None => self.notified.wait(state).unwrap_or_else(PoisonError::into_inner),
-                    Some(Duration::ZERO) => return,
+                    Some(Duration::ZERO) => {
+                        forget_current(&mut state.waiting);
+                        return;
+                    }
                     Some(rest) => {
                         let waited = self.notified.wait_timeout(state, rest);
                         waited.unwrap_or_else(PoisonError::into_inner).0
@@ -115,6 +149,7 @@ impl Monitor {
         if state.owner == THREAD.with(|thread| *thread) {
             state.notifications += 1;
             self.notified.notify_all();
+            free(&mut state.waiting);
         }
     }
 }

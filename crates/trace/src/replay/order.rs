@@ -1,14 +1,15 @@
 //! Who plays: one thread at a time, the one whose next record has the least place.
 //!
 //! A thread gives its turn away where another one's record comes first, and while it is blocked in a raw
-//! monitor. One that runs a function of the agent's own keeps it until its next call, so that it is as far as it
-//! was; where it does not go on, others do ([`Order::watch`]).
+//! monitor. One that runs a function of the agent's own has a turn only while a call of it is answered, but until
+//! its next call nobody goes on to what came later, so that it is as far as it was. So it is with one that may go
+//! on in a raw monitor. Where such a thread does not come, others do go on ([`Order::watch`]).
 
 use super::Replay;
 use super::player::Player;
 use super::progress::{Moment, Progress};
 use crate::read::{Key, Trace};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
@@ -35,14 +36,24 @@ struct State {
     alive: usize,
     /// Those of them whose function is the agent's own.
     own: usize,
-    /// How often a turn was passed on.
-    turns: u64,
+    /// Those who are blocked in a raw monitor, with the places of the records they have played last.
+    blocked: HashMap<usize, Key>,
+    /// Those who run without a turn and will want one, with the same, and how many had been before.
+    coming: HashMap<usize, (Key, u64)>,
+    arrivals: u64,
     /// Those who wait for somebody else's call, in a raw monitor.
     stuck: usize,
     /// Whether threads have called that are not of the recording.
     strangers: bool,
     /// The threads that run functions of the agent's own.
     running_own: Vec<Option<Progress>>,
+}
+
+impl State {
+    fn come(&mut self, thread: usize, key: Key) {
+        self.arrivals += 1;
+        self.coming.insert(thread, (key, self.arrivals));
+    }
 }
 
 /// The stack of a thread, of which memory is used only as far as it is needed.
@@ -60,7 +71,9 @@ impl Order {
             started: (0..threads.len()).map(|i| Some(i) == first).collect(),
             alive: usize::from(first.is_some()),
             own: 0,
-            turns: 0,
+            blocked: HashMap::new(),
+            coming: HashMap::new(),
+            arrivals: 0,
             stuck: 0,
             strangers: false,
             running_own: threads.iter().map(|_| None).collect(),
@@ -90,6 +103,7 @@ impl Order {
         if state.running == Some(me) {
             state.running = None;
         }
+        state.coming.remove(&me);
         state.waiting.insert((key, me));
         self.changed.store(true, Ordering::Relaxed);
         self.pass_on(&mut state);
@@ -104,10 +118,14 @@ impl Order {
         if state.running.is_some() {
             return;
         }
-        match state.waiting.pop_first() {
-            Some((_, next)) => {
+        let first = state.waiting.first().copied();
+        if state.coming.values().any(|(key, _)| first.is_none_or(|(first, _)| *key < first)) {
+            return;
+        }
+        match first {
+            Some((key, next)) => {
+                state.waiting.remove(&(key, next));
                 state.running = Some(next);
-                state.turns += 1;
                 if state.started[next] {
                     self.turns[next].notify_one();
                 } else {
@@ -133,22 +151,52 @@ impl Order {
         }
     }
 
-    /// The thread begins to wait in a raw monitor, without a limit if `stuck`.
-    pub fn block(&self, me: usize, stuck: bool) {
+    /// The thread begins to wait in a raw monitor, without a limit if `stuck`. It has played this record last.
+    pub fn block(&self, me: usize, key: Key, stuck: bool) {
         let mut state = self.lock();
         state.stuck += usize::from(stuck);
-        if state.running == Some(me) {
-            state.running = None;
-        }
-        self.pass_on(&mut state);
+        state.coming.remove(&me);
+        state.blocked.insert(me, key);
+        self.left(&mut state, me);
     }
 
     /// It has got what it has waited for.
-    pub fn unblock(&self, stuck: bool) {
-        self.lock().stuck -= usize::from(stuck);
+    pub fn unblock(&self, me: usize, stuck: bool) {
+        let mut state = self.lock();
+        state.stuck -= usize::from(stuck);
+        self.comes(&mut state, me);
     }
 
-    /// The current thread, whose turn it is, runs a function of the agent's own, or does so no more.
+    /// These need not wait in a raw monitor any more.
+    pub fn free(&self, threads: &[usize]) {
+        if !threads.is_empty() {
+            let mut state = self.lock();
+            threads.iter().for_each(|thread| self.comes(&mut state, *thread));
+        }
+    }
+
+    fn comes(&self, state: &mut State, thread: usize) {
+        if let Some(key) = state.blocked.remove(&thread) {
+            state.come(thread, key);
+            self.changed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The thread, which has played this record last, goes on in a function of the agent's own.
+    pub fn go_on(&self, me: usize, key: Key) {
+        let mut state = self.lock();
+        state.come(me, key);
+        self.left(&mut state, me);
+    }
+
+    fn left(&self, state: &mut State, me: usize) {
+        if state.running == Some(me) {
+            state.running = None;
+        }
+        self.pass_on(state);
+    }
+
+    /// The current thread runs a function of the agent's own, or does so no more.
     pub fn run_own(&'static self, me: usize, begins: bool) {
         let mut state = self.lock();
         if begins {
@@ -161,26 +209,32 @@ impl Order {
         }
     }
 
-    /// Takes the turn from a function of the agent's own that does not go on: it may wait for anything, such as
-    /// a connection, or a variable that a handler sets.
+    /// Has others go on without a function of the agent's own that does not come: it may wait for anything, such
+    /// as a connection, or a variable that a handler sets.
     fn watch(&self) {
         // Just how soon that is noticed.
         const PERIOD: Duration = Duration::from_millis(2);
-        let mut last: Option<(u64, Moment, Moment)> = None;
+        let mut last: HashMap<usize, (u64, Moment, Moment)> = HashMap::new();
         loop {
             thread::sleep(PERIOD);
             let mut state = self.lock();
-            let own = state.running.and_then(|running| state.running_own[running].as_ref());
-            last = own.map(|progress| progress.now()).map(|now| match last.take() {
-                Some((turn, first, before)) if turn == state.turns => {
-                    if now.sleeps_since(&before) || now.computes_since(&first) {
-                        state.running = None;
-                        self.pass_on(&mut state);
-                    }
-                    (turn, first, now)
-                }
-                _ => (state.turns, now, now),
+            let coming = state.coming.iter().filter_map(|(thread, (_, arrival))| {
+                let now = state.running_own[*thread].as_ref()?.now();
+                let seen = last.remove(thread).filter(|(seen, ..)| seen == arrival);
+                let (first, before) = seen.map_or((now, None), |seen| (seen.1, Some(seen.2)));
+                Some((*thread, *arrival, first, before, now))
             });
+            let looks: Vec<_> = coming.collect();
+            last.clear();
+            for (thread, arrival, first, before, now) in looks {
+                let sleeps = before.is_some_and(|before| now.sleeps_since(&before));
+                if sleeps || now.computes_since(&first) {
+                    state.coming.remove(&thread);
+                    self.pass_on(&mut state);
+                } else {
+                    last.insert(thread, (arrival, first, now));
+                }
+            }
         }
     }
 
@@ -188,6 +242,7 @@ impl Order {
     pub fn end(&self, me: usize) {
         let mut state = self.lock();
         state.alive -= 1;
+        state.coming.remove(&me);
         if state.running == Some(me) {
             state.running = None;
         }

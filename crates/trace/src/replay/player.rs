@@ -71,6 +71,11 @@ impl Player {
         }
     }
 
+    /// The place of the current thread in the recording, if it is one of that.
+    pub fn current_number() -> Option<usize> {
+        Self::current().map(|player| player.number)
+    }
+
     /// The player of the current thread, if it is one of the recording.
     #[inline]
     pub fn current<'a>() -> Option<&'a Self> {
@@ -287,7 +292,9 @@ impl Player {
         if let Some(passed) = passed {
             return Some(self.passed.borrow_mut().remove(passed));
         }
-        self.find(function, is_it, matches)
+        let found = self.find(function, is_it, matches);
+        self.go_on_if_own();
+        found
     }
 
     fn find(
@@ -302,6 +309,11 @@ impl Player {
             let tag = self.peek()?;
             let is_child = is_call(tag) || matches!(tag, tag::BEGIN | tag::ANSWER);
             if !is_child && (scope != Scope::Own || matches!(tag, tag::END | tag::RUN)) {
+                return None;
+            }
+            // What the agent's own function does in one round it need not do in the same order.
+            let waits = tag == tag::CALL + Function::RawMonitorWait as u8;
+            if waits && scope == Scope::Own && function != Function::RawMonitorWait {
                 return None;
             }
             self.turn(self.next_key()?);
@@ -394,7 +406,15 @@ impl Player {
         let Some(key) = self.next_key() else { return false };
         self.turn(key);
         drop(self.next());
+        self.go_on_if_own();
         true
+    }
+
+    /// A call of a function of the agent's own is answered.
+    fn go_on_if_own(&self) {
+        if self.scope.get() == Scope::Own {
+            self.replay.order.go_on(self.number, self.key.get());
+        }
     }
 
     /// The agent's function for this thread begins, if the agent has created the thread.
@@ -406,6 +426,7 @@ impl Player {
             Some(function) => {
                 self.scope.set(Scope::Own);
                 self.replay.order.run_own(self.number, true);
+                self.go_on_if_own();
                 // SAFETY: the agent has passed the function to be called like this.
                 unsafe { function(ptr::null_mut()) };
                 self.replay.order.run_own(self.number, false);
@@ -605,7 +626,7 @@ impl Blocked {
     /// `stuck` if there is no limit to it.
     pub fn begin(stuck: bool) -> Self {
         if let Some(player) = Player::current() {
-            player.replay.order.block(player.number, stuck);
+            player.replay.order.block(player.number, player.key.get(), stuck);
         }
         Self { stuck }
     }
@@ -614,7 +635,7 @@ impl Blocked {
 impl Drop for Blocked {
     fn drop(&mut self) {
         if let Some(player) = Player::current() {
-            player.replay.order.unblock(self.stuck);
+            player.replay.order.unblock(player.number, self.stuck);
             if player.scope.get() != Scope::Own {
                 player.limit.set(player.replay.order.take_turn(player.number, player.key.get()));
             }
