@@ -15,6 +15,8 @@ cases![
     without_performance_counters,
     dropped_objects_are_freed.on_every_gc(),
     figures.on_every_gc(),
+    take_their_time.on(&[Gc::Parallel, Gc::G1, Gc::Shenandoah]),
+    take_their_time_by_the_wall,
     disabled.on_every_gc(),
     // ZGC has no class unloading there.
     classes_after_their_instances.on_every_gc().except(11, Gc::Z),
@@ -110,6 +112,35 @@ fn figures(vm: &Vm<'_>) -> Result<(), String> {
         ensure!((least..=most).contains(&difference), "{line}");
         ensure!(line.int("agent")? > 0, "{line}");
     }
+    Ok(())
+}
+
+/// What passes between `GC_START` and `GC_FINISH`, and how much the program's thread computed, both in
+/// microseconds.
+fn time_of_collections(vm: &Vm<'_>, settings: &str) -> Result<Line, String> {
+    let java = vm.java("GcTime")?.flag("-Xmx256m").agent("cpu_time", "gc=1")?.settings(settings);
+    let line = java.run()?.expects.one("expect")?.clone();
+    equal("steps back, and collections in another thread's name", line.int("wrong")?, 0)?;
+    let (told, pauses, elapsed) = (line.int("told")?, line.int("pauses")?, line.int("elapsed")?);
+    ensure!(0 < told && told <= elapsed, "{line}");
+    // The JVM counts in milliseconds, for each of its two or three kinds of collections.
+    let off = (told - pauses).abs();
+    ensure!(off <= 6_000 + pauses / 20, "{line}");
+    Ok(line)
+}
+
+/// To the agent the collector has used the thread's time, and what is left without it is what the thread
+/// itself has used.
+fn take_their_time(vm: &Vm<'_>) -> Result<(), String> {
+    let line = time_of_collections(vm, "")?;
+    let own = line.int("clock")? - line.int("told")?;
+    ensure!((own - line.int("cpu")?).abs() <= 3_000, "{line}");
+    Ok(())
+}
+
+fn take_their_time_by_the_wall(vm: &Vm<'_>) -> Result<(), String> {
+    let line = time_of_collections(vm, "cputime=wall")?;
+    ensure!((line.int("clock")? - line.int("elapsed")?).abs() <= 3_000, "{line}");
     Ok(())
 }
 

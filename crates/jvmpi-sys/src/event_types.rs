@@ -123,7 +123,8 @@ macro_rules! for_each_event {
             JVMPI_EVENT_MONITOR_DUMP = 59: monitor_dump, GC_OFF, requested, jvmti [] reports [];
             /// A collection starts; the place to take locks.
             JVMPI_EVENT_GC_START = 60: -, MT, enabled,
-                jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
+                jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_START JVMTI_EVENT_GARBAGE_COLLECTION_FINISH]
+                reports [];
             /// A collection ended; the place to drop them.
             JVMPI_EVENT_GC_FINISH = 61: gc_info, MT, enabled,
                 jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];

@@ -30,16 +30,17 @@ pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A)
 }
 
 /// Sends an event that no thread of the program causes: what a collection does. `env_id` is that of
-/// a live thread that is announced to the agent, as agents look up its thread-local data.
+/// a live thread that is announced to the agent, as agents look up its thread-local data and its
+/// `time`.
 pub fn deliver_for_collector<A: Arm>(
     agent: &Agent,
     current: &Thread,
-    env_id: *mut JNIEnv,
+    (env_id, time): (*mut JNIEnv, i64),
     event_type: jint,
     arm: A,
 ) {
     if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
-        current.standing_for(env_id, || call(agent, current, env_id, event_type, arm));
+        current.standing_for(env_id, time, || call(agent, current, env_id, event_type, arm));
     }
 }
 

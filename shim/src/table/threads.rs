@@ -6,27 +6,16 @@ use crate::translate::method_ids;
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
-use crate::world::{cpu_clock, suspension, thread_status};
+use crate::world::{agent_clock, suspension, thread_status};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
-use options::CpuTime;
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::sync::Arc;
 use std::{ptr, slice};
 
 /// Nanoseconds of CPU time, or of elapsed time if the agent's settings say so.
 pub fn current_cpu_time(agent: &Agent) -> jlong {
-    match agent.options().cputime {
-        CpuTime::Cpu => cpu_clock::current(),
-        CpuTime::Wall => wall_time(),
-    }
-}
-
-/// Nanoseconds that elapse for every thread alike.
-fn wall_time() -> jlong {
-    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    BEGAN.elapsed().as_nanos() as jlong
+    agent_clock::now(agent)
 }
 
 /// A thread other than the current one, which agents may suspend.

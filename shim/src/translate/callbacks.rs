@@ -37,6 +37,7 @@ pub fn of_main_env() -> jvmtiEventCallbacks {
         ClassFileLoadHook: Some(instrument::class_file_load_hook),
         SampledObjectAlloc: Some(objects::sampled_object_alloc),
         ObjectFree: Some(collection::object_free),
+        GarbageCollectionStart: Some(collection::garbage_collection_start),
         GarbageCollectionFinish: Some(collection::garbage_collection_finish),
         CompiledMethodLoad: Some(compiled::compiled_method_load),
         CompiledMethodUnload: Some(compiled::compiled_method_unload),

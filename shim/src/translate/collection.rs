@@ -3,18 +3,25 @@
 use super::arenas as arena_events;
 use crate::jvm::Jni;
 use crate::notify;
+use crate::world::agent_clock::Told;
 use crate::world::agents::{self, Agent};
 use crate::world::arenas::{self, Changes, Move};
 use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
 use crate::world::order::{announcements, bounded_wait, deaths, gate};
+use crate::world::pauses::Pauses;
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, ids_again, lookup, method_numbers};
-use jni_sys::{JNIEnv, jint, jlong};
+use jni_sys::{jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
 use options::Unload;
 use std::sync::Arc;
+
+pub unsafe extern "system" fn garbage_collection_start(_: *mut jvmtiEnv) {
+    // No panic is possible here.
+    deaths::pause_begins();
+}
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
     // No panic is possible here.
@@ -32,13 +39,21 @@ pub unsafe extern "system" fn class_tag_free(_: *mut jvmtiEnv, tag: jlong) {
 /// An agent to which a collection is played, and the thread in whose name that is done.
 struct Listener {
     agent: &'static Agent,
-    env: *mut JNIEnv,
+    named: Arc<Thread>,
+    clock: Told,
 }
 
 impl Listener {
+    fn of(agent: &'static Agent, pauses: Pauses) -> Option<Self> {
+        let named = threads::known_to(agent)?;
+        let clock = Told::begin(agent, &named, pauses);
+        Some(Self { agent, named, clock })
+    }
+
     fn send<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
         gate::call_agent(|| {
-            notify::deliver_for_collector(self.agent, thread, self.env, event_type, arm);
+            let named = (self.named.env(), self.clock.time);
+            notify::deliver_for_collector(self.agent, thread, named, event_type, arm);
         });
         bounded_wait::count_step();
     }
@@ -55,14 +70,12 @@ impl Listener {
 
 /// Plays a collection to the agents, on the current thread, while no other thread sends events.
 /// Does nothing and returns false while an agent has disabled collections.
-pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
+pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     // What needs the VM comes before the gate is closed.
     let bytes = threads::quietly(jni, || runtime_memory(jni)).unwrap_or((0, 0));
     let Some(closed) = gate::close() else { return false };
-    let listeners: Vec<_> = agents::all()
-        .iter()
-        .filter_map(|agent| Some(Listener { agent, env: threads::known_to(agent)?.env() }))
-        .collect();
+    let mut listeners: Vec<_> =
+        agents::all().iter().filter_map(|agent| Listener::of(agent, pauses)).collect();
     for listener in &listeners {
         listener.send(thread, JVMPI_EVENT_GC_START, ());
     }
@@ -75,7 +88,8 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64]) -> bool {
         send(listener, thread, &told, &changes);
     }
     let gc_info = heap_figures(bytes);
-    for listener in &listeners {
+    for listener in &mut listeners {
+        listener.clock.finish(listener.agent, &listener.named);
         listener.send(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
     // Now no agent knows them any more, but for classes that are not gone to some.

@@ -1,6 +1,7 @@
 //! The shim's records: agents, threads, classes, methods, objects, raw monitors; and the order of events,
 //! and suspension.
 
+pub mod agent_clock;
 pub mod agents;
 pub mod append_only;
 pub mod arenas;
@@ -22,6 +23,7 @@ pub mod method_classes;
 pub mod method_numbers;
 pub mod methods;
 pub mod order;
+pub mod pauses;
 pub mod phase;
 pub mod raw_monitors;
 pub mod references;

@@ -11,6 +11,7 @@ use super::deaths::{REPORTER, WAKE, due, make_sentinel, reports_later, take_sign
 use super::gc_counts;
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock};
+use crate::world::pauses::Pauses;
 use crate::world::threads;
 use crate::world::threads::os_thread::os_thread;
 use crate::world::threads::record::Thread;
@@ -21,8 +22,9 @@ use std::time::{Duration, Instant};
 /// Sends agents the events of a collection, which is `translate`'s part. False if garbage collection is
 /// disabled, so that nothing was sent.
 ///
-/// The arguments are the thread that plays it and the tags of the dead.
-pub type Play = fn(Jni, &Thread, &[i64]) -> bool;
+/// The arguments are the thread that plays it, the tags of the dead, and the pauses that the collection
+/// stands for.
+pub type Play = fn(Jni, &Thread, &[i64], Pauses) -> bool;
 
 /// The OS thread that plays collections just now, 0 for none. The lock is not held meanwhile.
 static PLAYER: Lock<i32> = Lock::new(0);
@@ -132,21 +134,26 @@ fn play_due(jni: Jni, thread: &Thread, play: Play, playing: &Playing) {
         due().sentinels.take_effect();
     }
     make_sentinel(jni);
-    for _ in 0..collections + u64::from(is_deferred) {
-        if !play_one(jni, thread, play, playing) {
+    for left in (1..=collections + u64::from(is_deferred)).rev() {
+        if !play_one(jni, thread, play, left, playing) {
             return;
         }
     }
 }
 
-/// Plays a collection with all the dead whose reports are complete. False if collections are disabled:
-/// then this one is deferred.
-fn play_one(jni: Jni, thread: &Thread, play: Play, _: &Playing) -> bool {
-    let dead = std::mem::take(&mut due().complete);
-    let is_played = play(jni, thread, &dead);
+/// Plays the first of the collections that are `left`, with all the dead whose reports are complete and
+/// its share of the pauses. False if collections are disabled: then this one is deferred.
+fn play_one(jni: Jni, thread: &Thread, play: Play, left: u64, _: &Playing) -> bool {
+    let (dead, pauses) = {
+        let mut due = due();
+        let parts = u32::try_from(left).unwrap_or(u32::MAX);
+        (std::mem::take(&mut due.complete), due.time.take_part(parts))
+    };
+    let is_played = play(jni, thread, &dead, pauses);
     let mut due = due();
     due.is_deferred = !is_played;
     if !is_played {
+        due.time.give_back(pauses);
         due.complete.extend(dead);
     }
     is_played
@@ -213,7 +220,7 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     }
     let (pauses, effect, _) = take_signs();
     gc_counts::collections_since_last_time(pauses, effect);
-    play_one(jni, thread, play, &playing);
+    play_one(jni, thread, play, 1, &playing);
     Ok(())
 }
 

@@ -16,11 +16,13 @@
 use super::gate;
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock, Locked};
+use crate::world::pauses::Pauses;
 use crate::world::tags::{self, Kind};
 use crate::world::threads;
 use crate::world::threads::os_thread::os_thread;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Instant;
 
 /// The sentinels, by their numbers, in the order in which they were made.
 pub(super) struct Sentinels {
@@ -57,8 +59,10 @@ impl Sentinels {
 /// What happened in the VM and was not played yet. The VM must never wait for its lock: it takes the
 /// lock itself, in events while the world is stopped.
 pub(super) struct Due {
-    /// Pauses of collectors that ended.
+    /// How many pauses of collectors have ended.
     pub(super) pauses: u64,
+    /// The time of those that were not told of yet.
+    pub(super) time: Pauses,
     /// Whether there were collections while agents had disabled them: they are played as one when
     /// collections are enabled again.
     pub(super) is_deferred: bool,
@@ -80,6 +84,7 @@ impl Due {
     const fn new() -> Self {
         Self {
             pauses: 0,
+            time: Pauses::NONE,
             is_deferred: false,
             dead: Vec::new(),
             walked: Vec::new(),
@@ -151,10 +156,16 @@ pub(super) fn due() -> Locked<'static, Due> {
     DUE.lock()
 }
 
+/// Takes note that a collector's pause begins; called while the world is stopped.
+pub fn pause_begins() {
+    due().time.begin(Instant::now());
+}
+
 /// Takes note that a collector's pause has ended; called while the world is stopped.
 pub fn pause_ended() {
     let mut due = due();
     due.pauses += 1;
+    due.time.end(Instant::now());
     if !reports_later() {
         due.complete_reports();
     }

@@ -20,7 +20,9 @@ use jvmpi_sys::jobjectID;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering,
+};
 
 /// A thread. No two threads share a cache line: each writes its own at every
 /// event.
@@ -60,6 +62,10 @@ pub struct Thread {
     at_raw_monitor: AtomicI32,
     /// On a hidden thread, the environment that events for agents name.
     stands_for: AtomicPtr<JNIEnv>,
+    /// What the thread's clock shows to the agent to which it tells a collection, else [`NO_TIME`].
+    told_time: AtomicI64,
+    /// The time of the collections that agents were told of in the thread's name.
+    time_of_collections: [AtomicI64; MAX_AGENTS],
     /// How deep the thread is in work that the shim does in Java.
     pub(super) quiet: AtomicU32,
     /// Whether what the thread allocates is garbage of the shim's own.
@@ -75,6 +81,9 @@ pub struct Thread {
 unsafe impl Send for Thread {}
 // SAFETY: as above.
 unsafe impl Sync for Thread {}
+
+/// No clock shows this.
+const NO_TIME: i64 = i64::MIN;
 
 /// Does something when it is dropped, also by a panic.
 struct OnDrop<F: FnMut()>(F);
@@ -108,6 +117,8 @@ impl Thread {
             waits_for: Aim::default(),
             at_raw_monitor: AtomicI32::new(0),
             stands_for: AtomicPtr::new(ptr::null_mut()),
+            told_time: AtomicI64::new(NO_TIME),
+            time_of_collections: Default::default(),
             quiet: AtomicU32::new(0),
             wastes: AtomicBool::new(false),
             in_transition: AtomicBool::new(false),
@@ -152,11 +163,30 @@ impl Thread {
         if self.is_hidden() { self.stands_for.load(Ordering::Relaxed) } else { self.env }
     }
 
-    /// Runs `work`, in which a hidden thread stands for another.
-    pub fn standing_for<R>(&self, env: *mut JNIEnv, work: impl FnOnce() -> R) -> R {
+    /// Runs `work`, in which a hidden thread stands for another, whose clock shows this time.
+    pub fn standing_for<R>(&self, env: *mut JNIEnv, time: i64, work: impl FnOnce() -> R) -> R {
         let outer = self.stands_for.swap(env, Ordering::Relaxed);
-        let _after = OnDrop(|| self.stands_for.store(outer, Ordering::Relaxed));
+        let outer_time = self.told_time.swap(time, Ordering::Relaxed);
+        let _after = OnDrop(|| {
+            self.stands_for.store(outer, Ordering::Relaxed);
+            self.told_time.store(outer_time, Ordering::Relaxed);
+        });
         work()
+    }
+
+    /// What the clock shows while the thread tells an agent of a collection.
+    pub fn told_time(&self) -> Option<i64> {
+        Some(self.told_time.load(Ordering::Relaxed)).filter(|time| *time != NO_TIME)
+    }
+
+    /// Nanoseconds of the collections that the agent was told of in the thread's name.
+    pub fn time_of_collections(&self, agent: &Agent) -> i64 {
+        self.time_of_collections[agent.index].load(Ordering::Relaxed)
+    }
+
+    /// The agent is told of a collection in the thread's name, which took so many nanoseconds.
+    pub fn add_collection(&self, agent: &Agent, nanos: i64) {
+        self.time_of_collections[agent.index].fetch_add(nanos, Ordering::Relaxed);
     }
 
     /// Runs `wait`, during which the thread has this status because it waits at a raw monitor.
