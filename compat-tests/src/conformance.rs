@@ -13,11 +13,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// How long a run may take before it counts as hung: far more than any takes, on a machine as busy as can
-/// be.
-pub const PATIENCE: Duration = Duration::from_secs(300);
-
-/// The same, where something is missing and a run may well wait for it for ever.
+/// How long a run may take before it counts as hung, where something is missing and a run may well wait for it for ever.
 const PATIENCE_WITHOUT_SOMETHING: Duration = Duration::from_secs(10);
 
 /// The version of the Java compiler that has made the programs of the suite.

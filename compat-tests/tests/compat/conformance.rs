@@ -1,14 +1,14 @@
 //! The conformance suite, each of its runs as a test; and whether it notices what is missing.
 
 use crate::cases;
-use compat_tests::conformance::{COMPILER, PATIENCE, compiled, mutated, place, zero};
+use compat_tests::conformance::{COMPILER, compiled, mutated, place, zero};
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
 use conformance::manifest::Manifest;
 use conformance::mutation;
 use conformance::report;
 use conformance::results::Results;
-use conformance::run::{Implementation, Place, Shard, run_all};
+use conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
 use std::fs;
 
 cases![

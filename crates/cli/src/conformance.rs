@@ -7,12 +7,11 @@ use conformance::compile::Compiled;
 use conformance::manifest::Manifest;
 use conformance::report;
 use conformance::results::Results;
-use conformance::run::{Implementation, Place, Shard, run_all};
+use conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
-use std::time::Duration;
 
 /// Try whether JVMs have JVMPI as its specification says
 ///
@@ -49,9 +48,6 @@ pub struct Arguments {
     #[arg(value_name = "JAVA_HOME")]
     homes: Vec<PathBuf>,
 }
-
-/// How long a JVM may run; a run of the suite takes a few seconds.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// `jvmpi conformance`.
 pub fn conformance(arguments: &Arguments) -> Result<ExitCode, Failure> {

@@ -35,6 +35,9 @@ pub struct Implementation {
     pub patience: Duration,
 }
 
+/// The usual patience: far more than any run takes, which is a few seconds, on a machine as busy as can be.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
 /// How often what a run does is looked at.
 const TICK: Duration = Duration::from_millis(2);
 

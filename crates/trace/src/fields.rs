@@ -14,9 +14,13 @@ use std::slice;
 /// structure is used.
 pub trait Fields {
     /// A number that is none of the following.
-    fn number(&mut self, name: &'static str, value: u64) -> u64;
+    fn number(&mut self, _: &'static str, value: u64) -> u64 {
+        value
+    }
 
-    fn method(&mut self, name: &'static str, value: u64) -> u64;
+    fn method(&mut self, name: &'static str, value: u64) -> u64 {
+        self.number(name, value)
+    }
 
     /// The environment of a thread.
     fn env(&mut self, name: &'static str, value: u64) -> u64 {
@@ -32,18 +36,17 @@ pub trait Fields {
     ///
     /// # Safety
     /// It is NUL-terminated.
-    unsafe fn text(&mut self, name: &'static str, value: *mut c_char) -> *mut c_char;
+    unsafe fn text(&mut self, _: &'static str, value: *mut c_char) -> *mut c_char {
+        value
+    }
 
     /// Bytes.
     ///
     /// # Safety
     /// There are so many.
-    unsafe fn bytes(
-        &mut self,
-        name: &'static str,
-        start: *mut u8,
-        count: usize,
-    ) -> (*mut u8, usize);
+    unsafe fn bytes(&mut self, _: &'static str, start: *mut u8, count: usize) -> (*mut u8, usize) {
+        (start, count)
+    }
 
     /// A list, whose fields `each` goes through.
     ///
@@ -51,11 +54,17 @@ pub trait Fields {
     /// There are so many items, and zeros make one.
     unsafe fn list<T>(
         &mut self,
-        name: &'static str,
+        _: &'static str,
         items: *mut T,
         count: usize,
-        each: impl FnMut(&mut Self, &mut T),
-    ) -> (*mut T, usize);
+        mut each: impl FnMut(&mut Self, &mut T),
+    ) -> (*mut T, usize) {
+        for i in 0..count {
+            // SAFETY: the caller promises so many items, which nobody else uses meanwhile.
+            each(self, unsafe { &mut *items.add(i) });
+        }
+        (items, count)
+    }
 }
 
 /// Fields as they stand in C's structures.

@@ -4,7 +4,7 @@ use compat_tests::conformance::{self as suite, compiled, places, workers};
 use compat_tests::jdk::{self, Gc};
 use compat_tests::{build, workspace_root};
 use conformance::manifest::Manifest;
-use conformance::run::{Implementation, Shard, run_all};
+use conformance::run::{Implementation, PATIENCE, Shard, run_all};
 use conformance::{document, mutation, report};
 use std::fs;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
     };
     let places: Vec<_> = places().into_iter().filter(|place| wanted(&place.name)).collect();
     let implementation =
-        Implementation { library: build::shim()?, between: None, patience: suite::PATIENCE };
+        Implementation { library: build::shim()?, between: None, patience: PATIENCE };
     let told = |line: &str| println!("{line}");
     let results =
         run_all(manifest, compiled()?, &places, &implementation, Shard::ALL, workers(), &told);

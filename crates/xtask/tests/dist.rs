@@ -1,5 +1,7 @@
 //! The archives: made twice they are the same, and what is in them works where nothing else is.
 
+mod harness;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +9,7 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 use compat_tests::{build, jdk, text, workspace_root};
-use libtest_mimic::{Arguments, Failed, Trial};
-
-type Result<T = (), E = String> = std::result::Result<T, E>;
-
-/// A case: its name, the tools that it needs, and what it does.
-type Case = (&'static str, &'static [&'static str], fn() -> Result);
+use harness::{Case, Result};
 
 const CASES: [Case; 4] = [
     ("archives_are_the_same_each_time", &["dpkg-deb"], archives_are_the_same_each_time),
@@ -22,25 +19,10 @@ const CASES: [Case; 4] = [
 ];
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let trials = CASES.iter().map(|&(name, tools, case)| {
-        let missing =
-            tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
+    harness::run_all(&CASES, |tools| {
         let in_root = tools.contains(&"unshare");
-        let root = || (in_root && !may_have_roots()).then(|| "no roots may be made".to_owned());
-        match missing.or_else(|| jdk::with_javac().err()).or_else(root) {
-            None => Trial::test(name, move || case().map_err(Failed::from)),
-            Some(why) => Trial::test(name, || Ok(()))
-                .with_kind(format!("skipped: {why}"))
-                .with_ignored_flag(true),
-        }
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
-}
-
-fn is_installed(tool: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|directory| directory.join(tool).is_file())
+        (in_root && !may_have_roots()).then(|| "no roots may be made".to_owned())
+    })
 }
 
 /// Whether this process may mount directories, in a namespace of its own.
@@ -55,20 +37,11 @@ fn in_namespace(script: &str) -> Result<String> {
 
 /// Runs a program to its end, which must be a good one; what it has printed.
 fn run(command: &mut Command) -> Result<String> {
-    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    let [out, err] =
-        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
-    if output.status.success() {
-        return Ok(out);
-    }
-    Err(format!("{command:?}: {}\n{out}{err}", output.status))
+    harness::run(command).map(|[out, _]| out)
 }
 
 fn scratch(name: &str) -> Result<PathBuf> {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dist").join(name);
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    Ok(directory)
+    harness::scratch("dist", name)
 }
 
 /// Makes the archives of the libraries that the other tests use too, in a directory of this name.

@@ -1,6 +1,8 @@
 //! What is installed is used as its users do: agents and programs of `examples/` are built with it
 //! and run.
 
+mod harness;
+
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -11,12 +13,7 @@ use std::sync::OnceLock;
 
 use compat_tests::jdk::{self, Jdk};
 use compat_tests::{build, text, workspace_root};
-use libtest_mimic::{Arguments, Failed, Trial};
-
-type Result<T = (), E = String> = std::result::Result<T, E>;
-
-/// A case: its name, the tools that it needs, and what it does.
-type Case = (&'static str, &'static [&'static str], fn() -> Result);
+use harness::{Case, Result, run};
 
 const CASES: [Case; 9] = [
     ("exported_symbols", &["nm", "readelf"], exported_symbols),
@@ -31,42 +28,11 @@ const CASES: [Case; 9] = [
 ];
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let trials = CASES.iter().map(|&(name, tools, case)| {
-        let missing =
-            tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
-        match missing.or_else(|| jdk::with_javac().err()) {
-            None => Trial::test(name, move || case().map_err(Failed::from)),
-            Some(why) => Trial::test(name, || Ok(()))
-                .with_kind(format!("skipped: {why}"))
-                .with_ignored_flag(true),
-        }
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    harness::run_all(&CASES, |_| None)
 }
 
-fn is_installed(tool: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|directory| directory.join(tool).is_file())
-}
-
-/// A directory for the files of one case, empty.
 fn scratch(name: &str) -> Result<PathBuf> {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sdk").join(name);
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    Ok(directory)
-}
-
-/// Runs a program to its end, which must be a good one; both of its outputs.
-fn run(command: &mut Command) -> Result<[String; 2]> {
-    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    let [out, err] =
-        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
-    if output.status.success() {
-        return Ok([out, err]);
-    }
-    Err(format!("{command:?}: {}\n{out}{err}", output.status))
+    harness::scratch("sdk", name)
 }
 
 fn xtask(arguments: &[&str]) -> Command {

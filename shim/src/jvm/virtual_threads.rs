@@ -10,7 +10,7 @@ use std::ptr;
 
 /// How virtual threads are known and read.
 pub struct VirtualThreads {
-    class: GlobalRef,
+    class: &'static GlobalRef,
     carrier: FieldId,
 }
 
@@ -19,12 +19,15 @@ pub struct VirtualThreads {
 pub fn get(jni: Jni) -> Option<&'static VirtualThreads> {
     static CLASS: Memo<Option<GlobalRef>> = Memo::new();
     static THREADS: Memo<Option<VirtualThreads>> = Memo::new();
+    if let Some(known) = THREADS.get() {
+        return known.as_ref();
+    }
     let class = CLASS.get_or_find(|| jni.frame(4, find_class)).as_ref()?;
     let status = super::get().jvmti.class_status(class.get()).unwrap_or(0);
     if status & JVMTI_CLASS_STATUS_INITIALIZED as jint == 0 {
         return None;
     }
-    THREADS.get_or_find(|| VirtualThreads::new(jni, class.get())).as_ref()
+    THREADS.get_or_find(|| VirtualThreads::new(jni, class)).as_ref()
 }
 
 /// The class, which JNI's FindClass would initialize.
@@ -38,9 +41,9 @@ fn find_class(jni: Jni) -> Option<GlobalRef> {
 }
 
 impl VirtualThreads {
-    fn new(jni: Jni, class: jclass) -> Option<Self> {
-        let carrier = jni.field(class, c"carrierThread", c"Ljava/lang/Thread;")?;
-        Some(Self { class: GlobalRef::new(jni, class)?, carrier })
+    fn new(jni: Jni, class: &'static GlobalRef) -> Option<Self> {
+        let carrier = jni.field(class.get(), c"carrierThread", c"Ljava/lang/Thread;")?;
+        Some(Self { class, carrier })
     }
 
     /// The class itself.

@@ -28,6 +28,7 @@ pub mod phase;
 pub mod raw_monitors;
 pub mod references;
 mod runs;
+pub mod scheduling;
 pub mod seen_frames;
 pub mod suspension;
 pub mod tagging;

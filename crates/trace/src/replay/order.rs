@@ -34,8 +34,6 @@ struct State {
     started: Vec<bool>,
     /// Those who have records left or wait for their end.
     alive: usize,
-    /// Those of them whose function is the agent's own.
-    own: usize,
     /// Those who are blocked in a raw monitor, with the places of the records they have played last.
     blocked: HashMap<usize, Key>,
     /// Those who run without a turn and will want one, with the same, and how many had been before.
@@ -45,11 +43,16 @@ struct State {
     stuck: usize,
     /// Whether threads have called that are not of the recording.
     strangers: bool,
-    /// The threads that run functions of the agent's own.
+    /// Those of the living whose function is the agent's own, by thread.
     running_own: Vec<Option<Progress>>,
 }
 
 impl State {
+    /// Whether none but threads in functions of the agent's own live.
+    fn has_ended(&self) -> bool {
+        self.alive == self.running_own.iter().flatten().count()
+    }
+
     fn come(&mut self, thread: usize, key: Key) {
         self.arrivals += 1;
         self.coming.insert(thread, (key, self.arrivals));
@@ -70,7 +73,6 @@ impl Order {
             running: first,
             started: (0..threads.len()).map(|i| Some(i) == first).collect(),
             alive: usize::from(first.is_some()),
-            own: 0,
             blocked: HashMap::new(),
             coming: HashMap::new(),
             arrivals: 0,
@@ -135,7 +137,8 @@ impl Order {
                 }
             }
             None => {
-                let standing = state.stuck >= state.alive && state.alive > state.own;
+                let has_ended = state.has_ended();
+                let standing = state.stuck >= state.alive && !has_ended;
                 if standing && !state.strangers {
                     eprintln!(
                         "jvmpi: error: the replay stands still: each of {} threads of the agent waits in a \
@@ -144,7 +147,7 @@ impl Order {
                     );
                     process::exit(1);
                 }
-                if state.alive == state.own {
+                if has_ended {
                     self.ended.notify_all();
                 }
             }
@@ -199,13 +202,9 @@ impl Order {
     /// The current thread runs a function of the agent's own, or does so no more.
     pub fn run_own(&'static self, me: usize, begins: bool) {
         let mut state = self.lock();
+        state.running_own[me] = begins.then(Progress::of_current_thread);
         if begins {
-            state.own += 1;
-            state.running_own[me] = Some(Progress::of_current_thread());
             self.watched.call_once(|| drop(thread::spawn(|| self.watch())));
-        } else {
-            state.own -= 1;
-            state.running_own[me] = None;
         }
     }
 
@@ -257,7 +256,7 @@ impl Order {
     /// Waits until no thread has a record any more, but for threads of the agent's own.
     pub fn wait_for_the_end(&self) {
         let mut state = self.lock();
-        while state.running.is_some() || !state.waiting.is_empty() || state.alive > state.own {
+        while state.running.is_some() || !state.waiting.is_empty() || !state.has_ended() {
             state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }

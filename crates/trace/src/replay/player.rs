@@ -545,14 +545,6 @@ fn free_class_file(event: &Event, u: &JVMPI_Event_u) {
 struct Translate(&'static Replay);
 
 impl Fields for Translate {
-    fn number(&mut self, _: &'static str, value: u64) -> u64 {
-        value
-    }
-
-    fn method(&mut self, _: &'static str, value: u64) -> u64 {
-        value
-    }
-
     fn env(&mut self, _: &'static str, value: u64) -> u64 {
         if value == 0 { 0 } else { address(self.0.envs.of(value).pointer()) }
     }
@@ -562,28 +554,6 @@ impl Fields for Translate {
             .monitors
             .of(value)
             .map_or(value, |monitor| address(ptr::from_ref(monitor).cast_mut()))
-    }
-
-    unsafe fn text(&mut self, _: &'static str, value: *mut c_char) -> *mut c_char {
-        value
-    }
-
-    unsafe fn bytes(&mut self, _: &'static str, start: *mut u8, count: usize) -> (*mut u8, usize) {
-        (start, count)
-    }
-
-    unsafe fn list<T>(
-        &mut self,
-        _: &'static str,
-        items: *mut T,
-        count: usize,
-        mut each: impl FnMut(&mut Self, &mut T),
-    ) -> (*mut T, usize) {
-        for i in 0..count {
-            // SAFETY: the caller promises so many items, which nobody else uses meanwhile.
-            each(self, unsafe { &mut *items.add(i) });
-        }
-        (items, count)
     }
 }
 

@@ -19,6 +19,7 @@
 use super::aim::Awaited;
 use super::lock_owner;
 use crate::jvm;
+use crate::world::scheduling::is_asleep;
 use crate::world::threads::os_thread::os_thread;
 use crate::world::threads::record::Thread;
 use crate::world::threads::{registry, running};
@@ -248,18 +249,6 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
 fn os_threads() -> impl Iterator<Item = i32> {
     let all = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-/// Whether the thread is blocked until something happens, and neither runs nor waits for a processor or
-/// a disk.
-fn is_asleep(os_thread: i32) -> bool {
-    let Ok(stat) = fs::read(format!("/proc/self/task/{os_thread}/stat")) else {
-        // Then its clock decides alone.
-        return true;
-    };
-    // The state follows the name, which is in parentheses and may contain any character.
-    let name_end = stat.iter().rposition(|byte| *byte == b')');
-    name_end.and_then(|end| stat.get(end + 2)) == Some(&b'S')
 }
 
 #[cfg(test)]

@@ -26,7 +26,6 @@ mod handler;
 mod interruption;
 mod link;
 mod sampling;
-mod scheduling;
 mod signal;
 pub mod stop;
 mod takeover;

@@ -1,8 +1,9 @@
 //! The service thread, which has threads that a signal has stopped suspended by JVMTI instead.
 
 use super::stop::state::*;
-use super::{can_suspend, futex, scheduling};
+use super::{can_suspend, futex};
 use crate::jvm::{self, Error, Jni, os_priority};
+use crate::world::scheduling;
 use crate::world::threads::{self, Thread};
 use jvmti_sys::JVMTI_ERROR_THREAD_SUSPENDED;
 use std::ptr;

@@ -1,0 +1,55 @@
+//! What the tests of products have in common: cases that need tools, and running these.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use compat_tests::jdk;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+pub type Result<T = (), E = String> = std::result::Result<T, E>;
+
+/// A case: its name, the tools that it needs, and what it does.
+pub type Case = (&'static str, &'static [&'static str], fn() -> Result);
+
+/// Runs the cases. One is skipped, with the reason, if a tool or a compiler for Java is missing, or if
+/// `hindrance` names something for its tools.
+pub fn run_all(cases: &[Case], hindrance: fn(&[&str]) -> Option<String>) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = cases.iter().map(|&(name, tools, case)| {
+        let missing =
+            tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
+        match missing.or_else(|| jdk::with_javac().err()).or_else(|| hindrance(tools)) {
+            None => Trial::test(name, move || case().map_err(Failed::from)),
+            Some(why) => Trial::test(name, || Ok(()))
+                .with_kind(format!("skipped: {why}"))
+                .with_ignored_flag(true),
+        }
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn is_installed(tool: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| directory.join(tool).is_file())
+}
+
+/// A directory for the files of one case of these tests, empty.
+pub fn scratch(tests: &str, name: &str) -> Result<PathBuf> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(tests).join(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    Ok(directory)
+}
+
+/// Runs a program to its end, which must be a good one; both of its outputs.
+pub fn run(command: &mut Command) -> Result<[String; 2]> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    let [out, err] =
+        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    if output.status.success() {
+        return Ok([out, err]);
+    }
+    Err(format!("{command:?}: {}\n{out}{err}", output.status))
+}
