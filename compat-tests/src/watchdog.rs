@@ -99,11 +99,3 @@ fn wants_processor(process: u32) -> bool {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D']))
     })
 }
-
-/// What of its memory is in use: KiB that lie in RAM.
-#[must_use]
-pub fn resident(process: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.parse().ok()
-}

@@ -24,6 +24,7 @@ mod conformance;
 mod dumps;
 mod hprof;
 mod instructions;
+mod internals;
 mod jni_references;
 mod lifecycle;
 mod load;
@@ -181,6 +182,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("locks", locks::cases()),
         ("methods", methods::cases()),
         ("instructions", instructions::cases()),
+        ("internals", internals::cases()),
         ("dumps", dumps::cases()),
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),

@@ -15,7 +15,7 @@ const LENGTH: Duration = Duration::from_secs(4);
 fn everything_at_random(vm: &Vm<'_>) -> Result<(), String> {
     // Each JDK with other agents. What happens when still depends on how threads take turns.
     let seed = u64::from(vm.jdk.feature);
-    let round = Round { jdk: vm.jdk, gc: vm.gc, program: None, length: LENGTH, seed };
+    let round = Round { jdk: vm.jdk, gc: vm.gc, program: None, length: LENGTH, seed, without: "" };
     match round.run(vm.case(), &mut Expected::default())? {
         End::Clean(_) => Ok(()),
         // Not the shim's fault, and nothing is known of the rest.

@@ -93,7 +93,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             wanted.programs[usize::try_from(mixed(seed) / 4).unwrap_or(0) % wanted.programs.len()];
         let length = if mixed(seed).is_multiple_of(4) { 3 * LENGTH } else { LENGTH };
         let length = length.min(end.saturating_duration_since(Instant::now()));
-        let round = Round { jdk, gc, program, length, seed };
+        let round = Round { jdk, gc, program, length, seed, without: "" };
         let name = format!("jdk{} {} {}", jdk.feature, gc.name(), round.program_name());
         match round.run(&format!("soak/{seed}"), &mut expected) {
             Ok(End::Clean(did)) => {

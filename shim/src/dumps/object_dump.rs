@@ -3,7 +3,7 @@
 use super::layouts;
 use super::record::{self, Reader};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
-use crate::jvm::{self, Jni};
+use crate::jvm::{self, Jni, internals};
 use crate::notify;
 use crate::translate::{heap_objects, objects};
 use crate::world::agents::Agent;
@@ -110,13 +110,15 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
         const DOMAIN_IS_A_FIELD_SINCE: u32 = 25;
         const DOMAIN: &CStr = c"Ljava/security/ProtectionDomain;";
         const GET_DOMAIN: &CStr = c"()Ljava/security/ProtectionDomain;";
-        let domain = if jvm::get().feature_version() < DOMAIN_IS_A_FIELD_SINCE {
-            let get = jni.method(meta, c"getProtectionDomain0", GET_DOMAIN)?;
-            jni.call_object(class, get, &[]).unwrap_or(ptr::null_mut())
-        } else {
-            jni.object_field(class, jni.field(meta, c"protectionDomain", DOMAIN)?)
-        };
-        Some([ptr::null_mut(), domain])
+        let domain = internals::PROTECTION_DOMAIN.find(|| {
+            Some(if jvm::get().feature_version() < DOMAIN_IS_A_FIELD_SINCE {
+                let get = jni.method(meta, c"getProtectionDomain0", GET_DOMAIN)?;
+                jni.call_object(class, get, &[]).unwrap_or(ptr::null_mut())
+            } else {
+                jni.object_field(class, jni.field(meta, c"protectionDomain", DOMAIN)?)
+            })
+        });
+        Some([ptr::null_mut(), domain?])
     };
     if let Some(guards) = threads::quietly(jni, quickly) {
         return Ok(guards);

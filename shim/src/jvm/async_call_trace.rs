@@ -1,6 +1,6 @@
 //! HotSpot's `AsyncGetCallTrace`: the stack of the current thread, in a signal handler.
 
-use super::symbols;
+use super::{internals, symbols};
 use jni_sys::{JNIEnv, jint, jmethodID};
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -33,7 +33,7 @@ pub fn is_available() -> bool {
 }
 
 fn find() -> Option<Function> {
-    let address = symbols::find(c"AsyncGetCallTrace")?;
+    let address = internals::ASYNC_GET_CALL_TRACE.find(|| symbols::find(c"AsyncGetCallTrace"))?;
     // SAFETY: a function of this name has this type.
     Some(unsafe { std::mem::transmute::<*mut c_void, Function>(address.as_ptr()) })
 }

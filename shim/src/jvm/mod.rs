@@ -6,6 +6,7 @@ pub mod capabilities;
 mod class_files;
 pub mod error;
 mod global_ref;
+pub mod internals;
 mod invocation;
 mod jni;
 pub mod jni_table;

@@ -5,6 +5,7 @@
 //! the contended one either.
 
 use super::global_ref::GlobalRef;
+use super::internals;
 use super::jni::{FieldId, Jni, MethodId};
 use crate::lock::Memo;
 use jni_sys::{jobject, jvalue};
@@ -23,7 +24,8 @@ pub struct ThreadSnapshots {
 /// None on a JDK that has none.
 pub fn get(jni: Jni) -> Option<&'static ThreadSnapshots> {
     static SNAPSHOTS: Memo<Option<ThreadSnapshots>> = Memo::new();
-    SNAPSHOTS.get_or_find(|| jni.frame(8, ThreadSnapshots::new)).as_ref()
+    let find = || jni.frame(8, ThreadSnapshots::new);
+    SNAPSHOTS.get_or_find(|| internals::THREAD_SNAPSHOT.find(find)).as_ref()
 }
 
 impl ThreadSnapshots {

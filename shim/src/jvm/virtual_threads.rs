@@ -1,6 +1,7 @@
 //! `java.lang.VirtualThread`: on which carrier one is mounted.
 
 use super::global_ref::GlobalRef;
+use super::internals;
 use super::jni::{FieldId, Jni};
 use crate::lock::Memo;
 use jni_sys::{JNI_FALSE, jclass, jint, jobject, jvalue};
@@ -27,7 +28,8 @@ pub fn get(jni: Jni) -> Option<&'static VirtualThreads> {
     if status & JVMTI_CLASS_STATUS_INITIALIZED as jint == 0 {
         return None;
     }
-    THREADS.get_or_find(|| VirtualThreads::new(jni, class)).as_ref()
+    let find = || VirtualThreads::new(jni, class);
+    THREADS.get_or_find(|| internals::CARRIER_THREAD.find(find)).as_ref()
 }
 
 /// The class, which JNI's FindClass would initialize.

@@ -12,7 +12,7 @@
 
 use crate::boundary::guard;
 use crate::instrument::tracker::Native;
-use crate::jvm::{GlobalRef, Jni, MethodId};
+use crate::jvm::{GlobalRef, Jni, MethodId, internals};
 use crate::lock::Memo;
 use crate::world::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jobject, jvalue};
@@ -49,7 +49,7 @@ pub fn prepare(jni: Jni) {
     if WALK.get().is_some() {
         return;
     }
-    let rehearsed = jni.frame(16, |jni| {
+    let rehearse = |jni: Jni| {
         let walk = WALK.get_or_find(|| StackWalk::new(jni)).as_ref()?;
         // There must be a frame to be found: that of `map`, which applies the function to itself.
         let function = jvalue { l: walk.function.get() };
@@ -57,11 +57,9 @@ pub fn prepare(jni: Jni) {
         let of = jni.static_method(class, c"of", c"(Ljava/lang/Object;)Ljava/util/Optional;")?;
         let optional = jni.call_static_object(class, of, &[function])?;
         let signature = c"(Ljava/util/function/Function;)Ljava/util/Optional;";
-        jni.call_object(optional, jni.method(class, c"map", signature)?, &[function])
-    });
-    if rehearsed.is_none() {
-        log::warn!("the receivers of constructors cannot be found");
-    }
+        jni.call_object(optional, jni.method(class, c"map", signature)?, &[function]).map(drop)
+    };
+    internals::LIVE_STACK_FRAME.find(|| jni.frame(16, rehearse));
 }
 
 impl StackWalk {
@@ -116,7 +114,8 @@ const ENUMERATIONS: [(&CStr, &CStr); 2] = [
 /// it is put there.
 fn provide_constants(jni: Jni, enumeration: jclass, signature: &CStr) -> Option<()> {
     let meta = jni.class_of(enumeration);
-    let field = jni.field(meta, c"enumConstants", c"[Ljava/lang/Object;")?;
+    let field = || jni.field(meta, c"enumConstants", c"[Ljava/lang/Object;");
+    let field = internals::ENUM_CONSTANTS.find(field)?;
     if jni.object_field(enumeration, field).is_null() {
         let values = jni.static_method(enumeration, c"values", signature)?;
         let constants = jni.call_static_object(enumeration, values, &[])?;

@@ -3,7 +3,7 @@
 
 use super::monitors;
 use crate::boundary::guard;
-use crate::jvm::{self, Jni, symbols};
+use crate::jvm::{self, Jni, internals, symbols};
 use crate::lock::Memo;
 use jni_sys::{JNIEnv, jclass, jlong, jmethodID};
 use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, jthread, jvmtiEnv};
@@ -40,8 +40,7 @@ fn find() -> Option<Original> {
 /// Has the VM report native methods as it binds them. In a VM that runs already that of `Thread` is
 /// bound.
 pub fn prepare() -> jvm::Result<()> {
-    if ORIGINAL.get_or_find(find).is_none() {
-        log::debug!("this VM does not export what sleeps");
+    if ORIGINAL.get_or_find(|| internals::SLEEP.find(find)).is_none() {
         return Ok(());
     }
     jvm::get().jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, true)

@@ -4,7 +4,7 @@ use super::agents::Agent;
 use super::class::{self, Class, Instances, name_in_signature};
 use super::tags::{self, Kind};
 use super::{method_classes, methods, suspension, tagging, threads};
-use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef};
+use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef, internals};
 use crate::lock::{Map, Memo};
 use jni_sys::{jclass, jint, jvalue};
 use jvmpi_sys::*;
@@ -136,7 +136,7 @@ pub fn redefinitions(jni: Jni, class: jclass) -> jint {
     static COUNT: Memo<Option<FieldId>> = Memo::new();
     let find =
         |jni: Jni| jni.field(jni.find_class(c"java/lang/Class")?, c"classRedefinedCount", c"I");
-    let count = COUNT.get_or_find(|| jni.frame(4, find));
+    let count = COUNT.get_or_find(|| internals::REDEFINED_COUNT.find(|| jni.frame(4, find)));
     count.map_or(0, |count| jni.int_field(class, count))
 }
 

@@ -9,7 +9,7 @@
 use super::ids::Tag;
 use super::tagging;
 use super::threads::{self, Thread};
-use crate::jvm::{self, Jni};
+use crate::jvm::{self, Jni, internals};
 use crate::lock::Memo;
 use jni_sys::{jint, jobject};
 use jvmti_sys::jthread;
@@ -28,9 +28,8 @@ static PLACE: Memo<Option<usize>> = Memo::new();
 /// thread needs a new allocation buffer (TLAB) afterwards. Returns whether any word was changed: unless
 /// the world was stopped since the last call, a thread that was just counting may have undone that one.
 pub fn end_all(jni: Jni) -> bool {
-    let Some(place) = *PLACE.get_or_find(|| threads::quietly(jni, || find(jni))) else {
-        return false;
-    };
+    let look = || threads::quietly(jni, || find(jni));
+    let Some(place) = *PLACE.get_or_find(|| internals::COUNTDOWN.find(look)) else { return false };
     jni.frame(jvm::LARGE_FRAME, |jni| {
         let Ok(all) = jvm::get().jvmti.all_threads() else { return false };
         let discover = |object: &jthread| threads::discover(jni, *object);
@@ -55,11 +54,7 @@ fn find(jni: Jni) -> Option<usize> {
     // Once in a thousand times the number drawn is too small to be distinguished from other words.
     const ATTEMPTS: u32 = 3;
     let thread = threads::current(jni);
-    let found = (0..ATTEMPTS).find_map(|_| try_to_find(jni, &thread));
-    if found.is_none() {
-        log::warn!("of each thread that runs already, the first allocations may stay unknown");
-    }
-    found
+    (0..ATTEMPTS).find_map(|_| try_to_find(jni, &thread))
 }
 
 fn try_to_find(jni: Jni, thread: &Thread) -> Option<usize> {

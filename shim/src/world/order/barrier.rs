@@ -1,12 +1,14 @@
 //! One memory barrier that the kernel runs on all threads, instead of one for each event.
 
+use crate::jvm::internals;
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Whether the kernel can make all threads of the process run a memory barrier.
 pub fn is_cheap() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
-    *REGISTERED.get_or_init(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+    let register = || membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    *REGISTERED.get_or_init(|| internals::MEMBARRIER.is_there(register))
 }
 
 fn membarrier(command: libc::membarrier_cmd) -> bool {

@@ -5,6 +5,7 @@
 //! its collections alone. ZGC and Shenandoah pause several times a cycle; there, and where there are
 //! no counters, a collection is known by its effect: a sentinel is dead (`collections`).
 
+use crate::jvm::internals;
 use crate::lock::Lock;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -35,7 +36,8 @@ pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
 
 impl Source {
     fn choose() -> Self {
-        let counters = Memory::of_counters().and_then(|memory| Some((memory.read()?, memory)));
+        let find = || Memory::of_counters().and_then(|memory| Some((memory.read()?, memory)));
+        let counters = internals::COUNTERS.find(find);
         let Some((data, memory)) = counters else { return Self::Effect };
         let name = perf_data::text(&data, "sun.gc.collector.0.name").unwrap_or_default();
         if name.starts_with("G1") {

@@ -4,8 +4,10 @@
 //! shows the system call with its arguments, so the address of the mutex, in which glibc keeps the
 //! owner's number. What was read is believed only if all of it fits.
 
+use crate::jvm::internals;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// glibc's mutex begins with these.
 #[repr(C)]
@@ -22,6 +24,9 @@ const CONTENDED: u32 = 2;
 /// The OS thread that owns the mutex for which this one waits; None if it waits for none, or the owner
 /// cannot be known.
 pub fn of(os_thread: i32) -> Option<i32> {
+    if !is_shown() {
+        return None;
+    }
     let call = fs::read_to_string(format!("/proc/self/task/{os_thread}/syscall")).ok()?;
     let mut words = call.split_whitespace();
     let number: libc::c_long = words.next()?.parse().ok()?;
@@ -35,6 +40,17 @@ pub fn of(os_thread: i32) -> Option<i32> {
     let is_one = mutex.lock == CONTENDED && mutex.owner != os_thread;
     let exists = |owner: i32| Path::new(&format!("/proc/self/task/{owner}")).exists();
     (is_one && mutex.owner > 0 && exists(mutex.owner)).then_some(mutex.owner)
+}
+
+/// Whether the kernel shows what it takes, which a sandbox may forbid.
+fn is_shown() -> bool {
+    static IS_SHOWN: OnceLock<bool> = OnceLock::new();
+    let look = || {
+        let mutex = Mutex::default();
+        let address = (&raw const mutex).expose_provenance();
+        fs::read("/proc/self/syscall").is_ok() && read(address).is_some()
+    };
+    *IS_SHOWN.get_or_init(|| internals::MUTEX_OWNER.is_there(look))
 }
 
 /// The mutex at an address of this process; None if no memory is there: the thread may have gone on,
@@ -97,12 +113,9 @@ pub mod tests {
         }
     }
 
-    /// Whether the kernel shows what it takes, which a sandbox may forbid. Then there is nothing to be
-    /// tested.
+    /// Whether there is something to be tested.
     pub fn is_shown() -> bool {
-        let mutex = Mutex::default();
-        let is_shown = fs::read("/proc/self/syscall").is_ok()
-            && read((&raw const mutex).expose_provenance()).is_some();
+        let is_shown = super::is_shown();
         if !is_shown {
             eprintln!("skipped: the kernel does not show who waits for which mutex");
         }

@@ -83,18 +83,13 @@ pub fn prepare(jni: Jni) -> bool {
         return false;
     }
     if !async_call_trace::is_available() {
-        log::debug!("this VM is not made for signals: threads are suspended by JVMTI");
         return false;
     }
     if let Err(error) = takeover::start(jni) {
         log::debug!("threads are suspended by JVMTI: {error}");
         return false;
     }
-    let installed = signal::install();
-    if !installed {
-        log::debug!("all signals are in use: threads are suspended by JVMTI");
-    }
-    installed
+    signal::install()
 }
 
 /// Suspends a thread on the agent's behalf; true if it is suspended now, also if it was before.

@@ -1,6 +1,7 @@
 //! The signal that stops threads.
 
 use super::handler;
+use crate::jvm::internals;
 use crate::world::threads::Thread;
 use libc::{c_int, c_void, pid_t, siginfo_t, uid_t};
 use std::mem::{self, MaybeUninit, offset_of};
@@ -23,10 +24,8 @@ pub fn install() -> bool {
     PROCESS.store(unsafe { libc::getpid() }, Ordering::Release);
     // The JDK interrupts blocking I/O with SIGRTMAX-2, which it installs only later.
     let candidates = (libc::SIGRTMIN()..=libc::SIGRTMAX() - 3).rev();
-    let Some(number) = candidates.into_iter().find(|number| is_unused(*number) && take(*number))
-    else {
-        return false;
-    };
+    let take_one = || candidates.into_iter().find(|number| is_unused(*number) && take(*number));
+    let Some(number) = internals::SIGNAL.find(take_one) else { return false };
     NUMBER.store(number, Ordering::Release);
     true
 }

@@ -1,7 +1,7 @@
 //! The VM's own structures of threads.
 
 use super::record::Thread;
-use crate::jvm::{self, FieldId, Jni};
+use crate::jvm::{self, FieldId, Jni, internals};
 use crate::lock::Memo;
 use jni_sys::jobject;
 use std::slice;
@@ -23,16 +23,15 @@ fn native_threads() -> Option<&'static NativeThreads> {
 
 /// Finds out where environments are, from the current platform thread.
 pub fn locate_environments(jni: Jni) {
-    NATIVE_THREADS.get_or_find(|| {
-        jni.frame(8, |jni| {
-            let field = jni.field(jni.find_class(c"java/lang/Thread")?, c"eetop", c"J")?;
-            let native = jni.long_field(jvm::get().jvmti.current_thread().ok()?, field);
-            (native != 0).then(|| NativeThreads {
-                field,
-                env_distance: jni.env().addr().wrapping_sub(native as usize),
-            })
+    let find = |jni: Jni| {
+        let field = jni.field(jni.find_class(c"java/lang/Thread")?, c"eetop", c"J")?;
+        let native = jni.long_field(jvm::get().jvmti.current_thread().ok()?, field);
+        (native != 0).then(|| NativeThreads {
+            field,
+            env_distance: jni.env().addr().wrapping_sub(native as usize),
         })
-    });
+    };
+    NATIVE_THREADS.get_or_find(|| internals::EETOP.find(|| jni.frame(8, find)));
 }
 
 /// The address of the VM's structure; 0 for a virtual thread and one that is not alive, and

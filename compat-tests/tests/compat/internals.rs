@@ -1,0 +1,78 @@
+//! What no specification promises (docs/internals.md) taken away, one thing at a time and all together: all goes
+//! on, and one line says what is less.
+
+use std::fs;
+use std::time::Duration;
+
+use compat_tests::run::Vm;
+use compat_tests::soak::{End, Expected, Round};
+use compat_tests::workspace_root;
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![each_taken_away.only(25), all_taken_away];
+
+/// How long the program runs: long enough for agents to ask for everything.
+const LENGTH: Duration = Duration::from_millis(1500);
+
+/// A round in which agents enable all events, sample, request and dump.
+const SEED: u64 = 0;
+
+/// What is looked for in every such round. The rest is looked for only where it is needed: by what the
+/// agents happen to request, by virtual threads, or by a thread that waits.
+fn always(feature: u32) -> Vec<&'static str> {
+    let mut names =
+        vec!["eetop", "JVM_Sleep", "counters", "LiveStackFrame", "enumConstants", "membarrier"];
+    if feature >= 17 {
+        names.push("AsyncGetCallTrace");
+    }
+    names
+}
+
+/// The names of the page.
+fn names() -> Result<Vec<String>, String> {
+    let page = workspace_root().join("docs/internals.md");
+    let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let name = |line: &str| Some(line.strip_prefix("| **")?.split_once("**")?.0.to_owned());
+    Ok(page.lines().filter_map(name).collect())
+}
+
+/// Runs everything without these things; the lines that say what is missing.
+fn without(vm: &Vm<'_>, case: &str, names: &str) -> Result<Vec<String>, String> {
+    let case = format!("{}/{case}", vm.case());
+    let round =
+        Round { jdk: vm.jdk, gc: vm.gc, program: None, length: LENGTH, seed: SEED, without: names };
+    if let End::Missing(why) = round.run(&case, &mut Expected::default())? {
+        return Err(why);
+    }
+    let stderr = Vm::new(vm.jdk, vm.gc, &case).file("0/stderr");
+    let stderr = fs::read_to_string(&stderr).map_err(|e| format!("{}: {e}", stderr.display()))?;
+    let said = stderr.lines().filter_map(|line| Some(line.split_once(": there is no ")?.1));
+    Ok(said.map(|rest| rest.split(" here: ").next().unwrap_or_default().to_owned()).collect())
+}
+
+fn each_taken_away(vm: &Vm<'_>) -> Result<(), String> {
+    let names = names()?;
+    ensure!(names.len() > 10, "the page has {names:?}");
+    for name in names {
+        let said = without(vm, &name, &name)?;
+        let is_expected = always(vm.jdk.feature).contains(&name.as_str());
+        ensure!(said.iter().all(|said| *said == name), "without {name}: {said:?}");
+        ensure!(said.len() <= 1 && (said.len() == 1 || !is_expected), "without {name}: {said:?}");
+    }
+    Ok(())
+}
+
+fn all_taken_away(vm: &Vm<'_>) -> Result<(), String> {
+    let mut said = without(vm, "all", "all")?;
+    // Without the first of these, nobody gets to the second.
+    let is_looked_for = |name: &&str| *name != "enumConstants";
+    for name in always(vm.jdk.feature).into_iter().filter(is_looked_for) {
+        equal(name, said.iter().filter(|said| *said == name).count(), 1)?;
+    }
+    said.sort();
+    let times = said.len();
+    said.dedup();
+    equal("lines", said.len(), times)
+}
