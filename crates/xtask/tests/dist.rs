@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use compat_tests::{build, jdk, text, workspace_root};
+use compat_tests::{jdk, text};
 use harness::{Case, Result};
 
 const CASES: [Case; 4] = [
@@ -139,8 +139,7 @@ fn clean_root(name: &str) -> Result<PathBuf> {
 /// Records the program `Tasks` with this command, in the root; there is a JDK in `/jdk`.
 fn record(root: &Path, jvmpi: &str) -> Result {
     let jdk = jdk::found().into_values().next_back().ok_or("no JDK")?;
-    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dist-classes");
-    let classes = build::java(&workspace_root().join("examples"), &classes, 8, &[])?;
+    let classes = harness::example_classes("dist")?;
     let script = format!(
         "cd '{root}'
          mount --rbind /proc proc

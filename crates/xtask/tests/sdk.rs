@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use compat_tests::jdk::{self, Jdk};
 use compat_tests::{build, text, workspace_root};
-use harness::{Case, Result, run};
+use harness::{Case, Result, run, xtask};
 
 const CASES: [Case; 9] = [
     ("exported_symbols", &["nm", "readelf"], exported_symbols),
@@ -35,22 +35,10 @@ fn scratch(name: &str) -> Result<PathBuf> {
     harness::scratch("sdk", name)
 }
 
-fn xtask(arguments: &[&str]) -> Command {
-    let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    xtask.args(arguments);
-    xtask
-}
-
 /// Where everything is installed, once, with the libraries that the other tests use too.
 fn prefix() -> Result<&'static Path> {
     static PREFIX: OnceLock<Result<PathBuf>> = OnceLock::new();
-    let installed = PREFIX.get_or_init(|| {
-        let root = scratch("root")?;
-        let mut install = xtask(&["install", "--prefix", "/opt/jvmpi", "--profile", "checked"]);
-        run(install.env("DESTDIR", &root))?;
-        Ok(root.join("opt/jvmpi"))
-    });
-    installed.as_deref().map_err(String::clone)
+    PREFIX.get_or_init(|| harness::install("sdk")).as_deref().map_err(String::clone)
 }
 
 /// The names that a library or an archive defines for others.

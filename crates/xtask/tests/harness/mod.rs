@@ -1,11 +1,13 @@
-//! What the tests of products have in common: cases that need tools, and running these.
+//! What the tests of products have in common: cases that need tools, running these, and an installation.
+#![allow(dead_code, reason = "not each of the tests takes everything")]
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use compat_tests::jdk;
+use compat_tests::jdk::{self, Jdk};
+use compat_tests::{build, workspace_root};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 pub type Result<T = (), E = String> = std::result::Result<T, E>;
@@ -52,4 +54,35 @@ pub fn run(command: &mut Command) -> Result<[String; 2]> {
         return Ok([out, err]);
     }
     Err(format!("{command:?}: {}\n{out}{err}", output.status))
+}
+
+/// `cargo xtask`.
+pub fn xtask(arguments: &[&str]) -> Command {
+    let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    xtask.args(arguments);
+    xtask
+}
+
+/// Where everything is installed for these tests, with the libraries that all other tests use too: as the prefix
+/// `/opt/jvmpi`, under a root of its own.
+pub fn install(tests: &str) -> Result<PathBuf> {
+    let root = scratch(tests, "root")?;
+    let mut install = xtask(&["install", "--prefix", "/opt/jvmpi", "--profile", "checked"]);
+    run(install.env("DESTDIR", &root))?;
+    Ok(root.join("opt/jvmpi"))
+}
+
+/// Compiles an installed agent.
+pub fn compile_agent(prefix: &Path, jdk: &Jdk, source: &Path, library: &Path) -> Result {
+    let include = jdk.home.join("include");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-O2", "-I"]).arg(prefix.join("include"));
+    cc.arg("-I").arg(&include).arg("-I").arg(include.join("linux"));
+    run(cc.arg("-o").arg(library).arg(source)).map(drop)
+}
+
+/// The folder with the compiled classes of `examples/`.
+pub fn example_classes(tests: &str) -> Result<String> {
+    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{tests}-classes"));
+    build::java(&workspace_root().join("examples"), &classes, 8, &[])
 }
