@@ -12,38 +12,9 @@
  *                        in a hook and not in CLASS_LOAD when it ends
  */
 #include "agent.h"
+#include "class_file.h"
 
 static const char original[] = "\001\000\010ORIGINAL", longer[] = "\001\000\013REPLACEMENT";
-
-static unsigned two(const unsigned char *p)
-{
-    return (unsigned)p[0] << 8 | p[1];
-}
-
-/* The name of the class in this class file: the Utf8 that the Class of this_class names. */
-static const char *name_of(const unsigned char *file)
-{
-    static __thread char name[1024];
-    static __thread const unsigned char *constants[65536];
-    unsigned count = two(file + 8), i, length;
-    const unsigned char *p = file + 10;
-
-    for (i = 1; i < count; i++) {
-        constants[i] = p;
-        switch (*p) {
-        case 1: p += 3 + two(p + 1); break;
-        case 5: case 6: p += 9; i++; break;
-        case 7: case 8: case 16: case 19: case 20: p += 3; break;
-        case 15: p += 4; break;
-        default: p += 5;
-        }
-    }
-    p = constants[two(constants[two(p + 2)] + 1)];
-    length = two(p + 1) < sizeof name ? two(p + 1) : sizeof name - 1;
-    memcpy(name, p + 3, length);
-    name[length] = '\0';
-    return name;
-}
 
 static void copy(JVMPI_Event *e, const unsigned char *change)
 {

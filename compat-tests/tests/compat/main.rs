@@ -16,6 +16,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 mod assert;
 mod arenas;
 mod checks;
+mod class_files;
 mod classes;
 mod cli;
 mod collections;
@@ -170,6 +171,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("options", options::cases()),
         ("table", table::cases()),
         ("threads", threads::cases()),
+        ("class_files", class_files::cases()),
         ("classes", classes::cases()),
         ("traces", traces::cases()),
         ("raw_monitors", raw_monitors::cases()),

@@ -18,7 +18,7 @@ pub use agents::{Quirk, quirks_of};
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 pub use settings::{
-    AgentOptions, Alloc, Arenas, Check, CpuTime, Ids, Instructions, Log, Lookupswitch, Names,
+    AgentOptions, Alloc, Arenas, Check, CpuTime, Hook, Ids, Instructions, Log, Lookupswitch, Names,
     Natives, OnLoad, Options, Reset, Suspend, Unload,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};

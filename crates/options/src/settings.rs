@@ -211,6 +211,14 @@ settings! {
             Off = "off",
         } = Unload::On;
 
+        /// Of which classes `CLASS_LOAD_HOOK` shows the class files.
+        hook: Hook {
+            /// Also of those that are loaded when the agent first enables the event.
+            Replay = "replay",
+            /// Of those that are loaded later.
+            Late = "late",
+        } = Hook::Replay;
+
         /// When `JVM_OnLoad` is called.
         onload: OnLoad {
             /// As soon as JNI answers.

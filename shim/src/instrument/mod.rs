@@ -2,6 +2,7 @@
 
 pub mod allocations;
 mod beginnings;
+pub mod class_files;
 pub mod instructions;
 mod methods;
 mod monitor_exits;
@@ -117,7 +118,7 @@ pub unsafe extern "system" fn class_file_load_hook(
     env: *mut JNIEnv,
     class_being_redefined: jclass,
     loader: jobject,
-    _name: *const c_char,
+    name: *const c_char,
     _protection_domain: jobject,
     class_data_len: jint,
     class_data: *const c_uchar,
@@ -125,6 +126,10 @@ pub unsafe extern "system" fn class_file_load_hook(
     new_class_data: *mut *mut c_uchar,
 ) {
     guard((), || {
+        // SAFETY: JVMTI passes a string, or NULL.
+        if unsafe { class_files::is_read(name) } {
+            return;
+        }
         let reports = reports();
         if env.is_null() || reports == Reports::default() && class_being_redefined.is_null() {
             return;

@@ -99,7 +99,7 @@ fn retransform(classes: &[jclass]) -> jvm::Result<()> {
 
 /// Calls `at_once` for all of these classes, in parts if it fails; it does nothing then and does
 /// not say for which class. `refused` gets each class with which it fails alone.
-fn each<C: Copy, E>(
+pub(super) fn each<C: Copy, E>(
     classes: &[C],
     at_once: &impl Fn(&[C]) -> Result<Result<(), Error>, E>,
     is_linked: &impl Fn(C) -> bool,

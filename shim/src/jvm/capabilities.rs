@@ -11,8 +11,12 @@ use jvmti_sys::jvmtiCapabilities;
 /// Adds those of the shim's capabilities that the VM can still give.
 ///
 /// A VM that runs already gives fewer: what is missing then is refused where it is asked for.
-pub fn take(jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti) -> Result<()> {
+pub fn take(reader_env: Jvmti, jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
+    let mut for_files = jvmtiCapabilities::default();
+    for_files.set_can_retransform_classes(possible.can_retransform_classes());
+    for_files.set_can_generate_all_class_hook_events(possible.can_generate_all_class_hook_events());
+    reader_env.add_capabilities(&for_files)?;
     let mut for_tags = jvmtiCapabilities::default();
     for_tags.set_can_tag_objects(1);
     for_tags.set_can_generate_object_free_events(1);
@@ -31,6 +35,7 @@ pub fn take(jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti) -> Result<()> {
         can_generate_garbage_collection_events set_can_generate_garbage_collection_events;
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
         can_retransform_classes set_can_retransform_classes;
+        can_redefine_classes set_can_redefine_classes;
         can_set_native_method_prefix set_can_set_native_method_prefix;
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
         can_generate_native_method_bind_events set_can_generate_native_method_bind_events;

@@ -16,6 +16,9 @@ pub const NATIVE_PREFIX: &CStr = c"jvmpi$native$";
 /// The one JVM of this process.
 pub struct Jvm {
     vm: *mut JavaVM,
+    /// An environment that reads the class files of loaded classes. It is the first, so that it gets them as
+    /// they were loaded.
+    pub reader_env: Jvmti,
     /// The shim's JVMTI environment. Its tags are the objects' IDs.
     pub jvmti: Jvmti,
     /// An environment whose tags last no longer than a search for objects.
@@ -59,12 +62,20 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     // The one for classes is the last: `world::order::collections` relies on that.
     // SAFETY: the caller promises the VM.
     let new_environment = || unsafe { environment(vm) };
+    let reader_env = new_environment()?;
     let (jvmti, lookup_env, class_env) =
         (new_environment()?, new_environment()?, new_environment()?);
-    capabilities::take(jvmti, lookup_env, class_env)
+    capabilities::take(reader_env, jvmti, lookup_env, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
     let finds_prefixed_natives = jvmti.set_native_method_prefix(NATIVE_PREFIX).is_ok();
-    Ok(JVM.get_or_init(|| Jvm { vm, jvmti, lookup_env, class_env, finds_prefixed_natives }))
+    Ok(JVM.get_or_init(|| Jvm {
+        vm,
+        reader_env,
+        jvmti,
+        lookup_env,
+        class_env,
+        finds_prefixed_natives,
+    }))
 }
 
 /// # Safety

@@ -46,13 +46,16 @@ pub struct Beginning;
 impl Beginning {
     pub fn new(agent: &'static Agent) -> Self {
         BEGINNING.set(Some(agent));
+        agent.set_beginning(true);
         Self
     }
 }
 
 impl Drop for Beginning {
     fn drop(&mut self) {
-        BEGINNING.set(None);
+        if let Some(agent) = BEGINNING.take() {
+            agent.set_beginning(false);
+        }
     }
 }
 

@@ -77,8 +77,7 @@ fn begin_now(agent: Option<Pending>) -> Result<(), String> {
 
 /// What agents do not hear of in a VM that runs already; docs/guide.md tells it at more length.
 const MISSED: &str = "attached, so not told are: calls that have begun, calls of native methods of classes that \
-                      are loaded, the class files of these, JNI references that exist, and MONITOR_WAIT of \
-                      Thread.sleep";
+                      are loaded, JNI references that exist, and MONITOR_WAIT of Thread.sleep";
 
 /// Makes the shim work, once: log, options, JVMTI, and the answer to `GetEnv`.
 ///
@@ -106,6 +105,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     };
     jvm.jvmti
         .set_callbacks(&callbacks)
+        .and_then(|()| jvm.reader_env.set_callbacks(&callbacks::of_reader_env()))
         .and_then(|()| jvm.lookup_env.set_callbacks(&callbacks::of_lookup_env()))
         .and_then(|()| jvm.class_env.set_callbacks(&callbacks::of_class_env()))
         .and_then(|()| subscriptions::start())

@@ -2,6 +2,7 @@
 
 use crate::dumps::{heap_dump, monitor_dump, object_dump};
 use crate::jvm::Jni;
+use crate::translate::class_files::Replay;
 use crate::translate::subscriptions::{self, Updated};
 use crate::translate::{classes, compiled, objects, threads};
 use crate::world::agents::Agent;
@@ -20,11 +21,28 @@ fn name(event_type: jint) -> &'static str {
     EventType::of(event_type).map_or("", EventType::name)
 }
 
-pub fn enable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
+pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jint {
     if !can_be_enabled(event_type) {
         return JVMPI_NOT_AVAILABLE;
     }
+    let mut files = None;
+    // What is enabled in JVM_OnLoad is served behind it.
+    let is_running =
+        matches!(phase::now(), Phase::Replaying | Phase::Live) && !agent.is_beginning();
+    if event_type == JVMPI_EVENT_CLASS_LOAD_HOOK && is_running {
+        files = Replay::begin(agent);
+    }
     let result = switch_on(agent, event_type);
+    if let Some(files) = files {
+        let is_on = result == JVMPI_SUCCESS && subscriptions::serve(event_type);
+        match current_attached().filter(|_| is_on) {
+            Some((jni, thread)) => {
+                files.run(jni, &thread);
+                classes::announce_linked(jni, &thread);
+            }
+            None => files.give_up(),
+        }
+    }
     let compiled_already = event_type == JVMPI_EVENT_COMPILED_METHOD_LOAD;
     if compiled_already && result == JVMPI_SUCCESS && phase::now() == Phase::Live {
         compiled::replay(agent);

@@ -6,6 +6,14 @@ use super::{
 use crate::instrument;
 use jvmti_sys::jvmtiEventCallbacks;
 
+/// The callbacks of the environment that reads class files.
+pub fn of_reader_env() -> jvmtiEventCallbacks {
+    jvmtiEventCallbacks {
+        ClassFileLoadHook: Some(instrument::class_files::class_file_load_hook),
+        ..jvmtiEventCallbacks::default()
+    }
+}
+
 /// The callbacks of the environment for classes.
 pub fn of_class_env() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {

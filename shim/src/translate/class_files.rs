@@ -2,21 +2,27 @@
 
 use super::callback::callback;
 use super::send;
-use crate::jvm::{self, ClassFileHook, Jni};
-use crate::world::agents;
-use crate::world::threads;
-use crate::world::tracker;
+use crate::instrument::class_files;
+use crate::jvm::{self, ClassFileHook, Error, GlobalRef, Jni};
+use crate::lock::Lock;
+use crate::world::agents::{self, Agent, MAX_AGENTS};
+use crate::world::class::{Class, name_in_signature};
+use crate::world::threads::{self, Thread};
+use crate::world::{classes, tagging, tracker};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook};
-use jvmti_sys::jvmtiEnv;
+use jvmti_sys::*;
+use options::Hook;
+use std::collections::HashSet;
 use std::ffi::{CStr, c_char, c_uchar, c_uint, c_void};
 use std::slice;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub unsafe extern "system" fn class_file_load_hook(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
     class_being_redefined: jclass,
-    _loader: jobject,
+    loader: jobject,
     name: *const c_char,
     _protection_domain: jobject,
     class_data_len: jint,
@@ -25,60 +31,231 @@ pub unsafe extern "system" fn class_file_load_hook(
     new_class_data: *mut *mut c_uchar,
 ) {
     // SAFETY: JVMTI passes a string, or NULL.
-    let is_own = !name.is_null() && unsafe { CStr::from_ptr(name) } == tracker::NAME;
+    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
     // JVMPI has no class redefinition.
-    if is_own || !class_being_redefined.is_null() {
+    if name == tracker::NAME || is_redefined(class_being_redefined, name) {
         return;
     }
     let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
     let offer = |jni| {
+        let thread = threads::current(jni);
+        let offer = |original: &[u8]| {
+            note_meanwhile(name, loader);
+            offer(jni, &thread, original)
+        };
         // SAFETY: these are the parameters of this callback.
-        unsafe { hook.replace(jvm::get().jvmti, |original| offer(jni, original)) };
+        unsafe { hook.replace(jvm::get().jvmti, offer) };
     };
     // SAFETY: JVMTI passes the environment of the thread that loads the class and runs this.
     unsafe { callback(env, offer) };
 }
 
+/// Whether the VM shows another file for this class, of which it says so. It says it of a class of
+/// another name too, which it loads while it begins to redefine this one.
+fn is_redefined(class: jclass, name: &CStr) -> bool {
+    if class.is_null() {
+        return false;
+    }
+    let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
+    name.is_empty() || name_in_signature(signature.to_bytes()) == name.to_bytes()
+}
+
 /// Sends a class file to one agent after the other, each as the one before has left it; None if no
 /// agent changed it.
-fn offer(jni: Jni, original: &[u8]) -> Option<Vec<u8>> {
-    let thread = threads::current(jni);
-    let mut changed = None;
-    for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD_HOOK) {
-        let before: &[u8] = changed.as_deref().unwrap_or(original);
-        // The agent gets bytes of its own: some change them in place.
-        let mut bytes = before.to_vec();
-        let (data, length) = (bytes.as_mut_ptr(), bytes.len() as jint);
-        let u = JVMPI_Event_class_load_hook {
-            class_data: data,
-            class_data_len: length,
-            new_class_data: data,
-            new_class_data_len: length,
-            malloc_f: Some(malloc_f),
-        };
-        let answer = send::to(jni, agent, &thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
-        let (new, new_length) = (answer.new_class_data, answer.new_class_data_len);
-        if new.is_null() || new_length <= 0 {
-            continue;
-        }
-        if new == data {
-            bytes.truncate(new_length as usize);
-        } else {
-            // SAFETY: by the event's contract the agent got the buffer from `malloc_f`, filled
-            // that many bytes of it, and leaves it to us to free.
-            bytes = unsafe { slice::from_raw_parts(new, new_length as usize) }.to_vec();
-            // SAFETY: as above; `malloc_f` is malloc.
-            unsafe { libc::free(new.cast()) };
-        }
-        if bytes != before {
-            changed = Some(bytes);
-        }
+fn offer(jni: Jni, thread: &Thread, original: &[u8]) -> Option<Vec<u8>> {
+    let wanting = agents::wanting(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    wanting.fold(None, |changed: Option<Vec<u8>>, agent| {
+        offer_to(jni, agent, thread, changed.as_deref().unwrap_or(original)).or(changed)
+    })
+}
+
+/// Sends a class file to an agent; None if it left it as it is.
+fn offer_to(jni: Jni, agent: &Agent, thread: &Thread, before: &[u8]) -> Option<Vec<u8>> {
+    // The agent gets bytes of its own: some change them in place.
+    let mut bytes = before.to_vec();
+    let (data, length) = (bytes.as_mut_ptr(), bytes.len() as jint);
+    let u = JVMPI_Event_class_load_hook {
+        class_data: data,
+        class_data_len: length,
+        new_class_data: data,
+        new_class_data_len: length,
+        malloc_f: Some(malloc_f),
+    };
+    let answer = send::to(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
+    let (new, new_length) = (answer.new_class_data, answer.new_class_data_len);
+    if new.is_null() || new_length <= 0 {
+        return None;
     }
-    changed
+    if new == data {
+        bytes.truncate(new_length as usize);
+    } else {
+        // SAFETY: by the event's contract the agent got the buffer from `malloc_f`, filled
+        // that many bytes of it, and leaves it to us to free.
+        bytes = unsafe { slice::from_raw_parts(new, new_length as usize) }.to_vec();
+        // SAFETY: as above; `malloc_f` is malloc.
+        unsafe { libc::free(new.cast()) };
+    }
+    (bytes != before).then_some(bytes)
 }
 
 /// Where agents get the memory of a class file that they hand over.
 unsafe extern "C" fn malloc_f(bytes: c_uint) -> *mut c_void {
     // SAFETY: malloc has no preconditions.
     unsafe { libc::malloc(bytes as usize) }
+}
+
+/// A class while it is loaded: its name, and the ID of its loader, 0 for the boot loader.
+type ToBe = (Vec<u8>, usize);
+
+/// By agent, the classes whose files it is shown as they are loaded, during its [`Replay`].
+static MEANWHILE: [Lock<Option<HashSet<ToBe>>>; MAX_AGENTS] =
+    [const { Lock::new(None) }; MAX_AGENTS];
+
+/// How many replays there are.
+static REPLAYS: AtomicUsize = AtomicUsize::new(0);
+
+/// The agents that have had theirs.
+static REPLAYED: [AtomicBool; MAX_AGENTS] = [const { AtomicBool::new(false) }; MAX_AGENTS];
+
+fn to_be(name: &[u8], loader: jobject) -> ToBe {
+    let loader =
+        if loader.is_null() { 0 } else { tagging::id_of(loader).map_or(0, |id| id.addr()) };
+    (name.to_vec(), loader)
+}
+
+/// Agents are about to be shown the file of a class that is being loaded.
+fn note_meanwhile(name: &CStr, loader: jobject) {
+    if REPLAYS.load(Ordering::Acquire) == 0 {
+        return;
+    }
+    let class = to_be(name.to_bytes(), loader);
+    for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD_HOOK) {
+        if let Some(meanwhile) = &mut *MEANWHILE[agent.index].lock() {
+            meanwhile.insert(class.clone());
+        }
+    }
+}
+
+/// An agent is shown the files of the classes that are loaded already.
+pub struct Replay {
+    agent: &'static Agent,
+    /// The IDs of the classes that were looked at.
+    done: HashSet<usize>,
+}
+
+impl Replay {
+    /// Begins before the VM is asked for the files of others; None if the agent has had that, or is not to
+    /// have it.
+    pub fn begin(agent: &'static Agent) -> Option<Self> {
+        let is_first = agent.options().hook == Hook::Replay
+            && !REPLAYED[agent.index].swap(true, Ordering::AcqRel);
+        is_first.then(|| {
+            *MEANWHILE[agent.index].lock() = Some(HashSet::new());
+            REPLAYS.fetch_add(1, Ordering::AcqRel);
+            Self { agent, done: HashSet::new() }
+        })
+    }
+
+    /// Shows them, when the VM is asked for those of others. What the agent makes of it takes effect before this returns.
+    pub fn run(mut self, jni: Jni, thread: &Thread) {
+        let shown = loop {
+            match self.show_new(jni, thread) {
+                Ok(true) => {}
+                result => break result,
+            }
+        };
+        if let Err(error) = shown {
+            log::warn!("files of classes that are loaded already cannot be shown: {error}");
+        }
+    }
+
+    /// False if there was nothing new.
+    fn show_new(&mut self, jni: Jni, thread: &Thread) -> jvm::Result<bool> {
+        let mut all = classes::all_loaded(jni)?;
+        all.retain(|class| self.done.insert(class.id().addr()));
+        let is_new = !all.is_empty();
+        let mut changed = Vec::new();
+        // As they were loaded: JVMTI has the newest first.
+        for class in all.into_iter().rev() {
+            // Its handler may disable the event.
+            if !self.agent.wants(JVMPI_EVENT_CLASS_LOAD_HOOK) {
+                break;
+            }
+            jni.frame(8, |jni| {
+                let Some(object) = class.object(jni) else { return };
+                let file = self.file_of(jni, &class, object);
+                let file = file.and_then(|file| offer_to(jni, self.agent, thread, &file));
+                if let Some((file, object)) = file.zip(GlobalRef::new(jni, object)) {
+                    changed.push((object, file));
+                }
+            });
+        }
+        self.install(&changed)?;
+        Ok(is_new)
+    }
+
+    fn file_of(&self, jni: Jni, class: &Class, object: jclass) -> Option<Vec<u8>> {
+        let jvmti = jvm::get().jvmti;
+        if class.is_own() || !jvmti.is_modifiable(object) {
+            return None;
+        }
+        let class = to_be(class.internal_name(), jvmti.class_loader(object).ok()?);
+        let is_shown = |meanwhile: &HashSet<ToBe>| meanwhile.contains(&class);
+        if MEANWHILE[self.agent.index].lock().as_ref().is_some_and(is_shown) {
+            return None;
+        }
+        class_files::read(jni, object)
+    }
+
+    /// Gives the VM what the agent has made of class files.
+    fn install(&self, changed: &[(GlobalRef, Vec<u8>)]) -> jvm::Result<()> {
+        if changed.is_empty() {
+            return Ok(());
+        }
+        log::debug!(
+            "{} has changed {} classes that were loaded",
+            self.agent.path().display(),
+            changed.len()
+        );
+        let files: Vec<_> = changed.iter().map(|(class, file)| (class.get(), &file[..])).collect();
+        class_files::replace(&files, |class, error| {
+            let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
+            let name =
+                String::from_utf8_lossy(name_in_signature(signature.to_bytes())).into_owned();
+            let agent = self.agent.path().display();
+            log::warn!("{name} stays as it is: what {agent} has made of it {}", objection(error));
+        })
+    }
+
+    /// The event was not switched on: the agent may get the files when it enables it again.
+    pub fn give_up(self) {
+        REPLAYED[self.agent.index].store(false, Ordering::Release);
+    }
+}
+
+/// Why the VM does not take a class file in the place of another.
+fn objection(error: Error) -> String {
+    let what = match error.0 {
+        JVMTI_ERROR_INVALID_CLASS_FORMAT => "is no class file",
+        JVMTI_ERROR_UNSUPPORTED_VERSION => "has a version that this JVM does not know",
+        JVMTI_ERROR_FAILS_VERIFICATION => "does not pass verification",
+        JVMTI_ERROR_NAMES_DONT_MATCH => "has another name",
+        JVMTI_ERROR_UNSUPPORTED_REDEFINITION_METHOD_ADDED => "has more methods",
+        JVMTI_ERROR_UNSUPPORTED_REDEFINITION_METHOD_DELETED => "lacks methods",
+        JVMTI_ERROR_UNSUPPORTED_REDEFINITION_SCHEMA_CHANGED => "has other fields",
+        JVMTI_ERROR_UNSUPPORTED_REDEFINITION_HIERARCHY_CHANGED => {
+            "has another superclass or other interfaces"
+        }
+        JVMTI_ERROR_UNSUPPORTED_REDEFINITION_CLASS_MODIFIERS_CHANGED
+        | JVMTI_ERROR_UNSUPPORTED_REDEFINITION_METHOD_MODIFIERS_CHANGED => "has other access flags",
+        _ => "is refused by the JVM",
+    };
+    format!("{what} ({error})")
+}
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        REPLAYS.fetch_sub(1, Ordering::AcqRel);
+        *MEANWHILE[self.agent.index].lock() = None;
+    }
 }

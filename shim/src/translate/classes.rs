@@ -2,6 +2,7 @@
 
 use super::callback::callback;
 use super::send;
+use crate::instrument::class_files;
 use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
@@ -81,6 +82,20 @@ pub fn announce_loaded(jni: Jni, thread: &Thread) {
     }
 }
 
+/// Announces the classes that the current thread has loaded or linked, and that are linked now.
+pub fn announce_linked(jni: Jni, thread: &Thread) {
+    for class in thread.loaded.take() {
+        let is_linked = |jni| class.object(jni).is_some_and(class::is_ready);
+        if !jni.frame(4, is_linked) {
+            thread.loaded.add(class, is_over);
+            continue;
+        }
+        for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
+            announce(jni, agent, thread, &class);
+        }
+    }
+}
+
 pub unsafe extern "system" fn class_prepare(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
@@ -101,7 +116,10 @@ fn define(jni: Jni, class: jclass) {
     }
     let thread = threads::current(jni);
     match classes::of(jni, class) {
-        Ok(record) if claims::is_suspending() => thread.loaded.add(record, is_over),
+        // What is linked to read its file is announced when agents have seen that.
+        Ok(record) if claims::is_suspending() || class_files::is_reading() => {
+            thread.loaded.add(record, is_over);
+        }
         Ok(record) => {
             for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
                 announce_object(jni, agent, &thread, &record, class);

@@ -2,7 +2,7 @@
 
 use super::callback::callback;
 use super::{
-    arenas, classes, collection, compiled, heap_objects, send, subscriptions,
+    arenas, class_files, classes, collection, compiled, heap_objects, send, subscriptions,
     threads as thread_events,
 };
 use crate::boundary::guard;
@@ -14,9 +14,9 @@ use crate::world::threads::{self, Thread};
 use crate::world::{classes as world_classes, method_numbers, methods};
 use jni_sys::JNIEnv;
 use jvmpi_sys::{
-    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_DATA_DUMP_REQUEST,
-    JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
-    JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START,
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_COMPILED_METHOD_LOAD,
+    JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE,
+    JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
 use options::Reset;
@@ -38,6 +38,7 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
         thread_events::announce(jni, agent, &thread, &thread);
         arenas::announce_all(agent, &thread);
     }
+    show_class_files(jni, agents, &thread);
     if let Err(error) = subscriptions::update() {
         log::warn!("some events that agents have enabled cannot be had: {error}");
     }
@@ -47,6 +48,20 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     phase::advance(Phase::Live);
     for agent in agents {
         send::to(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
+    }
+}
+
+/// Shows the files of classes that are loaded to the agents that want it, before other events name
+/// these classes.
+fn show_class_files(jni: Jni, agents: &'static [Agent], thread: &Thread) {
+    let wants_files = |agent: &&Agent| agent.wants(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    let replays = agents.iter().filter(wants_files).filter_map(class_files::Replay::begin);
+    let replays: Vec<_> = replays.collect();
+    if replays.is_empty() || !subscriptions::begin_with(jni, JVMPI_EVENT_CLASS_LOAD_HOOK) {
+        return;
+    }
+    for replay in replays {
+        replay.run(jni, thread);
     }
 }
 

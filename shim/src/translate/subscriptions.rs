@@ -178,7 +178,18 @@ pub fn update() -> jvm::Result<Updated> {
         return Ok(Updated::Done);
     }
     let done = |result: jvm::Result<()>| result.map(|()| Updated::Done);
-    TURN.run(jni, || switch_all(jni)).map_or(Ok(Updated::Left), done)
+    TURN.run(jni, || switch_to(jni, Switches::needed())).map_or(Ok(Updated::Left), done)
+}
+
+/// Has the VM send the JVMTI events that this event is made from, before [`update`] does all the rest;
+/// false if it does not.
+pub fn begin_with(jni: Jni, event_type: jint) -> bool {
+    let begin = || {
+        let mut needed = *ON.lock();
+        needed.events |= Switches::for_events(|other| other == event_type).events;
+        switch_to(jni, needed)
+    };
+    TURN.run(jni, begin).is_some_and(|begun| begun.is_ok())
 }
 
 /// A thread that is not attached cannot call the VM: leaves it to the thread that has the turn, if
@@ -192,8 +203,8 @@ fn update_from_outside() -> jvm::Result<Updated> {
 }
 
 /// What is refused stays as it is, and does not keep the rest from being switched.
-fn switch_all(jni: Jni) -> jvm::Result<()> {
-    let (needed, before) = (Switches::needed(), *ON.lock());
+fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<()> {
+    let before = *ON.lock();
     let mut result = Ok(());
     for event in JVMTI_MIN_EVENT_TYPE_VAL..=JVMTI_MAX_EVENT_TYPE_VAL {
         if (needed.events ^ before.events) & bit(event) != 0 {
@@ -225,7 +236,10 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     let jvm = jvm::get();
     match event {
         JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch_sampling(jni, on),
-        JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => jvm.class_env.set_notification(event, on),
+        JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => {
+            let result = jvm.reader_env.set_notification(event, on);
+            jvm.class_env.set_notification(event, on).and(result)
+        }
         JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);
             contention::forget_waiting(jni);

@@ -24,6 +24,8 @@ pub struct Agent {
     enabled: AtomicU64,
     /// Whether it has asked for the interface.
     asked: AtomicBool,
+    /// Whether its JVM_OnLoad runs.
+    beginning: AtomicBool,
     library: OnceLock<Library>,
 }
 
@@ -60,6 +62,7 @@ impl Agent {
             interface: AtomicPtr::new(ptr::null_mut()),
             enabled: AtomicU64::new(0),
             asked: AtomicBool::new(false),
+            beginning: AtomicBool::new(false),
             library: OnceLock::new(),
         }
     }
@@ -116,6 +119,16 @@ impl Agent {
     /// Takes note that the agent has got the interface.
     pub fn note_that_it_asked(&self) {
         self.asked.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes note that the shim calls its JVM_OnLoad, or has.
+    pub fn set_beginning(&self, beginning: bool) {
+        self.beginning.store(beginning, Ordering::Relaxed);
+    }
+
+    /// Whether its JVM_OnLoad runs, which the shim has called.
+    pub fn is_beginning(&self) -> bool {
+        self.beginning.load(Ordering::Relaxed)
     }
 
     /// The agent's library.

@@ -3,6 +3,7 @@
 use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::Result;
 use jni_sys::{jclass, jfieldID, jint, jmethodID, jobject};
+use jvmti_sys::jvmtiClassDefinition;
 use std::ffi::{CStr, CString};
 use std::ptr;
 
@@ -98,5 +99,16 @@ impl Jvmti {
     /// Has the class file hook called for classes that are loaded, and the result installed.
     pub fn retransform(self, classes: &[jclass]) -> Result<()> {
         jvmti!(self, RetransformClasses, classes.len() as jint, classes.as_ptr())
+    }
+
+    /// Installs class files for classes that are loaded.
+    pub fn redefine(self, files: &[(jclass, &[u8])]) -> Result<()> {
+        let definition = |(class, file): &(jclass, &[u8])| jvmtiClassDefinition {
+            klass: *class,
+            class_byte_count: file.len() as jint,
+            class_bytes: file.as_ptr(),
+        };
+        let definitions: Vec<_> = files.iter().map(definition).collect();
+        jvmti!(self, RedefineClasses, definitions.len() as jint, definitions.as_ptr())
     }
 }

@@ -1,0 +1,232 @@
+/*
+ * loaded_files.c - CLASS_LOAD_HOOK, also of the classes that are loaded before it is enabled.
+ *
+ * Option late=1     enables the event only when the program calls "enable"; "disable" disables it
+ *        save=1     leaves the class files of what comes from the boot loader in the folder `shown`
+ *        change=1   gives each class a constant more, which nobody uses; Object.toString() another
+ *                   text, and Integer a method more
+ *
+ * The program calls "check", which reports each loaded class that was not shown exactly once, or not
+ * before its CLASS_LOAD.
+ */
+#include "call.h"
+#include "class_file.h"
+
+#include <jvmti.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+/* A class by its name, as class files spell it. */
+struct seen {
+    char *name;
+    int hooks, loads, hooks_after_load;
+};
+
+static struct seen all[16384];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The caller has the lock. */
+static struct seen *find(const char *name)
+{
+    struct seen *seen = all;
+
+    while (seen->name != NULL && strcmp(seen->name, name) != 0)
+        seen++;
+    if (seen->name == NULL)
+        seen->name = strdup(name);
+    return seen;
+}
+
+static void save(const char *name, const unsigned char *data, size_t length)
+{
+    char path[1200] = "shown/";
+    char *p = path + strlen(path);
+    FILE *file;
+
+    for (strcpy(p, name); *p != '\0'; p++)
+        *p = *p == '/' ? '.' : *p;
+    mkdir("shown", 0755);
+    file = fopen(path, "w");
+    if (file == NULL || fwrite(data, 1, length, file) != length || fclose(file) != 0)
+        abort();
+}
+
+static unsigned char *put_two(unsigned char *p, unsigned value)
+{
+    *p++ = (unsigned char)(value >> 8);
+    *p++ = (unsigned char)value;
+    return p;
+}
+
+/* The number of the Utf8 constant with this text. */
+static unsigned utf8(const unsigned char *file, const unsigned char **constants, const char *text)
+{
+    unsigned i, length = (unsigned)strlen(text);
+
+    for (i = 1; i < two(file + 8); i++)
+        if (constants[i] != NULL && *constants[i] == 1 && two(constants[i] + 1) == length
+            && memcmp(constants[i] + 3, text, length) == 0)
+            return i;
+    return 0;
+}
+
+/* Behind the fields, where the number of methods is. */
+static const unsigned char *methods_of(const unsigned char *constants_end)
+{
+    const unsigned char *p = constants_end + 6;
+    unsigned fields, attributes;
+
+    p += 2 + 2 * two(p);
+    fields = two(p);
+    p += 2;
+    while (fields-- > 0) {
+        attributes = two(p + 6);
+        p += 8;
+        while (attributes-- > 0)
+            p += 6 + ((size_t)two(p + 2) << 16 | two(p + 4));
+    }
+    return p;
+}
+
+static void change(JVMPI_Event *e, const char *name)
+{
+    static const unsigned char more[] = "\001\000\006Unused";
+    const unsigned char **constants = calloc(65536, sizeof *constants);
+    const unsigned char *data = e->u.class_load_hook.class_data;
+    const unsigned char *end = data + e->u.class_load_hook.class_data_len;
+    const unsigned char *behind = find_constants(data, constants), *rest = behind;
+    unsigned char *fresh = e->u.class_load_hook.malloc_f((unsigned)(end - data) + 64), *p = fresh;
+
+    memcpy(p, data, (size_t)(behind - data));
+    put_two(p + 8, two(data + 8) + 1);
+    if (strcmp(name, "java/lang/Object") == 0)
+        fresh[constants[utf8(data, constants, "@")] + 3 - data] = '#';
+    p += behind - data;
+    memcpy(p, more, sizeof more - 1);
+    p += sizeof more - 1;
+    if (strcmp(name, "java/lang/Integer") == 0) {
+        const unsigned char *methods = methods_of(behind);
+
+        memcpy(p, behind, (size_t)(methods - behind));
+        p = put_two(p + (methods - behind), two(methods) + 1);
+        p = put_two(p, 0x0109);
+        p = put_two(p, utf8(data, constants, "Code"));
+        p = put_two(p, utf8(data, constants, "()V"));
+        p = put_two(p, 0);
+        rest = methods + 2;
+    }
+    memcpy(p, rest, (size_t)(end - rest));
+    e->u.class_load_hook.new_class_data = fresh;
+    e->u.class_load_hook.new_class_data_len = (jint)(p + (end - rest) - fresh);
+    free(constants);
+}
+
+static void hook(JVMPI_Event *e)
+{
+    const unsigned char *data = e->u.class_load_hook.class_data;
+    const char *name = name_of(data);
+    struct seen *seen;
+
+    if (e->env_id != current_env())
+        report("error what=thread name=%s", q(name));
+    pthread_mutex_lock(&lock);
+    seen = find(name);
+    seen->hooks++;
+    seen->hooks_after_load += seen->loads != 0;
+    pthread_mutex_unlock(&lock);
+    if (strcmp(name, "java/lang/Object") == 0) {
+        const unsigned char **constants = calloc(65536, sizeof *constants);
+
+        find_constants(data, constants);
+        report("object text=%s", utf8(data, constants, "#") != 0 ? "#" : "@");
+        free(constants);
+    }
+    if (option("save", NULL) != NULL)
+        save(name, data, (size_t)e->u.class_load_hook.class_data_len);
+    if (option("change", NULL) != NULL)
+        change(e, name);
+}
+
+static void loaded(const char *dotted)
+{
+    char name[1024] = "", *p;
+
+    strncpy(name, dotted, sizeof name - 1);
+    for (p = name; *p != '\0'; p++)
+        *p = *p == '.' ? '/' : *p;
+    pthread_mutex_lock(&lock);
+    find(name)->loads++;
+    pthread_mutex_unlock(&lock);
+}
+
+static void notify(JVMPI_Event *e)
+{
+    switch (e->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD_HOOK:
+        hook(e);
+        break;
+    case JVMPI_EVENT_CLASS_LOAD:
+        loaded(e->u.class_load.class_name);
+        break;
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        report("jvm_init_done shown=%d", find("java/lang/Object")->hooks);
+    }
+}
+
+/* The loaded classes that have class files. */
+static void check(void)
+{
+    jvmtiEnv *jvmti;
+    jclass *classes;
+    jint count, i, right = 0;
+
+    if ((*agent_vm)->GetEnv(agent_vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK
+        || (*jvmti)->GetLoadedClasses(jvmti, &count, &classes) != JVMTI_ERROR_NONE)
+        abort();
+    for (i = 0; i < count; i++) {
+        jboolean can_change = JNI_FALSE;
+        char *signature;
+        struct seen seen;
+
+        (*jvmti)->IsModifiableClass(jvmti, classes[i], &can_change);
+        (*jvmti)->GetClassSignature(jvmti, classes[i], &signature, NULL);
+        if (!can_change || signature[0] != 'L' || strcmp(signature, "Ljvmpi/Tracker;") == 0)
+            continue;
+        signature[strlen(signature) - 1] = '\0';
+        pthread_mutex_lock(&lock);
+        seen = *find(signature + 1);
+        pthread_mutex_unlock(&lock);
+        if (seen.hooks == 1 && seen.hooks_after_load == 0)
+            right++;
+        else
+            report("wrong name=%s hooks=%d after_load=%d", q(signature + 1), seen.hooks, seen.hooks_after_load);
+    }
+    report("check right=%d", (int)right);
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    if (strcmp(what, "check") == 0)
+        check();
+    else if (strcmp(what, "enable") == 0)
+        enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    else if (strcmp(what, "disable") == 0)
+        jvmpi->DisableEvent(JVMPI_EVENT_CLASS_LOAD_HOOK, NULL);
+    else if (strcmp(what, "enable methods") == 0)
+        enable(JVMPI_EVENT_METHOD_ENTRY);
+    else if (strcmp(what, "disable methods") == 0)
+        jvmpi->DisableEvent(JVMPI_EVENT_METHOD_ENTRY, NULL);
+    else
+        abort();
+    return 0;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    if (option("late", NULL) == NULL)
+        enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_JVM_INIT_DONE);
+    return JNI_OK;
+}

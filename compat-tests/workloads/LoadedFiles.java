@@ -1,0 +1,88 @@
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
+
+/** Looks at what an agent was shown of the classes that were loaded before, and at what it has made of them. */
+final class LoadedFiles {
+    static final class Early {}
+
+    static final class Between {}
+
+    static final class Late {}
+
+    public static void main(String[] arguments) throws Exception {
+        switch (arguments[0]) {
+            case "shown":
+                loadByThreads();
+                Agent.call("check");
+                originals();
+                break;
+            case "changed":
+                print("at first");
+                Agent.call("enable methods");
+                print("with methods");
+                Agent.call("disable methods");
+                print("without methods");
+                Agent.call("check");
+                break;
+            case "late":
+                touch(Early.class);
+                Agent.call("enable");
+                Agent.call("disable");
+                touch(Between.class);
+                Agent.call("enable");
+                touch(Late.class);
+                Agent.call("check");
+                break;
+            default:
+                throw new IllegalArgumentException(arguments[0]);
+        }
+        System.out.println("done");
+    }
+
+    private static void touch(Class<?> type) {
+        if (type.getName().isEmpty()) {
+            throw new AssertionError();
+        }
+    }
+
+    private static void loadByThreads() throws InterruptedException {
+        String[] names = {"java.util.zip.GZIPInputStream", "java.util.zip.CRC32", "java.util.Random"};
+        Thread[] threads = new Thread[names.length];
+        for (int i = 0; i < threads.length; i++) {
+            String name = names[i];
+            threads[i] = new Thread(() -> {
+                try {
+                    Class.forName(name);
+                } catch (ClassNotFoundException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            threads[i].start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+
+    private static void print(String when) {
+        String text = new Object().toString();
+        System.out.println("expect when=\"" + when + "\" text=\"" + text.replaceAll("[0-9a-f]+$", "") + "\" number=" + Integer.parseInt("42"));
+    }
+
+    /** Puts the class files of the JDK for what was shown into the folder `originals`. */
+    private static void originals() throws IOException {
+        File folder = new File("originals");
+        folder.mkdir();
+        for (String name : new File("shown").list()) {
+            String path = name.replace('.', '/') + ".class";
+            try (InputStream file = ClassLoader.getSystemResourceAsStream(path)) {
+                if (file != null) {
+                    Files.copy(file, new File(folder, name).toPath(), StandardCopyOption.REPLACE_EXISTING);
+                }
+            }
+        }
+    }
+}

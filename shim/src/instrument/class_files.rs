@@ -1,0 +1,114 @@
+//! The class files of loaded classes: what they are, and others in their place.
+
+use super::retransformation::each;
+use crate::boundary::guard;
+use crate::jvm::{self, ClassFileHook, Error, Jni, Result};
+use crate::world::class::{self, name_in_signature};
+use crate::world::{classes, threads};
+use classfile::builder::ClassBuilder;
+use jni_sys::{JNIEnv, jclass, jint, jobject};
+use jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_uchar};
+
+/// What the current thread reads just now.
+struct Reading {
+    /// The name of the class, as class files spell it.
+    name: Vec<u8>,
+    file: Option<Vec<u8>>,
+}
+
+thread_local! {
+    static READING: RefCell<Option<Reading>> = const { RefCell::new(None) };
+}
+
+/// The class file of a loaded class, as it was before the shim rewrote it; None if the VM shows none.
+///
+/// JVMTI shows it only to have the class retransformed. It gets the file of a class with another name,
+/// at which the VM gives up: nothing has changed then, and the program did not have to stand still.
+pub fn read(jni: Jni, class: jclass) -> Option<Vec<u8>> {
+    let reader = jvm::get().reader_env;
+    let signature = reader.class_signature(class).ok()?;
+    let name = name_in_signature(signature.to_bytes()).to_vec();
+    READING.set(Some(Reading { name, file: None }));
+    // The VM misreads the code of a class that another thread is just linking (JDK-8277444).
+    if !class::is_ready(class) {
+        classes::link(jni, class);
+    }
+    // The VM runs Java code the first time that a class of a module is shown.
+    let refused = threads::quietly(jni, || reader.retransform(&[class]));
+    let file = READING.take().and_then(|reading| reading.file);
+    if file.is_none() || refused != Err(Error(JVMTI_ERROR_NAMES_DONT_MATCH)) {
+        log::debug!(
+            "the VM does not show {} as it should: {refused:?}",
+            signature.to_string_lossy()
+        );
+    }
+    file
+}
+
+/// Whether the current thread reads a class file, for which classes may be linked.
+pub fn is_reading() -> bool {
+    READING.with_borrow(Option::is_some)
+}
+
+/// Takes the class file that the current thread reads.
+pub unsafe extern "system" fn class_file_load_hook(
+    _: *mut jvmtiEnv,
+    _: *mut JNIEnv,
+    _class_being_redefined: jclass,
+    _loader: jobject,
+    name: *const c_char,
+    _protection_domain: jobject,
+    class_data_len: jint,
+    class_data: *const c_uchar,
+    new_class_data_len: *mut jint,
+    new_class_data: *mut *mut c_uchar,
+) {
+    let take = |file: &[u8]| {
+        READING.with_borrow_mut(|reading| {
+            let reading = reading.as_mut()?;
+            reading.file = Some(file.to_vec());
+            Some(of_another_name())
+        })
+    };
+    guard((), || {
+        // SAFETY: JVMTI passes a string, or NULL.
+        if !unsafe { is_read(name) } {
+            return;
+        }
+        let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
+        // SAFETY: these are the parameters of this callback.
+        unsafe { hook.replace(jvm::get().reader_env, take) };
+    });
+}
+
+/// Whether the class file that the VM shows is one that the current thread reads. Classes that are loaded
+/// meanwhile have other names.
+///
+/// # Safety
+/// The name is a string, or NULL.
+pub unsafe fn is_read(name: *const c_char) -> bool {
+    READING.with_borrow(|reading| {
+        // SAFETY: as the caller promises.
+        let is_it = |reading: &Reading| reading.name == unsafe { CStr::from_ptr(name) }.to_bytes();
+        !name.is_null() && reading.as_ref().is_some_and(is_it)
+    })
+}
+
+/// A class file whose name is none that a class can have which is loaded.
+fn of_another_name() -> Vec<u8> {
+    const JAVA_5: u16 = 49;
+    ClassBuilder::new(JAVA_5, "jvmpi/OfAnotherName").finish()
+}
+
+/// Puts other class files in the place of those of loaded classes. `refused` gets each that the VM does
+/// not accept, whose class stays as it was.
+pub fn replace(files: &[(jclass, &[u8])], refused: impl Fn(jclass, Error)) -> Result<()> {
+    let at_once = |files: &[(jclass, &[u8])]| match jvm::get().jvmti.redefine(files) {
+        Err(error) if error == Error(JVMTI_ERROR_WRONG_PHASE) => Err(error),
+        result => Ok(result),
+    };
+    let is_linked = |_| true;
+    each(files, &at_once, &is_linked, &|(class, _), error| refused(class, error))
+}
