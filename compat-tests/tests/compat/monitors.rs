@@ -17,6 +17,7 @@ cases![
     waiting,
     switched_while_threads_wait,
     virtual_threads.since(21),
+    virtual_threads_of_their_own.since(21),
     rules_with_virtual_threads.since(21),
 ];
 
@@ -177,6 +178,38 @@ fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     equal("wait and waited", (of("wait"), of("waited")), (expected, expected))?;
     let slept = watched(report, "-").filter(|line| line.text("thread").is_ok_and(is_carrier));
     equal("sleep of carriers", slept.count(), 0)
+}
+
+/// Where each virtual thread is a thread of its own, all that wait are told of, on every JDK.
+fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java_for(21, "VirtualContended")?.agent("monitors", "events=54+55+56+57+58")?;
+    let java = java.settings("virtual=own").property("jdk.virtualThreadScheduler.parallelism", "8");
+    let outcome = java.argument("6").run()?;
+    let report = outcome.report();
+    for word in ["enter", "entered", "exit"] {
+        equal(word, count(report, word), 12)?;
+    }
+    let mut waiting = 0;
+    let mut left = false;
+    for line in watched(report, "contended") {
+        let thread = line.text("thread")?;
+        ensure!(!is_carrier(thread) && thread != "other", "not on its own thread: {line}");
+        match line.word.as_str() {
+            "enter" => waiting += 1,
+            "entered" => {
+                ensure!(waiting > 0, "has not waited: {line}");
+                ensure!(std::mem::take(&mut left), "the owner has not left: {line}");
+                waiting -= 1;
+            }
+            _ => {
+                ensure!(waiting > 0 && !left, "nobody waits, or left twice: {line}");
+                left = true;
+            }
+        }
+    }
+    let waits: Vec<_> = watched(report, "waited").map(|line| line.word.as_str()).collect();
+    let of = |word| waits.iter().filter(|found| **found == word).count();
+    equal("wait and waited", (of("wait"), of("waited")), (4, 4))
 }
 
 fn is_carrier(thread: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use compat_tests::report::Line;
-use compat_tests::run::Vm;
+use compat_tests::run::{Outcome, Vm};
 use compat_tests::{build, text};
 
 use crate::assert::equal;
@@ -37,6 +37,9 @@ cases![
     cpu_time,
     wall_time,
     virtual_threads_run_undisturbed.since(21),
+    virtual_threads_of_their_own.since(21),
+    calls_of_virtual_threads_of_their_own.since(21),
+    virtual_threads_seen_from_outside.since(21),
 ];
 
 /// Every thread is announced by itself, ends once, and is not heard of afterwards.
@@ -381,4 +384,83 @@ fn virtual_threads_run_undisturbed(vm: &Vm<'_>) -> Result<(), String> {
         equal("output under the sampler", outcome.stdout.as_str(), right)?;
     }
     Ok(())
+}
+
+/// The setting with which each is a thread.
+const OWN: &str = "virtual=own";
+
+/// Each virtual thread begins and ends once, and its calls nest on it whatever carriers it runs on.
+fn short_virtual_threads(vm: &Vm<'_>, threads: i64, options: &str) -> Result<Outcome, String> {
+    let java = vm.java_for(21, "VirtualThreads")?.agent("virtual", options)?;
+    // A heap that is there from the start, as what the process has is measured.
+    let heap = ["-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch"];
+    let java = heap.iter().fold(java, |java, flag| java.flag(flag));
+    let outcome = java.settings(OWN).argument(&threads.to_string()).run()?;
+    let seen = outcome.report().one("threads")?;
+    for (field, expected) in
+        [("starts", threads), ("ends", threads), ("live", 0), ("not_fresh", 0), ("unknown", 0)]
+    {
+        equal(field, seen.int(field)?, expected)?;
+    }
+    Ok(outcome)
+}
+
+/// Nothing is kept of those that have ended: less than 200 bytes each, noise included.
+fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = short_virtual_threads(vm, 100_000, "")?;
+    let grown = outcome.expects.one("expect")?.int("grown")?;
+    ensure!(grown < 15_000, "{grown} KB more");
+    Ok(())
+}
+
+fn calls_of_virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = short_virtual_threads(vm, 5_000, "events=1+3,prefix=VirtualThreads.,traces=1")?;
+    let calls = outcome.report().one("calls")?;
+    // Each thread's lambda makes the first.
+    let expected = outcome.expects.one("expect")?.int("calls")? + 5_000;
+    equal("calls", calls.int("counted")?, expected)?;
+    equal("exits", calls.int("exits")?, calls.int("entries")?)?;
+    for fault in ["not_nested", "left_open", "misplaced"] {
+        equal(fault, calls.int(fault)?, 0)?;
+    }
+    Ok(())
+}
+
+/// From inside and from other threads, on a carrier and on none: status, traces, suspension, and their own
+/// CPU time.
+fn virtual_threads_seen_from_outside(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java_for(21, "VirtualOwn")?.agent("virtual", "")?.settings(OWN).run()?;
+    outcome.checks(&[
+        "another environment",
+        "variadic",
+        "the VM",
+        "virtual",
+        "its object",
+        "its ID",
+    ])?;
+    for (thread, status) in [("spinning", 1), ("parked", 3), ("blocked", 2)] {
+        equal(thread, outcome.expects.find("expect", "of", thread)?.int("status")?, status)?;
+    }
+    let printed = |key: &str| {
+        let lines = outcome.expects.all().iter();
+        lines.filter_map(|line| line.text(key).ok()).next().ok_or(format!("no {key}"))
+    };
+    equal("suspended", printed("suspended")?, "true")?;
+    equal("held", printed("held")?, "true")?;
+    let report = outcome.report();
+    for (trace, method) in
+        [("trace", "call"), ("parked", "park"), ("blocked", "enter"), ("spinning", "spin")]
+    {
+        let of_it = report.all().iter().skip_while(|line| line.text("what") != Ok(trace)).skip(1);
+        let mut frames = of_it.take_while(|line| line.word == "frame");
+        let method = format!("VirtualOwn.{method}");
+        let is_it = |line: &Line| line.text("method").is_ok_and(|found| found == method);
+        ensure!(frames.any(is_it), "{trace}: no frame of {method}");
+    }
+    // Eight threads have used 20 ms each, and a little for their beginning. The clocks of the carriers
+    // would tell of the others' time as well.
+    let cpu: i64 = printed("cpu")?.parse().map_err(|_| "no number")?;
+    ensure!((160_000_000..280_000_000).contains(&cpu), "{cpu} ns");
+    let report = outcome.report().one("threads")?;
+    equal("ends", report.int("ends")?, report.int("starts")?)
 }

@@ -50,14 +50,14 @@ macro_rules! settings {
         impl $settings {
             /// The settings of this table, in its order.
             pub const KEYS: &[Key] = &[$(Key {
-                name: stringify!($key),
+                name: plain(stringify!($key)),
                 valid: <$type as Value>::VALID,
                 help: $help.trim_ascii(),
             },)+];
 
             /// Sets `key`; `None` if the value is not one of its valid ones.
             pub fn set(&mut self, key: &Key, value: &str) -> Option<()> {
-                $(if key.name == stringify!($key) {
+                $(if key.name == plain(stringify!($key)) {
                     self.$key = <$type>::parse(value)?;
                 })+
                 Some(())
@@ -67,7 +67,7 @@ macro_rules! settings {
             pub fn differences(&self, other: &Self) -> Vec<String> {
                 let mut differences = Vec::new();
                 $(if self.$key != other.$key {
-                    differences.push(format!("{}={}", stringify!($key), self.$key));
+                    differences.push(format!("{}={}", plain(stringify!($key)), self.$key));
                 })+
                 differences
             }
@@ -99,6 +99,14 @@ macro_rules! settings {
             }
         )?)+
     )+};
+}
+
+/// The name of a field without the mark that a keyword of Rust needs.
+const fn plain(name: &str) -> &str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
 }
 
 settings! {
@@ -175,6 +183,14 @@ settings! {
             /// Not at all.
             Off = "off",
         } = Natives::Wrap;
+
+        /// Which threads what virtual threads do belongs to.
+        r#virtual: Virtual {
+            /// To the carriers that they run on.
+            Carrier = "carrier",
+            /// To themselves: each is a thread of its own.
+            Own = "own",
+        } = Virtual::Carrier;
     }
 
     /// Settings that can differ from agent to agent.

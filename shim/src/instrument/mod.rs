@@ -83,9 +83,11 @@ pub fn reports() -> Reports {
 /// not overlap; after a failure classes report what they did before, or more.
 pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     let before = replace_reports(after);
+    threads::expect_notices(after != Reports::NONE);
     let rewritten = threads::quietly(jni, || rewrite_classes(jni, before, after));
     if rewritten.is_err() {
         replace_reports(before);
+        threads::expect_notices(before != Reports::NONE);
     }
     rewritten
 }

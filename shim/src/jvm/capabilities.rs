@@ -55,6 +55,13 @@ pub fn take(reader_env: Jvmti, jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti
     jvmti.add_capabilities(&taken)
 }
 
+/// `can_support_virtual_threads`, without which JVMTI does not tell of them.
+pub fn take_virtual_threads(jvmti: Jvmti) -> Result<()> {
+    let mut virtual_threads = jvmtiCapabilities::default();
+    virtual_threads.set_can_support_virtual_threads(1);
+    jvmti.add_capabilities(&virtual_threads)
+}
+
 /// `can_generate_sampled_object_alloc_events`, which only one agent can have.
 pub fn take_sampled_allocations(jvmti: Jvmti) -> Result<()> {
     let mut sampled = jvmtiCapabilities::default();

@@ -59,6 +59,8 @@ internals! {
         "MONITOR_DUMP misses what threads wait in";
     CARRIER_THREAD: "carrierThread", since 21, Warn,
         "a lock that a virtual thread owns has no owner in MONITOR_DUMP";
+    THREAD_NUMBER: "tid", since OLDEST, Warn,
+        "virtual=own does nothing";
     REDEFINED_COUNT: "classRedefinedCount", since OLDEST, Warn,
         "a method that another agent has replaced may have the lines of the old one";
     PROTECTION_DOMAIN: "protectionDomain", since OLDEST, Info,

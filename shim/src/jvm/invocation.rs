@@ -5,7 +5,7 @@
 
 use super::caller::with_return_address;
 use crate::boundary::guard;
-use jni_sys::{JNI_ERR, JNI_OK, JNIInvokeInterface_, JavaVM, jint};
+use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JNIInvokeInterface_, JavaVM, jint};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
@@ -14,9 +14,13 @@ use std::sync::OnceLock;
 /// JNI error code to return.
 pub type GetInterface = fn(version: jint, caller: *const c_void) -> Result<*mut c_void, jint>;
 
+/// The environment that the code at `caller` is to get where the VM has this one for the current thread.
+pub type ChooseEnv = fn(env: *mut JNIEnv, caller: *const c_void) -> *mut JNIEnv;
+
 struct Patch {
     original: JNIInvokeInterface_,
     answer: GetInterface,
+    choose: ChooseEnv,
 }
 
 // SAFETY: the table holds function pointers and reserved words that nobody writes.
@@ -26,11 +30,11 @@ unsafe impl Sync for Patch {}
 
 static PATCH: OnceLock<Patch> = OnceLock::new();
 
-/// Lets `answer` serve requests for JVMPI versions; idempotent.
+/// Lets `answer` serve requests for JVMPI versions, and `choose` those for JNI; idempotent.
 ///
 /// # Safety
 /// `vm` is the JVM of this process.
-pub unsafe fn answer_get_env(vm: *mut JavaVM, answer: GetInterface) {
+pub unsafe fn answer_get_env(vm: *mut JavaVM, answer: GetInterface, choose: ChooseEnv) {
     PATCH.get_or_init(|| {
         // SAFETY: the VM's table pointer is valid; the table is plain data.
         let original = unsafe { ptr::read(*vm) };
@@ -41,8 +45,29 @@ pub unsafe fn answer_get_env(vm: *mut JavaVM, answer: GetInterface) {
         // SAFETY: the JavaVM structure is writable and outlives the shim; readers on other
         // threads see one table or the other, which differ only in their GetEnv.
         unsafe { ptr::write_volatile(vm, Box::leak(Box::new(table))) };
-        Patch { original, answer }
+        Patch { original, answer, choose }
     });
+}
+
+/// `GetEnv` as the VM has it.
+///
+/// # Safety
+/// As for the function itself.
+pub unsafe fn get_env_of_the_vm(
+    vm: *mut JavaVM,
+    interface: *mut *mut c_void,
+    version: jint,
+) -> jint {
+    // SAFETY: the caller promises the VM, whose table has had GetEnv since JNI 1.2.
+    unsafe {
+        let table = PATCH.get().map_or_else(|| *vm, |patch| &raw const patch.original);
+        ((*table).v1_2.GetEnv)(vm, interface, version)
+    }
+}
+
+/// Whether the version is one of JNI's: below those of interfaces of tools.
+fn is_jni_version(version: jint) -> bool {
+    (0..0x1000_0000).contains(&version)
 }
 
 /// Whether the version is one of JVMPI's, known or not.
@@ -64,7 +89,13 @@ unsafe extern "system" fn get_env_for(
     let patch = PATCH.wait();
     if !is_jvmpi_version(version) {
         // SAFETY: the caller's arguments go to the function that they were meant for.
-        return unsafe { (patch.original.v1_2.GetEnv)(vm, interface, version) };
+        let result = unsafe { (patch.original.v1_2.GetEnv)(vm, interface, version) };
+        if result == JNI_OK && is_jni_version(version) {
+            // SAFETY: GetEnv has just written the environment of the current thread there.
+            let env = unsafe { &mut *interface.cast::<*mut JNIEnv>() };
+            *env = guard(*env, || (patch.choose)(*env, caller));
+        }
+        return result;
     }
     if interface.is_null() {
         return JNI_ERR;

@@ -17,6 +17,7 @@ pub mod symbols;
 mod system_thread;
 pub mod thread_snapshot;
 mod values;
+pub mod virtual_env;
 pub mod virtual_threads;
 mod vm;
 

@@ -1,6 +1,7 @@
 //! The one JVM of this process, and the environments that the shim has of it.
 
 use super::capabilities;
+use super::invocation::get_env_of_the_vm;
 use super::jni::Jni;
 use super::jvmti::Jvmti;
 use crate::lock::Memo;
@@ -110,7 +111,7 @@ impl Jvm {
     pub fn jni(&self) -> Option<Jni> {
         let mut env: *mut c_void = std::ptr::null_mut();
         // SAFETY: the VM outlives the shim; GetEnv may be called by any thread.
-        let result = unsafe { ((**self.vm).v1_2.GetEnv)(self.vm, &mut env, JNI_VERSION_1_6) };
+        let result = unsafe { get_env_of_the_vm(self.vm, &mut env, JNI_VERSION_1_6) };
         // SAFETY: GetEnv has just returned this thread's environment.
         (result == JNI_OK).then(|| unsafe { Jni::new(env.cast::<JNIEnv>()) })
     }

@@ -7,7 +7,8 @@ use crate::lock::Lock;
 use crate::table;
 use crate::world::agents::{self, Agent};
 use crate::world::phase::{self, Phase};
-use jni_sys::{JNI_ERR, JNI_EVERSION, jint};
+use crate::world::threads;
+use jni_sys::{JNI_ERR, JNI_EVERSION, JNIEnv, jint};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use options::AgentOptions;
 use std::cell::Cell;
@@ -150,6 +151,16 @@ pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void
     })?;
     agent.note_that_it_asked();
     Ok(topmost_table(agent).cast())
+}
+
+/// Answers `GetEnv` for JNI: an agent gets the environment by which it knows the current thread, which of a
+/// virtual thread is not that of the VM.
+pub fn env_for(env: *mut JNIEnv, caller: *const c_void) -> *mut JNIEnv {
+    let Some(thread) = threads::known_current().filter(|thread| thread.is_virtual()) else {
+        return env;
+    };
+    let agent = library_of(caller.addr()).and_then(|library| agents::in_library(library.base));
+    if agent.is_some() && thread.runs_in(env) { thread.env() } else { env }
 }
 
 /// Whether the library is the VM's or the shim's, which call agents but are none.

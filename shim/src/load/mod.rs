@@ -111,7 +111,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
         .and_then(|()| subscriptions::start())
         .map_err(|error| format!("the JVM refused the shim's callbacks: {error}"))?;
     // SAFETY: as the caller promises.
-    unsafe { jvm::answer_get_env(vm, interface_for) };
+    unsafe { jvm::answer_get_env(vm, interface_for, get_env::env_for) };
     log_start();
     *started = true;
     Ok(())

@@ -16,7 +16,6 @@ use jvmpi_sys::{Arm, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
 /// An event that may be sent at once.
 pub struct ShortCut<'a> {
-    jni: Jni,
     agent: &'static Agent,
     thread: &'a Thread,
     method: jmethodID,
@@ -26,7 +25,6 @@ pub struct ShortCut<'a> {
 /// Runs `send` with the short cut, if the event of the method with this number can take it.
 #[inline]
 pub fn with<R>(
-    jni: Jni,
     event: OnlyListener,
     number: jint,
     send: impl FnOnce(ShortCut<'_>) -> R,
@@ -38,7 +36,7 @@ pub fn with<R>(
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
     let method = method_numbers::for_short_cut(number as usize, epoch)?;
-    Some(send(ShortCut { jni, agent, thread: &thread, method, _passage: passage }))
+    Some(send(ShortCut { agent, thread: &thread, method, _passage: passage }))
 }
 
 impl ShortCut<'_> {
@@ -53,7 +51,7 @@ impl ShortCut<'_> {
     /// Sends the event, whose arm is made for the method.
     #[inline]
     pub fn send<A: Arm>(&self, event_type: jint, arm: impl FnOnce(jmethodID) -> A) {
-        call_inside(self.agent, self.jni.env(), event_type, arm(self.method));
+        call_inside(self.agent, self.thread.env(), event_type, arm(self.method));
     }
 }
 

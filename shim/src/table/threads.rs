@@ -20,7 +20,7 @@ pub fn current_cpu_time(agent: &Agent) -> jlong {
 
 /// A thread other than the current one, which agents may suspend.
 fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
-    if !phase::vm_answers() || env == threads::known_current_env() {
+    if !phase::vm_answers() || threads::is_current(env) {
         return None;
     }
     threads::by_env(env).filter(|thread| !thread.is_hidden())

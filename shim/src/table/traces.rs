@@ -36,7 +36,7 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         )
     };
     let Some((jni, current)) = threads::current_attached() else { return };
-    let other = (trace.env_id != current.env()).then(|| threads::by_env(trace.env_id));
+    let other = (!threads::is_current(trace.env_id)).then(|| threads::by_env(trace.env_id));
     loop {
         let (walked, count) = match &other {
             None => {

@@ -40,6 +40,8 @@ pub fn of_main_env() -> jvmtiEventCallbacks {
         DataDumpRequest: Some(lifecycle::data_dump_request),
         ThreadStart: Some(threads::thread_start),
         ThreadEnd: Some(threads::thread_end),
+        VirtualThreadStart: Some(threads::virtual_thread_start),
+        VirtualThreadEnd: Some(threads::virtual_thread_end),
         ClassLoad: Some(classes::class_load),
         ClassPrepare: Some(classes::class_prepare),
         ClassFileLoadHook: Some(instrument::class_file_load_hook),

@@ -74,7 +74,7 @@ fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
 fn post_for(jni: Jni, offset: jint, method: jint, u: impl Fn(&Agent) -> JVMPI_Event_instruction_u) {
     let event =
         |agent: &Agent, method_id| JVMPI_Event_instruction { method_id, offset, u: u(agent) };
-    let sent = short_cut::with(jni, OnlyListener::Instruction, method, |way| {
+    let sent = short_cut::with(OnlyListener::Instruction, method, |way| {
         let agent = way.agent();
         way.send(JVMPI_EVENT_INSTRUCTION_START, |method_id| event(agent, method_id));
     });

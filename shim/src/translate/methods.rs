@@ -39,7 +39,7 @@ pub fn entered(jni: Jni, number: jint) {
 
 #[inline(always)]
 fn enter(jni: Jni, number: jint, receiver: Receiver) {
-    let sent = short_cut::with(jni, OnlyListener::Entry, number, |way| {
+    let sent = short_cut::with(OnlyListener::Entry, number, |way| {
         note_entry(way.thread(), way.agent(), number);
         way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
     });
@@ -52,7 +52,7 @@ fn enter(jni: Jni, number: jint, receiver: Receiver) {
 #[inline]
 pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     let known = Receiver::Known(receiver);
-    let sent = short_cut::with(jni, OnlyListener::Entry2, number, |way| {
+    let sent = short_cut::with(OnlyListener::Entry2, number, |way| {
         let (thread, agent) = (way.thread(), way.agent());
         let obj_id = objects::known_to(agent, receiver)?;
         note_entry(thread, agent, number);
@@ -134,7 +134,7 @@ fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: Recei
 /// A method is about to be left, by return or by exception.
 #[inline]
 pub fn exited(jni: Jni, number: jint) {
-    let sent = short_cut::with(jni, OnlyListener::Exit, number, |way| {
+    let sent = short_cut::with(OnlyListener::Exit, number, |way| {
         way.thread().calls.exit_innermost(way.agent(), number as u32).then(|| {
             way.send(JVMPI_EVENT_METHOD_EXIT, |method_id| JVMPI_Event_method { method_id });
         })

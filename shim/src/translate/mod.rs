@@ -28,3 +28,4 @@ mod send;
 pub mod sleep;
 pub mod subscriptions;
 pub mod threads;
+mod virtual_threads;

@@ -9,7 +9,7 @@ use crate::jvm::{self, GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::notify;
 use crate::world::agents::{self, Agent};
-use crate::world::threads::{self, Current};
+use crate::world::threads::{self, Current, virtual_thread};
 use crate::world::{contention, methods, tagging};
 use jni_sys::{JNIEnv, jboolean, jlong, jobject};
 use jvmpi_sys::{
@@ -179,12 +179,14 @@ fn reported_waiter(jni: Jni, waiting: jthread) -> Option<Current> {
     (notify::is_reported(&thread) && blocks(jni, waiting)).then_some(thread)
 }
 
-/// Whether the current platform thread is what waits. A virtual thread that waits for a monitor
-/// holds on to its carrier on JDK 21 only; later ones give the carrier to others meanwhile and may
+/// Whether the current thread is what waits. Where virtual threads belong to their carriers, one that waits
+/// for a monitor holds on to its carrier on JDK 21 only; later ones give the carrier to others meanwhile and may
 /// go on with another one, so it would be wrong to say that the carrier waits.
 fn blocks(jni: Jni, waiting: jthread) -> bool {
     const CARRIERS_GO_ON_SINCE: u32 = 24;
-    jvm::get().feature_version() < CARRIERS_GO_ON_SINCE || !jni.is_virtual(waiting)
+    virtual_thread::are_threads()
+        || jvm::get().feature_version() < CARRIERS_GO_ON_SINCE
+        || !jni.is_virtual(waiting)
 }
 
 fn monitor(_: &Agent, object: jobjectID) -> JVMPI_Event_monitor {

@@ -2,7 +2,7 @@
 //! has enabled costs nothing.
 
 use super::natives::natives;
-use super::{allocations, jni_allocations, jni_references, receivers, sleep};
+use super::{allocations, jni_allocations, jni_references, receivers, sleep, virtual_threads};
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
@@ -12,6 +12,7 @@ use crate::world::{self, agents, contention, suspension, threads, waits};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
+use options::Virtual;
 
 /// JVMTI events that the shim needs for itself, from the start: threads are registered by them, and
 /// the VM's phases.
@@ -69,7 +70,11 @@ pub fn start() -> jvm::Result<()> {
     if jvm::get().jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) {
         sleep::prepare()?;
     }
-    ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))
+    ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))?;
+    if options::get().r#virtual == Virtual::Own {
+        virtual_threads::start();
+    }
+    Ok(())
 }
 
 /// What is switched on in the VM besides [`ALWAYS`].

@@ -37,6 +37,58 @@ pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: 
     unsafe { callback(env, end) };
 }
 
+pub unsafe extern "system" fn virtual_thread_start(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    object: jthread,
+) {
+    let start = |jni| {
+        let Some(thread) = threads::mounted(jni, object) else { return };
+        for agent in agents::all() {
+            announce(jni, agent, &thread, &thread);
+        }
+    };
+    // SAFETY: JVMTI passes the environment of the carrier, which runs this.
+    unsafe { callback(env, start) };
+}
+
+pub unsafe extern "system" fn virtual_thread_end(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    object: jthread,
+) {
+    let end = |jni| {
+        // The VM has reported before that it leaves its carrier.
+        let Some(thread) = threads::mounted(jni, object) else { return };
+        classes::announce_loaded(jni, &thread);
+        send::to_all(jni, &thread, JVMPI_EVENT_THREAD_END, ());
+        threads::virtual_ended(jni, &thread);
+    };
+    // SAFETY: as above.
+    unsafe { callback(env, end) };
+}
+
+pub unsafe extern "system" fn virtual_thread_mount(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    object: jthread,
+) {
+    let mount = |jni| {
+        threads::mounted(jni, object);
+    };
+    // SAFETY: as above.
+    unsafe { callback(env, mount) };
+}
+
+pub unsafe extern "system" fn virtual_thread_unmount(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    _: jthread,
+) {
+    // SAFETY: as above.
+    unsafe { callback(env, threads::unmounted) };
+}
+
 /// Sends THREAD_START of `subject` to an agent that has enabled it and has not had it; `current`
 /// is the current thread.
 pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {

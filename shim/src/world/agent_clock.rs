@@ -23,9 +23,9 @@ pub fn now(agent: &Agent) -> i64 {
         return told;
     }
     match agent.options().cputime {
-        CpuTime::Cpu => {
-            cpu_clock::current() + thread.map_or(0, |thread| thread.time_of_collections(agent))
-        }
+        CpuTime::Cpu => thread.map_or_else(cpu_clock::current, |thread| {
+            thread.own_cpu_time() + thread.time_of_collections(agent)
+        }),
         CpuTime::Wall => elapsed(Instant::now()),
     }
 }
@@ -51,9 +51,7 @@ impl Told {
         let gets_both = agent.wants(JVMPI_EVENT_GC_START) && agent.wants(JVMPI_EVENT_GC_FINISH);
         let took = if gets_both { pauses.took } else { Duration::ZERO }.as_nanos() as i64;
         let time = match agent.options().cputime {
-            CpuTime::Cpu => {
-                cpu_clock::of(thread.os_thread()).unwrap_or(0) + thread.time_of_collections(agent)
-            }
+            CpuTime::Cpu => thread.cpu_time().unwrap_or(0) + thread.time_of_collections(agent),
             CpuTime::Wall => elapsed(pauses.until.unwrap_or_else(Instant::now)) - took,
         };
         Self { time, took }

@@ -129,6 +129,13 @@ impl Supply {
         Tag::of(next)
     }
 
+    /// Leaves the IDs that are left to another one of the current thread.
+    pub fn hand_over(&self, to: &Self) {
+        for (from, to) in [(&self.next, &to.next), (&self.end, &to.end)] {
+            to.store(from.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// Discards the IDs that are left; they do not count as live any more.
     pub fn give_up(&self) {
         let left = self.end.load(Ordering::Relaxed) - self.next.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! The status of a thread, as agents get it.
 
 use super::suspension;
-use super::threads::Thread;
+use super::threads::{Thread, virtual_thread};
 use jni_sys::jint;
 use jvmpi_sys::{
     JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT,
@@ -20,7 +20,7 @@ pub fn state(thread: &Thread) -> Option<jint> {
 /// The `JVMPI_THREAD_…` of a thread that has this state. A thread that waits at a raw monitor, which
 /// the shim implements, runs native code for the VM.
 pub fn of(thread: &Thread, state: jint) -> jint {
-    let status = of_state(state);
+    let status = of_state(state, virtual_thread::are_threads());
     match thread.status_at_raw_monitor() {
         Some(waits) if status & STATES == JVMPI_THREAD_RUNNABLE => status & !STATES | waits,
         _ => status,
@@ -31,14 +31,16 @@ pub fn of(thread: &Thread, state: jint) -> jint {
 const STATES: jint = JVMPI_THREAD_RUNNABLE | JVMPI_THREAD_MONITOR_WAIT | JVMPI_THREAD_CONDVAR_WAIT;
 
 /// The `JVMPI_THREAD_…` of a state.
-fn of_state(state: jint) -> jint {
+fn of_state(state: jint, is_carried: bool) -> jint {
     let has = |bit| state & bit != 0;
     if !has(JVMTI_THREAD_STATE_ALIVE) {
         return 0;
     }
-    // To JVMTI, a carrier whose virtual thread runs is waiting too, but with none of these bits.
+    // To JVMTI, a carrier whose virtual thread runs is waiting too, but with none of these bits. It is what
+    // runs to agents, unless the virtual thread is.
     let waits =
         JVMTI_THREAD_STATE_IN_OBJECT_WAIT | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_SLEEPING;
+    let waits = waits | if is_carried { JVMTI_THREAD_STATE_WAITING } else { 0 };
     let mut status = if has(JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER) {
         JVMPI_THREAD_MONITOR_WAIT
     } else if has(waits) {
@@ -76,7 +78,9 @@ mod tests {
             (ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_SUSPENDED, 0x8001),
             (waiting | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_INTERRUPTED, 0x4003),
         ] {
-            assert_eq!(of_state(state), status, "{state:#x}");
+            assert_eq!(of_state(state, false), status, "{state:#x}");
         }
+        let carrier = waiting | JVMTI_THREAD_STATE_WAITING_INDEFINITELY;
+        assert_eq!(of_state(carrier, true), JVMPI_THREAD_CONDVAR_WAIT);
     }
 }

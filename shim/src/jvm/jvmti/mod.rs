@@ -2,6 +2,7 @@
 //! specification, and here what all need, capabilities, events and properties.
 
 pub mod classes;
+mod extensions;
 pub mod heap;
 mod methods;
 mod monitors;

@@ -174,6 +174,10 @@ fn by_signal(thread: &Arc<Thread>) -> bool {
     if !signal::is_installed() || !is_for_signals || stop.is_deaf.load(Ordering::Relaxed) {
         return false;
     }
+    // The handler has the stack of the carrier, with that of the virtual thread on top.
+    if thread.is_virtual() {
+        return false;
+    }
     let Some(cpu) = cpu_clock::of(thread.os_thread()) else { return false };
     let has_run = cpu - stop.accounted.load(Ordering::SeqCst) > stop::NOISE;
     let is_blocked = !has_run && stop.was_blocked.load(Ordering::SeqCst);
@@ -333,7 +337,7 @@ pub fn has_run(thread: &Thread) -> bool {
 
 /// The thread's CPU time, None if it cannot be known.
 fn cpu_time(thread: &Thread) -> Option<i64> {
-    cpu_clock::of(thread.os_thread()).or_else(|| {
+    thread.cpu_time().or_else(|| {
         let object = thread.object()?;
         jvm::get().jvmti.thread_cpu_time(object.get()).ok()
     })

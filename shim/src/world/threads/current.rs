@@ -5,7 +5,7 @@ use super::os_thread::os_thread;
 use super::record::Thread;
 use super::registry::{self, record};
 use super::running::{Current, known_current, own};
-use super::structure;
+use super::{mounting, structure, virtual_thread};
 use crate::jvm::{self, Jni};
 use jni_sys::{jint, jobject};
 use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
@@ -26,7 +26,7 @@ pub fn current_attached() -> Option<(Jni, Current)> {
 /// The record of the current thread; a new one if it has none.
 pub fn current(jni: Jni) -> Current {
     match known_current() {
-        Some(thread) if thread.env() == jni.env() => thread,
+        Some(thread) if thread.runs_in(jni.env()) => thread,
         _ => adopt(jni),
     }
 }
@@ -52,7 +52,11 @@ fn adopt(jni: Jni) -> Current {
             }
         });
     }
-    current
+    if virtual_thread::are_threads() {
+        mounting::find_mounted(jni).unwrap_or(current)
+    } else {
+        current
+    }
 }
 
 /// Whether the record is that of an earlier thread with the same environment, for which another thread

@@ -4,8 +4,8 @@ use super::current::{current_attached, try_current};
 use super::identity::learn_object;
 use super::record::Thread;
 use super::registry::{by_env, by_id, forget, has_ended, record};
-use super::running::known_current_env;
-use super::structure;
+use super::running::is_current;
+use super::{mounting, structure};
 use crate::jvm::Jni;
 use crate::world::tagging;
 use jni_sys::{JNIEnv, jobject};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that
 /// have ended. Costs no more than a comparison for the current thread.
 pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
-    if env == known_current_env() && !env.is_null() {
+    if is_current(env) {
         return try_current().filter(|thread| !thread.has_ended()).map(|thread| f(&thread));
     }
     if let Some(thread) = by_env(env) {
@@ -26,8 +26,9 @@ pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> 
     (!thread.has_ended()).then(|| f(&thread))
 }
 
-/// The record of the live platform thread that this `java.lang.Thread` stands for, although it
-/// may never have run any of the shim's code. None if it has ended, has not started or is virtual.
+/// The record of the live thread that this `java.lang.Thread` stands for, although it may never have run
+/// any of the shim's code. None if it has ended or has not started, and if it is virtual unless these are
+/// threads of their own.
 pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
     let id = tagging::id_of(object).ok()?;
     if let Some(thread) = by_id(id) {
@@ -42,7 +43,7 @@ pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
     let native = structure::of(jni, object);
     let distance = structure::env_distance()?;
     if native == 0 {
-        return None;
+        return mounting::find(jni, object);
     }
     let env = native.wrapping_add(distance);
     let has_ended = || has_ended(env, id);

@@ -2,6 +2,7 @@
 
 use super::current::{carrier, current, is_anothers};
 use super::identity::learn_object;
+use super::mounting::unmounted;
 use super::record::Thread;
 use super::registry;
 use super::running::{Current, known_current, own};
@@ -36,4 +37,13 @@ pub fn ended(thread: &Thread) {
     thread.forbid_short_cut();
     registry::note_end(thread);
     registry::forget(thread);
+}
+
+/// Called when the VM reports that the current virtual thread has ended, after agents got THREAD_END. What
+/// the carrier does then is its own.
+pub fn virtual_ended(jni: Jni, thread: &Thread) {
+    // The caller's record must outlast the change of the current thread.
+    let _kept = registry::by_env(thread.env());
+    unmounted(jni);
+    ended(thread);
 }

@@ -2,6 +2,7 @@
 
 use super::subject::Subject;
 use super::unconstructed::Unconstructed;
+use super::virtual_thread::{self, VirtualThread};
 use crate::jvm::GlobalRef;
 use crate::lock::Lock;
 use crate::world::agents::{Agent, MAX_AGENTS};
@@ -29,7 +30,13 @@ use std::sync::atomic::{
 #[repr(align(128))]
 pub struct Thread {
     env: *mut JNIEnv,
-    /// The kernel's number, 0 until the thread has run code of the shim's.
+    /// The environment that its code gets from the VM: its own, that of the carrier if it is virtual, NULL
+    /// while it is on none.
+    pub(super) runs_in: AtomicPtr<JNIEnv>,
+    /// What only a virtual thread has.
+    pub(super) as_virtual: Option<VirtualThread>,
+    /// The kernel's number, 0 until the thread has run code of the shim's, and while it is not the one that
+    /// runs: a virtual thread on no carrier, and a carrier that runs one.
     pub(super) os_thread: AtomicI32,
     pub(super) object: Lock<Option<Arc<GlobalRef>>>,
     pub(super) id: AtomicPtr<jvmpi_sys::_jobjectID>,
@@ -70,9 +77,9 @@ pub struct Thread {
     pub(super) quiet: AtomicU32,
     /// Whether what the thread allocates is garbage of the shim's own.
     wastes: AtomicBool,
-    in_transition: AtomicBool,
+    pub(super) in_transition: AtomicBool,
     /// Whether the virtual thread that is being mounted has waited for a monitor.
-    resumes: AtomicBool,
+    pub(super) resumes: AtomicBool,
     /// Whether an agent has suspended the thread, and how.
     pub stop: Stop,
 }
@@ -96,8 +103,18 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 
 impl Thread {
     pub(super) fn new(env: *mut JNIEnv) -> Self {
+        Self::of(env, env, None)
+    }
+
+    pub(super) fn new_virtual(thread: VirtualThread) -> Self {
+        Self::of(thread.env(), ptr::null_mut(), Some(thread))
+    }
+
+    fn of(env: *mut JNIEnv, runs_in: *mut JNIEnv, as_virtual: Option<VirtualThread>) -> Self {
         Self {
             env,
+            runs_in: AtomicPtr::new(runs_in),
+            as_virtual,
             os_thread: AtomicI32::new(0),
             object: Lock::default(),
             id: AtomicPtr::new(ptr::null_mut()),
@@ -132,7 +149,19 @@ impl Thread {
         self.env
     }
 
-    /// The kernel's number of the thread, 0 until it has run code of the shim's.
+    /// Whether what runs in this environment is code of the thread.
+    #[inline]
+    pub fn runs_in(&self, env: *mut JNIEnv) -> bool {
+        self.runs_in.load(Ordering::Relaxed) == env
+    }
+
+    /// Whether it is a virtual thread.
+    pub fn is_virtual(&self) -> bool {
+        self.as_virtual.is_some()
+    }
+
+    /// The kernel's number of the thread, 0 until it has run code of the shim's, and while it is not on a
+    /// processor's queue itself: a virtual thread on no carrier, and a carrier that runs one.
     pub fn os_thread(&self) -> i32 {
         self.os_thread.load(Ordering::Relaxed)
     }
@@ -226,7 +255,9 @@ impl Thread {
     /// Takes note that a virtual thread is being mounted or unmounted, or has been.
     pub fn note_transition(&self, begins: bool) {
         self.in_transition.store(begins, Ordering::Relaxed);
-        self.calls.set_aside();
+        if !virtual_thread::are_threads() {
+            self.calls.set_aside();
+        }
         // Constructors that are still held were left by an exception.
         self.held.take();
         self.forbid_short_cut();

@@ -1,6 +1,7 @@
 //! The live threads that are known, by environment and by object.
 
 use super::record::Thread;
+use super::virtual_thread::VirtualThread;
 use crate::lock::Map;
 use crate::world::agents::Agent;
 use jni_sys::JNIEnv;
@@ -10,6 +11,8 @@ use std::sync::{Arc, LazyLock};
 
 /// Live threads by the address of their environment.
 static BY_ENV: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
+/// Live virtual threads by the number that `java.lang.Thread` gives each thread.
+static VIRTUAL: LazyLock<Map<i64, Arc<Thread>>> = LazyLock::new(Map::new);
 /// By environment, the ID of the `java.lang.Thread` of its last thread that has ended: for a while the
 /// object still leads to the environment.
 static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
@@ -22,8 +25,22 @@ pub fn record(env: *mut JNIEnv) -> Arc<Thread> {
     known.unwrap_or_else(|| BY_ENV.get_or_insert(env.addr(), Arc::new(Thread::new(env))))
 }
 
+/// The record for the virtual thread with this number, a new one if there is none.
+pub fn virtual_record(number: i64) -> Arc<Thread> {
+    if let Some(known) = VIRTUAL.get(number) {
+        return known;
+    }
+    // Two threads can meet here only for one that neither runs.
+    let new = Arc::new(Thread::new_virtual(VirtualThread::new(number)));
+    let thread = VIRTUAL.get_or_insert(number, Arc::clone(&new));
+    BY_ENV.get_or_insert(thread.env().addr(), Arc::clone(&thread))
+}
+
 /// Removes the record: it is not found any more.
 pub fn forget(thread: &Thread) {
+    if let Some(as_virtual) = &thread.as_virtual {
+        VIRTUAL.remove(as_virtual.number());
+    }
     BY_ENV.remove_if(thread.env().addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
     BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env().addr());
     // The reference is deleted outside the lock.
@@ -43,6 +60,9 @@ pub fn forget_id(id: jobjectID) {
 
 /// Takes note that the thread which is an object with this ID has ended.
 pub fn note_end(thread: &Thread) {
+    if thread.is_virtual() {
+        return;
+    }
     ENDED.insert(thread.env().addr(), thread.id().addr());
 }
 
@@ -78,7 +98,7 @@ pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
     };
     let rank = |thread: &Arc<Thread>| {
         let has_data = !thread.local_storage(agent).is_null();
-        (!has_data, thread.os_thread() != 0, thread.id().addr())
+        (!has_data, thread.is_virtual() || thread.os_thread() != 0, thread.id().addr())
     };
     all().into_iter().filter(is_announced).min_by_key(rank)
 }

@@ -44,8 +44,9 @@ impl Deref for Current {
 
     #[inline]
     fn deref(&self) -> &Thread {
-        // SAFETY: `OWNER` of this thread keeps the record until it is replaced, which happens
-        // only when the thread has ended for the VM and is attached anew.
+        // SAFETY: `OWNER` of this thread keeps the record until it is replaced. That happens when the
+        // thread has ended for the VM and is attached anew, and when a virtual thread is mounted or
+        // unmounted, whose record the registry keeps until it has ended, and the carrier's so as well.
         unsafe { &*self.0 }
     }
 }
@@ -53,6 +54,13 @@ impl Deref for Current {
 /// The environment of the current thread, NULL if it has no record yet.
 pub fn known_current_env() -> *mut JNIEnv {
     known_current().map_or(ptr::null_mut(), |thread| thread.env())
+}
+
+/// Whether this is the current thread's environment: as agents know it, or as native code gets it from the
+/// VM. False if the thread has no record yet.
+pub fn is_current(env: *mut JNIEnv) -> bool {
+    known_current().is_some_and(|thread| thread.env() == env || thread.runs_in(env))
+        && !env.is_null()
 }
 
 /// The record of the current thread, if it has run code of the shim's before. May be called in a signal

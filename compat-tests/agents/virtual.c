@@ -1,0 +1,263 @@
+/*
+ * virtual.c - virtual threads as threads of their own: each begins and ends once, and everything that
+ * happens on it is told of itself. What the agent knows of a thread is in its thread-local storage.
+ *
+ * Options: events=1+3     besides THREAD_START and THREAD_END
+ *          prefix=NAME    counts the entries of the methods of the classes whose names begin so
+ *          traces=1       takes a call trace with each of these entries
+ * Commands: "trace" reports that of the calling thread, by the event's name of it; "jni" whether a call by
+ * the environment that events name has come through; "id", "live" threads, "cpu" time;
+ * "suspend", "resume", "status" and "stack" of the thread with this name.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "call.h"
+#include "methods.h"
+
+/* IsVirtualThread's place in the table, since JNI 21. */
+enum { SOME = 16, IS_VIRTUAL = 234 };
+
+typedef struct Known {
+    struct Known *next, *before;
+    JNIEnv *env;
+    jobjectID id;
+    int is_virtual, depth, room;
+    jmethodID *stack, some[SOME];
+    char name[32];
+} Known;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Known *all_known;
+static const char *prefix;
+static int traces;
+static atomic_long starts, ends, live, most, entries, exits, counted, not_nested, unknown, left_open, not_fresh, misplaced;
+
+static Known *known(JNIEnv *env)
+{
+    Known *k = jvmpi->GetThreadLocalStorage(env);
+
+    if (k != NULL && k->env == env)
+        return k;
+    if (unknown++ < 10)
+        report("unknown env=%#lx", ID(env));
+    return NULL;
+}
+
+static void started(const JVMPI_Event *e)
+{
+    JNIEnv *env = e->u.thread_start.thread_env_id;
+    Known *k = calloc(1, sizeof *k);
+    long now;
+
+    if (k == NULL)
+        abort();
+    not_fresh += jvmpi->GetThreadLocalStorage(env) != NULL;
+    k->env = env;
+    k->id = e->u.thread_start.thread_id;
+    k->stack = k->some;
+    k->room = SOME;
+    k->is_virtual = strcmp(e->u.thread_start.group_name, "VirtualThreads") == 0;
+    strncpy(k->name, e->u.thread_start.thread_name, sizeof k->name - 1);
+    pthread_mutex_lock(&lock);
+    k->next = all_known;
+    if (all_known != NULL)
+        all_known->before = k;
+    all_known = k;
+    pthread_mutex_unlock(&lock);
+    jvmpi->SetThreadLocalStorage(env, k);
+    if (!k->is_virtual)
+        return;
+    not_fresh += e->env_id != env;
+    starts++;
+    now = ++live;
+    if (now > most)
+        most = now;
+}
+
+static void ended(const JVMPI_Event *e)
+{
+    Known *k = known(e->env_id);
+
+    if (k == NULL)
+        return;
+    if (k->is_virtual) {
+        ends++;
+        live--;
+        left_open += k->depth != 0;
+    }
+    pthread_mutex_lock(&lock);
+    if (k->before != NULL)
+        k->before->next = k->next;
+    else
+        all_known = k->next;
+    if (k->next != NULL)
+        k->next->before = k->before;
+    pthread_mutex_unlock(&lock);
+    if (k->stack != k->some)
+        free(k->stack);
+    free(k);
+}
+
+static int is_counted(jmethodID id)
+{
+    const Method *method;
+
+    pthread_mutex_lock(&lock);
+    method = method_of(id);
+    pthread_mutex_unlock(&lock);
+    return method != NULL && strncmp(method->name, prefix, strlen(prefix)) == 0;
+}
+
+static void entry(const JVMPI_Event *e)
+{
+    jmethodID id = e->u.method.method_id;
+    Known *k = known(e->env_id);
+
+    if (k == NULL || !k->is_virtual)
+        return;
+    entries++;
+    if (k->depth == k->room) {
+        jmethodID *longer = malloc(2 * sizeof *longer * (size_t)k->room);
+        if (longer == NULL)
+            abort();
+        memcpy(longer, k->stack, sizeof *longer * (size_t)k->room);
+        if (k->stack != k->some)
+            free(k->stack);
+        k->stack = longer;
+        k->room *= 2;
+    }
+    k->stack[k->depth++] = id;
+    if (!is_counted(id))
+        return;
+    counted++;
+    if (traces) {
+        JVMPI_CallFrame frames[2] = { { 0, NULL }, { 0, NULL } };
+        JVMPI_CallTrace trace = { e->env_id, 0, frames };
+        jvmpi->GetCallTrace(&trace, 2);
+        misplaced += trace.num_frames == 0 || frames[0].method_id != id;
+    }
+}
+
+static void leave(const JVMPI_Event *e)
+{
+    Known *k = known(e->env_id);
+
+    if (k == NULL || !k->is_virtual)
+        return;
+    exits++;
+    if (k->depth > 0 && k->stack[k->depth - 1] == e->u.method.method_id)
+        k->depth--;
+    else if (not_nested++ < 10)
+        report("not_nested thread=%s depth=%d", q(k->name), k->depth);
+}
+
+static void notify(JVMPI_Event *e)
+{
+    switch (e->event_type) {
+    case JVMPI_EVENT_THREAD_START:
+        started(e);
+        break;
+    case JVMPI_EVENT_THREAD_END:
+        ended(e);
+        break;
+    case JVMPI_EVENT_METHOD_ENTRY:
+        entry(e);
+        break;
+    case JVMPI_EVENT_METHOD_EXIT:
+        leave(e);
+        break;
+    case JVMPI_EVENT_CLASS_LOAD:
+        pthread_mutex_lock(&lock);
+        learn_methods(e);
+        pthread_mutex_unlock(&lock);
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report("threads starts=%ld ends=%ld live=%ld most=%ld not_fresh=%ld unknown=%ld", starts, ends, live, most,
+               not_fresh, unknown);
+        report("calls counted=%ld entries=%ld exits=%ld not_nested=%ld left_open=%ld misplaced=%ld", counted,
+               entries, exits, not_nested, left_open, misplaced);
+        break;
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        break;
+    default:
+        known(e->env_id);
+    }
+}
+
+static void frames_of(const char *what, JNIEnv *env)
+{
+    JVMPI_CallFrame frames[64];
+    JVMPI_CallTrace trace = { env, 0, frames };
+    int i;
+
+    jvmpi->GetCallTrace(&trace, 64);
+    report("trace what=%s", q(what));
+    for (i = 0; i < trace.num_frames; i++) {
+        const Method *method = method_of(frames[i].method_id);
+        report("frame method=%s line=%d", q(method != NULL ? method->name : NULL), frames[i].lineno);
+    }
+}
+
+static JNIEnv *env_of(const char *name)
+{
+    Known *k;
+
+    pthread_mutex_lock(&lock);
+    for (k = all_known; k != NULL && strcmp(k->name, name) != 0; k = k->next)
+        ;
+    pthread_mutex_unlock(&lock);
+    return k != NULL ? k->env : NULL;
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    const char *name = strchr(what, ' ') != NULL ? strchr(what, ' ') + 1 : "";
+    Known *k = jvmpi->GetThreadLocalStorage(env);
+
+    if (strcmp(what, "live") == 0)
+        return live;
+    if (strcmp(what, "cpu") == 0)
+        return jvmpi->GetCurrentThreadCpuTime();
+    if (k == NULL)
+        return -1;
+    if (strcmp(what, "trace") == 0)
+        frames_of(what, k->env);
+    if (strcmp(what, "jni") == 0) {
+        jstring text = (*k->env)->NewStringUTF(k->env, "through");
+        jclass type = (*k->env)->GetObjectClass(k->env, text);
+        jmethodID length = (*k->env)->GetMethodID(k->env, type, "length", "()I");
+        int thrown = (*k->env)->ExceptionCheck(k->env);
+        jint characters = (*k->env)->CallIntMethod(k->env, text, length);
+        JavaVM *vm = NULL;
+        thrown |= (*k->env)->ExceptionCheck(k->env);
+        CHECK("another environment", k->env != env && k->env == current_env());
+        CHECK("variadic", !thrown && characters == 7);
+        CHECK("the VM", (*k->env)->GetJavaVM(k->env, &vm) == JNI_OK && vm == agent_vm);
+        CHECK("virtual", ((jboolean (JNICALL *)(JNIEnv *, jobject))((void **)*k->env)[IS_VIRTUAL])(k->env, object));
+        CHECK("its object", (*k->env)->IsSameObject(k->env, jvmpi->jobjectID2jobject(k->id), object));
+        CHECK("its ID", jvmpi->GetThreadObject(k->env) == k->id);
+    }
+    if (strncmp(what, "suspend ", 8) == 0)
+        return jvmpi->SuspendThread(env_of(name)), 0;
+    if (strncmp(what, "resume ", 7) == 0)
+        return jvmpi->ResumeThread(env_of(name)), 0;
+    if (strncmp(what, "status ", 7) == 0)
+        return jvmpi->GetThreadStatus(env_of(name));
+    if (strncmp(what, "stack ", 6) == 0)
+        frames_of(name, env_of(name));
+    return 0;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    prefix = option("prefix", "-");
+    traces = atoi(option("traces", "0"));
+    enable(JVMPI_EVENT_THREAD_START);
+    enable(JVMPI_EVENT_THREAD_END);
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    switch_events(jvmpi->EnableEvent, option("events", ""));
+    return JNI_OK;
+}

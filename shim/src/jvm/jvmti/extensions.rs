@@ -1,0 +1,54 @@
+//! Events that JVMTI's specification leaves to each VM.
+
+use super::{Jvmti, jvmti};
+use crate::jvm::error::{Error, Result};
+use jni_sys::JNIEnv;
+use jvmti_sys::*;
+use std::ffi::CStr;
+use std::ptr;
+
+/// What an event of a virtual thread calls.
+pub type OfVirtualThread = unsafe extern "system" fn(*mut jvmtiEnv, *mut JNIEnv, jthread);
+
+impl Jvmti {
+    /// Has an event of HotSpot's that is about a virtual thread call this from now on.
+    pub fn set_virtual_thread_callback(
+        self,
+        event: &CStr,
+        callback: OfVirtualThread,
+    ) -> Result<()> {
+        let index = self.extension_event(event)?.ok_or(Error(JVMTI_ERROR_NOT_AVAILABLE))?;
+        // SAFETY: the VM passes these three arguments, which a C function of this type gets in the same
+        // registers as a variadic one (System V ABI for x86-64, AAPCS64).
+        let callback =
+            unsafe { std::mem::transmute::<OfVirtualThread, jvmtiExtensionEvent>(callback) };
+        jvmti!(self, SetExtensionEventCallback, index, callback)?;
+        // Unlike other extension events these are not on because of the callback.
+        self.set_notification(index as jvmtiEvent, true)
+    }
+
+    /// The number of the event with this name.
+    fn extension_event(self, name: &CStr) -> Result<Option<i32>> {
+        let (mut count, mut events) = (0, ptr::null_mut());
+        jvmti!(self, GetExtensionEvents, &mut count, &mut events)?;
+        let events = self.array(events, count);
+        let mut found = None;
+        for event in events.iter() {
+            if self.string(event.id).as_c_str() == name {
+                found = Some(event.extension_event_index);
+            }
+            self.deallocate(event.short_description.cast());
+            if let Ok(count) = usize::try_from(event.param_count)
+                && !event.params.is_null()
+            {
+                for i in 0..count {
+                    // SAFETY: JVMTI gave so many parameters.
+                    let name = unsafe { (*event.params.add(i)).name };
+                    self.deallocate(name.cast());
+                }
+            }
+            self.deallocate(event.params.cast());
+        }
+        Ok(found)
+    }
+}

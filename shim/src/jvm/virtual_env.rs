@@ -1,0 +1,204 @@
+//! Environments for virtual threads, to which the VM gives none.
+//!
+//! An environment begins with the pointer to its table of functions, and is the first argument of each. The
+//! functions of this table put in its place the environment of the carrier that the virtual thread runs
+//! on, and go on in the function of the same place in that one's table.
+
+use crate::lock::Lock;
+use jni_sys::{JNIEnv, JNINativeInterface_};
+use std::ffi::c_void;
+use std::mem::{offset_of, size_of};
+use std::ptr;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Whether there are such functions for this machine.
+pub const IS_AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+/// How many places the table has, so that the VM's is not longer.
+const FUNCTIONS: usize = size_of::<JNINativeInterface_>() / size_of::<usize>();
+/// The first places, which have no function.
+const RESERVED: usize = 4;
+/// How long the code of each function is.
+const CODE: usize = 16;
+
+/// What an environment points to, never freed: agents may use one that is over.
+#[repr(C)]
+struct Memory {
+    functions: *const Functions,
+    /// The carrier's environment, or the last one's.
+    carrier: AtomicPtr<JNIEnv>,
+}
+
+type Functions = [*const c_void; FUNCTIONS];
+
+struct Table(Functions);
+
+// SAFETY: the table is addresses of code.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut functions = [ptr::null(); FUNCTIONS];
+    for (place, function) in functions.iter_mut().enumerate().skip(RESERVED) {
+        *function = code().wrapping_byte_add(place * CODE);
+    }
+    Table(functions)
+});
+
+const _: () = assert!(offset_of!(Memory, carrier) == 8, "the code below says so");
+
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .text.jvmpi_virtual_env,\"ax\",@progbits",
+    ".p2align 4",
+    ".globl jvmpi_virtual_env",
+    ".hidden jvmpi_virtual_env",
+    ".type jvmpi_virtual_env, @function",
+    "jvmpi_virtual_env:",
+    ".cfi_startproc",
+    ".set jvmpi_place, 0",
+    ".rept {functions}",
+    ".p2align 4",
+    "mov rdi, qword ptr [rdi + 8]",
+    "mov r11, qword ptr [rdi]",
+    "jmp qword ptr [r11 + jvmpi_place]",
+    ".set jvmpi_place, jvmpi_place + 8",
+    ".endr",
+    ".cfi_endproc",
+    ".size jvmpi_virtual_env, . - jvmpi_virtual_env",
+    ".popsection",
+    functions = const FUNCTIONS,
+);
+
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(
+    ".pushsection .text.jvmpi_virtual_env,\"ax\",@progbits",
+    ".p2align 4",
+    ".globl jvmpi_virtual_env",
+    ".hidden jvmpi_virtual_env",
+    ".type jvmpi_virtual_env, @function",
+    "jvmpi_virtual_env:",
+    ".cfi_startproc",
+    ".set jvmpi_place, 0",
+    ".rept {functions}",
+    "ldr x0, [x0, #8]",
+    "ldr x16, [x0]",
+    "ldr x16, [x16, #jvmpi_place]",
+    "br x16",
+    ".set jvmpi_place, jvmpi_place + 8",
+    ".endr",
+    ".cfi_endproc",
+    ".size jvmpi_virtual_env, . - jvmpi_virtual_env",
+    ".popsection",
+    functions = const FUNCTIONS,
+);
+
+/// The code of all functions, each of [`CODE`] bytes.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn code() -> *const c_void {
+    unsafe extern "C" {
+        #[link_name = "jvmpi_virtual_env"]
+        static CODE: c_void;
+    }
+    &raw const CODE
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn code() -> *const c_void {
+    unreachable!("no virtual thread has an environment on this machine")
+}
+
+/// The environment of a virtual thread; when it is dropped another thread may get it.
+pub struct VirtualEnv(&'static Memory);
+
+// SAFETY: the table is read only, and the carrier's environment is an atomic.
+unsafe impl Send for VirtualEnv {}
+// SAFETY: as above.
+unsafe impl Sync for VirtualEnv {}
+
+static FREE: Lock<Vec<VirtualEnv>> = Lock::new(Vec::new());
+
+impl VirtualEnv {
+    /// One that no other virtual thread has.
+    pub fn new() -> Self {
+        let free = FREE.lock().pop();
+        free.unwrap_or_else(|| {
+            let carrier = AtomicPtr::new(ptr::null_mut());
+            Self(Box::leak(Box::new(Memory { functions: &raw const TABLE.0, carrier })))
+        })
+    }
+
+    /// The environment as agents know it: the thread's ID.
+    pub fn env(&self) -> *mut JNIEnv {
+        ptr::from_ref(self.0).cast_mut().cast()
+    }
+
+    /// The thread runs on the carrier with this environment now.
+    pub fn set_carrier(&self, env: *mut JNIEnv) {
+        self.0.carrier.store(env, Ordering::Release);
+    }
+}
+
+impl Drop for VirtualEnv {
+    fn drop(&mut self) {
+        FREE.lock().push(Self(self.0));
+    }
+}
+
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod tests {
+    use super::*;
+    use jni_sys::{jint, jobject};
+
+    static CALLED: AtomicPtr<JNIEnv> = AtomicPtr::new(ptr::null_mut());
+
+    extern "system" fn version(env: *mut JNIEnv) -> jint {
+        CALLED.store(env, Ordering::Relaxed);
+        7
+    }
+
+    extern "system" fn with_arguments(env: *mut JNIEnv, one: usize, other: f64) -> jobject {
+        CALLED.store(env, Ordering::Relaxed);
+        ptr::without_provenance_mut(one + other as usize)
+    }
+
+    /// Each function goes on in the one at its place, with the carrier's environment and its arguments.
+    #[test]
+    fn calls_go_on_in_the_carrier_s_table() {
+        type Plain = extern "system" fn(*mut JNIEnv) -> jint;
+        type Long = extern "system" fn(*mut JNIEnv, usize, f64) -> jobject;
+        let env = VirtualEnv::new();
+        for place in RESERVED..FUNCTIONS {
+            let functions = [const { AtomicPtr::new(ptr::null_mut()) }; FUNCTIONS];
+            let mut carrier = &raw const functions;
+            let carrier_env: *mut JNIEnv = (&raw mut carrier).cast();
+            env.set_carrier(carrier_env);
+            // SAFETY: the environment begins with its table, whose functions have these types here.
+            let (plain, long) = unsafe {
+                let table = *env.env().cast::<*const Functions>();
+                let function = (*table)[place];
+                (
+                    std::mem::transmute::<*const c_void, Plain>(function),
+                    std::mem::transmute::<*const c_void, Long>(function),
+                )
+            };
+            functions[place].store(version as *mut c_void, Ordering::Relaxed);
+            assert_eq!(plain(env.env()), 7);
+            assert_eq!(CALLED.swap(ptr::null_mut(), Ordering::Relaxed), carrier_env);
+            functions[place].store(with_arguments as *mut c_void, Ordering::Relaxed);
+            assert_eq!(long(env.env(), 40, 2.0).addr(), 42);
+            assert_eq!(CALLED.swap(ptr::null_mut(), Ordering::Relaxed), carrier_env);
+        }
+    }
+
+    #[test]
+    fn no_two_threads_have_the_same_environment() {
+        let (one, other) = (VirtualEnv::new(), VirtualEnv::new());
+        assert_ne!(one.env(), other.env());
+        let env = one.env();
+        drop(one);
+        assert_ne!(env, other.env());
+    }
+}
