@@ -51,17 +51,27 @@ pub fn symbol_in(path: &Path, symbol: &CStr) -> Option<NonNull<c_void>> {
 /// `handle` is that of an open library.
 unsafe fn own_symbol(handle: *mut c_void, name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: the caller's promise.
-    let (address, path) = unsafe { (symbol(handle, name)?, path_of(handle)?) };
+    let (address, path) = unsafe { (symbol(handle, name, None)?, path_of(handle)?) };
     (library_of(address.as_ptr() as usize)?.path == path).then_some(address)
 }
 
-/// `dlsym`: the address of a symbol of a library, or of one that it depends on.
+/// `dlsym` or, for a certain version, `dlvsym`: the address of a symbol of a library, or of one that it
+/// depends on. Without a version those are not found that nothing new is linked against.
 ///
 /// # Safety
 /// `handle` is that of an open library, or stands for several as `RTLD_DEFAULT` does.
-pub unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: the caller's promise; `name` ends with NUL.
-    NonNull::new(unsafe { libc::dlsym(handle, name.as_ptr()) })
+pub unsafe fn symbol(
+    handle: *mut c_void,
+    name: &CStr,
+    version: Option<&CStr>,
+) -> Option<NonNull<c_void>> {
+    // SAFETY: the caller's promise; both strings end with NUL.
+    NonNull::new(unsafe {
+        match version {
+            None => libc::dlsym(handle, name.as_ptr()),
+            Some(version) => libc::dlvsym(handle, name.as_ptr(), version.as_ptr()),
+        }
+    })
 }
 
 /// The library that this code is in.

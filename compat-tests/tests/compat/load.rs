@@ -32,7 +32,7 @@ cases![
     embedded,
     missing_library,
     library_that_is_no_agent,
-    library_for_32_bits,
+    library_of_another_width,
     library_of_another_machine,
     library_that_is_no_library,
     unresolved_symbol,
@@ -379,11 +379,12 @@ fn write(name: &str, contents: &[u8]) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-fn library_for_32_bits(vm: &Vm<'_>) -> Result<(), String> {
-    // EI_CLASS is ELFCLASS32.
-    is_refused(vm, &with_header("libclass32.so", 4, &[1])?)?;
+fn library_of_another_width(vm: &Vm<'_>) -> Result<(), String> {
+    // EI_CLASS is ELFCLASS32, or ELFCLASS64 where pointers have 32 bits.
+    let (class, flag) = if usize::BITS == 64 { (1, "-m32") } else { (2, "-m64") };
+    is_refused(vm, &with_header("libclass.so", 4, &[class])?)?;
     // Where the compiler can, a real one too.
-    match build::agent_with("onload_fails", "libm32.so", &["-m32"]) {
+    match build::agent_with("onload_fails", "libwidth.so", &[flag]) {
         Ok(library) => is_refused(vm, &library),
         Err(_) => Ok(()),
     }

@@ -1,8 +1,8 @@
 //! What is in a library that can be an agent.
 
-use crate::{LibraryError, Machine, examine};
+use crate::{LibraryError, Machine, Native, examine};
 use object::Endianness;
-use object::elf::{self, FileHeader64};
+use object::elf;
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use std::fs;
 use std::path::Path;
@@ -47,12 +47,12 @@ pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
     examine(path)?;
     let data =
         fs::read(path).map_err(|error| LibraryError::Unreadable { path: path.into(), error })?;
-    read(&data)
+    read::<Native>(&data)
         .map_err(|error| LibraryError::Damaged { path: path.into(), what: error.to_string() })
 }
 
-fn read(data: &[u8]) -> object::Result<Contents> {
-    let header = FileHeader64::<Endianness>::parse(data)?;
+fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<Contents> {
+    let header = Elf::parse(data)?;
     let endian = header.endian()?;
     let sections = header.sections(endian, data)?;
 
@@ -73,7 +73,7 @@ fn read(data: &[u8]) -> object::Result<Contents> {
     for section in sections.iter() {
         if section.sh_flags(endian).contains(elf::SHF_EXECINSTR) {
             let bytes = section.data(endian, data)?.to_vec();
-            code.push(Code { address: section.sh_addr(endian), bytes });
+            code.push(Code { address: section.sh_addr(endian).into(), bytes });
         }
     }
 

@@ -17,6 +17,10 @@ pub enum Instead {
     Nothing,
 }
 
+/// What else can be done with an agent of JVMPI's time.
+const JVM_FOR_I386: &str = ", or use a JVM for i386 (Debian's openjdk-17-jre-headless:i386) with the \
+                            libjvmpi.so for it (jvmpi_*_i386.deb)";
+
 /// Why an agent library is refused. Displayed, it is one line: which library, what is wrong with
 /// it, what to do.
 #[derive(Debug)]
@@ -112,10 +116,11 @@ impl fmt::Display for LibraryError {
                 format!("{} is damaged ({what}): install or build it anew", path.display())
             }
             Self::Foreign { path, machine } => format!(
-                "{} is a {machine} library but libjvmpi.so and its JVM are {}: rebuild the agent for {}",
+                "{} is a {machine} library but libjvmpi.so and its JVM are {}: rebuild the agent for {}{}",
                 path.display(),
                 Machine::THIS,
-                Machine::THIS.architecture()
+                Machine::THIS.architecture(),
+                if *machine == Machine::I386 { JVM_FOR_I386 } else { "" }
             ),
             Self::NotShared { path, what } => format!(
                 "{} is {what}, not a shared library: link the agent with -shared",

@@ -113,24 +113,43 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
     Err(LibraryError::NoOnLoad { path: path.into(), instead })
 }
 
-/// The names of the symbols that the library needs from others; none if the file cannot be read.
-pub fn needed_symbols(path: &Path) -> Vec<CString> {
+/// The header of a library for this machine.
+#[cfg(target_pointer_width = "64")]
+type Native = FileHeader64<Endianness>;
+#[cfg(target_pointer_width = "32")]
+type Native = FileHeader32<Endianness>;
+
+/// A symbol that a library needs from others.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NeededSymbol {
+    /// Its name.
+    pub name: CString,
+    /// Its version, as `GLIBC_2.0`, if it must be that one.
+    pub version: Option<CString>,
+}
+
+/// The symbols that the library needs from others; none if the file cannot be read.
+pub fn needed_symbols(path: &Path) -> Vec<NeededSymbol> {
     undefined_symbols(path).unwrap_or_default()
 }
 
-fn undefined_symbols(path: &Path) -> Option<Vec<CString>> {
+fn undefined_symbols(path: &Path) -> Option<Vec<NeededSymbol>> {
     let data = &ReadCache::new(File::open(path).ok()?);
-    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let header = Native::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, data).ok()?;
     let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).ok()?;
+    let versions = sections.versions(endian, data).ok()?.unwrap_or_default();
     let needed = symbols
-        .iter()
-        .filter(|symbol| symbol.is_undefined(endian) && symbol.st_bind() == elf::STB_GLOBAL);
-    let names = needed
-        .filter_map(|symbol| CString::new(symbols.symbol_name(endian, symbol).ok()?).ok())
-        .filter(|name| !name.is_empty());
-    Some(names.collect())
+        .enumerate()
+        .filter(|(_, symbol)| symbol.is_undefined(endian) && symbol.st_bind() == elf::STB_GLOBAL);
+    let needed = needed.filter_map(|(index, symbol)| {
+        let name = CString::new(symbols.symbol_name(endian, symbol).ok()?).ok()?;
+        let version = versions.version(versions.version_index(endian, index).index()).ok()?;
+        let version = version.and_then(|version| CString::new(version.name()).ok());
+        Some(NeededSymbol { name, version })
+    });
+    Some(needed.filter(|symbol| !symbol.name.is_empty()).collect())
 }
 
 /// What a library was built for.
@@ -166,6 +185,9 @@ impl Machine {
             panic!("name the ELF machine of this architecture here")
         },
     };
+
+    /// What most agents of JVMPI's time were built for.
+    const I386: Self = Self { bits: 32, big_endian: false, architecture: elf::EM_386 };
 
     fn of<Elf: FileHeader<Endian = Endianness>>(
         header: object::Result<&Elf>,
@@ -266,18 +288,20 @@ mod tests {
         let directory = Directory::new("machine");
         let mut big_endian = elf_header(2, elf::Machine(21_u16.swap_bytes()));
         big_endian[5] = 2;
-        for (header, machine) in [
-            (elf_header(1, elf::EM_386), "32-bit (i386)"),
-            (elf_header(1, elf::EM_X86_64), "32-bit (x86-64)"),
-            (elf_header(2, elf::EM_AARCH64), "64-bit (AArch64)"),
-            (big_endian, "64-bit (big-endian PowerPC)"),
-            (elf_header(2, elf::Machine(0xbeef)), "64-bit (machine 48879)"),
+        let jvm = ", or use a JVM for i386 (Debian's openjdk-17-jre-headless:i386) with the libjvmpi.so \
+                   for it (jvmpi_*_i386.deb)";
+        for (header, machine, instead) in [
+            (elf_header(1, elf::EM_386), "32-bit (i386)", jvm),
+            (elf_header(1, elf::EM_X86_64), "32-bit (x86-64)", ""),
+            (elf_header(2, elf::EM_AARCH64), "64-bit (AArch64)", ""),
+            (big_endian, "64-bit (big-endian PowerPC)", ""),
+            (elf_header(2, elf::Machine(0xbeef)), "64-bit (machine 48879)", ""),
         ] {
             assert_eq!(
                 examine_complaint(&directory.write("file", &header)),
                 format!(
                     "is a {machine} library but libjvmpi.so and its JVM are 64-bit (x86-64): \
-                     rebuild the agent for x86-64"
+                     rebuild the agent for x86-64{instead}"
                 )
             );
         }

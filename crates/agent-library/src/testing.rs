@@ -35,7 +35,7 @@ impl Directory {
     pub fn compile(&self, file: &str, source: &str, arguments: &[&str]) -> PathBuf {
         let path = self.0.join(file);
         let source = self.write(&format!("{file}.c"), source.as_bytes());
-        let mut cc = Command::new("cc");
+        let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
         let status = cc.arg("-o").arg(&path).arg(source).args(arguments).status().unwrap();
         assert!(status.success(), "{cc:?}");
         path

@@ -8,7 +8,7 @@ const PROBES: usize = 64;
 
 fn place_of(key: usize, places: usize) -> usize {
     // Fibonacci hashing: what the VM gives out differs in the middle bits.
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) & (places - 1)
+    ((key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize & (places - 1)
 }
 
 /// Values by keys other than 0. What was once put in stays; what finds no place is not kept.

@@ -19,8 +19,9 @@ impl fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// The address space that is reserved: more than there is memory.
-const RESERVED: usize = 1 << 40;
+/// The address space that is reserved: more than there is memory or, where addresses have 32 bits, more than
+/// a process has beside a heap.
+const RESERVED: usize = if usize::BITS == 64 { 1 << 40 } else { 1 << 30 };
 /// What is reserved at least; if the process may not even have that, there is no buffer.
 const RESERVED_AT_LEAST: usize = 1 << 24;
 /// How much becomes memory at a time, at least; a multiple of any page size.

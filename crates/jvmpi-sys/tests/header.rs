@@ -1,8 +1,9 @@
-//! `jvmpi.h` compiles without warnings in every dialect its users write.
+//! `jvmpi.h` compiles without warnings in every dialect its users write, for 64 and for 32 bits.
 
 mod common;
 
 use std::fs;
+use std::process::Command;
 
 /// A source file of either language that leaves no use of the header to chance.
 const SOURCE: &str = r#"
@@ -10,6 +11,8 @@ const SOURCE: &str = r#"
 
 #include "jvmpi.h"
 #include "jvmpi.h"
+
+extern char is_as_wide_as_said[sizeof(jobjectID) == WIDTH ? 1 : -1];
 
 static JVMPI_Interface *jvmpi;
 
@@ -69,12 +72,19 @@ fn compile(test: &str, language: &str, standard: &str) {
     let source = common::scratch(test).join("agent");
     let text = if language == "c" { &SOURCE.replace(r#"extern "C" "#, "") } else { SOURCE };
     fs::write(&source, text).unwrap();
-    for flags in [&[][..], &["-DJVMPI_LOOKUPSWITCH_IS_DEFAULT"]] {
-        let Some(mut cc) = common::cc(test) else { return };
-        cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]).args(flags);
+    let here = common::cc(test).map(|cc| (cc, size_of::<usize>()));
+    let narrow = common::cc_32(test, language).map(|cc| (cc, 4));
+    for (mut cc, width) in here.into_iter().chain(narrow) {
+        cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+        cc.arg(format!("-DWIDTH={width}"));
         cc.args([format!("-std={standard}"), format!("-x{language}")]).arg(&source);
-        common::run(&mut cc).unwrap_or_else(|error| panic!("{error}"));
+        compiles(&mut cc);
+        compiles(cc.arg("-DJVMPI_LOOKUPSWITCH_IS_DEFAULT"));
     }
+}
+
+fn compiles(cc: &mut Command) {
+    common::run(cc).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]
@@ -85,6 +95,11 @@ fn c89() {
 #[test]
 fn c99() {
     compile("c99", "c", "c99");
+}
+
+#[test]
+fn c11() {
+    compile("c11", "c", "c11");
 }
 
 #[test]

@@ -359,31 +359,25 @@ fn compare(facts: &[Fact], header: &[i64], other: &str, expected: impl Fn(&Fact)
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
 }
 
-const POINTER_BITS: usize = 8 * size_of::<*const ()>();
-
 #[test]
 fn rust_is_as_the_header() {
     let test = "rust_is_as_the_header";
     let Some(mut cc) = common::cc(test) else { return };
-    if cfg!(target_arch = "x86") {
-        cc.arg("-m32");
-    }
     let facts = facts();
     let header = in_c(&mut cc, test, &facts).unwrap_or_else(|error| panic!("{error}"));
     compare(&facts, &header, "Rust", |fact| Some(fact.rust));
-    if POINTER_BITS == 64 {
-        compare(&facts, &header, "the ABI", |fact| Some(fact.abi?[0]));
-    }
+    let width = if cfg!(target_pointer_width = "64") { 0 } else { 1 };
+    compare(&facts, &header, "the ABI", |fact| Some(fact.abi?[width]));
 }
 
 #[test]
 fn header_is_as_the_32_bit_abi() {
     let test = "header_is_as_the_32_bit_abi";
-    let Some(mut cc) = common::cc(test) else { return };
+    let Some(mut cc) = common::cc_32(test, "c") else { return };
     let facts = facts();
-    match in_c(cc.arg("-m32"), test, &facts) {
+    match in_c(cc.arg("-static"), test, &facts) {
         Ok(header) => compare(&facts, &header, "the ABI", |fact| Some(fact.abi?[1])),
-        Err(error) => common::skip(test, &format!("cc -m32 does not work: {error}")),
+        Err(error) => common::skip(test, &format!("programs for 32 bits do not work: {error}")),
     }
 }
 

@@ -131,10 +131,8 @@ fn ask_c(headers: &Headers, facts: &[Fact]) -> Result<HashMap<String, i64>, Fail
     let executable = directory.join(&stem);
     let source = directory.join(format!("{stem}.c"));
     fs::write(&source, program)?;
+    // `CC` is one for the machine that this is compiled for.
     let mut compiler = Command::new(c_compiler());
-    if cfg!(target_arch = "x86") {
-        compiler.arg("-m32");
-    }
     let compiled =
         compiler.args(headers.include_args()).arg("-o").arg(&executable).arg(&source).output()?;
     if !compiled.status.success() {

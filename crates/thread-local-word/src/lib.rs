@@ -10,22 +10,23 @@
 #[macro_export]
 macro_rules! thread_local_word {
     ($symbol:literal) => {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64"))]
         mod storage {
             use std::arch::{asm, global_asm};
 
             global_asm!(
-                concat!(".section .tbss.", $symbol, ",\"awT\",@nobits"),
+                concat!(".section .tbss.", $symbol, ",\"awT\",%nobits"),
                 ".p2align 3",
                 concat!(".globl ", $symbol),
                 concat!(".hidden ", $symbol),
-                concat!(".type ", $symbol, ", @object"),
+                concat!(".type ", $symbol, ", %object"),
                 concat!(".size ", $symbol, ", 8"),
                 concat!($symbol, ":"),
                 ".zero 8",
                 ".text",
             );
 
+            #[cfg(target_arch = "x86_64")]
             #[inline(always)]
             pub fn get() -> *const () {
                 let pointer;
@@ -41,6 +42,7 @@ macro_rules! thread_local_word {
                 pointer
             }
 
+            #[cfg(target_arch = "x86_64")]
             pub fn set(pointer: *const ()) {
                 // SAFETY: as above.
                 unsafe {
@@ -53,9 +55,60 @@ macro_rules! thread_local_word {
                     );
                 }
             }
+
+            #[cfg(not(target_arch = "x86_64"))]
+            #[inline(always)]
+            pub fn get() -> *const () {
+                // SAFETY: the variable is the thread's, and lives as long as it.
+                unsafe { address().read() }
+            }
+
+            #[cfg(not(target_arch = "x86_64"))]
+            pub fn set(pointer: *const ()) {
+                // SAFETY: as above; nobody else uses it.
+                unsafe { address().write(pointer) };
+            }
+
+            #[cfg(target_arch = "x86")]
+            #[inline(always)]
+            fn address() -> *mut *const () {
+                let address;
+                // SAFETY: this only computes. The instruction's own address takes a call to know.
+                unsafe {
+                    asm!(
+                        "call 2f",
+                        "2: popl {0}",
+                        "addl $_GLOBAL_OFFSET_TABLE_+(.-2b), {0}",
+                        concat!("movl ", $symbol, "@GOTNTPOFF({0}), {0}"),
+                        "addl %gs:0, {0}",
+                        out(reg) address,
+                        options(att_syntax, pure, nomem)
+                    );
+                }
+                address
+            }
+
+            #[cfg(target_arch = "aarch64")]
+            #[inline(always)]
+            fn address() -> *mut *const () {
+                let address;
+                // SAFETY: this only computes.
+                unsafe {
+                    asm!(
+                        concat!("adrp {0}, :gottprel:", $symbol),
+                        concat!("ldr {0}, [{0}, :gottprel_lo12:", $symbol, "]"),
+                        "mrs {1}, tpidr_el0",
+                        "add {0}, {0}, {1}",
+                        out(reg) address,
+                        out(reg) _,
+                        options(pure, nomem, nostack, preserves_flags)
+                    );
+                }
+                address
+            }
         }
 
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")))]
         mod storage {
             use std::cell::Cell;
             use std::ptr;

@@ -3,10 +3,11 @@
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
 use crate::dynamic_loader::{self, path_of, symbol_in};
+use agent_library::NeededSymbol;
 pub use agent_library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use std::ffi::{CString, OsStr, OsString, c_void};
+use std::ffi::{OsStr, OsString, c_void};
 use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -79,13 +80,15 @@ pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
 
 /// A symbol that the library needs and no loaded library defines, if there is one.
 fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
-    let is_missing = |name: &CString| {
+    let is_missing = |needed: &NeededSymbol| {
+        let NeededSymbol { name, version } = needed;
         let places = [handle, libc::RTLD_DEFAULT];
         // SAFETY: the handle is that of an open library.
-        places.iter().all(|place| unsafe { dynamic_loader::symbol(*place, name) }.is_none())
+        let find = |place| unsafe { dynamic_loader::symbol(place, name, version.as_deref()) };
+        places.into_iter().all(|place| find(place).is_none())
     };
     let missing = agent_library::needed_symbols(path).into_iter().find(is_missing)?;
-    Some(missing.to_string_lossy().into_owned())
+    Some(missing.name.to_string_lossy().into_owned())
 }
 
 /// What to call in a loaded library when the VM ends; few agents have it.
@@ -133,6 +136,7 @@ mod tests {
     use super::*;
     use crate::dynamic_loader::library_of;
     use agent_library::testing::{AGENT, Directory, complaint, elf_header};
+    use std::ffi::CString;
     use std::fs;
     use std::ptr;
 
@@ -223,6 +227,45 @@ mod tests {
         let file = directory.library("file", "int JVM_OnLoad2(void) { return 0; }\n");
         let line = open(&file).unwrap_err().to_string();
         assert_eq!(line, examine(&file).unwrap_err().to_string());
+    }
+
+    /// As an agent of JVMPI's time has them: linked against versions of symbols that the C library still has,
+    /// but links nothing new against; with a stack that can be executed, as what assemblers made without a word
+    /// against it had; returning structures in registers or in memory, whatever its compiler did.
+    #[test]
+    fn an_old_agent_is_opened() {
+        let directory = Directory::new("old");
+        // The first version of the C library for each machine.
+        let version = match cfg!(target_arch = "x86_64") {
+            true => "GLIBC_2.2.5",
+            false if cfg!(target_arch = "x86") => "GLIBC_2.0",
+            // None is as old.
+            false => return,
+        };
+        let source = format!(
+            "__asm__(\".symver old_errlist, sys_errlist@{version}\");\n\
+             __asm__(\".symver old_log, log@{version}\");\n\
+             extern const char *const old_errlist[]; double old_log(double);\n\
+             struct pair {{ int a, b; }};\n\
+             struct pair swap(int a, int b) {{ struct pair p; p.a = b; p.b = a; return p; }}\n\
+             int JVM_OnLoad(void *vm, char *o, void *r) {{\n\
+                 return swap(old_errlist[0] != 0, (int)old_log(1.0)).b;\n\
+             }}\n"
+        );
+        let arguments = ["-shared", "-fPIC", "-fpcc-struct-return", "-Wl,-z,execstack", "-lm"];
+        let file = directory.compile("libold.so", &source, &arguments);
+        examine(&file).unwrap();
+        let needs = agent_library::needed_symbols(&file);
+        let version = CString::new(version).unwrap();
+        for name in [c"sys_errlist", c"log"] {
+            let needed = needs.iter().find(|needed| *needed.name == *name).unwrap();
+            assert_eq!(needed.version.as_ref(), Some(&version));
+        }
+        let library = open(&file).unwrap();
+        // SAFETY: it takes no notice of its arguments.
+        let result =
+            unsafe { (library.on_load)(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
+        assert_eq!(result, 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! compiled for its number.
 
 mod events;
+mod frame_room;
 mod gc;
 mod ids;
 mod process;

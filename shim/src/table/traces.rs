@@ -1,5 +1,6 @@
 //! GetCallTrace.
 
+use super::frame_room::Room;
 use crate::jvm::{self, Jni};
 use crate::translate::frames::{Frame, Resolver, Walked, hidden_frames};
 use crate::world::agents::Agent;
@@ -7,17 +8,10 @@ use crate::world::seen_frames::SeenFrames;
 use crate::world::threads::{self, Thread};
 use crate::world::{phase, suspension};
 use jni_sys::jint;
-use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
+use jvmpi_sys::JVMPI_CallTrace;
 use jvmti_sys::jvmtiFrameInfo;
-use std::mem::{MaybeUninit, align_of, size_of};
-use std::{ptr, slice};
-
-// JVMTI writes its frames into the agent's array, so that no depth takes memory of the shim's.
-const _: () = assert!(
-    size_of::<jvmtiFrameInfo>() == size_of::<JVMPI_CallFrame>()
-        && align_of::<jvmtiFrameInfo>() == align_of::<JVMPI_CallFrame>(),
-    "the shim is made for 64-bit machines"
-);
+use std::mem::MaybeUninit;
+use std::ptr;
 
 /// # Safety
 /// `trace` is NULL or points to a trace whose `frames` have room for `depth` frames.
@@ -28,34 +22,46 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     if depth <= 0 || trace.frames.is_null() || !phase::vm_answers() {
         return;
     }
-    // SAFETY: the caller promises the room.
-    let room = unsafe {
-        slice::from_raw_parts_mut(
-            trace.frames.cast::<MaybeUninit<jvmtiFrameInfo>>(),
-            depth as usize,
-        )
-    };
     let Some((jni, current)) = threads::current_attached() else { return };
     let other = (!threads::is_current(trace.env_id)).then(|| threads::by_env(trace.env_id));
+    let other = match &other {
+        None => None,
+        Some(None) => return,
+        Some(Some(thread)) => Some(&**thread),
+    };
+    let frames = trace.frames;
+    let fill = |room: &mut Room| {
+        trace.num_frames = fill(jni, agent, &current, other, room) as jint;
+    };
+    // SAFETY: the caller promises the room.
+    unsafe { Room::with(frames, depth as usize, fill) };
+}
+
+/// Puts the frames of another thread, or of the current one, into the room: how many.
+fn fill(
+    jni: Jni,
+    agent: &Agent,
+    current: &Thread,
+    other: Option<&Thread>,
+    room: &mut Room,
+) -> usize {
     loop {
-        let (walked, count) = match &other {
+        let (walked, count) = match other {
             None => {
-                let start = hidden_frames(jni, &current);
-                let stack = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room);
+                let start = hidden_frames(jni, current);
+                let stack = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room.walked());
                 (Walked::Current, stack.unwrap_or(0))
             }
-            Some(None) => return,
-            Some(Some(thread)) => walk(thread, room),
+            Some(thread) => walk(thread, room.walked()),
         };
         let mut resolver = Resolver::of(walked);
-        let mut kept = resolve(jni, agent, &current, &mut resolver, &mut room[..count]);
-        if let Some(Some(thread)) = other.as_ref().filter(|_| resolver.met_unknown) {
-            kept = resolve_at_rest(jni, agent, &current, thread, room);
+        let mut kept = resolve(jni, agent, current, &mut resolver, room, count);
+        if let Some(thread) = other.filter(|_| resolver.met_unknown) {
+            kept = resolve_at_rest(jni, agent, current, thread, room);
         }
-        trace.num_frames = kept as jint;
         // The bytecode indexes that were found may refer to a method's old code.
         if !resolver.met_new_code {
-            return;
+            return kept;
         }
     }
 }
@@ -91,22 +97,20 @@ fn resolve_at_rest(
     agent: &Agent,
     current: &Thread,
     thread: &Thread,
-    room: &mut [MaybeUninit<jvmtiFrameInfo>],
+    room: &mut Room,
 ) -> usize {
     let frames: Vec<_> = suspension::at_rest(thread, || {
-        let count = walk_now(thread, room);
+        let count = walk_now(thread, room.walked());
         // SAFETY: the walk wrote that many frames.
-        let walked = room[..count].iter().map(|frame| unsafe { frame.assume_init() });
+        let walked = (0..count).map(|at| unsafe { room.frame(at) });
         walked.map(|frame| Frame::of_suspended(jni, frame)).collect()
     });
     let mut resolver = Resolver::default();
     let shown = frames.iter().filter_map(|frame| resolver.show(jni, agent, current, frame));
-    let places = room.iter_mut().map(|place| place.as_mut_ptr().cast::<JVMPI_CallFrame>());
-    // SAFETY: both kinds of frame have the same size and alignment.
-    places.zip(shown).map(|(place, frame)| unsafe { place.write(frame) }).count()
+    shown.take(room.depth()).enumerate().map(|(at, frame)| room.show(at, frame)).count()
 }
 
-/// Turns frames as JVMTI gives them into those of JVMPI, in place. Every method's class is
+/// Turns so many frames as JVMTI gives them into those of JVMPI. Every method's class is
 /// announced before the agent gets the frame; a method that the VM does not know any more is left
 /// out. How many are left.
 fn resolve(
@@ -114,19 +118,17 @@ fn resolve(
     agent: &Agent,
     current: &Thread,
     resolver: &mut Resolver,
-    frames: &mut [MaybeUninit<jvmtiFrameInfo>],
+    room: &mut Room,
+    count: usize,
 ) -> usize {
     let mut kept = 0;
     // The agent may ask for a trace in its turn when a class is announced: that one begins anew.
     let mut seen = SeenFrames::take();
-    for i in 0..frames.len() {
-        // SAFETY: the walk wrote this frame, and a frame is only overwritten after it was read,
-        // as at most one is kept for each.
-        let frame = unsafe { frames[i].assume_init() };
+    for at in 0..count {
+        // SAFETY: the walk wrote this frame, and at most one is kept for each that was read.
+        let frame = unsafe { room.frame(at) };
         if let Some(frame) = resolver.next(jni, agent, current, frame, &mut seen) {
-            let place = frames[kept].as_mut_ptr().cast::<JVMPI_CallFrame>();
-            // SAFETY: both kinds of frame have the same size and alignment.
-            unsafe { place.write(frame) };
+            room.show(kept, frame);
             kept += 1;
         }
     }

@@ -1,6 +1,7 @@
 //! The CPU time of threads.
 
 use libc::{CLOCK_THREAD_CPUTIME_ID, clockid_t, timespec};
+use std::time::Duration;
 
 /// Nanoseconds of CPU time that the current thread has consumed. May be called in a signal handler.
 pub fn current() -> i64 {
@@ -23,7 +24,12 @@ fn read(clock: clockid_t) -> Option<i64> {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours to write.
     let result = unsafe { libc::clock_gettime(clock, &mut time) };
-    (result == 0).then(|| time.tv_sec * 1_000_000_000 + time.tv_nsec)
+    (result == 0).then(|| nanos(&time))
+}
+
+/// A time as nanoseconds; both its numbers may have 32 bits.
+pub fn nanos(time: &timespec) -> i64 {
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64
 }
 
 #[cfg(test)]
@@ -37,7 +43,7 @@ mod tests {
         let (before, between, after) = (current(), of(me).unwrap(), current());
         assert!(before < between && between < after, "{before} {between} {after}");
 
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
         assert!(current() - after < 10_000_000, "sleeping is not work");
     }
 
@@ -50,7 +56,7 @@ mod tests {
             if of(gone).is_none() {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
         panic!("thread {gone} still has a clock");
     }

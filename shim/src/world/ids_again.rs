@@ -27,10 +27,14 @@ pub struct Pages {
 static PAGES: LazyLock<Pages> = LazyLock::new(|| Pages::below(LIMIT));
 
 /// When IDs are given again. Survivors that get new IDs are told from the others by their age, so there
-/// none is.
+/// none is. Where pointers have 32 bits, IDs have no more.
 fn setting() -> Ids {
     let options = options::get();
-    if options.arenas == Arenas::Copying { Ids::Unique } else { options.ids }
+    match options.ids {
+        _ if options.arenas == Arenas::Copying => Ids::Unique,
+        Ids::Unique if usize::BITS == 32 => Ids::Bits32,
+        ids => ids,
+    }
 }
 
 /// A page to be given again, of which this is the first ID; `last` is the greatest ID that was given.

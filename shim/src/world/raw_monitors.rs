@@ -76,14 +76,20 @@ impl Env {
 static SLOTS: AppendOnly<Slot, 512, 2048> = AppendOnly::new();
 static VACANT: Lock<Vec<usize>> = Lock::new(Vec::new());
 
+/// Where the generation begins in a handle. The numbers of a million slots fit below; where pointers have 32
+/// bits, 7 are left for the generation.
+const GENERATION: u32 = if usize::BITS == 64 { 32 } else { 25 };
+/// The bits of the number.
+const NUMBER: usize = (1 << GENERATION) - 1;
+
 /// A handle is the slot's number, counted from 1, times 16, with the generation above it.
 fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
-    ptr::without_provenance_mut((generation as usize) << 32 | (number + 1) << 4)
+    ptr::without_provenance_mut((generation as usize) << GENERATION | (number + 1) << 4)
 }
 
 /// The number of the slot, for a valid handle.
 fn number(handle: JVMPI_RawMonitor) -> usize {
-    ((handle.addr() & 0xffff_ffff) >> 4) - 1
+    ((handle.addr() & NUMBER) >> 4) - 1
 }
 
 /// The OS thread that owns the monitor in the slot with this number, 0 if none does.
@@ -143,7 +149,7 @@ fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
 /// The monitor of a handle; None for NULL and garbage. On one that was destroyed every operation
 /// does nothing.
 pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
-    let bits = handle.addr() & 0xffff_ffff;
+    let bits = handle.addr() & NUMBER;
     if bits == 0 || !bits.is_multiple_of(16) {
         return None;
     }
@@ -158,7 +164,7 @@ impl RawMonitor {
     }
 
     fn is_alive(&self, state: &State) -> bool {
-        state.name.is_some() && state.generation == (self.handle.addr() >> 32) as u32
+        state.name.is_some() && handle(number(self.handle), state.generation) == self.handle
     }
 
     pub fn handle(&self) -> JVMPI_RawMonitor {
@@ -313,7 +319,7 @@ impl RawMonitor {
         drop(state);
         self.place.notified.notify_all();
         self.place.free.notify_all();
-        VACANT.lock().push((self.handle.addr() as u32 as usize >> 4) - 1);
+        VACANT.lock().push(number(self.handle));
     }
 }
 

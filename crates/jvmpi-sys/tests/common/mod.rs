@@ -1,5 +1,8 @@
 //! Compiling C against `jvmpi.h`.
 
+// Not every test uses all of it.
+#![allow(dead_code)]
+
 use std::env;
 use std::fs;
 use std::io::Write as _;
@@ -14,11 +17,39 @@ pub fn header() -> PathBuf {
 /// The C compiler, set up to find `jvmpi.h` and `jni.h`. `None`, and a line on stderr, if this
 /// machine has no `jni.h`.
 pub fn cc(test: &str) -> Option<Command> {
+    set_up(test, Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into())))
+}
+
+/// A compiler of this language for 32 bits, set up in the same way: the usual one with `-m32`, or one that does
+/// nothing else. `None`, and a line on stderr, if this machine has neither, with the libraries' headers.
+pub fn cc_32(test: &str, language: &str) -> Option<Command> {
+    let header = if language == "c" { "stdio.h" } else { "cstddef" };
+    let source = scratch(test).join("has-headers");
+    fs::write(&source, format!("#include <{header}>\n")).unwrap();
+    let works = |(cc, flags): &(&str, &[&str])| {
+        let mut cc = Command::new(cc);
+        cc.args(*flags).args(["-fsyntax-only", &format!("-x{language}")]).arg(&source);
+        run(&mut cc).is_ok()
+    };
+    let Some((cc, flags)) = COMPILERS_32.into_iter().find(works) else {
+        skip(
+            test,
+            "no compiler for 32 bits: apt-get install gcc-i686-linux-gnu g++-i686-linux-gnu",
+        );
+        return None;
+    };
+    let mut cc = Command::new(cc);
+    cc.args(flags);
+    set_up(test, cc)
+}
+
+const COMPILERS_32: [(&str, &[&str]); 2] = [("cc", &["-m32"]), ("i686-linux-gnu-gcc", &[])];
+
+fn set_up(test: &str, mut cc: Command) -> Option<Command> {
     let Some(include) = jni_include() else {
         skip(test, "no jni.h");
         return None;
     };
-    let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
     // As system headers, so that warnings are about our header alone.
     for directory in include {
         cc.arg("-isystem").arg(directory);

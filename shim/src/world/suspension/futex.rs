@@ -1,5 +1,6 @@
 //! Waiting for a word in memory to change, also in a signal handler.
 
+use crate::world::cpu_clock;
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 
@@ -7,8 +8,8 @@ use std::sync::atomic::AtomicU32;
 /// it does not hold `value`. May wake spuriously. False if the time was over.
 pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) -> bool {
     let time = at_most.map(|nanos| libc::timespec {
-        tv_sec: nanos.max(0) / 1_000_000_000,
-        tv_nsec: nanos.max(0) % 1_000_000_000,
+        tv_sec: (nanos.max(0) / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanos.max(0) % 1_000_000_000) as libc::c_long,
     });
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: the word and the time live until the call returns.
@@ -40,7 +41,7 @@ pub fn now() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours to write.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
+    cpu_clock::nanos(&time)
 }
 
 #[cfg(test)]

@@ -29,6 +29,15 @@ const PAGE: usize = 4096;
 #[cfg(target_arch = "x86_64")]
 const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
 
+/// `int 0x80`, which stands behind `sysenter` and `syscall` too in the code that Linux gives to programs.
+#[cfg(target_arch = "x86")]
+const SYSTEM_CALL: [u8; 2] = [0xcd, 0x80];
+
+#[cfg(target_arch = "x86")]
+fn next_instruction(context: &ucontext_t) -> usize {
+    context.uc_mcontext.gregs[libc::REG_EIP as usize] as usize
+}
+
 #[cfg(target_arch = "x86_64")]
 fn next_instruction(context: &ucontext_t) -> usize {
     context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize

@@ -4,7 +4,7 @@ use super::handler;
 use crate::jvm::internals;
 use crate::world::threads::Thread;
 use libc::{c_int, c_void, pid_t, siginfo_t, uid_t};
-use std::mem::{self, MaybeUninit, offset_of};
+use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -47,23 +47,26 @@ fn take(number: c_int) -> bool {
     unsafe { libc::sigaction(number, &action, ptr::null_mut()) == 0 }
 }
 
-/// `siginfo_t` as Linux lays it out on 64-bit machines: that of the `libc` crate lets these fields be
-/// read, but not written.
+/// The beginning of `siginfo_t` as Linux lays it out for a signal that a process has sent: the `libc` crate's
+/// lets these fields be read, but not written.
 #[repr(C)]
 struct Info {
     number: c_int,
     errno: c_int,
     code: c_int,
-    _alignment: c_int,
+    sent: Sent,
+}
+
+/// What the sender tells. It is aligned as a pointer is.
+#[repr(C)]
+struct Sent {
     process: pid_t,
     user: uid_t,
     thread: *const Thread,
-    rest: [u64; 12],
 }
 
 const _: () = assert!(
-    size_of::<Info>() == size_of::<siginfo_t>() && offset_of!(Info, process) == 16,
-    "the shim is made for 64-bit machines"
+    size_of::<Info>() <= size_of::<siginfo_t>() && align_of::<Info>() == align_of::<siginfo_t>()
 );
 
 /// Makes a thread run [`handler::in_handler`] before any more code of its own; false if it cannot be
@@ -74,24 +77,18 @@ const _: () = assert!(
 pub unsafe fn send(thread: &Thread) -> bool {
     let number = NUMBER.load(Ordering::Acquire);
     let process = PROCESS.load(Ordering::Relaxed);
-    let info = Info {
-        number,
-        errno: 0,
-        code: libc::SI_QUEUE,
-        _alignment: 0,
-        process,
-        user: 0,
-        thread,
-        rest: [0; 12],
-    };
-    // SAFETY: the kernel copies the structure.
+    let sent = Sent { process, user: 0, thread };
+    let mut info = MaybeUninit::<siginfo_t>::zeroed();
+    let beginning = Info { number, errno: 0, code: libc::SI_QUEUE, sent };
+    // SAFETY: there is room for it; the kernel copies the structure.
     unsafe {
+        info.as_mut_ptr().cast::<Info>().write(beginning);
         libc::syscall(
             libc::SYS_rt_tgsigqueueinfo,
             process,
             thread.os_thread(),
             number,
-            ptr::from_ref(&info),
+            info.as_ptr(),
         ) == 0
     }
 }
@@ -99,10 +96,10 @@ pub unsafe fn send(thread: &Thread) -> bool {
 unsafe extern "C" fn handle(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes the information, and each thread has its own errno.
     let (info, errno) = unsafe { (&*info.cast::<Info>(), *libc::__errno_location()) };
-    let ours = info.code == libc::SI_QUEUE && info.process == PROCESS.load(Ordering::Relaxed);
-    if ours && !info.thread.is_null() {
+    let ours = info.code == libc::SI_QUEUE && info.sent.process == PROCESS.load(Ordering::Relaxed);
+    if ours && !info.sent.thread.is_null() {
         // SAFETY: `send` put it there, and its caller keeps it alive.
-        unsafe { handler::in_handler(&*info.thread, context) };
+        unsafe { handler::in_handler(&*info.sent.thread, context) };
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
