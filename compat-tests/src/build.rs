@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::{jdk, target_dir, text, workspace_root};
+use crate::{jdk, machine_dir, target_dir, text, workspace_root};
 
 /// The newest Java that the workloads in `workloads/` may use; those in `workloads/21/` may use 21.
 const BASE_RELEASE: u32 = 8;
@@ -16,7 +16,7 @@ const BASE_RELEASE: u32 = 8;
 /// Where everything that is compiled here goes.
 #[must_use]
 pub fn output_dir() -> PathBuf {
-    target_dir().join("compat-tests")
+    machine_dir().join("compat-tests")
 }
 
 /// `libjvmpi.so`: optimized, with the checks that it makes of itself, or the one that the variable `JVMPI_LIBRARY` names.
@@ -43,7 +43,7 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
         return Ok(PathBuf::from(library));
     }
     cargo_build(&["jvmpi-shim"], profile)?;
-    Ok(target_dir().join(profile).join("libjvmpi.so"))
+    Ok(machine_dir().join(profile).join("libjvmpi.so"))
 }
 
 /// The command `jvmpi`.
@@ -51,7 +51,7 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
 /// # Errors
 /// If it does not compile.
 pub fn command() -> Result<PathBuf, String> {
-    tools().map(|()| target_dir().join("checked/jvmpi"))
+    tools().map(|()| machine_dir().join("checked/jvmpi"))
 }
 
 /// The command and HPROF, which is in the command too. Compiled one after the other they would have libraries
@@ -70,7 +70,7 @@ fn tools() -> Result<(), String> {
 pub fn released_command() -> Result<PathBuf, String> {
     cargo_build(&["jvmpi-shim"], "release")?;
     cargo_build(&TOOLS, "release")?;
-    Ok(target_dir().join("release/jvmpi"))
+    Ok(machine_dir().join("release/jvmpi"))
 }
 
 /// `libhprof.so`, optimized, with the checks that it makes of itself.
@@ -78,7 +78,7 @@ pub fn released_command() -> Result<PathBuf, String> {
 /// # Errors
 /// If it does not compile.
 pub fn hprof() -> Result<PathBuf, String> {
-    tools().map(|()| target_dir().join("checked/libhprof.so"))
+    tools().map(|()| machine_dir().join("checked/libhprof.so"))
 }
 
 /// The agent that takes a function or an event away from one of the conformance suite.
@@ -87,7 +87,7 @@ pub fn hprof() -> Result<PathBuf, String> {
 /// If it does not compile.
 pub fn mutant() -> Result<PathBuf, String> {
     cargo_build_with(&["conformance"], "checked", &["--example", "mutant"])?;
-    Ok(target_dir().join("checked/examples/libmutant.so"))
+    Ok(machine_dir().join("checked/examples/libmutant.so"))
 }
 
 /// An agent written with the crate `jvmpi`: an example of a package.
@@ -133,7 +133,7 @@ fn rust_agent_of(agent: RustAgent, profile: &'static str) -> Result<PathBuf, Str
         cargo_build_with(&[package], profile, &["--examples"])?;
         built.push((package, profile));
     }
-    Ok(target_dir().join(profile).join("examples").join(format!("lib{name}.so")))
+    Ok(machine_dir().join(profile).join("examples").join(format!("lib{name}.so")))
 }
 
 fn cargo_build(packages: &[&str], profile: &str) -> Result<(), String> {
@@ -242,7 +242,7 @@ pub fn c(
     flags: &[&str],
     link: &[&str],
 ) -> Result<PathBuf, String> {
-    let mut compiler = Command::new("cc");
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     compiler.args(flags);
     let mut inputs = vec![source.to_owned()];
     for directory in jdk::jni_include()?.iter().chain(include) {

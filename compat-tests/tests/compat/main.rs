@@ -8,6 +8,7 @@ use std::thread;
 
 use compat_tests::build;
 use compat_tests::jdk::{self, Gc, Jdk};
+use compat_tests::machine::Machine;
 use compat_tests::run::Vm;
 use compat_tests::spinning::Spinning;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -23,6 +24,7 @@ mod collections;
 mod compiled;
 mod conformance;
 mod dumps;
+mod emulation;
 mod hprof;
 mod instructions;
 mod internals;
@@ -202,9 +204,11 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
 fn places() -> Vec<Place> {
     let found = jdk::found();
     thread::scope(|scope| {
-        let probes: Vec<_> = jdk::FEATURES
+        let probes: Vec<_> = Machine::this()
+            .jdks
             .iter()
-            .map(|&(feature, _)| {
+            .map(|(feature, _)| {
+                let feature = *feature;
                 let jdk = found.get(&feature).cloned().map(Arc::new);
                 scope.spawn(move || Gc::ALL.map(|gc| place(feature, gc, jdk.as_ref())))
             })
@@ -227,6 +231,7 @@ fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) 
     let load = if case.under_load { "_under_load" } else { "" };
     let name = format!("jdk{}/{}/{topic}/{}{load}", place.feature, place.gc.name(), case.name);
     let jdk = place.jdk.and_then(|jdk| match compiler {
+        Ok(_) if let Some(reason) = emulation::prevents(topic, case.name) => Err(reason.to_owned()),
         Err(missing) => Err(missing.clone()),
         Ok(feature) if *feature < case.release => {
             Err(format!("no javac for Java {}", case.release))

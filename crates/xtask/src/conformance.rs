@@ -1,7 +1,8 @@
 //! `cargo xtask conformance`: the conformance suite on the library as it is, and the upkeep of the suite.
 
 use compat_tests::conformance::{self as suite, compiled, places, workers};
-use compat_tests::jdk::{self, Gc};
+use compat_tests::jdk::Gc;
+use compat_tests::machine::Machine;
 use compat_tests::{build, workspace_root};
 use conformance::manifest::Manifest;
 use conformance::run::{Implementation, PATIENCE, Shard, run_all};
@@ -42,7 +43,8 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
         return Err(format!("{argument} is neither a JDK, as jdk17, nor zero, nor a collector"));
     }
     let named = |names: &[String]| names.iter().any(|name| arguments.contains(name));
-    let jvms: Vec<_> = jdk::FEATURES.iter().map(|(feature, _)| format!("jdk{feature}")).collect();
+    let jvms: Vec<_> =
+        Machine::this().jdks.iter().map(|(feature, _)| format!("jdk{feature}")).collect();
     let some_jvms = named(&jvms) || arguments.iter().any(|argument| argument == "zero");
     let gcs: Vec<_> = Gc::ALL.iter().map(|gc| gc.name().to_owned()).collect();
     let wanted = |name: &str| {

@@ -29,8 +29,8 @@ const COMMANDS: [Command; 11] = [
         run: demo::run,
     },
     Command {
-        usage: "test [ARGUMENT...]",
-        about: "fetch the JDKs and run all tests; arguments are cargo test's",
+        usage: "test [--machine NAME] [ARGUMENT...]",
+        about: "fetch the JDKs and run all tests, also for i386 or arm64; arguments are cargo test's",
         run: test::run,
     },
     Command {
@@ -74,7 +74,7 @@ const COMMANDS: [Command; 11] = [
         run: layers::run,
     },
     Command {
-        usage: "jdk",
+        usage: "jdk [--machine NAME]",
         about: "fetch the JDKs that the tests run on into the user's cache folder",
         run: jdk::run,
     },

@@ -1,0 +1,16 @@
+//! What cannot be tested where an emulator takes the place of the processor.
+
+use compat_tests::machine::Machine;
+
+/// The beginnings of the names of cases, and why they are left out.
+const LEFT_OUT: [(&str, &str); 2] = [
+    ("cli/", "the command starts programs itself, which the system cannot"),
+    ("conformance/", "the suite starts JVMs itself, which the system cannot"),
+];
+
+/// Why the case cannot run here; None if it can.
+pub fn prevents(topic: &str, name: &str) -> Option<&'static str> {
+    Machine::this().emulator()?;
+    let name = format!("{topic}/{name}");
+    LEFT_OUT.iter().find(|(left_out, _)| name.starts_with(left_out)).map(|(_, why)| *why)
+}
