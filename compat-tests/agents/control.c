@@ -15,9 +15,10 @@ JNIEXPORT jint JNICALL Java_Control_enable(JNIEnv *env, jclass type, jint event)
     return interface->EnableEvent(event, NULL);
 }
 
-/* The call of GetEnv is the last thing that the function does: it returns to the VM. */
+/* The call of GetEnv is the last thing that the function does: it returns to the VM. On i386 that needs as much
+   room for arguments as GetEnv has. */
 __attribute__((optimize("O2")))
-JNIEXPORT jint JNICALL Java_Control_get(JNIEnv *env, jclass type)
+JNIEXPORT jint JNICALL Java_Control_get(JNIEnv *env, jclass type, jint room)
 {
     static JVMPI_Interface *interface;
     static JavaVM *vm;

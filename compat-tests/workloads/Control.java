@@ -5,7 +5,7 @@ final class Control {
     static native int enable(int event);
 
     /** Asks for the interface with a call that returns to the VM. */
-    static native int get();
+    static native int get(int room);
 
     /** With the argument "agent" it is the agent that is called. */
     public static void main(String[] arguments) {
@@ -14,7 +14,7 @@ final class Control {
             return;
         }
         System.load(System.getProperty("control.path"));
-        System.out.println("expect result=" + get());
+        System.out.println("expect result=" + get(0));
         System.out.println("expect result=" + enable(42));
         new Loaded();
     }

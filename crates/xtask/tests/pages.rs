@@ -27,7 +27,7 @@ const CASES: [Case; 9] = [
 ];
 
 /// What is not run: it would install packages, or run these tests.
-const NOT_RUN: [&str; 2] = ["apt-get ", "cargo "];
+const NOT_RUN: [&str; 4] = ["apt-get ", "cargo ", "dpkg ", "rustup "];
 
 /// What commands in the text begin with. Those that name nothing, as in "`kill -QUIT`", are none.
 const COMMANDS: [&str; 7] = ["java ", "jcmd ", "jstack ", "kill ", "gdb ", "ldd ", "nm "];
