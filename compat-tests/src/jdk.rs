@@ -308,7 +308,8 @@ fn unpack_package(name: &str, machine: &str, directory: &Path) -> Result<PathBuf
     take_in_settings(&home, directory).map_err(error)?;
     // The tool is in another package, but it is only a class of the runtime.
     let jcmd = home.join("bin/jcmd");
-    let script = "#!/bin/sh\nexec \"$(dirname \"$0\")/java\" -m jdk.jcmd/sun.tools.jcmd.JCmd \"$@\"\n";
+    let script =
+        "#!/bin/sh\nexec \"$(dirname \"$0\")/java\" -m jdk.jcmd/sun.tools.jcmd.JCmd \"$@\"\n";
     fs::write(&jcmd, script).map_err(error)?;
     fs::set_permissions(&jcmd, fs::Permissions::from_mode(0o755)).map_err(error)?;
     Ok(home)
