@@ -149,6 +149,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         enable(JVMPI_EVENT_ARENA_NEW);
         enable(JVMPI_EVENT_OBJECT_ALLOC);
     }
+    if (strcmp(what, "reference") == 0)
+        (*env)->DeleteGlobalRef(env, (*env)->NewGlobalRef(env, object));
     if (strcmp(what, "instances") == 0)
         return instances(object);
     if (strcmp(what, "run_gc") == 0)

@@ -1,6 +1,7 @@
 //! Classes: the replay at start-up, what `CLASS_LOAD` tells, requests, unloading, and the hook.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use compat_tests::jdk::Gc;
 use compat_tests::report::Line;
@@ -13,6 +14,7 @@ cases![
     replay_order,
     superclasses_first,
     named_before_it_can_be_linked,
+    used_before_it_can_be_linked,
     no_class_twice,
     arrays_but_no_primitives,
     names_with_slashes,
@@ -80,6 +82,16 @@ fn superclasses_first(vm: &Vm<'_>) -> Result<(), String> {
 fn named_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Circular")?.agent("checker", "mode=all")?.run()?;
     equal("loaded", outcome.expects.one("expect")?.text("loaded")?, "Child")?;
+    let violations: Vec<_> = outcome.report().lines("violation").map(ToString::to_string).collect();
+    equal("violations", violations, Vec::<String>::new())
+}
+
+/// References to such a Class object, its monitor and arrays are told of when they can be, or not at all.
+fn used_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Unready")?.agent("checker", "mode=monitors")?;
+    let outcome = java.patience(Duration::from_secs(20)).run()?;
+    let line = outcome.expects.one("expect")?;
+    equal("loaded", line.text("loaded")?, "Unready$Child")?;
     let violations: Vec<_> = outcome.report().lines("violation").map(ToString::to_string).collect();
     equal("violations", violations, Vec::<String>::new())
 }

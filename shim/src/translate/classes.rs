@@ -72,6 +72,7 @@ pub fn announce_loaded(jni: Jni, thread: &Thread) {
     loop {
         let loaded = thread.loaded.take();
         for class in &loaded {
+            class.let_be_linked();
             for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
                 announce(jni, agent, thread, class);
             }
@@ -152,6 +153,12 @@ pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
     if agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.to(agent) {
         announce_now(jni, agent, thread, class);
     }
+}
+
+/// As [`announce`]; whether the agent knows the class then. It does not if the class cannot be linked yet.
+pub fn make_known(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) -> bool {
+    announce(jni, agent, thread, class);
+    !agent.wants(JVMPI_EVENT_CLASS_LOAD) || class.announced.has_begun(agent)
 }
 
 #[cold]

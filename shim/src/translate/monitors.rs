@@ -32,7 +32,9 @@ pub unsafe extern "system" fn monitor_contended_enter(
         let Ok(id) = tagging::id_of(object) else { return };
         // Registered first: the owner may leave while the event is still in flight.
         contention::enter(jni, &thread.waits, id);
-        post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor);
+        if !post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor) {
+            contention::entered(jni, &thread.waits, id);
+        }
     };
     // SAFETY: JVMTI passes the environment of the thread that waits, which runs this.
     unsafe { callback(env, enter) };
@@ -67,16 +69,14 @@ pub unsafe extern "system" fn monitor_wait(
         if !notify::is_reported(&thread) {
             return;
         }
-        let blocks = blocks(jni, waiting);
-        if blocks {
-            let arm = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
-            post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, arm);
-        }
+        let arm = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
+        let is_told =
+            blocks(jni, waiting) && post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, arm);
         // A wait releases the monitor, however often it was entered.
         if is_awaited(object) && lets_go_to_wait(jni, object) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
-        if blocks {
+        if is_told {
             thread.waits.begin();
         }
     };

@@ -48,7 +48,16 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
         // An object that cannot be announced now is announced when it is named.
         let wants_it = tag != Tag::OWN && notify::reaches_agents(&thread, JVMPI_EVENT_OBJECT_ALLOC);
-        let listeners = || agents::wanting(JVMPI_EVENT_OBJECT_ALLOC).filter(|_| wants_it);
+        let knows_elements = |agent: &Agent| match class.instances() {
+            Instances::References(Some(element)) => {
+                class_events::make_known(jni, agent, &thread, element)
+            }
+            _ => true,
+        };
+        let listeners = || {
+            let wanting = agents::wanting(JVMPI_EVENT_OBJECT_ALLOC);
+            wanting.filter(|agent| wants_it && knows_elements(agent))
+        };
         let tag = listeners().fold(tag, |tag, agent| tag.announced_to(agent));
         jvm::get().jvmti.set_tag(object, tag.raw())?;
         let size = size.map_or_else(|| class.size_of(object), Ok)?;
@@ -240,8 +249,9 @@ pub fn announce_if_possible(
     object: jobject,
 ) -> Result<jobjectID> {
     let id = announce(jni, agent, thread, object)?;
-    let is_unknown =
-        |class: Arc<Class>| agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.to(agent);
+    let is_unknown = |class: Arc<Class>| {
+        agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.has_begun(agent)
+    };
     Ok(if classes::by_id(id).is_some_and(is_unknown) { ptr::null_mut() } else { id })
 }
 
@@ -259,27 +269,31 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Re
 }
 
 /// Sends an event of the current thread about an object, which is announced first. `arm` makes it
-/// for an agent, given the object's ID.
+/// for an agent, given the object's ID. False if an agent gets no event, as the object is a Class object
+/// that cannot be announced yet.
 pub fn post_about<A: Arm>(
     jni: Jni,
     thread: &Thread,
     event_type: jint,
     object: jobject,
     arm: impl Fn(&Agent, jobjectID) -> A,
-) {
+) -> bool {
     if !agents::anyone_wants(event_type) {
-        return;
+        return true;
     }
+    let mut is_told = true;
     // The ID must not change before the event.
     let _passage = gate::enter(thread);
     for agent in agents::wanting(event_type) {
-        match announce(jni, agent, thread, object) {
+        match announce_if_possible(jni, agent, thread, object) {
+            Ok(id) if id.is_null() && !object.is_null() => is_told = false,
             Ok(id) => thread.subject.with(id, object, || {
                 send::to(jni, agent, thread, event_type, arm(agent, id));
             }),
             Err(error) => log::debug!("the object of an event stays unknown: {error}"),
         }
     }
+    is_told
 }
 
 /// The class that a Class object stands for; None for other objects, and for those of primitive

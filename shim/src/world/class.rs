@@ -142,6 +142,11 @@ impl Class {
         is_linked
     }
 
+    /// Has [`Self::is_linked`] try again if it has failed: what was missing may be loaded by now.
+    pub fn let_be_linked(&self) {
+        self.cannot_be_linked.store(false, Ordering::Relaxed);
+    }
+
     /// As [`Self::object`], of a class that stays alive as long as the reference is used.
     pub fn object_alive(&self) -> jobject {
         self.object.get_alive()

@@ -22,6 +22,11 @@ impl Announced {
         self.0[agent.index].load(Ordering::Acquire) == SENT
     }
 
+    /// Whether the defining event has reached the agent, or is just being sent to it.
+    pub fn has_begun(&self, agent: &Agent) -> bool {
+        self.0[agent.index].load(Ordering::Acquire) != NOT_SENT
+    }
+
     /// Takes note that the agent has got the defining event because it requested it.
     pub fn mark(&self, agent: &Agent) {
         self.0[agent.index].store(SENT, Ordering::Release);

@@ -1,0 +1,80 @@
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.Array;
+
+/**
+ * The Class object of a class that cannot be linked yet is used in all ways in which events name it. It is
+ * loaded as the superclass of one that its own verification needs.
+ */
+final class Unready {
+    static class Made {}
+
+    static class Parent extends Made {
+        static Made make() {
+            return new Child();
+        }
+    }
+
+    static final class Child extends Parent {}
+
+    private static final class Loader extends ClassLoader {
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            synchronized (this) {
+                Class<?> known = findLoadedClass(name);
+                if (known != null || !name.matches("Unready\\$(Made|Parent|Child)")) {
+                    return known != null ? known : super.loadClass(name, resolve);
+                }
+                byte[] file = file(name);
+                Class<?> type = defineClass(name, file, 0, file.length);
+                if (name.equals("Unready$Parent")) {
+                    use(type);
+                }
+                return type;
+            }
+        }
+
+        private static byte[] file(String name) {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            try (InputStream in = Unready.class.getResourceAsStream(name + ".class")) {
+                for (int next = in.read(); next >= 0; next = in.read()) {
+                    bytes.write(next);
+                }
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+            return bytes.toByteArray();
+        }
+    }
+
+    private static int uses;
+
+    private static void use(Class<?> type) {
+        Object array = Array.newInstance(type, 3);
+        Agent.call("reference", type);
+        Thread contender = new Thread(() -> {
+            synchronized (type) {
+                uses++;
+            }
+        });
+        synchronized (type) {
+            contender.start();
+            while (contender.getState() != Thread.State.BLOCKED) {
+                Thread.yield();
+            }
+            try {
+                type.wait(1);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            uses += Array.getLength(array);
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Class<?> child = new Loader().loadClass("Unready$Child");
+        use(child.getSuperclass());
+        System.out.println("expect loaded=\"" + child.getName() + "\" uses=" + (uses >= 6));
+    }
+}
