@@ -4,18 +4,22 @@
  * Options: events=1+2+3   enabled in JVM_OnLoad
  *          prefix=NAME    reports the methods of the classes whose names begin so
  *          late=1+2+3     the events of the commands, if those are others
+ *          off=3+2+1      those that are disabled, in this order, if they are others
  *          when=NAME      enables them when a class whose name begins so is loaded
  *          allocations=1  OBJECT_ALLOC too: what is allocated belongs to the innermost method entered
+ *          tops=1         the method that is entered is on top of the call trace
  *          count=0        only watches the nesting, for programs that make many calls
  * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
  * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
- * object; "register": gives the class its native methods; "trace": reports the call trace.
+ * object; "register": gives the class its native methods, "register anew" gives it others, "unregister" takes
+ * them away; "trace": reports the call trace.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "call.h"
 #include "methods.h"
+#include "natives.h"
 
 enum { DEPTH = 1 << 16, CONSTRUCTED = 64 };
 
@@ -30,8 +34,8 @@ typedef struct Count {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Count *counts[METHOD_BUCKETS];
 static const char *events, *prefix, *when;
-static int counting, pairs;
-static atomic_long all_entries, all_exits, not_nested, unknown, left_open, allocated, misplaced;
+static int counting, pairs, tops;
+static atomic_long all_entries, all_exits, not_on_top, not_nested, unknown, left_open, allocated, misplaced;
 
 /* The methods that the thread has entered and not left. */
 static __thread struct {
@@ -103,9 +107,24 @@ static void count(const JVMPI_Event *e, jmethodID id)
     pthread_mutex_unlock(&lock);
 }
 
+static void check_top(const JVMPI_Event *e)
+{
+    JVMPI_CallFrame frame = { 0, NULL };
+    JVMPI_CallTrace trace = { e->env_id, 0, &frame };
+
+    jvmpi->GetCallTrace(&trace, 1);
+    if (frame.method_id != e->u.method.method_id && not_on_top++ < 10) {
+        const Method *entered = method_of(e->u.method.method_id), *top = method_of(frame.method_id);
+        report("not_on_top entered=%s top=%s", q(entered != NULL ? entered->name : NULL),
+               q(top != NULL ? top->name : NULL));
+    }
+}
+
 static void entry(const JVMPI_Event *e)
 {
     all_entries++;
+    if (tops)
+        check_top(e);
     if (thread.depth < DEPTH)
         thread.stack[thread.depth] = e->u.method.method_id;
     thread.depth++;
@@ -165,8 +184,8 @@ static void report_counts(void)
                        q(c->method->name), c->entries, c->entries2, c->exits, c->receivers,
                        c->constructors, c->allocations);
     report("allocations placed=%ld misplaced=%ld", (long)allocated, (long)misplaced);
-    report("total entries=%ld exits=%ld not_nested=%ld unknown=%ld open=%ld", (long)all_entries,
-           (long)all_exits, (long)not_nested, (long)unknown, (long)left_open);
+    report("total entries=%ld exits=%ld not_on_top=%ld not_nested=%ld unknown=%ld open=%ld", (long)all_entries,
+           (long)all_exits, (long)not_on_top, (long)not_nested, (long)unknown, (long)left_open);
 }
 
 static void notify(JVMPI_Event *e)
@@ -204,25 +223,6 @@ static void notify(JVMPI_Event *e)
         count(e, e->u.method.method_id);
 }
 
-static jint JNICALL registered(JNIEnv *env, jclass type, jint n, jlong m, jobject o)
-{
-    return n + (jint)m + (o == NULL);
-}
-
-static void JNICALL failing(JNIEnv *env, jobject self)
-{
-    (*env)->ThrowNew(env, (*env)->FindClass(env, "java/lang/IllegalStateException"), "native");
-}
-
-static void register_natives(JNIEnv *env, jclass type)
-{
-    JNINativeMethod natives[] = {
-        { (char *)"registered", (char *)"(IJLjava/lang/Object;)I", (void *)registered },
-        { (char *)"failing", (char *)"()V", (void *)failing },
-    };
-    CHECK("registered", (*env)->RegisterNatives(env, type, natives, 2) == JNI_OK);
-}
-
 static void report_trace(JNIEnv *env)
 {
     JVMPI_CallFrame frames[16];
@@ -243,9 +243,13 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     if (strcmp(what, "enable") == 0)
         switch_events(jvmpi->EnableEvent, option("late", events));
     else if (strcmp(what, "disable") == 0)
-        switch_events(jvmpi->DisableEvent, option("late", events));
+        switch_events(jvmpi->DisableEvent, option("off", option("late", events)));
     else if (strcmp(what, "register") == 0)
-        register_natives(env, object);
+        register_as(env, object, (void *)registered);
+    else if (strcmp(what, "register anew") == 0)
+        register_as(env, object, (void *)registered_anew);
+    else if (strcmp(what, "unregister") == 0)
+        CHECK("unregistered", (*env)->UnregisterNatives(env, object) == JNI_OK);
     else if (strcmp(what, "trace") == 0)
         report_trace(env);
     else if (strcmp(what, "receiver") == 0)
@@ -260,6 +264,7 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     prefix = option("prefix", "");
     when = option("when", NULL);
     counting = atoi(option("count", "1"));
+    tops = atoi(option("tops", "0"));
     pairs = strstr(option("late", events), "1") != NULL;
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_THREAD_END);

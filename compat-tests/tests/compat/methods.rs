@@ -17,6 +17,7 @@ cases![
     switched_on_and_off,
     rewritten_while_it_runs,
     native_methods,
+    native_methods_of_the_jdk,
     chosen_classes,
     too_large_a_method,
     classes_that_cannot_be_used,
@@ -105,37 +106,54 @@ fn rewritten_while_it_runs(vm: &Vm<'_>) -> Result<(), String> {
     counted(&outcome, &["exits"])
 }
 
+/// Every call of the program's own native methods is reported, compiled or not, and nothing else is
+/// different for the program.
 fn native_methods(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Natives")?.agent("methods", "events=1+2+3,prefix=")?;
-    let outcome = java.flag(VERIFY).run()?;
-    well_nested(&outcome)?;
-    outcome.checks(&["registered"])?;
-    let line = outcome.expects.one("expect")?;
-    equal("sum", line.int("sum")?, 4950 + 300)?;
-    equal("exceptions", line.int("failures")?, 5)?;
-    equal("compressed", line.text("compressed")?, "true")?;
-    let report = outcome.report();
-    for (method, calls) in [("Natives.registered", 100), ("Natives.failing", 5)] {
-        let line = report.find("calls", "method", method)?;
-        for field in ["entries", "entries2", "exits"] {
-            equal(&format!("{field} of {method}"), line.int(field)?, calls)?;
-        }
-    }
-    let deflate = |line: &&Line| {
-        line.text("method").is_ok_and(|name| name == "java.util.zip.Deflater.deflateBytesBytes")
+    let run = |options: &str, settings: &str| {
+        let java = vm.java("NativeCalls")?.agent("methods", options)?;
+        java.settings(&format!("include=NativeCalls*,{settings}")).run()
     };
-    equal("a native method of the JDK", report.lines("calls").filter(deflate).count(), 1)?;
-    // The native method and the one in front of it are one frame.
-    let frame =
-        |line: &Line| Ok::<_, String>((line.text("method")?.to_owned(), line.int("line")? == -3));
-    let frames: Vec<_> = report.lines("frame").map(frame).collect::<Result<_, _>>()?;
-    let expected = [("Agent.call", true), ("Agent.call", false), ("Natives.main", false)];
-    equal("call trace", frames, expected.map(|(name, is_native)| (name.to_owned(), is_native)))?;
-    let unwrapped = vm.java("Natives")?.agent("methods", "events=1+3,prefix=Natives")?;
-    let outcome = unwrapped.settings("natives=off").run()?;
-    let natives = ["Natives.registered", "Natives.failing"];
-    let reported = |line: &&Line| line.text("method").is_ok_and(|name| natives.contains(&name));
-    equal("without wrappers", outcome.report().lines("calls").filter(reported).count(), 0)
+    let output = |outcome: &Outcome| -> Vec<String> {
+        let lines = outcome.stdout.lines().filter(|line| !line.starts_with("expect"));
+        lines.map(str::to_owned).collect()
+    };
+    let silent = run("events=1+3,off=3+1,prefix=NativeCalls", "natives=off")?;
+    let is_native =
+        |line: &&Line| line.text("method").is_ok_and(|name| name.starts_with("NativeCalls.same"));
+    equal("calls with natives=off", silent.report().lines("calls").filter(is_native).count(), 0)?;
+    for events in ["1+3", "1+2+3", "2+3"] {
+        let outcome =
+            run(&format!("events={events},off=3+2+1,tops=1,prefix=NativeCalls"), "natives=stub")?;
+        well_nested(&outcome)?;
+        let top = outcome.report().one("total")?.int("not_on_top")?;
+        equal("methods not on top of their trace", top, 0)?;
+        let entries = if events == "2+3" { "entries2" } else { "entries" };
+        counted(&outcome, &[entries, "exits"])?;
+        if events != "1+3" {
+            let of = |method: &str| outcome.report().find("calls", "method", method);
+            let fails = of("NativeCalls.fails")?;
+            equal("receivers", fails.int("receivers")?, fails.int("entries2")?)?;
+            equal("of a static method", of("NativeCalls.mixed")?.int("receivers")?, 0)?;
+        }
+        equal(&format!("output with {events}"), output(&outcome), output(&silent))?;
+    }
+    Ok(())
+}
+
+/// Those of the JDK that were bound before any agent began, as long as the compiler has not replaced their
+/// calls.
+fn native_methods_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("NativeCalls")?.agent("methods", "events=1+3,off=3+1,prefix=None")?;
+    let java = java.argument("jdk");
+    let outcome = java.flag("-Xint").run()?;
+    well_nested(&outcome)?;
+    let natives = outcome.expects.lines("expect").filter(|line| line.text("native").is_ok());
+    let mut seen = 0;
+    for line in natives {
+        equal(&format!("events of {line}"), line.int("events")?, 2 * line.int("calls")?)?;
+        seen += 1;
+    }
+    equal("native methods", seen, 8)
 }
 
 fn chosen_classes(vm: &Vm<'_>) -> Result<(), String> {

@@ -59,6 +59,14 @@ impl Kind {
     }
 }
 
+/// The kinds of a method's parameters, without `this`.
+///
+/// # Errors
+/// If that is no method descriptor.
+pub fn parameters(descriptor: &[u8]) -> Result<Vec<Kind>, Error> {
+    Method::parse(descriptor)?.parameters.map(|parameter| parameter.map(Kind::of)).collect()
+}
+
 /// A method descriptor, taken apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Method<'a> {
@@ -131,6 +139,8 @@ mod tests {
         let method = Method::parse(b"(IJ[[DLjava/lang/String;D)J").unwrap();
         assert_eq!(method.argument_slots, 1 + 2 + 1 + 1 + 2);
         assert_eq!(method.result, Some(Kind::Long));
+        let kinds = [Kind::Int, Kind::Long, Kind::Reference, Kind::Reference, Kind::Double];
+        assert_eq!(parameters(b"(IJ[[DLjava/lang/String;D)J").unwrap(), kinds);
         let types: Vec<_> = method.parameters.map(Result::unwrap).collect();
         assert_eq!(types, [b"I".as_slice(), b"J", b"[[D", b"Ljava/lang/String;", b"D"]);
         assert_eq!(Method::parse(b"()V").unwrap().result, None);

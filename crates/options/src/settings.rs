@@ -178,11 +178,11 @@ settings! {
 
         /// Whether calls of native methods are reported.
         natives: Natives {
-            /// Where a method in between can report them.
-            Wrap = "wrap",
+            /// By machine code between the VM and their functions.
+            Stub = "stub",
             /// Not at all.
             Off = "off",
-        } = Natives::Wrap;
+        } = Natives::Stub;
 
         /// Which threads what virtual threads do belongs to.
         r#virtual: Virtual {

@@ -19,25 +19,22 @@ impl Calls {
     pub const NONE: Self = Self { entries: false, receivers: false, exits: false };
 }
 
-/// Adds reports of the calls of all methods that have code, and of the native methods that were
-/// `wrapped`. The methods have the numbers from `first` on.
+/// Adds reports of the calls of all methods that have code. The methods have the numbers from `first` on.
 pub fn edit(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
     reports: Reports,
-    wrapped: &[usize],
     first: usize,
 ) -> Result<(), classfile::Error> {
     let calls = reports.calls;
-    let is_reported = |method: &Method<'_>| method.has_code() || wrapped.contains(&method.index());
-    if calls == Calls::NONE || !class.methods().any(|method| is_reported(&method)) {
+    if calls == Calls::NONE || !class.methods().any(|method| method.has_code()) {
         return Ok(());
     }
     let enter = native(editor, "enter", "(I)V")?;
     let enter_constructor = native(editor, "enter_constructor", "(I)V")?;
     let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
-    for method in class.methods().filter(is_reported) {
+    for method in class.methods().filter(Method::has_code) {
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
         // `this` cannot be passed on before the constructor of the superclass has run.

@@ -6,7 +6,6 @@ pub mod class_files;
 pub mod instructions;
 mod methods;
 mod monitor_exits;
-mod natives;
 mod retransformation;
 mod selection;
 pub mod tracker;
@@ -21,6 +20,7 @@ use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use methods::Calls;
+pub use selection::is_chosen;
 use std::ffi::{c_char, c_uchar};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -177,8 +177,7 @@ fn edit(
         reports = Reports { calls: Calls::NONE, instructions: false, ..reports };
     }
     let mut editor = Editor::new(class);
-    let wrapped = natives::wrap(class, &mut editor, place, reports.calls);
-    if reports == Reports::default() && wrapped.is_empty() {
+    if reports == Reports::default() {
         return Ok(None);
     }
     if reports.transitions {
@@ -188,7 +187,7 @@ fn edit(
     if reports.constructed {
         allocations::report_constructed(class, &mut editor)?;
     }
-    methods::edit(class, &mut editor, reports, &wrapped, first)?;
+    methods::edit(class, &mut editor, reports, first)?;
     if reports.monitor_exits {
         monitor_exits::edit(class, &mut editor)?;
     }

@@ -1,17 +1,14 @@
 //! Which classes report what, by the settings.
 
 use super::{Calls, Reports, transitions};
-use options::{self, Instructions};
+use options::Instructions;
 
 impl Reports {
     /// What of this a class reports, given its name in class files and whether the boot loader
     /// defines it.
     pub fn of(self, name: &[u8], is_boot: bool) -> Self {
-        let options = options::get();
-        let is_chosen = options.include.match_name(name)
-            && !options.exclude.match_name(name)
-            && !transitions::makes(name);
-        let has_instructions = !is_boot || options.instructions == Instructions::All;
+        let is_chosen = is_chosen(name);
+        let has_instructions = !is_boot || options::get().instructions == Instructions::All;
         Self {
             allocations: self.allocations,
             constructed: name == b"java/lang/Object" && (self.allocations || self.calls.receivers),
@@ -21,4 +18,12 @@ impl Reports {
             transitions: transitions::makes(name) && self != Self::default(),
         }
     }
+}
+
+/// Whether a class of this name may report calls and instructions.
+pub fn is_chosen(name: &[u8]) -> bool {
+    let options = options::get();
+    options.include.match_name(name)
+        && !options.exclude.match_name(name)
+        && !transitions::makes(name)
 }

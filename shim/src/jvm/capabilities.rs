@@ -36,7 +36,6 @@ pub fn take(reader_env: Jvmti, jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti
         can_generate_all_class_hook_events set_can_generate_all_class_hook_events;
         can_retransform_classes set_can_retransform_classes;
         can_redefine_classes set_can_redefine_classes;
-        can_set_native_method_prefix set_can_set_native_method_prefix;
         can_generate_compiled_method_load_events set_can_generate_compiled_method_load_events;
         can_generate_native_method_bind_events set_can_generate_native_method_bind_events;
         can_generate_monitor_events set_can_generate_monitor_events;

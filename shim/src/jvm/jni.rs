@@ -114,6 +114,11 @@ impl Jni {
         let _ = jni!(self, ExceptionCheck);
     }
 
+    /// Whether an exception is pending.
+    pub fn is_throwing(self) -> bool {
+        jni!(self, ExceptionCheck)
+    }
+
     fn exception(self) -> jthrowable {
         jni!(self, ExceptionOccurred)
     }

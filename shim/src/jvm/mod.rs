@@ -30,4 +30,4 @@ pub use jvmti::classes::Field;
 pub use jvmti::{Jvmti, heap};
 pub use system_thread::start_thread;
 pub use values::Holder;
-pub use vm::{Jvm, NATIVE_PREFIX, get, start, try_get};
+pub use vm::{Jvm, get, start, try_get};

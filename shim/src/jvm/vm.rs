@@ -7,12 +7,8 @@ use super::jvmti::Jvmti;
 use crate::lock::Memo;
 use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
 use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::sync::OnceLock;
-
-/// What the name of a native method begins with when a method of the old name has been put in front
-/// of it, to report its calls.
-pub const NATIVE_PREFIX: &CStr = c"jvmpi$native$";
 
 /// The one JVM of this process.
 pub struct Jvm {
@@ -28,8 +24,6 @@ pub struct Jvm {
     /// are few, so that looking one up is fast however many objects there are. Its class file hook
     /// is the agents', which thus get class files before the shim rewrites them.
     pub class_env: Jvmti,
-    /// Whether the VM finds the code of native methods whose names have been prefixed.
-    pub finds_prefixed_natives: bool,
 }
 
 // SAFETY: a JavaVM may be used by every thread (JNI specification, "The Invocation API").
@@ -68,15 +62,7 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
         (new_environment()?, new_environment()?, new_environment()?);
     capabilities::take(reader_env, jvmti, lookup_env, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
-    let finds_prefixed_natives = jvmti.set_native_method_prefix(NATIVE_PREFIX).is_ok();
-    Ok(JVM.get_or_init(|| Jvm {
-        vm,
-        reader_env,
-        jvmti,
-        lookup_env,
-        class_env,
-        finds_prefixed_natives,
-    }))
+    Ok(JVM.get_or_init(|| Jvm { vm, reader_env, jvmti, lookup_env, class_env }))
 }
 
 /// # Safety

@@ -1,7 +1,8 @@
 //! Which function serves each event of JVMTI's.
 
 use super::{
-    class_files, classes, collection, compiled, lifecycle, monitors, objects, sleep, threads,
+    class_files, classes, collection, compiled, lifecycle, monitors, native_methods, objects,
+    threads,
 };
 use crate::instrument;
 use jvmti_sys::jvmtiEventCallbacks;
@@ -51,7 +52,7 @@ pub fn of_main_env() -> jvmtiEventCallbacks {
         GarbageCollectionFinish: Some(collection::garbage_collection_finish),
         CompiledMethodLoad: Some(compiled::compiled_method_load),
         CompiledMethodUnload: Some(compiled::compiled_method_unload),
-        NativeMethodBind: Some(sleep::native_method_bind),
+        NativeMethodBind: Some(native_methods::native_method_bind),
         MonitorContendedEnter: Some(monitors::monitor_contended_enter),
         MonitorContendedEntered: Some(monitors::monitor_contended_entered),
         MonitorWait: Some(monitors::monitor_wait),

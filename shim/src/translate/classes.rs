@@ -3,7 +3,7 @@
 use super::callback::callback;
 use super::send;
 use crate::instrument::class_files;
-use crate::jvm::{self, Jni, NATIVE_PREFIX, Result};
+use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::class::Class;
@@ -245,10 +245,6 @@ impl Definition {
         let mut methods = Vec::with_capacity(method_ids.len());
         for method in method_ids.iter() {
             let (name, signature) = jvmti.method_name(*method)?;
-            // The method in front of it is there too.
-            if name.to_bytes().starts_with(NATIVE_PREFIX.to_bytes()) {
-                continue;
-            }
             methods.push((name, signature, Lines::of(jvmti, *method).range(), *method));
         }
         let (mut statics, mut instances) = (Vec::new(), Vec::new());

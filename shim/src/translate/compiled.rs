@@ -102,7 +102,7 @@ pub fn replay(agent: &Agent) {
 
 /// Whether the method is shown to agents.
 fn is_seen(method: &Method) -> bool {
-    !method.class.is_own() && !method.is_wrapped
+    !method.class.is_own()
 }
 
 /// # Safety

@@ -104,8 +104,6 @@ pub enum Walked {
 /// Turns the frames of one stack, the innermost first, into those of JVMPI.
 #[derive(Default)]
 pub struct Resolver {
-    /// Whether the method of the frame before is a native one that is wrapped.
-    callee_is_wrapped: bool,
     walked: Walked,
     /// Whether a method has got new code, perhaps since the stack was walked.
     pub met_new_code: bool,
@@ -152,16 +150,13 @@ impl Resolver {
     }
 
     fn show_method(
-        &mut self,
+        &self,
         jni: Jni,
         agent: &Agent,
         current: &Thread,
         frame: Option<(&Method, jint)>,
     ) -> Option<JVMPI_CallFrame> {
-        let is_wrapped = frame.is_some_and(|(method, _)| method.is_wrapped);
-        // A native method and the one in front of it are one frame to agents.
-        let is_shown_already = std::mem::replace(&mut self.callee_is_wrapped, is_wrapped);
-        let (method, lineno) = frame.filter(|_| !is_shown_already)?;
+        let (method, lineno) = frame?;
         classes::announce(jni, agent, current, &method.class);
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }

@@ -19,6 +19,8 @@ pub mod lifecycle;
 pub mod method_ids;
 pub mod methods;
 pub mod monitors;
+pub mod native_methods;
+mod native_stubs;
 mod natives;
 pub mod objects;
 pub mod raw_monitors;

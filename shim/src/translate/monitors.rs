@@ -209,5 +209,5 @@ fn holds_lock(jni: Jni, object: jobject) -> bool {
         })
     });
     let Some((class, method)) = method else { return false };
-    jni.call_static_boolean(class.get(), *method, object)
+    threads::quietly(jni, || jni.call_static_boolean(class.get(), *method, object))
 }

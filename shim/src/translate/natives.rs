@@ -58,6 +58,11 @@ macro_rules! natives {
     };
 }
 
+/// Whether this is one of their functions.
+pub fn has(function: *mut c_void) -> bool {
+    natives().iter().any(|native| native.function == function)
+}
+
 natives! {
     /// `Object.<init>` runs for a new object.
     fn initialized(object: jobject) => objects::constructed;

@@ -5,8 +5,7 @@ use super::monitors;
 use crate::boundary::guard;
 use crate::jvm::{self, Jni, internals, symbols};
 use crate::lock::Memo;
-use jni_sys::{JNIEnv, jclass, jlong, jmethodID};
-use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, jthread, jvmtiEnv};
+use jni_sys::{JNIEnv, jclass, jlong};
 use std::ffi::{CStr, c_void};
 use std::time::Duration;
 
@@ -37,36 +36,16 @@ fn find() -> Option<Original> {
     find(c"JVM_SleepNanos", Duration::from_nanos).or_else(|| find(c"JVM_Sleep", unit))
 }
 
-/// Has the VM report native methods as it binds them. In a VM that runs already that of `Thread` is
-/// bound.
-pub fn prepare() -> jvm::Result<()> {
-    if ORIGINAL.get_or_find(|| internals::SLEEP.find(find)).is_none() {
-        return Ok(());
-    }
-    jvm::get().jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, true)
+/// Whether the VM exports what sleeps.
+pub fn is_known() -> bool {
+    ORIGINAL.get_or_find(|| internals::SLEEP.find(find)).is_some()
 }
 
-/// The VM binds a native method to its function. It cannot be asked for the method's name this
-/// early.
-pub unsafe extern "system" fn native_method_bind(
-    _: *mut jvmtiEnv,
-    _env: *mut JNIEnv,
-    _: jthread,
-    _method: jmethodID,
-    address: *mut c_void,
-    new_address: *mut *mut c_void,
-) {
-    guard((), || {
-        let Some(Some(original)) = ORIGINAL.get() else { return };
-        if address == original.function as *mut c_void {
-            // SAFETY: JVMTI passes the place to be written; the function has the original's type.
-            unsafe { new_address.write(sleep as *mut c_void) };
-            let done = jvm::get().jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, false);
-            if let Err(error) = done {
-                log::debug!("natives are still reported: {error}");
-            }
-        }
-    });
+/// What stands for this function of a native method, if that is the one that sleeps. It is known by its
+/// address: the VM binds it before it can be asked for the method's name.
+pub fn instead_of(function: *mut c_void) -> Option<*mut c_void> {
+    let original = ORIGINAL.get()?.as_ref()?;
+    (function == original.function as *mut c_void).then_some(sleep as *mut c_void)
 }
 
 /// Stands for the native of `Thread`, which platform threads call to sleep.

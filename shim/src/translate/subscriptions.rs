@@ -2,7 +2,9 @@
 //! has enabled costs nothing.
 
 use super::natives::natives;
-use super::{allocations, jni_allocations, jni_references, receivers, sleep, virtual_threads};
+use super::{
+    allocations, jni_allocations, jni_references, native_methods, receivers, virtual_threads,
+};
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
@@ -67,9 +69,7 @@ const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CL
 /// Asks for the events that the shim needs for itself.
 pub fn start() -> jvm::Result<()> {
     allocations::prepare();
-    if jvm::get().jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) {
-        sleep::prepare()?;
-    }
+    native_methods::prepare()?;
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))?;
     if options::get().r#virtual == Virtual::Own {
         virtual_threads::start();
@@ -276,6 +276,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     if allocations(reports) != before {
         jni_allocations::replace(reports.allocations)?;
     }
+    native_methods::report(jni, reports.calls);
     contention::tell_rewritten_code(jni, reports.monitor_exits);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::agents::Agent;
 use super::class::{self, Class, Instances, name_in_signature};
 use super::tags::{self, Kind};
-use super::{method_classes, methods, suspension, tagging, threads};
+use super::{method_classes, methods, native_methods, suspension, tagging, threads};
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef, internals};
 use crate::lock::{Map, Memo};
 use jni_sys::{jclass, jint, jvalue};
@@ -160,6 +160,9 @@ pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
     let class = BY_ID.remove(id.addr())?;
     let methods = class.take_methods();
     method_classes::forget(id, &methods);
-    methods.into_iter().for_each(methods::forget);
+    for method in methods {
+        methods::forget(method);
+        native_methods::forget(method);
+    }
     Some(class)
 }

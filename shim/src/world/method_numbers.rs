@@ -76,6 +76,15 @@ pub fn reserve_for(class: &Class, count: usize) -> usize {
     first
 }
 
+/// Reserves a number for one method, which need not be found when it is first reported.
+pub fn reserve_for_method(id: jmethodID, class: &Arc<Class>) -> usize {
+    let number = reserve_for(class, 1);
+    if let Some(place) = PLACES.get(number) {
+        place.set(id, class);
+    }
+    number
+}
+
 /// How many numbers there are, in use or free.
 pub fn count() -> usize {
     PLACES.count()
@@ -130,6 +139,11 @@ fn free_returned() {
 }
 
 impl Numbered {
+    fn set(&self, id: jmethodID, class: &Arc<Class>) {
+        self.class.store(Arc::as_ptr(class).cast_mut(), Ordering::Relaxed);
+        self.method.store(id, Ordering::Release);
+    }
+
     /// Forgets the method: the next one that reports the number may be another.
     fn clear(&self) {
         self.short_cut_epoch.store(0, Ordering::Relaxed);
@@ -202,8 +216,6 @@ fn resolve(jni: Jni, number: usize, place: &Numbered) -> Option<jmethodID> {
         method.class.add_numbers(first..first + count);
     }
     drop(unreported);
-    let class = Arc::as_ptr(&method.class);
-    place.class.store(class.cast_mut(), Ordering::Relaxed);
-    place.method.store(id, Ordering::Release);
+    place.set(id, &method.class);
     Some(id)
 }

@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::classes;
-use crate::jvm::{self, Jni, Jvmti, NATIVE_PREFIX};
+use crate::jvm::{self, Jni, Jvmti};
 use crate::lock::Map;
 use classfile::{Instructions, access, opcode};
 use jni_sys::{jclass, jint, jmethodID};
@@ -18,10 +18,6 @@ pub struct Method {
     /// Whether it is an `<init>`.
     pub is_constructor: bool,
     pub is_native: bool,
-    /// Whether it is a native method that is wrapped: agents see the wrapper in its place.
-    pub is_wrapped: bool,
-    /// Whether it is the wrapper of a native method, which agents take for that method.
-    pub is_wrapper: bool,
     /// How often its class had been redefined when the following fields were read.
     redefinitions: jint,
     /// The number of places where it locks a monitor, once that was asked for.
@@ -64,27 +60,19 @@ pub fn known_as_it_is(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
 fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     let jvmti = jvm::get().jvmti;
     let (name, signature) = jvmti.method_name(method).ok()?;
-    let hidden_name = name.to_bytes().strip_prefix(NATIVE_PREFIX.to_bytes());
     let new = jni.frame(8, |jni| {
         let object = jvmti.declaring_class(method).ok()?;
         // If the class is redefined before the lines are read, they are read again.
         let redefinitions = classes::redefinitions(jni, object);
         let lines = Lines::of(jvmti, method);
-        let find = |name: &[u8]| find(jvmti, object, name, &signature);
         // Agents get the method that the class has now, not an obsolete version.
-        let stands_for = match hidden_name {
-            Some(name) => find(name),
-            None if jvmti.is_obsolete(method) => find(name.to_bytes()),
-            None => None,
-        };
-        let prefixed = || find(&[NATIVE_PREFIX.to_bytes(), name.to_bytes()].concat());
+        let is_obsolete = jvmti.is_obsolete(method);
+        let now = is_obsolete.then(|| find(jvmti, object, &name, &signature)).flatten();
         Some(Arc::new(Method {
-            id: stands_for.unwrap_or(method).expose_provenance(),
+            id: now.unwrap_or(method).expose_provenance(),
             class: classes::of(jni, object).ok()?,
             is_constructor: &*name == c"<init>",
             is_native: modifiers(method) & access::NATIVE != 0,
-            is_wrapped: hidden_name.is_some(),
-            is_wrapper: lines.0.is_empty() && hidden_name.is_none() && prefixed().is_some(),
             redefinitions,
             locks: OnceLock::new(),
             own_call: OnceLock::new(),
@@ -104,10 +92,10 @@ fn modifiers(method: jmethodID) -> u16 {
 }
 
 /// The method that a class declares under this name.
-fn find(jvmti: Jvmti, class: jclass, name: &[u8], signature: &CStr) -> Option<jmethodID> {
+fn find(jvmti: Jvmti, class: jclass, name: &CStr, signature: &CStr) -> Option<jmethodID> {
     let methods = jvmti.class_methods(class).ok()?;
     let is_it = |method: &jmethodID| {
-        jvmti.method_name(*method).is_ok_and(|(n, s)| n.to_bytes() == name && *s == *signature)
+        jvmti.method_name(*method).is_ok_and(|(n, s)| *n == *name && *s == *signature)
     };
     methods.iter().copied().find(is_it)
 }
@@ -134,8 +122,7 @@ pub fn generation() -> u64 {
 }
 
 impl Method {
-    /// The ID that agents see: of an obsolete method that of its new version, of a wrapped native
-    /// method that of its wrapper.
+    /// The ID that agents see: of an obsolete method that of its new version.
     pub fn id(&self) -> jmethodID {
         std::ptr::with_exposed_provenance_mut(self.id)
     }
@@ -184,7 +171,7 @@ impl Method {
 
     /// What agents get as the line of a frame with this bytecode index: -1 if the class file does not say.
     pub fn lineno(&self, bytecode_index: i64) -> jint {
-        if self.is_native || self.is_wrapper { NATIVE } else { self.lines.at(bytecode_index) }
+        if self.is_native { NATIVE } else { self.lines.at(bytecode_index) }
     }
 }
 

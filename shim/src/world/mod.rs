@@ -22,6 +22,7 @@ pub mod lookupswitch;
 pub mod method_classes;
 pub mod method_numbers;
 pub mod methods;
+pub mod native_methods;
 pub mod order;
 pub mod pauses;
 pub mod phase;

@@ -4,7 +4,7 @@ use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::Result;
 use jni_sys::{jclass, jfieldID, jint, jmethodID, jobject};
 use jvmti_sys::jvmtiClassDefinition;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::ptr;
 
 /// A field's name and descriptor.
@@ -82,12 +82,6 @@ impl Jvmti {
         let mut modifiers = 0;
         jvmti!(self, GetFieldModifiers, class, field, &mut modifiers)?;
         Ok(modifiers & ACC_STATIC != 0)
-    }
-
-    /// Makes the VM find the code of a native method also under the name that is left without this
-    /// prefix.
-    pub fn set_native_method_prefix(self, prefix: &CStr) -> Result<()> {
-        jvmti!(self, SetNativeMethodPrefix, prefix.as_ptr())
     }
 
     /// Whether the class can be retransformed.

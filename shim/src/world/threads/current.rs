@@ -2,6 +2,7 @@
 
 use super::identity::learn_object;
 use super::os_thread::os_thread;
+use super::quiet::quietly;
 use super::record::Thread;
 use super::registry::{self, record};
 use super::running::{Current, known_current, own};
@@ -83,7 +84,7 @@ pub fn carrier(jni: Jni) -> jobject {
         .and_then(|class| {
             let method =
                 jni.static_method(class, c"currentCarrierThread", c"()Ljava/lang/Thread;")?;
-            jni.call_static_object(class, method, &[])
+            quietly(jni, || jni.call_static_object(class, method, &[]))
         })
         .unwrap_or(thread)
 }

@@ -1,0 +1,116 @@
+//! The stubs for AArch64 (AAPCS64, "Parameter passing").
+//!
+//! Integers go into eight registers, floating-point numbers into eight, and what has no place there on the
+//! stack, eight bytes each.
+
+use super::{SLOTS, entered, left};
+use crate::world::native_methods::TARGETS;
+use classfile::Kind;
+use std::arch::global_asm;
+
+const INTEGERS: usize = 8;
+const FLOATS: usize = 8;
+
+/// The bytes of a stub.
+pub const SIZE: usize = 16;
+
+/// How many words of the arguments of a native method with these parameters are on the stack. The
+/// environment and the receiver or class come before.
+pub fn stack_words(parameters: &[Kind]) -> usize {
+    let is_float = |kind: &&Kind| matches!(kind, Kind::Float | Kind::Double);
+    let floats = parameters.iter().filter(is_float).count();
+    let integers = 2 + parameters.len() - floats;
+    integers.saturating_sub(INTEGERS) + floats.saturating_sub(FLOATS)
+}
+
+// Each stub passes its slot in w16, which is free between a call and the function.
+global_asm!(
+    ".pushsection .text.jvmpi_native_stubs, \"ax\", %progbits",
+    ".p2align 6",
+    ".globl jvmpi_native_stubs",
+    ".hidden jvmpi_native_stubs",
+    ".type jvmpi_native_stubs, %function",
+    "jvmpi_native_stubs:",
+    ".cfi_startproc",
+    ".set .Ljvmpi_slot, 0",
+    ".rept {slots}",
+    "movz w16, #.Ljvmpi_slot",
+    "adrp x17, {targets} + 8 * .Ljvmpi_slot",
+    "ldr x17, [x17, :lo12:{targets} + 8 * .Ljvmpi_slot]",
+    "br x17",
+    ".set .Ljvmpi_slot, .Ljvmpi_slot + 1",
+    ".endr",
+    ".cfi_endproc",
+    ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
+
+    // Where a stub leads that reports. Above the saved registers lie the arguments from registers.
+    ".globl jvmpi_native_reporting",
+    ".hidden jvmpi_native_reporting",
+    ".type jvmpi_native_reporting, %function",
+    "jvmpi_native_reporting:",
+    ".cfi_startproc",
+    // What is known of the slot was written before the stub came to lead here.
+    "dmb ishld",
+    "stp x29, x30, [sp, #-160]!",
+    ".cfi_def_cfa_offset 160",
+    ".cfi_offset x29, -160",
+    ".cfi_offset x30, -152",
+    "mov x29, sp",
+    ".cfi_def_cfa_register x29",
+    "str x19, [sp, #16]",
+    ".cfi_offset x19, -144",
+    "stp x0, x1, [sp, #32]",
+    "stp x2, x3, [sp, #48]",
+    "stp x4, x5, [sp, #64]",
+    "stp x6, x7, [sp, #80]",
+    "stp d0, d1, [sp, #96]",
+    "stp d2, d3, [sp, #112]",
+    "stp d4, d5, [sp, #128]",
+    "stp d6, d7, [sp, #144]",
+    "mov w2, w16",
+    "bl {entered}",
+    // The function is in x0; in x1 how many words are on the stack, and above that what `left` gets.
+    "mov x16, x0",
+    "mov x19, x1",
+    "mov w9, w1",
+    "add x10, x9, #1",
+    "and x10, x10, #-2",
+    "sub sp, sp, x10, lsl #3",
+    "cbz x9, 2f",
+    "add x11, x29, #160",
+    "mov x12, sp",
+    "1:",
+    "sub x9, x9, #1",
+    "ldr x13, [x11, x9, lsl #3]",
+    "str x13, [x12, x9, lsl #3]",
+    "cbnz x9, 1b",
+    "2:",
+    "ldp x0, x1, [x29, #32]",
+    "ldp x2, x3, [x29, #48]",
+    "ldp x4, x5, [x29, #64]",
+    "ldp x6, x7, [x29, #80]",
+    "ldp d0, d1, [x29, #96]",
+    "ldp d2, d3, [x29, #112]",
+    "ldp d4, d5, [x29, #128]",
+    "ldp d6, d7, [x29, #144]",
+    "blr x16",
+    "mov sp, x29",
+    "str x0, [sp, #40]",
+    "str d0, [sp, #48]",
+    "ldr x0, [sp, #32]",
+    "lsr x1, x19, #32",
+    "bl {left}",
+    "ldr x0, [sp, #40]",
+    "ldr d0, [sp, #48]",
+    "ldr x19, [sp, #16]",
+    "ldp x29, x30, [sp], #160",
+    ".cfi_def_cfa sp, 0",
+    "ret",
+    ".cfi_endproc",
+    ".size jvmpi_native_reporting, . - jvmpi_native_reporting",
+    ".popsection",
+    slots = const SLOTS,
+    targets = sym TARGETS,
+    entered = sym entered,
+    left = sym left,
+);

@@ -1,0 +1,197 @@
+//! The machine code between the VM and the functions of native methods: a stub for each, and what is
+//! behind those that report. It is part of the library; nothing is generated at run time.
+//!
+//! A stub is the method's function to the VM. It takes one jump, to the function itself or to code that
+//! reports the call, calls the function with the arguments copied, and reports its end.
+
+#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+#[cfg_attr(target_arch = "x86", path = "x86.rs")]
+mod machine;
+
+use super::native_methods::{entered, left};
+use crate::world::native_methods::SLOTS;
+use machine::SIZE;
+pub use machine::stack_words;
+use std::ffi::c_void;
+
+unsafe extern "C" {
+    fn jvmpi_native_stubs();
+    fn jvmpi_native_reporting();
+}
+
+/// The stub of a slot.
+pub fn stub(slot: usize) -> *mut c_void {
+    (jvmpi_native_stubs as *mut c_void).wrapping_byte_add(slot * SIZE)
+}
+
+/// The slot whose stub is at this address.
+pub fn slot_of(function: *mut c_void) -> Option<usize> {
+    let offset = function.addr().checked_sub(stub(0).addr())?;
+    Some(offset / SIZE).filter(|slot| *slot < SLOTS)
+}
+
+/// Where the stubs lead that report.
+pub fn reporting() -> *mut c_void {
+    jvmpi_native_reporting as *mut c_void
+}
+
+/// What the code behind a stub does with a call.
+#[repr(C)]
+pub struct Call {
+    /// The function of the native method.
+    pub function: *mut c_void,
+    /// How many words of its arguments are on the stack.
+    pub stack_words: u32,
+    /// What it passes when the function has returned.
+    pub to_left: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::native_methods::{self, Shape, TARGETS};
+    use std::sync::atomic::Ordering;
+
+    /// A stub that reports, in front of a function with these parameters.
+    fn stub_of(method: usize, function: *mut c_void, descriptor: &[u8]) -> *mut c_void {
+        let kinds = classfile::parameters(descriptor).unwrap();
+        let slot =
+            native_methods::bind(std::ptr::without_provenance_mut(method), function).unwrap();
+        let shape = Shape { stack_words: stack_words(&kinds) as u16, ..Shape::SILENT };
+        native_methods::at(slot).set_shape(shape);
+        TARGETS[slot].store(reporting(), Ordering::Release);
+        assert_eq!((slot_of(stub(slot)), slot_of(function)), (Some(slot), None));
+        stub(slot)
+    }
+
+    #[test]
+    fn arguments_and_results_pass_through() {
+        type Mixed = extern "C" fn(
+            usize,
+            usize,
+            i32,
+            f32,
+            i64,
+            f64,
+            i8,
+            f32,
+            i16,
+            f64,
+            u16,
+            f32,
+            u8,
+            f64,
+            usize,
+            f32,
+            i32,
+            f64,
+            i64,
+            f32,
+            i32,
+            f64,
+            i64,
+        ) -> f64;
+        extern "C" fn mixed(
+            env: usize,
+            class: usize,
+            a: i32,
+            b: f32,
+            c: i64,
+            d: f64,
+            e: i8,
+            f: f32,
+            g: i16,
+            h: f64,
+            i: u16,
+            j: f32,
+            k: u8,
+            l: f64,
+            m: usize,
+            n: f32,
+            o: i32,
+            p: f64,
+            q: i64,
+            r: f32,
+            s: i32,
+            t: f64,
+            u: i64,
+        ) -> f64 {
+            let integers = [
+                env as i64,
+                class as i64,
+                a.into(),
+                c,
+                e.into(),
+                g.into(),
+                i.into(),
+                k.into(),
+                m as i64,
+                o.into(),
+                q,
+                s.into(),
+                u,
+            ];
+            assert_eq!(
+                integers,
+                [0, 77, -1, 1 << 40, -3, -400, 0xffff, 1, 13, 15, -17, 19, i64::MIN]
+            );
+            assert_eq!([b, f, j, n, r], [2.5, 6.5, -10.5, 14.5, 18.5]);
+            assert_eq!([d, h, l, p, t], [4.25, 1e9, 12.25, 16.25, 20.25]);
+            -0.125
+        }
+        let function = mixed as Mixed as *mut c_void;
+        let stub = stub_of(5 << 20, function, b"(IFJDBFSDCFZDLx;FIDJFIDJ)D");
+        // SAFETY: the stub has the type of its function.
+        let through: Mixed = unsafe { std::mem::transmute(stub) };
+        let result = through(
+            0,
+            77,
+            -1,
+            2.5,
+            1 << 40,
+            4.25,
+            -3,
+            6.5,
+            -400,
+            1e9,
+            0xffff,
+            -10.5,
+            1,
+            12.25,
+            13,
+            14.5,
+            15,
+            16.25,
+            -17,
+            18.5,
+            19,
+            20.25,
+            i64::MIN,
+        );
+        assert_eq!(result, -0.125);
+    }
+
+    #[test]
+    fn an_odd_number_of_words_on_the_stack_passes_too() {
+        type Integers = extern "C" fn(usize, usize, i64, i64, i64, i64, i64, i64, i64) -> i64;
+        extern "C" fn integers(
+            _: usize,
+            _: usize,
+            a: i64,
+            b: i64,
+            c: i64,
+            d: i64,
+            e: i64,
+            f: i64,
+            g: i64,
+        ) -> i64 {
+            a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g
+        }
+        let function = integers as Integers as *mut c_void;
+        let stub = stub_of(6 << 20, function, b"(JJJJJJJ)J");
+        // SAFETY: the stub has the type of its function.
+        let through: Integers = unsafe { std::mem::transmute(stub) };
+        assert_eq!(through(0, 0, 1, 2, 3, 4, 5, 6, 7), 140);
+    }
+}

@@ -1,0 +1,203 @@
+//! The native methods that the VM has bound to their functions.
+//!
+//! Each has a slot, and in the VM's eyes a stub as its function, which leads to the function or to code
+//! that reports the call.
+
+use crate::lock::Lock;
+use jni_sys::jmethodID;
+use rustc_hash::FxHashMap;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// How many native methods can have one. The JDK has some 3,000, of which few are ever bound.
+pub const SLOTS: usize = 1 << 14;
+
+/// Where the stub of each slot leads.
+pub static TARGETS: [AtomicPtr<c_void>; SLOTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS];
+
+static METHODS: [NativeMethod; SLOTS] = [const { NativeMethod::new() }; SLOTS];
+
+/// A native method with a slot.
+pub struct NativeMethod {
+    function: AtomicPtr<c_void>,
+    /// A [`Shape`], 0 while that is not known.
+    shape: AtomicU64,
+}
+
+/// How a native method is called and reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// By which its calls are reported; None if they are not.
+    pub number: Option<u32>,
+    /// How many words of its arguments are on the stack.
+    pub stack_words: u16,
+    pub is_static: bool,
+    /// Whether the VM may take the stack from below it: of a virtual thread that waits.
+    pub can_be_left_behind: bool,
+}
+
+impl Shape {
+    /// That of a method that is not reported.
+    pub const SILENT: Self =
+        Self { number: None, stack_words: 0, is_static: false, can_be_left_behind: false };
+
+    const KNOWN: u32 = 63;
+    const REPORTED: u32 = 62;
+    const STATIC: u32 = 61;
+    const LEFT_BEHIND: u32 = 60;
+    const WORDS: u32 = 32;
+
+    fn bits(self) -> u64 {
+        1 << Self::KNOWN
+            | u64::from(self.number.is_some()) << Self::REPORTED
+            | u64::from(self.is_static) << Self::STATIC
+            | u64::from(self.can_be_left_behind) << Self::LEFT_BEHIND
+            | u64::from(self.stack_words) << Self::WORDS
+            | u64::from(self.number.unwrap_or(0))
+    }
+
+    #[inline]
+    fn from_bits(bits: u64) -> Option<Self> {
+        let has = |bit: u32| bits >> bit & 1 != 0;
+        has(Self::KNOWN).then(|| Self {
+            number: has(Self::REPORTED).then_some(bits as u32),
+            stack_words: (bits >> Self::WORDS) as u16,
+            is_static: has(Self::STATIC),
+            can_be_left_behind: has(Self::LEFT_BEHIND),
+        })
+    }
+}
+
+#[derive(Default)]
+struct Slots {
+    by_method: FxHashMap<usize, usize>,
+    /// Those whose method is gone.
+    free: Vec<usize>,
+    /// How many were ever in use.
+    count: usize,
+}
+
+static IN_USE: LazyLock<Lock<Slots>> = LazyLock::new(Lock::default);
+
+/// The slot of a method that the VM binds to this function; None if there is none left.
+pub fn bind(method: jmethodID, function: *mut c_void) -> Option<usize> {
+    let mut slots = IN_USE.lock();
+    let slot = match slots.by_method.get(&method.addr()) {
+        Some(slot) => *slot,
+        None => {
+            let slot = slots.free.pop().or_else(|| {
+                let next = slots.count;
+                slots.count += usize::from(next < SLOTS);
+                (next < SLOTS).then_some(next)
+            })?;
+            METHODS[slot].shape.store(0, Ordering::Relaxed);
+            slots.by_method.insert(method.expose_provenance(), slot);
+            slot
+        }
+    };
+    let before = METHODS[slot].function.swap(function, Ordering::Relaxed);
+    let target = &TARGETS[slot];
+    // One that reports finds the new function itself.
+    if [ptr::null_mut(), before].contains(&target.load(Ordering::Relaxed)) {
+        target.store(function, Ordering::Release);
+    }
+    Some(slot)
+}
+
+/// The slots in use, with their methods.
+pub fn all() -> Vec<(usize, jmethodID)> {
+    let slots = IN_USE.lock();
+    let method = |address: &usize| ptr::with_exposed_provenance_mut(*address);
+    slots.by_method.iter().map(|(address, slot)| (*slot, method(address))).collect()
+}
+
+/// The method with this slot.
+#[inline]
+pub fn at(slot: usize) -> &'static NativeMethod {
+    &METHODS[slot % SLOTS]
+}
+
+impl NativeMethod {
+    const fn new() -> Self {
+        Self { function: AtomicPtr::new(ptr::null_mut()), shape: AtomicU64::new(0) }
+    }
+
+    /// The function that the VM, or who came before, has bound it to.
+    #[inline]
+    pub fn function(&self) -> *mut c_void {
+        self.function.load(Ordering::Relaxed)
+    }
+
+    /// None if it is not known yet.
+    #[inline]
+    pub fn shape(&self) -> Option<Shape> {
+        Shape::from_bits(self.shape.load(Ordering::Relaxed))
+    }
+
+    pub fn set_shape(&self, shape: Shape) {
+        self.shape.store(shape.bits(), Ordering::Relaxed);
+    }
+}
+
+/// Has the stub of the slot lead to `reporting` if `is_reported` says so now, else to the function.
+pub fn lead(slot: usize, reporting: *mut c_void, is_reported: impl FnOnce() -> bool) {
+    // Two threads that decide differently do so one after the other.
+    let _slots = IN_USE.lock();
+    let method = at(slot);
+    let has_number = method.shape().is_some_and(|shape| shape.number.is_some());
+    let target = if has_number && is_reported() { reporting } else { method.function() };
+    TARGETS[slot].store(target, Ordering::Release);
+}
+
+/// Frees the slot of a method whose class was unloaded.
+pub fn forget(method: usize) {
+    let mut slots = IN_USE.lock();
+    if let Some(slot) = slots.by_method.remove(&method) {
+        TARGETS[slot].store(ptr::null_mut(), Ordering::Relaxed);
+        slots.free.push(slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_kept() {
+        for shape in [
+            Shape::SILENT,
+            Shape { number: Some(0), stack_words: 1, is_static: true, can_be_left_behind: false },
+            Shape {
+                number: Some(u32::MAX),
+                stack_words: 255,
+                is_static: false,
+                can_be_left_behind: true,
+            },
+        ] {
+            assert_eq!(Shape::from_bits(shape.bits()), Some(shape));
+        }
+        assert_eq!(Shape::from_bits(0), None);
+    }
+
+    #[test]
+    fn a_method_keeps_its_slot_until_its_class_is_unloaded() {
+        let address = |number: usize| ptr::without_provenance_mut::<c_void>(number);
+        let (method, other) = (address(1 << 20).cast(), address(2 << 20).cast());
+        let slot = bind(method, address(10)).unwrap();
+        let target = || TARGETS[slot].load(Ordering::Relaxed).addr();
+        assert_eq!((target(), at(slot).shape()), (10, None));
+        assert!(bind(other, address(11)) != Some(slot) && bind(method, address(12)) == Some(slot));
+        assert_eq!(target(), 12);
+        at(slot).set_shape(Shape { number: Some(7), ..Shape::SILENT });
+        lead(slot, address(99), || true);
+        assert_eq!((bind(method, address(13)), target()), (Some(slot), 99));
+        lead(slot, address(99), || false);
+        assert_eq!(target(), 13);
+        forget(1 << 20);
+        assert!(all().iter().all(|(_, known)| *known != method));
+        assert_eq!(bind(address(3 << 20).cast(), address(14)), Some(slot));
+        assert_eq!((target(), at(slot).shape()), (14, None));
+    }
+}
