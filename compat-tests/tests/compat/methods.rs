@@ -31,6 +31,7 @@ cases![
     compiled_methods,
     the_compiler,
     virtual_threads.since(21),
+    virtual_threads_of_their_own.since(21),
     virtual_threads_that_wait.since(21),
     an_http_server.since(17),
     clojure,
@@ -400,6 +401,14 @@ fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
 
 /// They go on as ever, and every event keeps the rules.
 fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = checked(vm.java_for(21, "Virtual")?, "mode=all")?;
+    rules_with_virtual_threads(vm, "virtual=carrier")
+}
+
+fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
+    rules_with_virtual_threads(vm, "virtual=own")
+}
+
+fn rules_with_virtual_threads(vm: &Vm<'_>, settings: &str) -> Result<(), String> {
+    let outcome = checked(vm.java_for(21, "Virtual")?.settings(settings), "mode=all")?;
     equal("sum", outcome.expects.one("expect")?.int("sum")?, 499_500)
 }
