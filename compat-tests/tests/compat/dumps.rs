@@ -23,6 +23,7 @@ cases![
     monitors_of_compiled_code,
     monitors_make_no_objects,
     monitors_of_virtual_threads.since(21),
+    monitors_of_virtual_threads_of_their_own.since(21),
     monitors_of_compiled_virtual_threads.since(21),
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
@@ -642,23 +643,33 @@ fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
 }
 
 fn monitors_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    monitors_of_virtual_threads_with(vm, "-Xint")
+    monitors_of_virtual_threads_with(vm, "-Xint", "virtual=carrier")
 }
 
 fn monitors_of_compiled_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    monitors_of_virtual_threads_with(vm, "-Xcomp")
+    monitors_of_virtual_threads_with(vm, "-Xcomp", "virtual=carrier")
 }
 
-/// A virtual thread that owns a monitor or waits for one counts as its carrier. From JDK 24 on one that
+fn monitors_of_virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
+    monitors_of_virtual_threads_with(vm, "-Xint", "virtual=own")
+}
+
+/// A virtual thread that is none of its own and owns a monitor or waits for one counts as its carrier. From JDK 24 on one that
 /// does not run need not have a carrier, and is not told.
-fn monitors_of_virtual_threads_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
+fn monitors_of_virtual_threads_with(vm: &Vm<'_>, flag: &str, settings: &str) -> Result<(), String> {
     let java = vm.java_for(21, "VirtualOwners")?.agent("dumps", "")?.flag(flag);
+    let are_threads = settings == "virtual=own";
+    let java = java.settings(settings);
     let outcome = java.property("jdk.virtualThreadScheduler.parallelism", "8").run()?;
     let report = outcome.report();
-    let carrier = |who: &str| Ok::<_, String>(report.find("here", "who", who)?.id("env")? as Id);
+    let carrier = |who: &str| {
+        let of_its_own = || report.find("thread", "name", who);
+        let line = if are_threads { of_its_own() } else { report.find("here", "who", who) };
+        Ok::<_, String>(line?.id("env")? as Id)
+    };
     let platform = report.find("thread", "name", "platform")?.id("env")? as Id;
     let asks = report.find("asked", "file", "virtual")?.id("self")? as Id;
-    let keeps_its_carrier = vm.jdk.feature < 24;
+    let keeps_its_carrier = are_threads || vm.jdk.feature < 24;
     let if_kept = |who: &str| if keeps_its_carrier { carrier(who).map(Some) } else { Ok(None) };
     let parked = if_kept("parked")?;
     let waits: Vec<_> = if_kept("waits")?.into_iter().collect();

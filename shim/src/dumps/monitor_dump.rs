@@ -11,7 +11,7 @@ use crate::world::agents::Agent;
 use crate::world::ids::{Supply, Tag};
 use crate::world::order::deaths;
 use crate::world::order::gate::NoGc;
-use crate::world::threads::{self, Thread};
+use crate::world::threads::{self, Thread, virtual_thread};
 use crate::world::{classes, lookup, raw_monitors, tagging};
 use dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jni_sys::{jint, jlong, jobject};
@@ -125,7 +125,8 @@ fn usage(
     let blocked = candidates.blocked.get(&id.addr()).map_or(&[][..], Vec::as_slice);
     // Up to JDK 22 a thread that has been notified and has not got the monitor yet is left out of all lists,
     // in which one that has not been notified comes twice instead.
-    let mut waiting_to_be_notified = all(&usage.notify_waiters);
+    let waiting = candidates.waiting.get(&id.addr()).map_or(&[][..], Vec::as_slice);
+    let mut waiting_to_be_notified = [&all(&usage.notify_waiters), waiting].concat();
     waiting_to_be_notified.sort_unstable();
     waiting_to_be_notified.dedup();
     let mut waiting_to_enter = [&all(&usage.waiters), blocked].concat();
@@ -148,13 +149,14 @@ fn usage(
     Ok(is_used.then_some(monitor))
 }
 
-/// The environment of a thread, unless it is hidden from agents: of a virtual one, that of its
-/// carrier.
+/// The environment of a thread, unless it is hidden from agents: of a virtual one that is no thread of its
+/// own, that of its carrier.
 fn env(jni: Jni, thread: jobject) -> Option<Id> {
     if thread.is_null() {
         return None;
     }
-    let carrier = virtual_threads::get(jni).and_then(|threads| threads.carrier(jni, thread));
+    let threads = virtual_threads::get(jni).filter(|_| !virtual_thread::are_threads());
+    let carrier = threads.and_then(|threads| threads.carrier(jni, thread));
     let id = tagging::tag(carrier.unwrap_or(thread)).ok()?.id();
     let thread = threads::by_id(id).filter(|thread| !thread.is_hidden())?;
     Some(thread.env().addr())
@@ -167,34 +169,63 @@ struct Owner {
     entry_count: u32,
 }
 
+/// Objects with their owner, given how often it has entered each.
+fn with_owner(owned: Vec<(jobject, u32)>, env: Id) -> impl Iterator<Item = (jobject, Owner)> {
+    owned.into_iter().map(move |(object, entry_count)| (object, Owner { env, entry_count }))
+}
+
 /// Objects whose monitors may be in use, references in the current frame.
+#[derive(Default)]
 struct Candidates {
     objects: Vec<(jobject, jobjectID)>,
     /// The carriers of virtual threads that own monitors, by the IDs of the objects.
     carriers: HashMap<usize, Owner>,
     /// The threads that wait to enter, by the IDs of the objects.
     blocked: HashMap<usize, Vec<Id>>,
+    /// The virtual threads of their own that wait to be notified, by the IDs of the objects, from JDK 25 on.
+    waiting: HashMap<usize, Vec<Id>>,
 }
 
 /// The objects that threads own, or wait to enter or in; those that the VM keeps monitors for; and,
 /// where the VM does not say which these are, all that a thread's stack refers to, and all classes.
 fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
-    let (mut objects, mut blocked) = (Vec::new(), Vec::new());
+    let (mut objects, mut blocked, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+    let mut owned_by_carried = Vec::new();
     // The shim's own threads are left out.
     let hidden = threads::all().into_iter().filter(|thread| thread.is_hidden());
     let mut complete: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
     for Resting { thread, state, .. } in resting {
         let Some(object) = thread.object() else { continue };
-        let owned = jvmti.owned_monitors(object.get());
-        let mut is_complete = owned.is_ok();
-        objects.extend(owned.iter().flat_map(|owned| owned.iter().copied()));
+        let first = owned_by_carried.len();
+        let mut is_complete = if thread.is_virtual() {
+            let owned = owned_by_virtual(jni, object.get());
+            let is_known = owned.is_some();
+            owned_by_carried.extend(with_owner(owned.unwrap_or_default(), thread.env().addr()));
+            is_known
+        } else {
+            let owned = jvmti.owned_monitors(object.get());
+            objects.extend(owned.iter().flat_map(|owned| owned.iter().copied()));
+            owned.is_ok()
+        };
         let contended = contended_monitor(object.get());
         // Up to JDK 22 that is also the monitor in which the thread waits.
         if contended.is_none() && state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
             let snapshots = thread_snapshot::get(jni);
             match snapshots.and_then(|snapshots| snapshots.locked(jni, object.get())) {
-                Some(locked) => objects.extend(locked),
+                Some(locked) => {
+                    if thread.is_virtual() {
+                        // The VM does not name it among those that wait: it waits in what its frames have
+                        // locked and it does not own.
+                        let owned = &owned_by_carried[first..];
+                        let is_owned = |object: jobject| {
+                            owned.iter().any(|(owned, _)| jni.same_object(*owned, object))
+                        };
+                        let waited = locked.iter().copied().filter(|object| !is_owned(*object));
+                        waiting.extend(waited.map(|monitor| (monitor, thread.env().addr())));
+                    }
+                    objects.extend(locked);
+                }
                 None => is_complete = false,
             }
         }
@@ -206,7 +237,8 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
             complete.insert(thread.id().addr());
         }
     }
-    let virtual_threads = virtual_threads::get(jni);
+    // Those that are threads of their own are among the resting ones.
+    let virtual_threads = virtual_threads::get(jni).filter(|_| !virtual_thread::are_threads());
     let class = virtual_threads.map(|threads| tagging::tag(threads.class())).transpose()?;
     let mut roots = Roots {
         new_ids: &current.new_ids,
@@ -221,14 +253,11 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
 
     let mut all_complete =
         resting.iter().all(|resting| complete.contains(&resting.thread.id().addr()));
-    let mut owned_by_carried = Vec::new();
     for (object, _) in &rooted {
         let carrier = virtual_threads.and_then(|threads| threads.carrier(jni, *object));
         let Some(env) = carrier.and_then(|carrier| env(jni, carrier)) else { continue };
         match owned_by_virtual(jni, *object) {
-            Some(owned) => owned_by_carried.extend(
-                owned.into_iter().map(|(object, entry_count)| (object, Owner { env, entry_count })),
-            ),
+            Some(owned) => owned_by_carried.extend(with_owner(owned, env)),
             None => all_complete = false,
         }
         objects.extend(contended_monitor(*object));
@@ -237,8 +266,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         objects.extend(jvmti.loaded_classes()?.iter().copied());
     }
 
-    let mut candidates =
-        Candidates { objects: Vec::new(), carriers: HashMap::new(), blocked: HashMap::new() };
+    let mut candidates = Candidates::default();
     let rooted = rooted.iter().map(|(object, _)| (*object, None));
     let owned_by_carried = owned_by_carried.iter().map(|(object, owner)| (*object, Some(*owner)));
     let others = objects.iter().map(|object| (*object, None));
@@ -251,9 +279,13 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         candidates.objects.push((object, tag.id()));
         candidates.carriers.extend(carrier.map(|owner| (tag.id().addr(), owner)));
     }
-    for (monitor, thread) in blocked {
-        let id = tagging::tag(monitor)?.id();
-        candidates.blocked.entry(id.addr()).or_default().push(thread);
+    for (pairs, by_object) in
+        [(blocked, &mut candidates.blocked), (waiting, &mut candidates.waiting)]
+    {
+        for (monitor, thread) in pairs {
+            let id = tagging::tag(monitor)?.id();
+            by_object.entry(id.addr()).or_default().push(thread);
+        }
     }
     Ok(candidates)
 }
@@ -263,7 +295,7 @@ fn contended_monitor(thread: jobject) -> Option<jobject> {
     jvm::get().jvmti.contended_monitor(thread).ok().filter(|monitor| !monitor.is_null())
 }
 
-/// The monitors that a mounted virtual thread owns, references in the current frame, and how often
+/// The monitors that a virtual thread owns, references in the current frame, and how often
 /// it has entered each. None if the VM does not say.
 fn owned_by_virtual(jni: Jni, thread: jobject) -> Option<Vec<(jobject, u32)>> {
     // Without snapshots (JDK 21), JVMTI makes the references to owned monitors in the carrier's

@@ -8,10 +8,11 @@ use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
 use crate::translate::frames::Frame;
 use crate::world::order::claims::{self, ToSuspend};
 use crate::world::suspension::can_suspend::{self, Borrowed};
-use crate::world::threads::{self, Thread};
+use crate::world::threads::{self, Thread, virtual_thread};
 use crate::world::{suspension, tagging, thread_status};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
+use std::collections::HashSet;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
@@ -66,7 +67,10 @@ impl Standstill {
         let can_suspend = can_suspend::borrow()?;
         // What an agent has suspended stays so when the others go on.
         threads.iter().for_each(|thread| suspension::hand_over(thread));
-        let others = threads.iter().filter(|thread| thread.env() != current.env());
+        // Nor is the carrier suspended that the current thread runs on.
+        let is_other =
+            |thread: &&Arc<Thread>| thread.env() != current.env() && !current.runs_in(thread.env());
+        let others = threads.iter().filter(is_other);
         let objects: Vec<_> = others.filter_map(|thread| thread.object()).collect();
         let references: Vec<jthread> = objects.iter().map(|object| object.get()).collect();
         let results = if references.is_empty() {
@@ -89,12 +93,13 @@ impl Standstill {
         current: &Thread,
         hidden_frames: usize,
     ) -> Self {
+        let ours: HashSet<_> = self.suspended.iter().map(|object| object.get().addr()).collect();
         for thread in threads {
             let Some(object) = thread.object() else { continue };
             let is_current = thread.env() == current.env();
             let start = if is_current { hidden_frames } else { 0 };
             let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
-            let is_ours = self.suspended.iter().any(|suspended| suspended.get() == object.get());
+            let is_ours = ours.contains(&object.get().addr());
             let hidden =
                 if is_ours || thread.stop.shows() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
             let stack = stack(if is_current { ptr::null_mut() } else { object.get() }, start);
@@ -146,11 +151,20 @@ fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
             }
             threads::discover(jni, *object).filter(|thread| thread.env() != current.env())
         });
-        Ok(found.filter(|thread| !thread.is_hidden()).collect())
+        let found = found.filter(|thread| !thread.is_hidden());
+        Ok(found.chain(virtual_threads()).collect())
     })
 }
 
-/// Whether no thread lives besides these and those that agents are never shown.
+/// The live virtual threads, where these are threads of their own.
+fn virtual_threads() -> impl Iterator<Item = Arc<Thread>> {
+    let is_live = |thread: &Arc<Thread>| thread.is_virtual() && thread.object().is_some();
+    let all = if virtual_thread::are_threads() { threads::all() } else { Vec::new() };
+    all.into_iter().filter(is_live)
+}
+
+/// Whether no thread lives besides these, those that agents are never shown, and virtual threads that are on no
+/// carrier: they come to none while these are suspended.
 fn includes_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
     jni.frame(LARGE_FRAME, |_| {
         for object in jvm::get().jvmti.all_threads()?.iter() {
@@ -162,7 +176,8 @@ fn includes_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Res
                 return Ok(false);
             }
         }
-        Ok(true)
+        let mut mounted = virtual_threads().filter(|thread| thread.os_thread() != 0);
+        Ok(mounted.all(|thread| threads.iter().any(|known| known.env() == thread.env())))
     })
 }
 
