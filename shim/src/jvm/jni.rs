@@ -284,6 +284,16 @@ impl Jni {
         jni!(self, SetObjectField, object, field.0, value);
     }
 
+    /// Sets an `int` field.
+    pub fn set_int_field(self, object: jobject, field: FieldId, value: jint) {
+        jni!(self, SetIntField, object, field.0, value);
+    }
+
+    /// The value of a static `int` field.
+    pub fn static_int_field(self, class: jclass, field: FieldId) -> jint {
+        jni!(self, GetStaticIntField, class, field.0)
+    }
+
     /// The value of a static reference field.
     pub fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
         jni!(self, GetStaticObjectField, class, field.0)

@@ -79,7 +79,7 @@ pub fn send_left(jni: Jni, thread: &Thread) {
 #[cold]
 fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) {
     let Some(last) = chain.numbers().last().copied() else { return };
-    jni.frame(4, |jni| {
+    jni.frame(4 + receivers::REFERENCES, |jni| {
         let frame = frame.or_else(|| frame_of(jni, last));
         let found = chain
             .class()
