@@ -3,14 +3,18 @@
  * they have run. Commands: "suspend NAME", "resume NAME", "status NAME", "ran NAME",
  * "suspend_all", "resume_all" (of the threads spinner and witness, with a NULL between them),
  * "self". "references": hears of JNI's global references; "reference": makes and deletes one to the
- * object. "class": asks for CLASS_LOAD of the class, and returns the result. "other COMMAND" is passed on to the copy of this agent that the option other= names.
+ * object. "class": asks for CLASS_LOAD of the class, and returns the result. "methods": enables
+ * METHOD_ENTRY; "entered": how many methods the thread has entered since. "other COMMAND" is passed on to the copy of this agent that the option other= names.
  */
 #include "call.h"
 #include "threads.h"
 #include <dlfcn.h>
 
+static __thread jlong entered;
+
 static void notify(JVMPI_Event *e)
 {
+    entered += e->event_type == JVMPI_EVENT_METHOD_ENTRY;
     track_threads(e);
 }
 
@@ -51,6 +55,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return 0;
     if (strcmp(what, "class") == 0)
         return jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, jvmpi->jobject2jobjectID(object));
+    if (strcmp(what, "methods") == 0)
+        enable(JVMPI_EVENT_METHOD_ENTRY);
+    if (strcmp(what, "entered") == 0)
+        return entered;
     if (thread == NULL)
         return -1;
     if (strncmp(what, "resume", 6) != 0)

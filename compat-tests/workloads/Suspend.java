@@ -266,12 +266,27 @@ final class Suspend {
         Await.until("the linker to load", () -> loader.isLoading);
         Agent.call("suspend linker");
         long suspended = Agent.call("class", made);
-        Agent.call("resume linker");
+        // To rewrite a class the VM links it.
+        Agent.call("methods");
         loader.mayGoOn = true;
+        Agent.call("resume linker");
+        // The first call looks for what it reports to, which takes methods, too.
+        enter();
+        // To ask may be the call of a method that is reported.
+        long own = -Agent.call("entered", null);
+        long entered = Agent.call("entered", null);
+        own += entered;
+        for (int i = 0; i < ROUNDS; i++) {
+            enter();
+        }
+        entered = Agent.call("entered", null) - entered - own;
         linker.join();
         long linked = Agent.call("class", made);
-        System.out.println("expect test=linking suspended=" + suspended + " linked=" + linked);
+        System.out.println("expect test=linking suspended=" + suspended + " linked=" + linked
+            + " calls=" + ROUNDS + " entered=" + entered);
     }
+
+    private static void enter() {}
 
     private static void list() {
         long suspended = Agent.call("suspend_all");

@@ -291,11 +291,12 @@ fn several_agents_suspend_one_thread(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whoever has suspended it does not wait for what it holds.
+/// Whoever has suspended it does not wait for what it holds, and hears of methods when it is resumed.
 fn suspended_while_it_links(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "linking", |_, line| {
         equal("result meanwhile", line.int("suspended")?, -1)?;
-        equal("result when it is linked", line.int("linked")?, 0)
+        equal("result when it is linked", line.int("linked")?, 0)?;
+        equal("methods entered", line.int("entered")?, line.int("calls")?)
     })
 }
 

@@ -2,7 +2,7 @@
 //! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
 use crate::jvm::{self, os_priority};
-use crate::translate::method_ids;
+use crate::translate::{method_ids, subscriptions};
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
@@ -46,6 +46,7 @@ fn prepare_to_suspend() {
 pub fn resume(agent: &Agent, env: *mut JNIEnv) {
     if let Some(thread) = other(env) {
         suspension::resume(agent, &thread);
+        subscriptions::resumed();
     }
 }
 
@@ -67,6 +68,7 @@ pub unsafe fn resume_list(agent: &Agent, count: jint, envs: *mut *mut JNIEnv, re
     for (env, result) in envs.iter().zip(results) {
         *result = list_result(other(*env).is_some_and(|thread| suspension::resume(agent, &thread)));
     }
+    subscriptions::resumed();
 }
 
 /// What the list functions leave for each thread: 0 for success.

@@ -15,6 +15,7 @@ use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
 use options::Virtual;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// JVMTI events that the shim needs for itself, from the start: threads are registered by them, and
 /// the VM's phases.
@@ -164,8 +165,29 @@ fn is_running() -> bool {
 pub enum Updated {
     /// What the VM sends was in line with what agents wanted.
     Done,
-    /// Another thread will do it, for which this one could not wait.
+    /// It will be done later: by another thread, for which this one could not wait, or when threads are
+    /// resumed.
     Left,
+}
+
+/// Whether code is to be rewritten when the threads are resumed that the one has suspended which wanted it.
+static PUT_OFF: AtomicBool = AtomicBool::new(false);
+
+/// Whether code can be rewritten now: that links classes, and a thread that this one has suspended may be
+/// just linking one, or hold a lock of its loader.
+fn can_rewrite() -> bool {
+    !suspension::current_suspends_others()
+}
+
+/// The current thread has resumed others for an agent: does what was put off until then.
+pub fn resumed() {
+    let is_due = || can_rewrite() && PUT_OFF.swap(false, Ordering::AcqRel);
+    if PUT_OFF.load(Ordering::Acquire)
+        && is_due()
+        && let Err(error) = update()
+    {
+        log::warn!("what agents want of rewritten code stays as it was: {error}");
+    }
 }
 
 /// Brings what the VM sends in line with what agents want.
@@ -182,8 +204,7 @@ pub fn update() -> jvm::Result<Updated> {
     if TURN.is_free() && *ON.lock() == needed {
         return Ok(Updated::Done);
     }
-    let done = |result: jvm::Result<()>| result.map(|()| Updated::Done);
-    TURN.run(jni, || switch_to(jni, Switches::needed())).map_or(Ok(Updated::Left), done)
+    TURN.run(jni, || switch_to(jni, Switches::needed())).unwrap_or(Ok(Updated::Left))
 }
 
 /// Has the VM send the JVMTI events that this event is made from, before [`update`] does all the rest;
@@ -208,9 +229,9 @@ fn update_from_outside() -> jvm::Result<Updated> {
 }
 
 /// What is refused stays as it is, and does not keep the rest from being switched.
-fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<()> {
+fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<Updated> {
     let before = *ON.lock();
-    let mut result = Ok(());
+    let (mut result, mut updated) = (Ok(()), Updated::Done);
     for event in JVMTI_MIN_EVENT_TYPE_VAL..=JVMTI_MAX_EVENT_TYPE_VAL {
         if (needed.events ^ before.events) & bit(event) != 0 {
             let switched = switch(jni, event, needed.events & bit(event) != 0);
@@ -220,7 +241,10 @@ fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<()> {
             result = result.and(switched);
         }
     }
-    if needed.code != before.code {
+    if needed.code != before.code && !can_rewrite() {
+        PUT_OFF.store(true, Ordering::Release);
+        updated = Updated::Left;
+    } else if needed.code != before.code {
         let switched = switch_code(jni, needed.code);
         if switched.is_ok() {
             ON.lock().code = needed.code;
@@ -234,7 +258,7 @@ fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<()> {
         }
         result = result.and(switched);
     }
-    result
+    result.map(|()| updated)
 }
 
 fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
