@@ -20,6 +20,7 @@ cases![
     native_methods_of_the_jdk,
     chosen_classes,
     too_large_a_method,
+    constants_that_are_not_numbers.until(22),
     classes_that_cannot_be_used,
     classes_that_are_just_linked,
     full_stacks,
@@ -229,6 +230,23 @@ fn too_large_a_method(vm: &Vm<'_>) -> Result<(), String> {
     let warnings = outcome.stderr.lines().filter(|line| line.starts_with("[jvmpi] warn"));
     let warnings: Vec<_> = warnings.collect();
     ensure!(warnings.len() == 1 && warnings[0].contains("Made.large"), "{warnings:?}");
+    Ok(())
+}
+
+/// Each rewriting adds such constants once more, and a VM that does not count them crashes when there are too
+/// many. The class is left as it is before that.
+fn constants_that_are_not_numbers(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("NotANumber")?.agent("methods", "late=1+3,prefix=Made")?;
+    let outcome = java.settings("include=Made").run()?;
+    let line = outcome.expects.one("expect")?;
+    let rounds = line.int("rounds")?;
+    equal("sum", line.int("sum")?, 2 * 5 * rounds)?;
+    // When it is left as it is, it has come to report both.
+    let calls = outcome.report().one("calls")?;
+    equal("calls", (calls.int("entries")?, calls.int("exits")?), (rounds, rounds))?;
+    let warnings: Vec<_> =
+        outcome.stderr.lines().filter(|line| line.starts_with("[jvmpi] warn")).collect();
+    ensure!(warnings.len() == 1 && warnings[0].contains(" Made "), "{warnings:?}");
     Ok(())
 }
 

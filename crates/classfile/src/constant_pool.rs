@@ -95,6 +95,21 @@ impl<'a> ConstantPool<'a> {
         self.offsets.len() <= 1
     }
 
+    /// How many indices constants take that are NaN (JVMS §4.4.4, §4.4.5).
+    #[must_use]
+    pub fn nans(&self) -> usize {
+        let indices = |&offset: &u32| match self.file.get(offset as usize..) {
+            Some(&[tag::FLOAT, a, b, c, d, ..]) => {
+                usize::from(f32::from_be_bytes([a, b, c, d]).is_nan())
+            }
+            Some(&[tag::DOUBLE, a, b, c, d, e, f, g, h, ..]) => {
+                2 * usize::from(f64::from_be_bytes([a, b, c, d, e, f, g, h]).is_nan())
+            }
+            _ => 0,
+        };
+        self.offsets.iter().filter(|offset| **offset != 0).map(indices).sum()
+    }
+
     /// The tag of the entry at `index` (JVMS table 4.4-A), `None` if there is no entry.
     #[must_use]
     pub fn tag(&self, index: u16) -> Option<u8> {
@@ -183,5 +198,26 @@ impl<'a> ConstantPool<'a> {
             0 => None,
             offset => self.file.get(offset as usize..).filter(|entry| !entry.is_empty()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_that_are_nan_are_counted_by_their_indices() {
+        let mut file = vec![0, 9];
+        for float in [f32::NAN, f32::INFINITY, f32::from_bits(0xffc0_0001)] {
+            file.push(tag::FLOAT);
+            file.extend(float.to_be_bytes());
+        }
+        for double in [f64::NAN, 1.5] {
+            file.push(tag::DOUBLE);
+            file.extend(double.to_be_bytes());
+        }
+        file.extend([tag::UTF8, 0, 1, b'x']);
+        let pool = ConstantPool::read(&file, &mut Reader::new(&file, "pool")).unwrap();
+        assert_eq!((pool.len(), pool.nans()), (9, 4));
     }
 }

@@ -3,6 +3,7 @@
 pub mod allocations;
 mod beginnings;
 pub mod class_files;
+mod growth;
 pub mod instructions;
 mod methods;
 mod monitor_exits;
@@ -157,7 +158,13 @@ struct Target {
 
 /// The class file with everything that the class is to report, None if that is nothing.
 fn rewrite(jni: Jni, original: &[u8], place: Target, reports: Reports) -> Option<Vec<u8>> {
-    match ClassFile::parse(original).and_then(|class| edit(jni, &class, place, reports)) {
+    let rewritten = ClassFile::parse(original).and_then(|class| {
+        let rewritten = edit(jni, &class, place, reports);
+        let new = rewritten.as_ref().ok().and_then(Option::as_deref);
+        growth::note(jni, &class, place.class, new);
+        rewritten
+    });
+    match rewritten {
         Ok(bytes) => bytes,
         Err(error) => {
             log::debug!("a class is left as it is: {error}");

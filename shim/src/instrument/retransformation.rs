@@ -52,7 +52,8 @@ fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Resu
         // The references that asking takes must not add up.
         jni.frame(8, |jni| {
             let object = class.object(jni)?;
-            if !is_affected(object, class) || !can_be_retransformed(object, class) {
+            let may_change = !class.is_kept_as_it_is() && is_affected(object, class);
+            if !may_change || !can_be_retransformed(object, class) {
                 return None;
             }
             // The VM would do it too, but only after it has read the code, which it misreads if another

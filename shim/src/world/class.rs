@@ -11,7 +11,7 @@ use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
 use options::Names;
 use std::ffi::{CStr, CString};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The record of one class.
@@ -30,6 +30,10 @@ pub struct Class {
     numbers: Lock<Vec<(u64, usize)>>,
     /// All the numbers of its methods.
     all_numbers: Lock<Vec<Range<usize>>>,
+    /// How many constants it has got more because it was rewritten.
+    growth: AtomicUsize,
+    /// Whether it must not be rewritten any more.
+    keeps_as_it_is: AtomicBool,
     /// Where dumps have its fields, once that was asked for.
     pub layout: OnceLock<Arc<Layout>>,
     /// The agents that have had CLASS_LOAD.
@@ -92,6 +96,8 @@ impl Class {
             cannot_be_linked: AtomicBool::new(false),
             numbers: Lock::default(),
             all_numbers: Lock::default(),
+            growth: AtomicUsize::new(0),
+            keeps_as_it_is: AtomicBool::new(false),
             layout: OnceLock::new(),
             announced: Announced::default(),
         }
@@ -185,6 +191,21 @@ impl Class {
     /// Takes the numbers of its methods.
     pub fn take_numbers(&self) -> Vec<Range<usize>> {
         std::mem::take(&mut self.all_numbers.lock())
+    }
+
+    /// Takes note that the class gets so many constants more by being rewritten; how many those are in all.
+    pub fn grow(&self, constants: usize) -> usize {
+        self.growth.fetch_add(constants, Ordering::Relaxed) + constants
+    }
+
+    /// From now on the class is not rewritten; false if that was so before.
+    pub fn keep_as_it_is(&self) -> bool {
+        !self.keeps_as_it_is.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether the class must not be rewritten any more.
+    pub fn is_kept_as_it_is(&self) -> bool {
+        self.keeps_as_it_is.load(Ordering::Relaxed)
     }
 
     /// Takes note that something is known of a method of the class.

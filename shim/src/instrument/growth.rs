@@ -1,0 +1,36 @@
+//! Constants that a class gets more of each time it is rewritten.
+//!
+//! HotSpot merges the constants of the new version with those of the old one, and takes no NaN for another.
+//! Before JDK 23 it does not look whether a class may have that many (JDK-8311076), and crashes: so the class
+//! is left as it is before that.
+
+use crate::jvm::{self, Jni};
+use crate::world::classes;
+use classfile::ClassFile;
+use jni_sys::jclass;
+
+/// The version that looks.
+const MENDED: u32 = 23;
+
+/// The most constants that a class may have.
+const MOST: usize = u16::MAX as usize;
+
+/// Takes note that the VM is about to rewrite a class to `new`, or to leave it as it is.
+pub fn note(jni: Jni, file: &ClassFile<'_>, class: jclass, new: Option<&[u8]>) {
+    let nans = file.constant_pool().nans();
+    if nans == 0 || class.is_null() || jvm::get().feature_version() >= MENDED {
+        return;
+    }
+    let new = new.map(ClassFile::parse).and_then(Result::ok);
+    let constants = new.map_or(file.constant_pool().len(), |new| new.constant_pool().len());
+    let is_full = classes::with(jni, class, |class| {
+        class.grow(nans) + constants + nans > MOST && class.keep_as_it_is()
+    });
+    if is_full == Ok(true) {
+        let name = String::from_utf8_lossy(file.name());
+        log::warn!(
+            "{name} reports from now on what it does now: each time it is rewritten the VM adds its \
+             constants that are NaN once more, and there is no room left"
+        );
+    }
+}
