@@ -1,6 +1,8 @@
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
+import javax.management.ObjectName;
 
 /** Methods of every kind, which count their own calls. */
 final class Calls {
@@ -306,6 +308,50 @@ final class Calls {
         }
     }
 
+    /** Objects of which each is called twice in each round, while they move, die and are replaced. */
+    private static void moved() throws Exception {
+        final int rounds = 30;
+        Receiver[] kept = new Receiver[500];
+        boolean[] over = new boolean[1];
+        Thread churn = new Thread(() -> {
+            while (!isOver(over)) {
+                garbage = new byte[1 << 16];
+            }
+        });
+        churn.start();
+        long wrong = 0;
+        for (int round = 0; round < rounds; round++) {
+            for (int i = 0; i < kept.length; i++) {
+                if (kept[i] == null || (i + round) % 5 == 0) {
+                    kept[i] = new Receiver();
+                }
+                wrong += kept[i].touch() ? 0 : 1;
+                wrong += kept[i].touch() ? 0 : 1;
+            }
+            if (round % 10 == 5) {
+                // This collects, too.
+                ManagementFactory.getPlatformMBeanServer().invoke(
+                    new ObjectName("com.sun.management:type=DiagnosticCommand"), "gcClassHistogram",
+                    new Object[] {new String[0]}, new String[] {String[].class.getName()});
+            } else if (round % 3 == 0) {
+                System.gc();
+            }
+        }
+        synchronized (over) {
+            over[0] = true;
+        }
+        churn.join();
+        check(wrong + " wrong receivers", wrong == 0);
+    }
+
+    private static volatile byte[] garbage;
+
+    private static boolean isOver(boolean[] over) {
+        synchronized (over) {
+            return over[0];
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
             case "rounds":
@@ -357,6 +403,9 @@ final class Calls {
                 Agent.call("enable");
                 fib(3);
                 Agent.call("disable");
+                break;
+            case "moved":
+                moved();
                 break;
             case "rewritten":
                 rewritten();

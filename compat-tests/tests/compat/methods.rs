@@ -16,6 +16,7 @@ cases![
     several_threads.under_load(),
     switched_on_and_off,
     rewritten_while_it_runs,
+    receivers_that_move.on_every_gc(),
     native_methods,
     native_methods_of_the_jdk,
     chosen_classes,
@@ -106,6 +107,16 @@ fn rewritten_while_it_runs(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = calls(vm, "events=3,late=56,prefix=Calls", "rewritten")?;
     well_nested(&outcome)?;
     counted(&outcome, &["exits"])
+}
+
+/// METHOD_ENTRY2 names the object that has a method called, however often the collector moves objects and
+/// gives their places to others.
+fn receivers_that_move(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Calls")?.agent("methods", "events=2,prefix=Calls")?.argument("moved");
+    let outcome = java.settings("include=Calls*").run()?;
+    counted(&outcome, &["entries2"])?;
+    let touch = outcome.report().find("calls", "method", "Calls$Receiver.touch")?;
+    equal("with their receiver", touch.int("receivers")?, touch.int("entries2")?)
 }
 
 /// Every call of the program's own native methods is reported, compiled or not, and nothing else is

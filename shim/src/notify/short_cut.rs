@@ -19,6 +19,8 @@ pub struct ShortCut<'a> {
     agent: &'static Agent,
     thread: &'a Thread,
     method: jmethodID,
+    /// The epoch in which the event is sent.
+    pub epoch: u64,
     _passage: TrackedPassage<'a>,
 }
 
@@ -36,7 +38,7 @@ pub fn with<R>(
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
     let method = method_numbers::for_short_cut(number as usize, epoch)?;
-    Some(send(ShortCut { agent, thread: &thread, method, _passage: passage }))
+    Some(send(ShortCut { agent, thread: &thread, method, epoch, _passage: passage }))
 }
 
 impl ShortCut<'_> {

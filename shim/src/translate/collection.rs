@@ -11,7 +11,7 @@ use crate::world::ids::{self, Tag};
 use crate::world::order::{announcements, bounded_wait, deaths, gate};
 use crate::world::pauses::Pauses;
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, ids_again, lookup, method_numbers};
+use crate::world::{classes, ids_again, lookup, method_numbers, moves};
 use jni_sys::{jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
@@ -20,11 +20,13 @@ use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_start(_: *mut jvmtiEnv) {
     // No panic is possible here.
+    moves::begin();
     deaths::pause_begins();
 }
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
     // No panic is possible here.
+    moves::end();
     deaths::pause_ended();
 }
 

@@ -54,7 +54,7 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     let known = Receiver::Known(receiver);
     let sent = short_cut::with(OnlyListener::Entry2, number, |way| {
         let (thread, agent) = (way.thread(), way.agent());
-        let obj_id = objects::known_to(agent, receiver)?;
+        let obj_id = objects::receiver_known_to(agent, thread, receiver, way.epoch)?;
         note_entry(thread, agent, number);
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
             way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });

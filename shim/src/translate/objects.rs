@@ -215,6 +215,21 @@ pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
     (object.is_null() || is_known()).then(|| tag.id())
 }
 
+/// As [`known_to`], of an object of which the thread calls a method in this epoch. The reference is local.
+#[inline]
+pub fn receiver_known_to(
+    agent: &Agent,
+    thread: &Thread,
+    object: jobject,
+    epoch: u64,
+) -> Option<jobjectID> {
+    // There may be a million virtual threads, each with what it knows.
+    if object.is_null() || thread.is_virtual() || announcements::is_replaying(agent) {
+        return known_to(agent, object);
+    }
+    thread.receivers.id(object, epoch, || known_to(agent, object))
+}
+
 /// Announces an object that an event or a result is about to name, unless that was done; the
 /// object's ID. CLASS_LOAD is the defining event of a Class object.
 pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {

@@ -129,8 +129,13 @@ impl Switches {
     /// What has to be switched on now.
     fn needed() -> Self {
         let mut needed = Self::for_events(agents::anyone_wants);
-        // Records of an object are freed when it dies, whatever they were made for.
-        let events = [JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_GARBAGE_COLLECTION_FINISH];
+        // Records of an object are freed when it dies, whatever they were made for, and addresses are good
+        // until it moves. The beginning of a collection comes first: a pause is noticed from both ends.
+        let events = [
+            JVMTI_EVENT_GARBAGE_COLLECTION_START,
+            JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+            JVMTI_EVENT_OBJECT_FREE,
+        ];
         let for_handlers = FOR_HANDLERS.into_iter().filter(|_| suspension::wants_method_ids());
         needed.events |= events.into_iter().chain(for_handlers).fold(0, |all, e| all | bit(e));
         // While the VM ends, code that reports too much does no harm.

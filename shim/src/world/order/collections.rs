@@ -11,6 +11,7 @@ use super::deaths::{REPORTER, WAKE, due, make_sentinel, reports_later, take_sign
 use super::gc_counts;
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock};
+use crate::world::moves;
 use crate::world::pauses::Pauses;
 use crate::world::threads;
 use crate::world::threads::os_thread::os_thread;
@@ -74,7 +75,9 @@ pub fn start(jni: Jni, play: Play) {
     if STARTED.swap(true, Ordering::SeqCst) {
         return;
     }
-    gc_counts::start();
+    if gc_counts::start() {
+        moves::only_in_pauses();
+    }
     if let Err(error) = jvm::get().class_env.set_notification(JVMTI_EVENT_OBJECT_FREE, true) {
         log::debug!("dead objects may come late: {error}");
     }

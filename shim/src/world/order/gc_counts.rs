@@ -5,7 +5,7 @@
 //! its collections alone. ZGC and Shenandoah pause several times a cycle; there, and where there are
 //! no counters, a collection is known by its effect: a sentinel is dead (`collections`).
 
-use crate::jvm::internals;
+use crate::jvm::{self, internals};
 use crate::lock::Lock;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -22,9 +22,20 @@ enum Source {
 
 static SOURCE: OnceLock<Lock<Source>> = OnceLock::new();
 
-/// Chooses what to count by, and begins.
-pub fn start() {
-    SOURCE.get_or_init(|| Lock::new(Source::choose()));
+/// Serial and Parallel collect for a histogram or a heap dump of the VM's own without telling JVMTI, before
+/// this version. (G1 always tells.)
+const ALL_TELL: u32 = 25;
+
+/// Chooses what to count by, and begins. Returns whether it is known that the collector works on objects in
+/// its pauses only, and that JVMTI tells of all of them.
+pub fn start() -> bool {
+    let all_tell = jvm::get().feature_version() >= ALL_TELL;
+    let source = SOURCE.get_or_init(|| Lock::new(Source::choose()));
+    match *source.lock() {
+        Source::Counters { .. } => true,
+        Source::Pauses => all_tell,
+        Source::Effect => false,
+    }
 }
 
 /// How many collections there were since the last call, given the number of pauses since then,

@@ -14,6 +14,7 @@ use crate::world::order::aim::Aim;
 use crate::world::order::announced::Announced;
 use crate::world::order::epoch;
 use crate::world::order::in_flight::InFlight;
+use crate::world::receivers::Receivers;
 use crate::world::suspension::stop::Stop;
 use crate::world::waits::Waits;
 use jni_sys::{JNIEnv, jint};
@@ -59,6 +60,8 @@ pub struct Thread {
     pub calls: OpenCalls,
     /// The constructors whose entry is held back.
     pub held: Held,
+    /// What is known of the objects whose methods it calls.
+    pub receivers: Receivers,
     /// The epoch in which the thread's events may take the short cut.
     pub short_cut_epoch: AtomicU64,
     /// What the thread waits for at Java monitors.
@@ -129,6 +132,7 @@ impl Thread {
             loaded: Loaded::default(),
             calls: OpenCalls::default(),
             held: Held::default(),
+            receivers: Receivers::default(),
             short_cut_epoch: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
             waits_for: Aim::default(),
