@@ -7,7 +7,11 @@ use compat_tests::text;
 
 use super::{Figure, Side, compare};
 
+/// Runs of each side where one program is compared.
 const ROUNDS: usize = 3;
+
+/// Runs where all are: the last program takes minutes with all events.
+const ONCE: usize = 1;
 
 /// Those that compute from start to end.
 const PROGRAMS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
@@ -28,11 +32,15 @@ const AGENTS: [(&str, &str, &str); 5] = [
 
 /// All of them, one after the other.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
-    PROGRAMS.iter().try_for_each(|name| one(jdk, name))
+    PROGRAMS.iter().try_for_each(|name| compare_with(jdk, name, ONCE))
 }
 
 /// The program of this name.
 pub fn one(jdk: &Jdk, name: &str) -> Result<(), String> {
+    compare_with(jdk, name, ROUNDS)
+}
+
+fn compare_with(jdk: &Jdk, name: &str, rounds: usize) -> Result<(), String> {
     let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
     let vm = Vm::new(jdk, Gc::G1, &format!("bench/{name}"));
     if let Found::Missing(why) = program.on(&vm)? {
@@ -40,10 +48,10 @@ pub fn one(jdk: &Jdk, name: &str) -> Result<(), String> {
         return Ok(());
     }
     println!(" {name}");
-    compare_agents(&vm, program)
+    compare_agents(&vm, program, rounds)
 }
 
-fn compare_agents(vm: &Vm<'_>, program: Program) -> Result<(), String> {
+fn compare_agents(vm: &Vm<'_>, program: Program, rounds: usize) -> Result<(), String> {
     let run = |agent: Option<(&str, &str)>| -> Result<Vec<f64>, String> {
         let Found::Ready(launch) = program.on(vm)? else {
             return Err(format!("no {} any more", program.name));
@@ -65,5 +73,5 @@ fn compare_agents(vm: &Vm<'_>, program: Program) -> Result<(), String> {
     for (name, agent, options) in AGENTS {
         sides.push(Side { name, run: Box::new(move || run(Some((agent, options)))) });
     }
-    compare(&figures, &sides, ROUNDS)
+    compare(&figures, &sides, rounds)
 }
