@@ -30,7 +30,7 @@ const COMMANDS: [Command; 11] = [
     },
     Command {
         usage: "test [--machine NAME] [ARGUMENT...]",
-        about: "fetch the JDKs and run all tests, also for i386 or arm64; arguments are cargo test's",
+        about: "fetch the JDKs and run all tests, also for i386; arguments are cargo test's",
         run: test::run,
     },
     Command {
