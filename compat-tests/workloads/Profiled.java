@@ -24,9 +24,29 @@ final class Profiled {
     static final class Brief {
     }
 
+    /** So many constructors run for a {@link Deep} that one look at the stack does not show who makes it. */
+    static class D1 { }
+    static class D2 extends D1 { }
+    static class D3 extends D2 { }
+    static class D4 extends D3 { }
+    static class D5 extends D4 { }
+    static class D6 extends D5 { }
+    static class D7 extends D6 { }
+    static class D8 extends D7 { }
+    static class D9 extends D8 { }
+    static class D10 extends D9 { }
+    static class D11 extends D10 { }
+    static class D12 extends D11 { }
+    static class D13 extends D12 { }
+    static class D14 extends D13 { }
+    static class D15 extends D14 { }
+    static class D16 extends D15 { }
+    static final class Deep extends D16 { }
+
     static final int KEPT = 700, DROPPED = 3000, THREADS = 4, CALLS = 5000, DEPTH = 30, CONTENDED = 3, BRIEF = 50_000;
 
     static Kept kept;
+    static final Deep[] deep = new Deep[300];
     static final Object[] blocks = new Object[1 << 14];
     static volatile Brief last;
     static final Object lock = new Object();
@@ -71,6 +91,9 @@ final class Profiled {
         for (int i = 0; i < KEPT; i++) {
             kept = new Kept(kept, i);
         }
+        for (int i = 0; i < deep.length; i++) {
+            deep[i] = new Deep();
+        }
         long sum = 0;
         for (int i = 0; i < DROPPED; i++) {
             Dropped dropped = new Dropped();
@@ -78,7 +101,7 @@ final class Profiled {
             sum += dropped.number;
         }
         result = sum;
-        System.out.println("expect kept=" + KEPT + " dropped=" + DROPPED);
+        System.out.println("expect kept=" + KEPT + " dropped=" + DROPPED + " deep=" + deep.length);
     }
 
     /** So many objects on each of four threads that live until the next one is there. */

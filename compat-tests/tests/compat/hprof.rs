@@ -209,6 +209,8 @@ fn allocation_sites(vm: &Vm<'_>) -> Result<(), String> {
     let expected = outcome.expects.find("expect", "kept", "700")?;
     let (allocated, live) = site_of(file.profile(), "Profiled$Kept", "Profiled.objects")?;
     equal("kept", (allocated, live), (expected.int("kept")?, expected.int("kept")?))?;
+    let (allocated, live) = site_of(file.profile(), "Profiled$Deep", "Profiled.objects")?;
+    equal("deep", (allocated, live), (expected.int("deep")?, expected.int("deep")?))?;
     if vm.jdk.feature == 11 {
         // Later JDKs do not allocate what does not leave its method once it is compiled.
         let (allocated, _) = site_of(file.profile(), "Profiled$Dropped", "Profiled.objects")?;

@@ -2,7 +2,7 @@
 
 use super::frame_room::Room;
 use crate::jvm::{self, Jni};
-use crate::translate::frames::{Frame, Resolver, Walked, hidden_frames};
+use crate::translate::frames::{self, Frame, Resolver, Walked};
 use crate::world::agents::Agent;
 use crate::world::seen_frames::SeenFrames;
 use crate::world::threads::{self, Thread};
@@ -11,7 +11,6 @@ use jni_sys::jint;
 use jvmpi_sys::JVMPI_CallTrace;
 use jvmti_sys::jvmtiFrameInfo;
 use std::mem::MaybeUninit;
-use std::ptr;
 
 /// # Safety
 /// `trace` is NULL or points to a trace whose `frames` have room for `depth` frames.
@@ -47,11 +46,7 @@ fn fill(
 ) -> usize {
     loop {
         let (walked, count) = match other {
-            None => {
-                let start = hidden_frames(jni, current);
-                let stack = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room.walked());
-                (Walked::Current, stack.unwrap_or(0))
-            }
+            None => (Walked::Current, frames::of_current(jni, current, room.walked())),
             Some(thread) => walk(thread, room.walked()),
         };
         let mut resolver = Resolver::of(walked);

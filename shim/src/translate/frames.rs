@@ -14,41 +14,68 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
+/// Writes the innermost frames of the current thread that agents see; how many.
+pub fn of_current(jni: Jni, current: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
+    if !may_have_hidden(current) {
+        return walk(0, room).len();
+    }
+    // To walk anew costs more than some frames too many: as a rule those that are hidden are few.
+    const HIDDEN: usize = 4;
+    let mut first = [const { MaybeUninit::uninit() }; AT_ONCE];
+    let wanted = AT_ONCE.min(room.len().saturating_add(HIDDEN));
+    let found = walk(0, &mut first[..wanted]);
+    let hidden = hidden_of(jni, current, found);
+    let shown = found.get(hidden..).unwrap_or(&[]);
+    if shown.len() < room.len() && found.len() == wanted {
+        return walk(hidden, room).len();
+    }
+    room.iter_mut().zip(shown).map(|(place, frame)| place.write(*frame)).count()
+}
+
 /// How many of the innermost frames agents do not see: the Tracker's, and, when the allocation of
 /// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
 /// that allocates.
 pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
-    let report = current.in_flight.report();
-    // The handler may be running Java code, which has come here or caused another event.
-    if report == Reporter::None || !is_in_tracker(jni) {
+    if !may_have_hidden(current) {
         return 0;
     }
-    match report {
-        Reporter::Constructors => 1 + constructors(jni),
+    let mut first = [const { MaybeUninit::uninit() }; AT_ONCE];
+    hidden_of(jni, current, walk(0, &mut first))
+}
+
+/// Whether rewritten code reports the event at hand.
+fn may_have_hidden(current: &Thread) -> bool {
+    current.in_flight.report() != Reporter::None
+}
+
+/// The hidden ones, given the innermost frames.
+fn hidden_of(jni: Jni, current: &Thread, innermost: &[jvmtiFrameInfo]) -> usize {
+    let is_tracker = |method| methods::of(jni, method).is_some_and(|m| m.class.is_own());
+    // The handler may be running Java code, which has come here or caused another event.
+    if !innermost.first().is_some_and(|frame| is_tracker(frame.method)) {
+        return 0;
+    }
+    match current.in_flight.report() {
+        Reporter::Constructors => 1 + constructors(jni, &innermost[1..]),
         Reporter::Frames(count) => count,
         Reporter::None | Reporter::Tracker => 1,
     }
 }
 
-/// Whether the innermost frame of the current thread is the Tracker's.
-fn is_in_tracker(jni: Jni) -> bool {
-    let mut frame = [MaybeUninit::uninit()];
-    let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 0, &mut frame);
-    // SAFETY: the walk wrote one frame.
-    let method = (walked == Ok(1)).then(|| unsafe { frame[0].assume_init() }.method);
-    method.and_then(|method| methods::of(jni, method)).is_some_and(|m| m.class.is_own())
-}
-
-/// How many frames below the Tracker's are constructors of the object that that of `Object`, the first
-/// of them, was called with. Each but that is just calling the one above it for its own object.
-fn constructors(jni: Jni) -> usize {
+/// How many frames below the Tracker's, of which these are the innermost, are constructors of the object
+/// that that of `Object`, the first of them, was called with. Each but that is just calling the one above
+/// it for its own object.
+fn constructors(jni: Jni, below_tracker: &[jvmtiFrameInfo]) -> usize {
     let mut count = 0;
-    below_tracker(|frame| {
+    let mut constructs = |frame: &jvmtiFrameInfo| {
         let own_call = || methods::as_it_is(jni, frame.method, true)?.0.own_call(frame.method);
         let constructs = count == 0 || own_call() == Some(frame.location);
         count += usize::from(constructs);
         constructs
-    });
+    };
+    if below_tracker.iter().all(&mut constructs) {
+        each(1 + below_tracker.len(), constructs);
+    }
     count
 }
 
@@ -60,17 +87,23 @@ pub fn below_tracker(visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
 
 /// Shows the frames of the current thread, without the `next` innermost, to `visit` until that says no.
 pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
-    const AT_ONCE: usize = 16;
     loop {
         let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
-        let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), next, &mut frames).unwrap_or(0);
-        // SAFETY: the walk wrote that many frames.
-        let mut found = frames[..walked].iter().map(|frame| unsafe { frame.assume_init_ref() });
-        if !found.all(&mut visit) || walked < AT_ONCE {
+        let found = walk(next, &mut frames);
+        if !found.iter().all(&mut visit) || found.len() < AT_ONCE {
             return;
         }
-        next += walked;
+        next += found.len();
     }
+}
+
+const AT_ONCE: usize = 16;
+
+/// The frames of the current thread, without the `start` innermost, as far as there is room.
+fn walk(start: usize, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> &[jvmtiFrameInfo] {
+    let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room).unwrap_or(0);
+    // SAFETY: the walk wrote that many frames.
+    unsafe { room[..walked].assume_init_ref() }
 }
 
 /// A frame of a thread that may go on: when it has left an obsolete method, the VM may free that, and
