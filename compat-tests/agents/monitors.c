@@ -75,7 +75,10 @@ static void notify(JVMPI_Event *e)
     }
 }
 
-/* "watch NAME", "enters NAME": how many threads have begun to wait, "enable TYPE", "disable TYPE". */
+/*
+ * "watch NAME", "enters NAME": how many threads have begun to wait, "enable TYPE", "disable TYPE", "lock" and
+ * "unlock" by JNI.
+ */
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     if (strncmp(what, "watch ", 6) == 0) {
@@ -90,6 +93,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     }
     if (strcmp(what, "enters") == 0)
         return watched_object(jvmpi->jobject2jobjectID(object))->enters;
+    if (strcmp(what, "lock") == 0)
+        return (*env)->MonitorEnter(env, object);
+    if (strcmp(what, "unlock") == 0)
+        return (*env)->MonitorExit(env, object);
     if (strncmp(what, "enable ", 7) == 0)
         return jvmpi->EnableEvent(atoi(what + 7), NULL);
     if (strncmp(what, "disable ", 8) == 0)

@@ -3,6 +3,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Stages contention: one thread owns a monitor until all others wait for it, then they get it one
@@ -101,6 +102,18 @@ public class Contended {
                 }
             }
         },
+        /** Native code enters and leaves it, also around code that does. */
+        JNI {
+            @Override
+            void own(Contended monitor, Body body) {
+                Agent.call("lock", monitor);
+                monitor.method(body);
+                Agent.call("lock", monitor);
+                monitor.method(() -> {});
+                Agent.call("unlock", monitor);
+                Agent.call("unlock", monitor);
+            }
+        },
         /** A class of the JDK enters and leaves it, which was loaded before the events came on. */
         LIBRARY {
             private final Map<String, Object> map = Collections.synchronizedMap(new HashMap<>());
@@ -171,6 +184,9 @@ public class Contended {
             case "WAIT":
                 letIn(object, waiters);
                 break;
+            case "NOTIFIED":
+                wakeUp(object, waiters);
+                break;
             case "SWITCHED":
                 switchEvents(object, waiters);
                 break;
@@ -207,6 +223,45 @@ public class Contended {
                 }
             });
         }
+    }
+
+    /** Has threads wait, and ends that while the monitor is owned. */
+    private static void wakeUp(Contended object, int waiters) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            wakeUp(object, waiters, "notified", thread -> object.notify());
+            wakeUp(object, waiters, "interrupted", Thread::interrupt);
+        }
+    }
+
+    private static void wakeUp(Contended object, int waiters, String name, Consumer<Thread> wake)
+            throws InterruptedException {
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < waiters; i++) {
+            Thread thread = new Thread(object::waitOnce, name + "-" + i);
+            thread.start();
+            threads.add(thread);
+            Await.state(thread, Thread.State.WAITING);
+            synchronized (object) {
+                // It has let go of the monitor, so that the next one finds it free.
+                inside++;
+            }
+        }
+        synchronized (object) {
+            threads.forEach(wake);
+            threads.forEach(thread -> Await.state(thread, Thread.State.BLOCKED));
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+
+    private synchronized void waitOnce() {
+        try {
+            wait();
+        } catch (InterruptedException interrupted) {
+            return;
+        }
+        inside++;
     }
 
     private void await(int all) {

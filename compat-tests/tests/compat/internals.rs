@@ -22,8 +22,15 @@ const SEED: u64 = 0;
 /// What is looked for in every such round. The rest is looked for only where it is needed: by what the
 /// agents happen to request, by virtual threads, or by a thread that waits.
 fn always(feature: u32) -> Vec<&'static str> {
-    let mut names =
-        vec!["eetop", "JVM_Sleep", "counters", "LiveStackFrame", "enumConstants", "membarrier"];
+    let mut names = vec![
+        "eetop",
+        "JVM_Sleep",
+        "JVM_MonitorWait",
+        "counters",
+        "LiveStackFrame",
+        "enumConstants",
+        "membarrier",
+    ];
     if feature >= 17 {
         names.push("AsyncGetCallTrace");
     }

@@ -14,7 +14,10 @@ cases![
     ways_out,
     trusted_classes,
     waiting_lets_others_in,
+    notified,
     waiting,
+    parking,
+    parking_is_not_told_unasked,
     switched_while_threads_wait,
     virtual_threads.since(21),
     virtual_threads_of_their_own.since(21),
@@ -53,7 +56,7 @@ fn contention(vm: &Vm<'_>) -> Result<(), String> {
 
 /// However a monitor is left: only leaving it for good counts.
 fn ways_out(vm: &Vm<'_>) -> Result<(), String> {
-    for way in ["METHOD", "STATIC", "RECURSIVE", "BESIDE", "THROWN", "METHOD_THROWN"] {
+    for way in ["METHOD", "STATIC", "RECURSIVE", "BESIDE", "THROWN", "METHOD_THROWN", "JNI"] {
         handed_on(vm, way, 3).map_err(|error| format!("{way}: {error}"))?;
     }
     Ok(())
@@ -101,6 +104,67 @@ fn handed_on_in(outcome: &Outcome, waiters: usize) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Who is notified, or interrupted, waits for the monitor once more, as the one that does that owns it.
+fn notified(vm: &Vm<'_>) -> Result<(), String> {
+    let (outcome, rounds) = staged(vm, "NOTIFIED", 3, "54+55+56+57+58")?;
+    let report = outcome.report();
+    for how in ["notified", "interrupted"] {
+        for i in 0..3 {
+            let name = format!("{how}-{i}");
+            let lines =
+                watched(report, "contended").filter(|line| line.text("thread") == Ok(&name));
+            let words = lines.map(|line| line.word.as_str()).filter(|word| *word != "exit");
+            let expected = ["wait", "waited", "enter", "entered"].repeat(rounds);
+            equal(&name, words.collect::<Vec<_>>(), expected)?;
+        }
+    }
+    let enters = count(report, "enter");
+    equal("entered", count(report, "entered"), enters)
+}
+
+/// What a thread parks at is what it waits for, as `LockSupport.getBlocker` has it.
+fn parking(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Parks")?.agent("monitors", "events=57+58")?;
+    let outcome = java.settings("park=monitor").run()?;
+    let staged = outcome.expects.one("expect")?;
+    let others = (staged.int("threads")? - 1) * staged.int("rounds")?;
+    let report = outcome.report();
+    let of = |name: &str| -> Vec<&Line> {
+        report.all().iter().filter(|line| line.text("thread") == Ok(name)).collect()
+    };
+    for name in ["lock", "condition", "latch", "queue"] {
+        let other = of(&format!("other-{name}"));
+        for word in ["wait", "waited"] {
+            let lines =
+                other.iter().filter(|line| line.word == word && line.text("monitor") == Ok(name));
+            equal(&format!("{word} at {name}"), lines.count() as i64, others)?;
+        }
+        ensure!(other.iter().all(|line| line.text("monitor") == Ok(name)), "{name}: {other:?}");
+    }
+    for (name, monitor, least, most) in [
+        ("nanos", "blocker", 100_000, 100_000),
+        ("until", "blocker", 1, 100_000),
+        ("ever", "blocker", 0, 0),
+        ("sleep", "-", 86_400_000, 86_400_000),
+    ] {
+        let lines = of(name);
+        let words: Vec<_> = lines.iter().map(|line| line.word.as_str()).collect();
+        equal(name, words, vec!["wait", "waited"])?;
+        ensure!(lines.iter().all(|line| line.text("monitor") == Ok(monitor)), "{lines:?}");
+        let timeout = lines[0].int("timeout")?;
+        ensure!((least..=most).contains(&timeout), "{name}: {timeout}");
+    }
+    ensure!(of("nothing").is_empty(), "{:?}", of("nothing"));
+    let at_blocker = watched(report, "blocker").filter(|line| line.text("thread") == Ok("main"));
+    equal("parking that is over at once", at_blocker.count(), 0)
+}
+
+fn parking_is_not_told_unasked(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Parks")?.agent("monitors", "events=57+58")?.run()?;
+    let parks = |line: &&Line| line.text("monitor") != Ok("-");
+    equal("events", outcome.report().all().iter().filter(parks).count(), 0)
 }
 
 /// `wait` and its end, with the timeout and the time that has passed.
@@ -221,15 +285,15 @@ fn rules_with_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// An owner that waits to be notified lets in those that wait to enter, however often it has
-/// entered. Nobody waits for it when it leaves.
+/// entered. It was notified by one who owned the monitor. Nobody waits for it when it leaves.
 fn waiting_lets_others_in(vm: &Vm<'_>) -> Result<(), String> {
     let (outcome, rounds) = staged(vm, "WAIT", 3, "54+55+56+57+58")?;
     let report = outcome.report();
     let by_main = watched(report, "contended").filter(|line| line.text("thread") == Ok("main"));
     let by_main: Vec<_> = by_main.map(|line| line.word.as_str()).collect();
-    equal("main", by_main, ["wait", "exit", "waited"].repeat(rounds))?;
-    for word in ["enter", "entered", "exit"] {
-        equal(word, count(report, word), 3 * rounds)?;
+    equal("main", by_main, ["wait", "exit", "waited", "enter", "entered"].repeat(rounds))?;
+    for (word, times) in [("enter", 4), ("entered", 4), ("exit", 3)] {
+        equal(word, count(report, word), times * rounds)?;
     }
     Ok(())
 }

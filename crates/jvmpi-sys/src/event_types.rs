@@ -98,20 +98,23 @@ macro_rules! for_each_event {
                 jvmti [] reports [];
             /// A thread leaves a raw monitor others wait for.
             JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT = 53: raw_monitor, MT, enabled, jvmti [] reports [];
-            // The ends of contention and of waits are reported to those who heard of the beginnings.
+            // The ends of contention and of waits are reported to those who heard of the beginnings. Who was
+            // notified waits for the monitor again.
             /// A thread has to wait for a Java monitor.
             JVMPI_EVENT_MONITOR_CONTENDED_ENTER = 54: monitor, GC_OFF, enabled,
-                jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED]
+                jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
+                       JVMTI_EVENT_MONITOR_WAITED]
                 reports [];
             /// A thread got the Java monitor it waited for.
             JVMPI_EVENT_MONITOR_CONTENDED_ENTERED = 55: monitor, GC_OFF, enabled,
-                jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED]
+                jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
+                       JVMTI_EVENT_MONITOR_WAITED]
                 reports [];
             // Who waits to be notified leaves the monitor.
             /// A thread leaves a Java monitor others wait for.
             JVMPI_EVENT_MONITOR_CONTENDED_EXIT = 56: monitor, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
-                       JVMTI_EVENT_MONITOR_WAIT]
+                       JVMTI_EVENT_MONITOR_WAIT JVMTI_EVENT_MONITOR_WAITED]
                 reports [MonitorExits];
             /// A thread starts to wait on an object.
             JVMPI_EVENT_MONITOR_WAIT = 57: monitor_wait, GC_OFF, enabled,

@@ -191,6 +191,14 @@ settings! {
             /// To themselves: each is a thread of its own.
             Own = "own",
         } = Virtual::Carrier;
+
+        /// Whether a thread that parks is reported as one that waits.
+        park: Park {
+            /// It is not.
+            Off = "off",
+            /// At the object that blocks it.
+            Monitor = "monitor",
+        } = Park::Off;
     }
 
     /// Settings that can differ from agent to agent.

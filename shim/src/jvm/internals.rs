@@ -49,6 +49,10 @@ internals! {
         "threads are stopped by JVMTI, which is slower";
     SLEEP: "JVM_Sleep", since OLDEST, Warn,
         "MONITOR_WAIT does not tell of Thread.sleep";
+    WAIT: "JVM_MonitorWait", since OLDEST, Warn,
+        "who was notified is not told to wait for the monitor again";
+    PARK: "Unsafe.park", since OLDEST, Warn,
+        "park=monitor has no effect";
     COUNTERS: "counters", since OLDEST, Info,
         "a collection is one of which something has died";
     LIVE_STACK_FRAME: "LiveStackFrame", since OLDEST, Warn,

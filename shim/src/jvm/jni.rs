@@ -317,6 +317,12 @@ impl Jni {
         !self.clear_exception() && result
     }
 
+    /// Calls a static method that takes nothing and returns nothing; None if it threw.
+    pub fn call_static_void(self, class: jclass, method: MethodId) -> Option<()> {
+        jni!(self, CallStaticVoidMethodA, class, method.0, ptr::null());
+        (!self.clear_exception()).then_some(())
+    }
+
     /// Calls an instance method that returns a reference; None if it threw or returned NULL.
     pub fn call_object(
         self,

@@ -2,8 +2,8 @@
 
 use super::callback::callback;
 use super::{
-    arenas, class_files, classes, collection, compiled, heap_objects, send, subscriptions,
-    threads as thread_events,
+    arenas, blocking, class_files, classes, collection, compiled, heap_objects, send,
+    subscriptions, threads as thread_events,
 };
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
@@ -33,6 +33,9 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     let thread = threads::started(jni);
     if phase::advance(Phase::Replaying) {
         collections::start(jni, collection::play);
+        if blocking::parking_is_reported() {
+            subscriptions::report_parking(jni);
+        }
     }
     for agent in agents {
         thread_events::announce(jni, agent, &thread, &thread);

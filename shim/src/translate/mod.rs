@@ -2,6 +2,7 @@
 
 pub mod allocations;
 pub mod arenas;
+pub mod blocking;
 mod callback;
 pub mod callbacks;
 pub mod class_files;
@@ -14,6 +15,7 @@ pub mod heap_objects;
 pub mod instructions;
 mod jni_allocations;
 mod jni_functions;
+mod jni_monitors;
 pub mod jni_references;
 pub mod lifecycle;
 pub mod method_ids;
@@ -27,7 +29,6 @@ pub mod raw_monitors;
 pub mod receivers;
 pub mod references;
 mod send;
-pub mod sleep;
 pub mod subscriptions;
 pub mod threads;
 mod virtual_threads;

@@ -1,16 +1,16 @@
 //! MONITOR_CONTENDED_ENTER, ENTERED and EXIT, MONITOR_WAIT and WAITED.
 //!
-//! A thread that sleeps waits without an object.
+//! A thread that sleeps waits without an object, one that parks waits at what blocks it.
 
 use super::callback::callback;
 use super::frames;
 use super::objects::post_about;
-use crate::jvm::{self, GlobalRef, Jni, MethodId};
+use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::notify;
 use crate::world::agents::{self, Agent};
-use crate::world::threads::{self, Current, virtual_thread};
-use crate::world::{contention, methods, tagging};
+use crate::world::threads::{self, Current, Thread, virtual_thread};
+use crate::world::{contention, methods, tagging, waits};
 use jni_sys::{JNIEnv, jboolean, jlong, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
@@ -19,6 +19,7 @@ use jvmpi_sys::{
 };
 use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use std::ptr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub unsafe extern "system" fn monitor_contended_enter(
@@ -28,12 +29,8 @@ pub unsafe extern "system" fn monitor_contended_enter(
     object: jobject,
 ) {
     let enter = |jni| {
-        let Some(thread) = reported_waiter(jni, waiting) else { return };
-        let Ok(id) = tagging::id_of(object) else { return };
-        // Registered first: the owner may leave while the event is still in flight.
-        contention::enter(jni, &thread.waits, id);
-        if !post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor) {
-            contention::entered(jni, &thread.waits, id);
+        if let Some(thread) = reported_waiter(jni, waiting) {
+            contended_enter(jni, &thread, object);
         }
     };
     // SAFETY: JVMTI passes the environment of the thread that waits, which runs this.
@@ -47,14 +44,30 @@ pub unsafe extern "system" fn monitor_contended_entered(
     object: jobject,
 ) {
     let entered = |jni| {
-        let Some(thread) = reported_waiter(jni, waiting) else { return };
-        let Ok(id) = tagging::id_of(object) else { return };
-        if contention::entered(jni, &thread.waits, id) {
-            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
+        if let Some(thread) = reported_waiter(jni, waiting) {
+            contended_entered(jni, &thread, object);
         }
     };
     // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
     unsafe { callback(env, entered) };
+}
+
+/// The current thread is about to wait to enter the monitor.
+fn contended_enter(jni: Jni, thread: &Thread, object: jobject) {
+    let Ok(id) = tagging::id_of(object) else { return };
+    // Registered first: the owner may leave while the event is still in flight.
+    contention::enter(jni, &thread.waits, id);
+    if !post_about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor) {
+        contention::entered(jni, &thread.waits, id);
+    }
+}
+
+/// The current thread owns the monitor, which it may have waited for.
+fn contended_entered(jni: Jni, thread: &Thread, object: jobject) {
+    let Ok(id) = tagging::id_of(object) else { return };
+    if contention::entered(jni, &thread.waits, id) {
+        post_about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
+    }
 }
 
 pub unsafe extern "system" fn monitor_wait(
@@ -89,31 +102,105 @@ pub unsafe extern "system" fn monitor_waited(
     env: *mut JNIEnv,
     waiting: jthread,
     object: jobject,
-    _timed_out: jboolean,
+    timed_out: jboolean,
 ) {
     let waited = |jni| {
         let Some(thread) = reported_waiter(jni, waiting) else { return };
-        let Some(waited) = thread.waits.end() else { return };
-        post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
+        if let Some(waited) = thread.waits.end() {
+            post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
+        }
+        // Who notifies owns the monitor. After a timeout and an interrupt the VM tells itself if the thread
+        // has to wait for it.
+        let was_notified = !timed_out && !is_interrupted() && !jni.is_virtual(waiting);
+        if was_notified && waits::RETURNS_ARE_SEEN.load(Ordering::Relaxed) && is_contention_wanted()
+        {
+            contended_enter(jni, &thread, object);
+            thread.waits.enter_again();
+        }
     };
     // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
     unsafe { callback(env, waited) };
 }
 
+/// The current thread was notified, and has the monitor again. If it was interrupted, the exception is
+/// pending.
+pub fn entered_again(jni: Jni, object: jobject) {
+    let thread = threads::current(jni);
+    jni.frame(8, |jni| contended_entered(jni, &thread, object));
+}
+
+fn is_contention_wanted() -> bool {
+    let contention = [
+        JVMPI_EVENT_MONITOR_CONTENDED_ENTER,
+        JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
+        JVMPI_EVENT_MONITOR_CONTENDED_EXIT,
+    ];
+    contention.into_iter().any(agents::anyone_wants)
+}
+
+/// The current thread is about to park for so long, zero for ever; true if [`parked`] is to be called
+/// afterwards.
+pub fn parking(jni: Jni, time: Duration) -> bool {
+    if !is_waiting_wanted() {
+        return false;
+    }
+    let thread = threads::current(jni);
+    if !notify::is_reported(&thread) || thread.is_in_transition() {
+        return false;
+    }
+    jni.frame(8, |jni| {
+        let Some(blocker) = blocker(jni) else { return false };
+        post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, blocker, wait(rounded_up(time)));
+        thread.waits.begin();
+        true
+    })
+}
+
+/// The current thread has parked.
+pub fn parked(jni: Jni) {
+    let thread = threads::current(jni);
+    let Some(waited) = thread.waits.end() else { return };
+    jni.frame(8, |jni| {
+        if let Some(blocker) = blocker(jni) {
+            post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, blocker, wait(waited));
+        }
+    });
+}
+
+/// What the current thread is about to park at, as `LockSupport.getBlocker` has it. None if that is not
+/// known, and for a virtual thread.
+fn blocker(jni: Jni) -> Option<jobject> {
+    static BLOCKER: Memo<Option<FieldId>> = Memo::new();
+    let field = BLOCKER.get_or_find(|| {
+        let class = jni.find_class(c"java/lang/Thread")?;
+        jni.field(class, c"parkBlocker", c"Ljava/lang/Object;")
+    });
+    let thread =
+        jvm::get().jvmti.current_thread().ok().filter(|thread| !jni.is_virtual(*thread))?;
+    Some(jni.object_field(thread, (*field)?)).filter(|blocker| !blocker.is_null())
+}
+
+fn is_waiting_wanted() -> bool {
+    let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
+    wanted.into_iter().any(agents::anyone_wants)
+}
+
+/// Less than a millisecond is none as a timeout.
+fn rounded_up(time: Duration) -> Duration {
+    time + Duration::from_nanos(999_999)
+}
+
 /// The current thread is about to sleep; true if [`slept`] is to be called afterwards.
 pub fn sleeping(jni: Jni, time: Duration) -> bool {
-    let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
     // Sleeping for no time is not waiting; as a timeout, 0 is for ever.
-    if time.is_zero() || !wanted.iter().any(|event| agents::anyone_wants(*event)) {
+    if time.is_zero() || !is_waiting_wanted() {
         return false;
     }
     let thread = threads::current(jni);
     if !notify::is_reported(&thread) {
         return false;
     }
-    // Less than a millisecond is none as a timeout.
-    let timeout = time + Duration::from_nanos(999_999);
-    post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), wait(timeout));
+    post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), wait(rounded_up(time)));
     thread.waits.begin();
     true
 }
@@ -133,11 +220,27 @@ pub fn leaving(jni: Jni, object: jobject) {
         return;
     }
     let thread = threads::current(jni);
-    if notify::is_reported(&thread) && lets_go(jni, object) {
+    if notify::is_reported(&thread) && lets_go(jni, &thread, object) {
         thread.in_flight.while_tracking(|| {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         });
     }
+}
+
+/// The current thread is about to leave the object's monitor by JNI, perhaps with an exception pending.
+pub fn leaving_by_jni(jni: Jni, object: jobject) {
+    if !contention::is_any_awaited() || !is_awaited(object) {
+        return;
+    }
+    let thread = threads::current(jni);
+    jni.frame(8, |jni| {
+        // It may have entered unseen.
+        let by_jni = thread.jni_monitors.count(jni, object).max(1);
+        let is_last = || holds_lock(jni, object) && by_jni + entries_by_methods(object) == 1;
+        if notify::is_reported(&thread) && is_last() {
+            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+        }
+    });
 }
 
 /// Whether a thread waits to enter the object's monitor.
@@ -147,13 +250,18 @@ fn is_awaited(object: jobject) -> bool {
 
 /// Whether the current thread, which is about to leave the monitor once, does not own it any
 /// more then. The VM knows how often a thread has entered, but stops the world to find out: it is
-/// asked only if more than one place in the methods on the stack can have locked the monitor.
-fn lets_go(jni: Jni, object: jobject) -> bool {
-    has_locked_once(jni) || is_entered_once(object)
+/// asked only if more than one place in the methods on the stack can have locked the monitor, or native
+/// code.
+fn lets_go(jni: Jni, thread: &Thread, object: jobject) -> bool {
+    if thread.jni_monitors.is_empty() && has_locked_once(jni) {
+        return true;
+    }
+    thread.jni_monitors.count(jni, object) + entries_by_methods(object) == 1
 }
 
-fn is_entered_once(object: jobject) -> bool {
-    jvm::get().jvmti.monitor_usage(object).is_ok_and(|usage| usage.entry_count == 1)
+/// How often methods on the stack of the monitor's owner have entered it.
+fn entries_by_methods(object: jobject) -> usize {
+    jvm::get().jvmti.monitor_usage(object).map_or(0, |usage| usage.entry_count as usize)
 }
 
 /// Whether at most one place in the methods on the stack locks monitors.
@@ -169,8 +277,12 @@ fn has_locked_once(jni: Jni) -> bool {
 /// Whether the current thread lets go of the monitor in a `wait` that it has called: it must own
 /// the monitor, and not be interrupted already.
 fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
+    !is_interrupted() && holds_lock(jni, object)
+}
+
+fn is_interrupted() -> bool {
     let state = jvm::get().jvmti.thread_state(ptr::null_mut()).unwrap_or(0);
-    state & JVMTI_THREAD_STATE_INTERRUPTED == 0 && holds_lock(jni, object)
+    state & JVMTI_THREAD_STATE_INTERRUPTED != 0
 }
 
 /// The current thread, if it is the one that waits and its events are sent.

@@ -2,7 +2,7 @@
 //! rewritten: when the VM binds one to its function, it gets a stub in its place (`native_stubs`).
 
 use super::native_stubs::{self, Call};
-use super::{methods as method_events, natives, sleep};
+use super::{blocking, methods as method_events, natives};
 use crate::boundary::guard;
 use crate::instrument::{self, Calls};
 use crate::jvm::{self, Jni};
@@ -34,8 +34,8 @@ fn have_stubs() -> bool {
 pub fn prepare() -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     // In a VM that runs already its own are bound.
-    let sees_sleep = jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) && sleep::is_known();
-    if have_stubs() || sees_sleep {
+    let sees_blocking = jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) && blocking::is_known();
+    if have_stubs() || sees_blocking {
         jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, true)?;
     }
     Ok(())
@@ -55,7 +55,7 @@ pub unsafe extern "system" fn native_method_bind(
         if natives::has(address) {
             return;
         }
-        let function = sleep::instead_of(address);
+        let function = blocking::instead_of(address);
         let slot = if have_stubs() { bind(method, function.unwrap_or(address)) } else { None };
         if let Some(instead) = slot.map(native_stubs::stub).or(function) {
             // SAFETY: JVMTI passes the place to be written; this has the type of the original.
@@ -67,7 +67,7 @@ pub unsafe extern "system" fn native_method_bind(
                 update(unsafe { Jni::new(env) }, slot, method);
             }
             // Nothing else is waited for.
-            None if !have_stubs() && function.is_some() => stop_listening(),
+            None if !have_stubs() && blocking::are_bound() => stop_listening(),
             _ => {}
         }
     });

@@ -3,7 +3,8 @@
 
 use super::natives::natives;
 use super::{
-    allocations, jni_allocations, jni_references, native_methods, receivers, virtual_threads,
+    allocations, blocking, jni_allocations, jni_monitors, jni_references, native_methods,
+    receivers, virtual_threads,
 };
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error, Jni};
@@ -297,6 +298,7 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
 fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     let allocations = |reports: Reports| reports.allocations;
     let before = allocations(instrument::reports());
+    let monitor_exits = instrument::reports().monitor_exits;
     let switched = prepare_natives(jni, reports).and_then(|()| instrument::report(jni, reports));
     switched.map_err(|message| {
         log::error!("{message}");
@@ -306,6 +308,9 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
         jni_allocations::replace(reports.allocations)?;
     }
     native_methods::report(jni, reports.calls);
+    if reports.monitor_exits != monitor_exits {
+        jni_monitors::replace(reports.monitor_exits)?;
+    }
     contention::tell_rewritten_code(jni, reports.monitor_exits);
     Ok(())
 }
@@ -319,6 +324,14 @@ fn prepare_natives(jni: Jni, reports: Reports) -> Result<(), String> {
         }
         Ok(())
     })
+}
+
+/// Has threads that park reported.
+pub fn report_parking(jni: Jni) {
+    match prepare_natives(jni, Reports::NONE) {
+        Ok(()) => blocking::report_parking(jni),
+        Err(message) => log::error!("{message}"),
+    }
 }
 
 /// Brings the JNI functions that make references in line with the events that agents want.

@@ -25,14 +25,19 @@ pub fn tell_rewritten_code(jni: Jni, on: bool) {
     settle(jni);
 }
 
+/// Whether a thread waits to enter any monitor.
+pub fn is_any_awaited() -> bool {
+    COUNT.load(Ordering::SeqCst) > 0
+}
+
 /// Whether a thread waits to enter the monitor of the object with this ID.
 pub fn is_awaited(id: jobjectID) -> bool {
-    COUNT.load(Ordering::SeqCst) > 0 && WAITING.contains(id.addr())
+    is_any_awaited() && WAITING.contains(id.addr())
 }
 
 /// The object has got another ID.
 pub fn rename(from: jobjectID, to: jobjectID) {
-    if COUNT.load(Ordering::SeqCst) > 0
+    if is_any_awaited()
         && let Some(waiting) = WAITING.remove(from.addr())
     {
         WAITING.insert(to.addr(), waiting);

@@ -15,6 +15,7 @@ pub mod countdowns;
 pub mod cpu_clock;
 pub mod ids;
 pub mod ids_again;
+pub mod jni_monitors;
 pub mod layout;
 pub mod loaded;
 pub mod lookup;

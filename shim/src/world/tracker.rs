@@ -34,6 +34,13 @@ pub fn instance(jni: Jni) -> Option<jobject> {
     jni.allocate(TRACKER.get()?.class.get())
 }
 
+/// Has a native method of the JDK bound to the shim's function; false if that failed.
+pub fn bind(jni: Jni) -> bool {
+    let Some(class) = TRACKER.get().map(|tracker| tracker.class.get()) else { return false };
+    let bind = || jni.call_static_void(class, jni.static_method(class, c"bind", c"()V")?);
+    bind().is_some()
+}
+
 /// Sets the flag that rewritten code reads: whether a thread waits for a monitor.
 pub fn set_contended(jni: Jni, contended: bool) {
     if let Some(tracker) = TRACKER.get() {

@@ -1,7 +1,7 @@
 //! The waits of each thread at Java monitors, as far as the VM reports them.
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Counts how often the VM's reports of one kind were switched off. A wait that began before has no
@@ -26,6 +26,9 @@ impl Era {
     }
 }
 
+/// Whether the shim sees threads come back from `Object.wait`, with the monitor again.
+pub static RETURNS_ARE_SEEN: AtomicBool = AtomicBool::new(false);
+
 /// The waits of one thread. Only the thread itself uses this.
 #[derive(Default)]
 pub struct Waits {
@@ -35,6 +38,8 @@ pub struct Waits {
     waits: AtomicU32,
     /// When it began to wait in `Object.wait`, 0 if it does not.
     since: AtomicU64,
+    /// Whether it was notified, and enters the monitor again.
+    enters_again: AtomicBool,
 }
 
 impl Waits {
@@ -62,6 +67,17 @@ impl Waits {
     pub fn begin(&self) {
         WAITS.has_ended_since(&self.waits);
         self.since.store(now(), Ordering::Relaxed);
+    }
+
+    /// The thread was notified and is about to enter the monitor again.
+    pub fn enter_again(&self) {
+        self.enters_again.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the thread has entered the monitor again since [`Self::enter_again`].
+    pub fn has_entered_again(&self) -> bool {
+        self.enters_again.load(Ordering::Relaxed)
+            && self.enters_again.swap(false, Ordering::Relaxed)
     }
 
     /// How long the thread has waited; None if the beginning is not known.

@@ -9,6 +9,7 @@ use crate::world::agents::{Agent, MAX_AGENTS};
 use crate::world::calls::OpenCalls;
 use crate::world::construction::Held;
 use crate::world::ids;
+use crate::world::jni_monitors::JniMonitors;
 use crate::world::loaded::Loaded;
 use crate::world::order::aim::Aim;
 use crate::world::order::announced::Announced;
@@ -66,6 +67,8 @@ pub struct Thread {
     pub short_cut_epoch: AtomicU64,
     /// What the thread waits for at Java monitors.
     pub waits: Waits,
+    /// The monitors that the thread has entered by JNI.
+    pub jni_monitors: JniMonitors,
     /// The thread or raw monitor that the thread waits for just now.
     pub waits_for: Aim,
     /// Its status while it waits at a raw monitor: a `JVMPI_THREAD_…`, else 0.
@@ -135,6 +138,7 @@ impl Thread {
             receivers: Receivers::default(),
             short_cut_epoch: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
+            jni_monitors: JniMonitors::default(),
             waits_for: Aim::default(),
             at_raw_monitor: AtomicI32::new(0),
             stands_for: AtomicPtr::new(ptr::null_mut()),

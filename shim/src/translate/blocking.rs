@@ -1,0 +1,235 @@
+//! What blocks and JVMTI has no event for: `Thread.sleep`, the end of `Object.wait`, when the thread has the
+//! monitor again, and `Unsafe.park`. The natives are replaced, the first two when the VM binds them, which
+//! happens before the first class of the program is loaded.
+
+use super::jni_functions::{originals, replaces};
+use super::monitors;
+use crate::boundary::guard;
+use crate::jvm::{self, Jni, internals, symbols};
+use crate::lock::Memo;
+use crate::world::{threads, tracker, waits};
+use jni_sys::{JNI_OK, JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
+use options::Park;
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{ptr, slice};
+
+type Sleep = unsafe extern "system" fn(*mut JNIEnv, jclass, jlong);
+type Wait = unsafe extern "system" fn(*mut JNIEnv, jobject, jlong);
+type ParkFunction = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
+
+/// What the VM exports for the native of `Thread`, whatever that is called there.
+struct Sleeping {
+    function: Sleep,
+    unit: fn(u64) -> Duration,
+}
+
+static SLEEP: Memo<Option<Sleeping>> = Memo::new();
+/// What it exports for the native of `Object`.
+static WAIT: Memo<Option<Wait>> = Memo::new();
+static SLEEP_IS_BOUND: AtomicBool = AtomicBool::new(false);
+
+/// The first JDK whose native takes nanoseconds, under the old name.
+const NANOSECONDS_SINCE: u32 = 21;
+
+fn find_sleep() -> Option<Sleeping> {
+    let find = |name: &CStr, unit| {
+        let address = symbols::find(name)?;
+        // SAFETY: the functions of these names have this type.
+        let function = unsafe { std::mem::transmute::<*mut c_void, Sleep>(address.as_ptr()) };
+        Some(Sleeping { function, unit })
+    };
+    let unit = match jvm::get().feature_version() {
+        NANOSECONDS_SINCE.. => Duration::from_nanos,
+        _ => Duration::from_millis,
+    };
+    find(c"JVM_SleepNanos", Duration::from_nanos).or_else(|| find(c"JVM_Sleep", unit))
+}
+
+fn find_wait() -> Option<Wait> {
+    let address = symbols::find(c"JVM_MonitorWait")?;
+    // SAFETY: the function of this name has this type.
+    Some(unsafe { std::mem::transmute::<*mut c_void, Wait>(address.as_ptr()) })
+}
+
+/// Whether the VM exports any of what sleeps and waits.
+pub fn is_known() -> bool {
+    let sleeps = SLEEP.get_or_find(|| internals::SLEEP.find(find_sleep)).is_some();
+    WAIT.get_or_find(|| internals::WAIT.find(find_wait)).is_some() || sleeps
+}
+
+/// What stands for this function of a native method, if it is one of these. They are known by their
+/// addresses: the VM binds them before it can be asked for the methods' names.
+pub fn instead_of(function: *mut c_void) -> Option<*mut c_void> {
+    if SLEEP.get()?.as_ref().is_some_and(|sleep| function == sleep.function as *mut c_void) {
+        SLEEP_IS_BOUND.store(true, Ordering::Relaxed);
+        Some(sleep as *mut c_void)
+    } else if WAIT.get()?.is_some_and(|wait| function == wait as *mut c_void) {
+        waits::RETURNS_ARE_SEEN.store(true, Ordering::Relaxed);
+        Some(wait as *mut c_void)
+    } else {
+        None
+    }
+}
+
+/// Whether all of these are bound that are known.
+pub fn are_bound() -> bool {
+    let sleep_is_left =
+        matches!(SLEEP.get(), Some(Some(_))) && !SLEEP_IS_BOUND.load(Ordering::Relaxed);
+    let wait_is_left =
+        matches!(WAIT.get(), Some(Some(_))) && !waits::RETURNS_ARE_SEEN.load(Ordering::Relaxed);
+    !sleep_is_left && !wait_is_left
+}
+
+/// Stands for the native of `Thread`, which platform threads call to sleep.
+unsafe extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
+    let Some(Some(original)) = SLEEP.get() else { return };
+    let time_asked_for = (original.unit)(u64::try_from(time).unwrap_or(0));
+    // SAFETY: the VM passes the environment of the thread that runs this.
+    let is_reported = guard(false, || monitors::sleeping(unsafe { Jni::new(env) }, time_asked_for));
+    // SAFETY: the arguments are those that the VM passes to the native.
+    unsafe { (original.function)(env, class, time) };
+    if is_reported {
+        // SAFETY: as above.
+        guard((), || monitors::slept(unsafe { Jni::new(env) }));
+    }
+}
+
+/// Stands for the native of `Object`. A virtual thread may be unmounted when the original returns, so that
+/// the VM must not be called: then the carrier's record has nothing to tell.
+unsafe extern "system" fn wait(env: *mut JNIEnv, object: jobject, time: jlong) {
+    let Some(Some(original)) = WAIT.get() else { return };
+    // SAFETY: the arguments are those that the VM passes to the native.
+    unsafe { original(env, object, time) };
+    if threads::known_current().is_some_and(|thread| thread.waits.has_entered_again()) {
+        // SAFETY: the VM passes the environment of the thread that runs this.
+        guard((), || monitors::entered_again(unsafe { Jni::new(env) }, object));
+    }
+}
+
+/// The VM's function for `Unsafe.park`, NULL until it is known.
+static PARK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+/// The environment of the thread that finds it out.
+static LOOKS: AtomicPtr<JNIEnv> = AtomicPtr::new(ptr::null_mut());
+
+const UNSAFE: &CStr = c"jdk/internal/misc/Unsafe";
+const NAME_OF_PARK: &CStr = c"park";
+const DESCRIPTOR_OF_PARK: &CStr = c"(ZJ)V";
+
+/// Whether the settings ask for reports of threads that park.
+pub fn parking_is_reported() -> bool {
+    options::get().park == Park::Monitor
+}
+
+/// Has threads that park reported; the Tracker is defined.
+pub fn report_parking(jni: Jni) {
+    threads::quietly(jni, || {
+        if internals::PARK.is_there(|| jni.frame(8, find_park)) && !tracker::bind(jni) {
+            log::warn!("Unsafe.park cannot be replaced");
+        }
+    });
+}
+
+/// The VM exports no function that parks. But `Unsafe` can be asked again to have its natives registered, of
+/// which only the list is taken.
+fn find_park(jni: Jni) -> bool {
+    let ask = || {
+        let class = jni.find_class(UNSAFE)?;
+        jni.call_static_void(class, jni.static_method(class, c"registerNatives", c"()V")?)
+    };
+    if replace(true).is_err() {
+        return false;
+    }
+    LOOKS.store(jni.env(), Ordering::SeqCst);
+    let is_asked = ask().is_some();
+    LOOKS.store(ptr::null_mut(), Ordering::SeqCst);
+    replace(false).is_ok() && is_asked && !PARK.load(Ordering::SeqCst).is_null()
+}
+
+replaces! { RegisterNatives }
+
+#[allow(non_snake_case)]
+unsafe extern "system" fn RegisterNatives(
+    env: *mut JNIEnv,
+    class: jclass,
+    methods: *const JNINativeMethod,
+    count: jint,
+) -> jint {
+    if LOOKS.load(Ordering::SeqCst) != env || methods.is_null() {
+        // SAFETY: the caller's arguments go to the function that they were meant for.
+        return unsafe { (originals().RegisterNatives)(env, class, methods, count) };
+    }
+    // SAFETY: the VM passes as many methods as it says, with their names and descriptors.
+    let methods = unsafe { slice::from_raw_parts(methods, usize::try_from(count).unwrap_or(0)) };
+    // SAFETY: as above.
+    let text = |text: *mut _| unsafe { CStr::from_ptr(text) };
+    let is_park = |method: &&JNINativeMethod| {
+        text(method.name) == NAME_OF_PARK && text(method.signature) == DESCRIPTOR_OF_PARK
+    };
+    if let Some(method) = methods.iter().find(is_park) {
+        PARK.store(method.fnPtr, Ordering::SeqCst);
+    }
+    JNI_OK
+}
+
+/// Binds `Unsafe.park` to this module's function.
+pub fn bind_park(jni: Jni) {
+    let method = JNINativeMethod {
+        name: NAME_OF_PARK.as_ptr().cast_mut(),
+        signature: DESCRIPTOR_OF_PARK.as_ptr().cast_mut(),
+        fnPtr: park as *mut c_void,
+    };
+    // SAFETY: the function has the C type of the descriptor.
+    let bind = |class| unsafe { jni.register_natives(class, &[method]) };
+    if !jni.frame(4, |jni| jni.find_class(UNSAFE).is_some_and(bind)) {
+        log::warn!("Unsafe.park cannot be replaced");
+    }
+}
+
+/// Stands for `Unsafe.park`.
+unsafe extern "system" fn park(
+    env: *mut JNIEnv,
+    receiver: jobject,
+    is_absolute: jboolean,
+    time: jlong,
+) {
+    // SAFETY: the VM passes the environment of the thread that runs this.
+    let jni = || unsafe { Jni::new(env) };
+    let timeout = timeout_of_park(is_absolute, time);
+    let is_reported = guard(false, || timeout.is_some_and(|time| monitors::parking(jni(), time)));
+    // SAFETY: this function was registered behind the other, which has this type.
+    let original =
+        unsafe { std::mem::transmute::<*mut c_void, ParkFunction>(PARK.load(Ordering::SeqCst)) };
+    // SAFETY: the arguments are those that the VM passes to the native.
+    unsafe { original(env, receiver, is_absolute, time) };
+    if is_reported {
+        guard((), || monitors::parked(jni()));
+    }
+}
+
+/// How long `Unsafe.park` waits with these arguments, zero for ever; None if not at all.
+fn timeout_of_park(is_absolute: jboolean, time: jlong) -> Option<Duration> {
+    if !is_absolute {
+        return u64::try_from(time).ok().map(Duration::from_nanos);
+    }
+    let until = Duration::from_millis(u64::try_from(time).ok()?);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    until.checked_sub(now).filter(|left| !left.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_parking_for_a_time_ends_by_itself() {
+        assert_eq!(timeout_of_park(false, 0), Some(Duration::ZERO));
+        assert_eq!(timeout_of_park(false, 5), Some(Duration::from_nanos(5)));
+        assert_eq!(timeout_of_park(false, -5), None);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as jlong;
+        assert_eq!((timeout_of_park(true, 0), timeout_of_park(true, now - 1)), (None, None));
+        let minute = timeout_of_park(true, now + 60_000).unwrap();
+        assert!((59_000..=60_000).contains(&minute.as_millis()), "{minute:?}");
+    }
+}
