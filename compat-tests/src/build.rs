@@ -42,7 +42,7 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
     if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
         return Ok(PathBuf::from(library));
     }
-    cargo_build(&["jvmpi-shim"], profile)?;
+    cargo_build(&["libjvmpi"], profile)?;
     Ok(machine_dir().join(profile).join("libjvmpi.so"))
 }
 
@@ -56,7 +56,7 @@ pub fn command() -> Result<PathBuf, String> {
 
 /// The command and HPROF, which is in the command too. Compiled one after the other they would have libraries
 /// with other features each time, and everything would be compiled anew.
-const TOOLS: [&str; 2] = ["hprof", "jvmpi-cli"];
+const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
 
 fn tools() -> Result<(), String> {
     static TOOLS_BUILT: OnceLock<Result<(), String>> = OnceLock::new();
@@ -68,7 +68,7 @@ fn tools() -> Result<(), String> {
 /// # Errors
 /// If one of them does not compile.
 pub fn released_command() -> Result<PathBuf, String> {
-    cargo_build(&["jvmpi-shim"], "release")?;
+    cargo_build(&["libjvmpi"], "release")?;
     cargo_build(&TOOLS, "release")?;
     Ok(machine_dir().join("release/jvmpi"))
 }
@@ -86,7 +86,7 @@ pub fn hprof() -> Result<PathBuf, String> {
 /// # Errors
 /// If it does not compile.
 pub fn mutant() -> Result<PathBuf, String> {
-    cargo_build_with(&["conformance"], "checked", &["--example", "mutant"])?;
+    cargo_build_with(&["jvmpi-conformance"], "checked", &["--example", "mutant"])?;
     Ok(machine_dir().join("checked/examples/libmutant.so"))
 }
 

@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(
             written,
             document(),
-            "make it anew: cargo run -p check --example checks > docs/checks.md"
+            "make it anew: cargo run -p jvmpi-check --example checks > docs/checks.md"
         );
     }
 

@@ -14,6 +14,7 @@ mod dump;
 mod failure;
 mod generated;
 mod installation;
+mod installed_by_cargo;
 mod launch;
 mod output;
 mod process;

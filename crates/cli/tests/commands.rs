@@ -136,6 +136,19 @@ fn run_says_what_keeps_it_from_starting() {
     }
 }
 
+#[test]
+fn a_command_alone_says_where_its_libraries_come_from() {
+    let directory = Directory::new("alone");
+    let bin = directory.0.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_jvmpi"), bin.join("jvmpi")).unwrap();
+    let mut alone = Command::new(bin.join("jvmpi"));
+    let output = alone.args(["record", "--", "true"]).env_remove("JVMPI_LIBRARY").output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(125), 1), "{said}");
+    assert!(said.contains(": run cargo install jvmpi-libraries, put it beside jvmpi, "), "{said}");
+}
+
 /// A file of HPROF with everything that one can have.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../profile/tests/expected.txt");
 

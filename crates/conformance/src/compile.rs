@@ -40,7 +40,7 @@ const SOURCES: &[(&str, &str)] = &sources![
 const WORKLOADS: &[u8] = include_bytes!("../suite/workloads.jar");
 
 /// The header of the interface that comes with the suite.
-const HEADER: &str = include_str!("../../../jvmpi.h");
+const HEADER: &str = include_str!("../suite/jvmpi.h");
 
 /// What every agent is compiled with: C89 with the functions of POSIX, and no warning.
 const FLAGS: [&str; 10] = [

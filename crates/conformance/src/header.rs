@@ -35,7 +35,7 @@ impl Kind {
 /// names, the guard, a switch for what the header declares.
 const NOT_OF_THE_SPECIFICATION: [&str; 2] = ["JVMPI_H", "JVMPI_MAX_EVENT_TYPE_VAL"];
 
-const HEADER: &str = include_str!("../../../jvmpi.h");
+const HEADER: &str = include_str!("../suite/jvmpi.h");
 
 /// Everything that the header declares, in its order: functions and events by their names, fields as
 /// `class_load.class_name`, and constants.

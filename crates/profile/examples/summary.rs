@@ -1,4 +1,4 @@
-//! `cargo run -p profile --example summary FILE…`: what is in files of HPROF.
+//! `cargo run -p jvmpi-profile --example summary FILE…`: what is in files of HPROF.
 
 use profile::heap::Record;
 use profile::{Error, File, Section};

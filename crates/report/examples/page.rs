@@ -1,4 +1,4 @@
-//! `cargo run -p report --example page -- OUT.html FILE…` writes the page of files of HPROF.
+//! `cargo run -p jvmpi-report --example page -- OUT.html FILE…` writes the page of files of HPROF.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

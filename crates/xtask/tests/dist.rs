@@ -138,8 +138,8 @@ fn clean_root(name: &str) -> Result<PathBuf> {
 
 /// Records the program `Tasks` with this command, in the root; there is a JDK in `/jdk`.
 fn record(root: &Path, jvmpi: &str) -> Result {
-    let jdk = jdk::found().into_values().next_back().ok_or("no JDK")?;
-    let classes = harness::example_classes("dist")?;
+    let jdk = harness::newest_jdk()?;
+    let classes = harness::example_classes()?;
     let script = format!(
         "cd '{root}'
          mount --rbind /proc proc
@@ -152,17 +152,10 @@ fn record(root: &Path, jvmpi: &str) -> Result {
         jdk = text(&jdk.home)?,
     );
     let said = in_namespace(&script)?;
-    if !said.contains("4000 tasks are done") {
+    if !said.contains(harness::TASKS_SAY) {
         return Err(format!("it has printed {said:?}"));
     }
-    let profile = root.join("tmp/profile.txt");
-    let profile =
-        fs::read_to_string(&profile).map_err(|e| format!("{}: {e}", profile.display()))?;
-    let is_exact = |line: &str| {
-        let words: Vec<_> = line.split_whitespace().collect();
-        words.last() == Some(&"Tasks$Task") && words.contains(&"4000")
-    };
-    if profile.lines().any(is_exact) { Ok(()) } else { Err(format!("no 4000 tasks:\n{profile}")) }
+    harness::shows_all_tasks(&root.join("tmp/profile.txt"))
 }
 
 fn the_archive_in_a_clean_root() -> Result {

@@ -41,24 +41,12 @@ fn prefix() -> Result<&'static Path> {
     PREFIX.get_or_init(|| harness::install("sdk")).as_deref().map_err(String::clone)
 }
 
-/// The names that a library or an archive defines for others.
-fn defined(file: &Path, flags: &[&str]) -> Result<BTreeSet<String>> {
-    let [names, _] = run(Command::new("nm").args(["-g", "--defined-only"]).args(flags).arg(file))?;
-    let names = names.lines().filter_map(|line| line.split(' ').nth(2));
-    Ok(names.map(String::from).collect())
-}
-
 fn exported_symbols() -> Result {
-    let exports = workspace_root().join("shim/exports.txt");
-    let exports = fs::read_to_string(exports).map_err(|e| e.to_string())?;
-    let exports: BTreeSet<_> = exports.lines().map(String::from).collect();
     let library = prefix()?.join("lib/libjvmpi.so.1");
-    for (file, flags) in [(&library, &["-D"][..]), (&prefix()?.join("lib/libjvmpi.a"), &[])] {
-        let found = defined(file, flags)?;
-        if found != exports {
-            return Err(format!("{} defines {found:?}", file.display()));
-        }
-    }
+    harness::exports(&library, &["-D"], "shim/exports.txt")?;
+    harness::exports(&prefix()?.join("lib/libjvmpi.a"), &[], "shim/exports.txt")?;
+    let libhprof = prefix()?.join("lib/libhprof.so");
+    harness::exports(&libhprof, &["-D"], "crates/libraries/libhprof.txt")?;
 
     let [dynamic, _] = run(Command::new("readelf").arg("-dW").arg(&library))?;
     let named = |tag: &str| -> Vec<_> {
@@ -144,20 +132,11 @@ const WORKERS: [&str; 4] = ["worker-0", "worker-1", "worker-2", "worker-3"];
 /// What an agent has to say of the program `Tasks`.
 fn under_agent(agent: &Path) -> Result<String> {
     let shim = prefix()?.join("lib/libjvmpi.so");
-    let mut java = Command::new(newest_jdk()?.java());
+    let mut java = Command::new(harness::newest_jdk()?.java());
     java.arg(format!("-agentpath:{}={}", text(&shim)?, text(agent)?));
-    let [out, said] = run(java.args(["-Xcheck:jni", "-cp", &tasks()?, "Tasks"]))?;
-    if out == "4000 tasks are done\n" { Ok(said) } else { Err(format!("it wrote {out:?}")) }
-}
-
-fn newest_jdk() -> Result<Jdk> {
-    let newest = jdk::found().into_values().next_back();
-    newest.ok_or_else(|| "no JDK (cargo xtask jdk fetches some)".into())
-}
-
-fn tasks() -> Result<String> {
-    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sdk-classes");
-    build::java(&workspace_root().join("examples"), &classes, 8, &[])
+    let [out, said] =
+        run(java.args(["-Xcheck:jni", "-cp", &harness::example_classes()?, "Tasks"]))?;
+    if out == harness::TASKS_SAY { Ok(said) } else { Err(format!("it wrote {out:?}")) }
 }
 
 /// Exactly one line ends with each of these.
@@ -178,7 +157,7 @@ fn programs_by_make() -> Result {
 fn programs_by_cmake() -> Result {
     let directory = example("embed", "programs_by_cmake")?;
     cmake(&directory)?;
-    programs_work(&directory.join("build"), &newest_jdk()?)
+    programs_work(&directory.join("build"), &harness::newest_jdk()?)
 }
 
 /// `embed` and `embed-static` of this directory see what `Tasks` does in their JVM, the latter without
@@ -190,9 +169,9 @@ fn programs_work(directory: &Path, jdk: &Jdk) -> Result {
     for (program, directories) in [("embed", &[jvm, &libraries][..]), ("embed-static", &[jvm])] {
         let mut command = Command::new(directory.join(program));
         command.env("LD_LIBRARY_PATH", env::join_paths(directories).map_err(|e| e.to_string())?);
-        let [out, said] = run(command.args([&tasks()?, "Tasks"]))
+        let [out, said] = run(command.args([&harness::example_classes()?, "Tasks"]))
             .map_err(|why| format!("JDK {}: {why}", jdk.feature))?;
-        if out != "4000 tasks are done\n" {
+        if out != harness::TASKS_SAY {
             return Err(format!("{program} wrote {out:?}"));
         }
         one_line_each(&said, &WORKERS.map(|worker| format!("thread {worker}")))?;
@@ -204,7 +183,7 @@ fn programs_work(directory: &Path, jdk: &Jdk) -> Result {
 /// The command beside another libjvmpi.so than the JVM has loaded takes the JVM's: there can be but one.
 fn attaching_beside_another_version() -> Result {
     let agent = build::agent("idle")?;
-    let mut java = Command::new(newest_jdk()?.java());
+    let mut java = Command::new(harness::newest_jdk()?.java());
     let installed = prefix()?.join("lib/libjvmpi.so");
     java.arg(format!("-agentpath:{}", text(&installed)?)).arg("-XX:+EnableDynamicAgentLoading");
     java.args(["-cp", &build::classes(8)?, "Wait"]).current_dir(scratch("attaching")?);

@@ -26,7 +26,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     asm()?;
     let ours = || {
         let mut command = Command::new(env!("CARGO"));
-        command.args(["run", "--release", "--quiet", "--package", "classfile"]);
+        command.args(["run", "--release", "--quiet", "--package", "jvmpi-classfile"]);
         command.args(["--example", "throughput", "--", classes, ROUNDS]);
         let printed = program::run(command.current_dir(workspace_root()))?;
         let line = printed.stdout.lines().find(|line| line.ends_with(JOB)).ok_or("no such job")?;

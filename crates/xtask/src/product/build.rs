@@ -26,7 +26,7 @@ pub struct Binaries {
 
 /// HPROF is in the command too: compiled one after the other they would have libraries with other features
 /// each time, and everything would be compiled anew.
-const TOOLS: [&str; 2] = ["hprof", "jvmpi-cli"];
+const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
 
 impl Build {
     /// The target triple.
@@ -37,7 +37,7 @@ impl Build {
     /// Compiles everything.
     pub fn run(&self) -> Result<Binaries, String> {
         let shim = ["--lib", "--crate-type", "cdylib,staticlib"];
-        self.cargo("rustc", &["jvmpi-shim"], &shim)?;
+        self.cargo("rustc", &["libjvmpi"], &shim)?;
         self.cargo("build", &TOOLS, &[])?;
         let made = |name| self.directory().join(name);
         Ok(Binaries {

@@ -1,6 +1,7 @@
 //! What the tests of products have in common: cases that need tools, running these, and an installation.
 #![allow(dead_code, reason = "not each of the tests takes everything")]
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +83,39 @@ pub fn compile_agent(prefix: &Path, jdk: &Jdk, source: &Path, library: &Path) ->
 }
 
 /// The folder with the compiled classes of `examples/`.
-pub fn example_classes(tests: &str) -> Result<String> {
-    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{tests}-classes"));
+pub fn example_classes() -> Result<String> {
+    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples-classes");
     build::java(&workspace_root().join("examples"), &classes, 8, &[])
+}
+
+/// The newest JDK that is there.
+pub fn newest_jdk() -> Result<Jdk> {
+    let newest = jdk::found().into_values().next_back();
+    newest.ok_or_else(|| "no JDK (cargo xtask jdk fetches some)".into())
+}
+
+/// What the program `Tasks` prints.
+pub const TASKS_SAY: &str = "4000 tasks are done\n";
+
+/// Whether this text of HPROF has each object that the program `Tasks` makes.
+pub fn shows_all_tasks(profile: &Path) -> Result {
+    let text = fs::read_to_string(profile).map_err(|e| format!("{}: {e}", profile.display()))?;
+    let is_exact = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        words.last() == Some(&"Tasks$Task") && words.contains(&"4000")
+    };
+    if text.lines().any(is_exact) { Ok(()) } else { Err(format!("no 4000 tasks:\n{text}")) }
+}
+
+/// Fails unless a library, or with other flags for `nm` an archive, defines for others exactly what stands in
+/// this list of the workspace.
+pub fn exports(file: &Path, flags: &[&str], list: &str) -> Result {
+    let list = workspace_root().join(list);
+    let list = fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    let [names, _] = run(Command::new("nm").args(["-g", "--defined-only"]).args(flags).arg(file))?;
+    let names: BTreeSet<_> = names.lines().filter_map(|line| line.split(' ').nth(2)).collect();
+    if names == list.lines().collect() {
+        return Ok(());
+    }
+    Err(format!("{} defines {names:?}", file.display()))
 }

@@ -1,0 +1,3 @@
+//! `libjvmpi.so`: what the shim defines for C.
+
+use jvmpi_shim as _;

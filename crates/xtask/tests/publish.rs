@@ -1,0 +1,101 @@
+//! The packages as a registry gets them: they can be published, and what Cargo installs of them works.
+
+mod harness;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use compat_tests::{target_dir, text, workspace_root};
+use harness::{Case, Result, run};
+
+const CASES: [Case; 1] =
+    [("what_is_installed_records_a_profile", &["nm"], what_is_installed_records_a_profile)];
+
+fn main() -> ExitCode {
+    harness::run_all(&CASES, |_| {
+        let answers = run(cargo(workspace_root()).args(["info", "--quiet", "libc"]));
+        answers.err().map(|_| "no registry".to_owned())
+    })
+}
+
+fn cargo(directory: &Path) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(directory);
+    cargo
+}
+
+/// What `cargo install jvmpi-cli jvmpi-libraries` brings, once they are published.
+fn what_is_installed_records_a_profile() -> Result {
+    let packages = unpacked()?;
+    let root = harness::scratch("publish", "root")?;
+    for package in ["jvmpi-cli", "jvmpi-libraries"] {
+        let mut install = cargo(&packages);
+        // As it is built fastest, in a directory that has nothing of another kind.
+        install.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
+        install.args(["install", "--quiet", "--locked", "--debug", "--target-dir"]);
+        install.arg(packages.with_file_name("target")).arg("--root").arg(&root);
+        run(install.arg("--path").arg(packages.join(package)))?;
+    }
+    let installed = fs::read_dir(root.join("bin")).map_err(|e| e.to_string())?.flatten();
+    let installed: BTreeSet<_> = installed.map(|file| file.file_name()).collect();
+    if !installed.iter().eq(["jvmpi", "libhprof", "libjvmpi"]) {
+        return Err(format!("installed are {installed:?}"));
+    }
+    harness::exports(&root.join("bin/libjvmpi"), &["-D"], "shim/exports.txt")?;
+    harness::exports(&root.join("bin/libhprof"), &["-D"], "crates/libraries/libhprof.txt")?;
+
+    let profile = root.join("profile.txt");
+    let mut record = Command::new(root.join("bin/jvmpi"));
+    record.env("XDG_CACHE_HOME", root.join("cache")).env_remove("JVMPI_LIBRARY");
+    record.args(["record", "--alloc", "-o", text(&profile)?, "--"]);
+    record.arg(harness::newest_jdk()?.java()).args(["-cp", &harness::example_classes()?, "Tasks"]);
+    let [said, _] = run(&mut record)?;
+    if !said.contains(harness::TASKS_SAY) {
+        return Err(format!("it has printed {said:?}"));
+    }
+    harness::shows_all_tasks(&profile)
+}
+
+/// All packages that can be published, as the registry would get them, in a workspace that takes each from
+/// there and everything else from the registry.
+fn unpacked() -> Result<PathBuf> {
+    // What is packaged is compiled when it is installed.
+    let target = target_dir();
+    let arguments = ["--no-verify", "--allow-dirty", "--target-dir", text(&target)?];
+    let mut publish = cargo(workspace_root());
+    publish.args(["publish", "--workspace", "--dry-run"]).args(arguments);
+    let [_, said] = run(&mut publish)?;
+    if said.contains("warning: manifest") {
+        return Err(format!("a manifest is not complete:\n{said}"));
+    }
+    let packaged: Vec<_> = said
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("Packaging "))
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let mut package = cargo(workspace_root());
+    package.args(["package", "--quiet"]).args(arguments);
+    run(package.args(packaged.iter().flat_map(|name| ["--package", name])))?;
+
+    let directory = harness::scratch("publish", "packages")?;
+    let version = env!("CARGO_PKG_VERSION");
+    let mut manifest =
+        String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n");
+    for name in &packaged {
+        let archive = target.join(format!("package/{name}-{version}.crate"));
+        run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&directory))?;
+        let unpacked = directory.join(format!("{name}-{version}"));
+        fs::rename(&unpacked, directory.join(name))
+            .map_err(|e| format!("{}: {e}", unpacked.display()))?;
+        manifest += &format!("{name} = {{ path = \"{name}\" }}\n");
+    }
+    let file = |name: &str| directory.join(name);
+    fs::write(file("Cargo.toml"), manifest).map_err(|e| e.to_string())?;
+    fs::copy(workspace_root().join("Cargo.lock"), file("Cargo.lock")).map_err(|e| e.to_string())?;
+    // Some packages of the workspace are not among these.
+    run(cargo(&directory).args(["update", "--workspace", "--quiet"]))?;
+    Ok(directory)
+}
