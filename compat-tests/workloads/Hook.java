@@ -1,3 +1,5 @@
+import java.util.concurrent.CountDownLatch;
+
 /** Prints the text of a class that the agent may have changed. */
 final class Hook {
     static final class Target {
@@ -17,7 +19,9 @@ final class Hook {
      * with "exit" the latter ends the program. */
     public static void main(String[] arguments) throws Exception {
         System.out.println("expect text=" + Target.text());
-        if (arguments.length > 0) {
+        if (arguments.length > 0 && arguments[0].equals("elsewhere")) {
+            linkElsewhere();
+        } else if (arguments.length > 0) {
             Thread thread = new Thread(() -> load("Hook$UnusedToo", "java.util.zip.GZIPInputStream"));
             thread.start();
             thread.join();
@@ -26,6 +30,25 @@ final class Hook {
                 System.exit(0);
             }
         }
+    }
+
+    /** This thread links what another one has loaded, which is there until then. */
+    private static void linkElsewhere() throws Exception {
+        CountDownLatch loaded = new CountDownLatch(1), linked = new CountDownLatch(1);
+        Thread thread = new Thread(() -> {
+            load("Hello");
+            loaded.countDown();
+            try {
+                linked.await();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        thread.start();
+        loaded.await();
+        Class.forName("Hello");
+        linked.countDown();
+        thread.join();
     }
 
     private static void load(String... names) {

@@ -15,6 +15,7 @@ cases![
     superclasses_first,
     named_before_it_can_be_linked,
     used_before_it_can_be_linked,
+    hidden_classes_are_announced_and_cannot_be_rewritten,
     no_class_twice,
     arrays_but_no_primitives,
     names_with_slashes,
@@ -35,6 +36,7 @@ cases![
     hook_replaced,
     hook_in_place,
     hook_comes_before_load,
+    the_load_is_that_of_the_thread_of_the_hook,
     each_hook_is_followed_by_its_load,
     a_hook_is_followed_by_its_load_when_the_program_exits,
 ];
@@ -94,6 +96,23 @@ fn used_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
     equal("loaded", line.text("loaded")?, "Unready$Child")?;
     let violations: Vec<_> = outcome.report().lines("violation").map(ToString::to_string).collect();
     equal("violations", violations, Vec::<String>::new())
+}
+
+/// All that a JVMTI agent could use to see their methods' calls is refused. If this fails one day, more can
+/// be reported.
+fn hidden_classes_are_announced_and_cannot_be_rewritten(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hidden")?.agent("hidden", "")?.run()?;
+    equal("runs", outcome.expects.one("expect")?.int("runs")?, 1)?;
+    let (class, hidden) = (outcome.report().one("class_load")?, outcome.report().one("hidden")?);
+    equal("class", class.id("id")?, hidden.id("id")?)?;
+    ensure!(class.int("methods")? >= 2 && class.text("name")?.contains('/'), "{class}");
+    // JVMTI_ERROR_UNMODIFIABLE_CLASS
+    equal("retransformed", hidden.int("retransformed")?, 79)?;
+    equal("redefined", hidden.int("redefined")?, 79)?;
+    for nothing in ["can_change", "hooks", "entries"] {
+        equal(nothing, hidden.int(nothing)?, 0)?;
+    }
+    Ok(())
 }
 
 fn no_class_twice(vm: &Vm<'_>) -> Result<(), String> {
@@ -319,6 +338,20 @@ fn hook_comes_before_load(vm: &Vm<'_>) -> Result<(), String> {
         equal("thread", load.id("env")?, hook.id("env")?)?;
         let at = |line: &Line| outcome.report().position(|other| other == line);
         ensure!(at(hook) < at(load), "{name} was loaded before its hook");
+    }
+    Ok(())
+}
+
+/// A class that one thread loads and another links.
+fn the_load_is_that_of_the_thread_of_the_hook(vm: &Vm<'_>) -> Result<(), String> {
+    for (setting, is_same) in [("classload=link", false), ("classload=load", true)] {
+        let java = vm.java("Hook")?.agent("class_hook", "mode=same")?.argument("elsewhere");
+        let outcome = java.settings(setting).run()?;
+        let hook = outcome.report().find("hook", "name", "Hello")?;
+        let load = outcome.report().find("class_load", "name", "Hello")?;
+        equal(setting, load.id("env")? == hook.id("env")?, is_same)?;
+        let of_main = outcome.report().find("class_load", "name", "Hook")?;
+        equal(setting, load.id("env")? == of_main.id("env")?, !is_same)?;
     }
     Ok(())
 }

@@ -243,6 +243,14 @@ settings! {
             Late = "late",
         } = Hook::Replay;
 
+        /// Which thread the `env_id` of `CLASS_LOAD` names.
+        classload: ClassLoad {
+            /// The one that sends it, which has linked the class or names it.
+            Link = "link",
+            /// The one that has loaded the class, as long as it is there.
+            Load = "load",
+        } = ClassLoad::Link;
+
         /// When `JVM_OnLoad` is called.
         onload: OnLoad {
             /// As soon as JNI answers.

@@ -17,13 +17,25 @@ use std::ptr;
 /// returns what the agent left in the event. What the event names was announced before.
 #[inline]
 pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
+    deliver_as(agent, thread, thread.env(), event_type, arm)
+}
+
+/// As [`deliver`], in the name of the thread with this environment.
+#[inline]
+pub fn deliver_as<A: Arm>(
+    agent: &Agent,
+    thread: &Thread,
+    env_id: *mut JNIEnv,
+    event_type: jint,
+    arm: A,
+) -> A {
     if !agent.wants(event_type) {
         return arm;
     }
     // Asked when it has passed, as the VM may end while an event waits at the gate.
     let _passage = gate::enter(thread);
     if may_get(agent, thread, event_type) {
-        call_inside(agent, thread.env(), event_type, arm)
+        call_inside(agent, env_id, event_type, arm)
     } else {
         arm
     }

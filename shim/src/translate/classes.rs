@@ -16,7 +16,10 @@ use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
+use options::ClassLoad;
 use std::ffi::CString;
+use std::ptr;
+use std::sync::Arc;
 
 pub unsafe extern "system" fn class_load(
     _: *mut jvmtiEnv,
@@ -40,6 +43,7 @@ fn load(jni: Jni, class: jclass) {
         Ok(record) if !record.is_own() => record,
         _ => return,
     };
+    let _ = record.loaded_by.set((thread.env().addr(), thread.id().addr()));
     let is_boot = jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
     // No class is linked while threads are suspended for a dump: one may be initializing what
     // linking needs.
@@ -193,7 +197,15 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
         match definition {
             Ok(mut definition) => {
                 let u = definition.event(agent, class);
-                send::to(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
+                let is_wanted = agent.options().classload == ClassLoad::Load;
+                match loaded_by(class).filter(|_| is_wanted) {
+                    Some(loader) => {
+                        send::to_as(jni, agent, thread, &loader, JVMPI_EVENT_CLASS_LOAD, u);
+                    }
+                    None => {
+                        send::to(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
+                    }
+                }
             }
             Err(error) => log::warn!(
                 "class {:?} cannot be announced: {error}",
@@ -201,6 +213,12 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
             ),
         }
     });
+}
+
+/// The thread that has loaded the class, if that was seen and the thread is still there.
+fn loaded_by(class: &Class) -> Option<Arc<Thread>> {
+    let (env, id) = *class.loaded_by.get()?;
+    threads::by_env(ptr::without_provenance_mut(env)).filter(|thread| thread.id().addr() == id)
 }
 
 /// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.

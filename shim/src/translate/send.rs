@@ -28,3 +28,20 @@ pub fn to<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, ar
     }
     notify::deliver(agent, thread, event_type, arm)
 }
+
+/// As [`to`], in the name of another thread, which must be live.
+pub fn to_as<A: Arm>(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    other: &Thread,
+    event_type: jint,
+    arm: A,
+) {
+    if notify::may_get(agent, thread, event_type) {
+        construction::send_held(jni, thread);
+        threads::announce(jni, agent, thread, thread);
+        threads::announce(jni, agent, thread, other);
+        notify::deliver_as(agent, thread, other.env(), event_type, arm);
+    }
+}

@@ -36,6 +36,8 @@ pub struct Class {
     keeps_as_it_is: AtomicBool,
     /// Where dumps have its fields, once that was asked for.
     pub layout: OnceLock<Arc<Layout>>,
+    /// The environment and the ID of the thread that has loaded the class, if that was seen.
+    pub loaded_by: OnceLock<(usize, usize)>,
     /// The agents that have had CLASS_LOAD.
     pub announced: Announced,
 }
@@ -76,7 +78,14 @@ fn with_dots(name: &[u8]) -> Vec<u8> {
         b'.' => b'/',
         other => *other,
     };
-    name.iter().map(swap).collect()
+    let mut dotted: Vec<u8> = name.iter().map(swap).collect();
+    // JDK 11 writes a number behind the class that stands behind a lambda expression.
+    if let Some(slash) = name.iter().rposition(|byte| *byte == b'/')
+        && name[slash + 1..].iter().all(u8::is_ascii_digit)
+    {
+        dotted[slash] = b'/';
+    }
+    dotted
 }
 
 fn c_string(bytes: Vec<u8>) -> CString {
@@ -99,6 +108,7 @@ impl Class {
             growth: AtomicUsize::new(0),
             keeps_as_it_is: AtomicBool::new(false),
             layout: OnceLock::new(),
+            loaded_by: OnceLock::new(),
             announced: Announced::default(),
         }
     }
@@ -232,6 +242,7 @@ mod tests {
         assert_eq!(dots("[[Ljava/lang/String;"), "[[Ljava.lang.String;");
         assert_eq!(dots("[I"), "[I");
         assert_eq!(dots("Lp/Main$$Lambda.0x01;"), "p.Main$$Lambda/0x01");
+        assert_eq!(dots("Lp/Main$$Lambda$1/20744;"), "p.Main$$Lambda$1/20744");
         assert_eq!(dots("LL;"), "L");
     }
 }
