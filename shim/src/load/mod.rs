@@ -12,6 +12,7 @@ use crate::dynamic_loader::{self, library_of};
 use crate::jvm;
 use crate::logging;
 use crate::translate::{callbacks, lifecycle, subscriptions};
+use crate::world::agent_clock;
 use crate::world::agents;
 use crate::world::phase::{self, Phase};
 use get_env::interface_for;
@@ -98,6 +99,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     logging::set_level(options.log);
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
+    agent_clock::start();
     let callbacks = jvmtiEventCallbacks {
         VMStart: Some(vm_start),
         VMInit: Some(vm_init),

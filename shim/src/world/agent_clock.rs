@@ -30,9 +30,16 @@ pub fn now(agent: &Agent) -> i64 {
     }
 }
 
+/// When the clock of elapsed time was at 0.
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Starts the clock of elapsed time, before anybody looks at it.
+pub fn start() {
+    LazyLock::force(&BEGAN);
+}
+
 /// Nanoseconds since a moment that is the same for every thread.
 fn elapsed(now: Instant) -> i64 {
-    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
     now.saturating_duration_since(*BEGAN).as_nanos() as i64
 }
 
