@@ -56,7 +56,7 @@ pub fn command() -> Result<PathBuf, String> {
 
 /// The command and HPROF, which is in the command too. Compiled one after the other they would have libraries
 /// with other features each time, and everything would be compiled anew.
-const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
+const TOOLS: [&str; 2] = ["libhprof", "jvmpi-cli"];
 
 fn tools() -> Result<(), String> {
     static TOOLS_BUILT: OnceLock<Result<(), String>> = OnceLock::new();

@@ -26,7 +26,7 @@ pub struct Binaries {
 
 /// HPROF is in the command too: compiled one after the other they would have libraries with other features
 /// each time, and everything would be compiled anew.
-const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
+const TOOLS: [&str; 2] = ["libhprof", "jvmpi-cli"];
 
 impl Build {
     /// The target triple.

@@ -14,7 +14,7 @@ use super::VERSION;
 use super::build::{Build, run};
 
 /// The packages that are built.
-const ROOTS: [&str; 3] = ["libjvmpi", "jvmpi-hprof", "jvmpi-cli"];
+const ROOTS: [&str; 3] = ["libjvmpi", "libhprof", "jvmpi-cli"];
 
 /// A package of the registry, or of the workspace.
 struct Component {
