@@ -46,11 +46,6 @@ impl<'a> Attributes<'a> {
         Ok(Self { pool, rest: *reader, count })
     }
 
-    /// `attributes_count`.
-    pub(crate) fn len(&self) -> u16 {
-        self.count
-    }
-
     /// The contents of the first attribute called `name`.
     #[must_use]
     pub fn find(mut self, name: &[u8]) -> Option<&'a [u8]> {

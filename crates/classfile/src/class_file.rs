@@ -52,8 +52,6 @@ pub(crate) struct Member<'a> {
     pub access_flags: u16,
     pub name: &'a [u8],
     pub descriptor: &'a [u8],
-    /// From `access_flags` to the end of the attributes.
-    pub span: Range<usize>,
     /// Where `attributes_count` stands.
     pub attributes: usize,
     /// The `Code` attribute with its name and length.
@@ -201,10 +199,6 @@ impl<'a> ClassFile<'a> {
         self.pool_end
     }
 
-    pub(crate) fn methods_end(&self) -> usize {
-        self.methods_end
-    }
-
     pub(crate) fn members(&self) -> &[Member<'a>] {
         &self.methods
     }
@@ -222,7 +216,6 @@ impl<'a> Member<'a> {
     }
 
     fn read(reader: &mut Reader<'a>, pool: &ConstantPool<'a>) -> Result<Self, Error> {
-        let start = reader.at();
         let access_flags = reader.u2()?;
         let name = pool.utf8(reader.u2()?)?;
         let descriptor = pool.utf8(reader.u2()?)?;
@@ -234,7 +227,7 @@ impl<'a> Member<'a> {
                 code = code.or(Some(from..reader.at()));
             }
         }
-        Ok(Self { access_flags, name, descriptor, span: start..reader.at(), attributes, code })
+        Ok(Self { access_flags, name, descriptor, attributes, code })
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::bytes::Write;
-use crate::native::Wrapper;
 use crate::rewrite::{At, Edit, Scratch, rewrite};
 use crate::snippet::Snippet;
 use crate::{ClassFile, Code, Constants, Skip};
@@ -14,8 +13,6 @@ pub struct Editor<'c> {
     class: &'c ClassFile<'c>,
     snippet: Snippet,
     edits: Vec<Edit>,
-    /// Native methods that become wrapped, by their place in the file's order.
-    wrappers: BTreeMap<usize, Wrapper>,
     faults: BTreeMap<usize, Skip>,
 }
 
@@ -36,7 +33,6 @@ impl<'c> Editor<'c> {
             class,
             snippet: Snippet::new(Constants::new(class.constant_pool().len())),
             edits: Vec::new(),
-            wrappers: BTreeMap::new(),
             faults: BTreeMap::new(),
         }
     }
@@ -48,8 +44,7 @@ impl<'c> Editor<'c> {
 
     /// The method at a place in the file's order, `None` if it does not exist or has no code.
     pub fn method(&mut self, index: usize) -> Option<MethodEditor<'_>> {
-        let has_code = self.wrappers.contains_key(&index) || self.class.method(index)?.has_code();
-        has_code.then_some(MethodEditor {
+        self.class.method(index)?.has_code().then_some(MethodEditor {
             method: index,
             snippet: &mut self.snippet,
             edits: &mut self.edits,
@@ -57,50 +52,13 @@ impl<'c> Editor<'c> {
         })
     }
 
-    /// Gives a native method a body that can be edited.
-    ///
-    /// The method loses `native`, keeps everything else, and calls a new private native method
-    /// of the same descriptor whose name starts with `prefix`. The JVM must be told of the prefix
-    /// (JVMTI `SetNativeMethodPrefix`) so that it finds the native code under the old name.
-    ///
-    /// A method must not be wrapped if the JVM treats it by its signature or by its place on the
-    /// stack: signature polymorphic methods (JVMS §2.9.3), those that look for their caller. A
-    /// class that is redefined or retransformed must not gain methods: wrap when it is loaded.
-    ///
-    /// # Errors
-    /// [`Skip::NotNative`], or the class has no room for the method or its constants.
-    pub fn wrap_native(
-        &mut self,
-        index: usize,
-        prefix: impl AsRef<[u8]>,
-    ) -> Result<MethodEditor<'_>, Skip> {
-        let method = self.class.method(index).ok_or(Skip::NotNative)?;
-        if !self.wrappers.contains_key(&index) {
-            if self.class.methods().len() + self.wrappers.len() >= usize::from(u16::MAX) {
-                return Err(Skip::TooLarge);
-            }
-            let wrapper = Wrapper::new(method, prefix.as_ref(), &mut self.snippet.constants)?;
-            self.wrappers.insert(index, wrapper);
-        }
-        let mut editor = MethodEditor {
-            method: index,
-            snippet: &mut self.snippet,
-            edits: &mut self.edits,
-            faults: &mut self.faults,
-        };
-        // Something to be done to the method, so that it is written.
-        editor.at_entry(|code| code);
-        Ok(editor)
-    }
-
     /// Writes the class with all edits made.
     ///
-    /// Everything outside the edited methods' code is copied byte for byte; new constants, and
-    /// new methods, stand behind the old ones. A method whose edits cannot be made is copied as
+    /// Everything outside the edited methods' code is copied byte for byte; new constants stand behind the old ones. A method whose edits cannot be made is copied as
     /// it was and reported.
     #[must_use]
     pub fn finish(self) -> Rewritten {
-        let Self { class, mut snippet, mut edits, wrappers, faults } = self;
+        let Self { class, mut snippet, mut edits, faults } = self;
         let bytes = class.bytes();
         edits.sort_by_key(|edit| edit.method);
 
@@ -108,8 +66,6 @@ impl<'c> Editor<'c> {
             class,
             bytes: Vec::with_capacity(bytes.len() + bytes.len() / 2),
             copied: class.pool_end(),
-            natives: Vec::new(),
-            native_count: 0,
         };
         let mut scratch = Scratch::default();
         let mut skipped = faults.clone();
@@ -119,11 +75,7 @@ impl<'c> Editor<'c> {
                 continue;
             }
             let mark = body.bytes.len();
-            let result = match wrappers.get(&method) {
-                Some(wrapper) => body.wrap(wrapper, method, edits, &mut snippet, &mut scratch),
-                None => body.replace_code(method, edits, &mut snippet, &mut scratch),
-            };
-            if let Err(reason) = result {
+            if let Err(reason) = body.replace_code(method, edits, &mut snippet, &mut scratch) {
                 body.bytes.truncate(mark);
                 skipped.insert(method, reason);
             }
@@ -152,9 +104,6 @@ struct Body<'c> {
     bytes: Vec<u8>,
     /// Up to where the original file is copied or replaced.
     copied: usize,
-    /// New methods.
-    natives: Vec<u8>,
-    native_count: u16,
 }
 
 impl Body<'_> {
@@ -173,33 +122,6 @@ impl Body<'_> {
         self.bytes.extend_from_slice(&original[self.copied..span.start + 2]);
         self.write_code(&code, edits, snippet, scratch)?;
         self.copied = span.end;
-        Ok(())
-    }
-
-    /// Writes a native method's wrapper in its place.
-    fn wrap(
-        &mut self,
-        wrapper: &Wrapper,
-        method: usize,
-        edits: &[Edit],
-        snippet: &mut Snippet,
-        scratch: &mut Scratch,
-    ) -> Result<(), Skip> {
-        let original = self.class.bytes();
-        let member = &self.class.members()[method];
-        let Some(method) = self.class.method(method) else { return Ok(()) };
-        let attributes = method.attributes().len().checked_add(1).ok_or(Skip::TooLarge)?;
-        self.bytes.extend_from_slice(&original[self.copied..member.span.start]);
-        self.bytes.u2(wrapper.access_flags);
-        self.bytes.extend_from_slice(&original[member.span.start + 2..member.attributes]);
-        self.bytes.u2(attributes);
-        self.bytes.extend_from_slice(&original[member.attributes + 2..member.span.end]);
-        self.bytes.u2(snippet.constants.utf8(b"Code")?);
-        let code = Code::read(method, &wrapper.code)?;
-        self.write_code(&code, edits, snippet, scratch)?;
-        self.copied = member.span.end;
-        self.natives.extend_from_slice(&wrapper.native);
-        self.native_count += 1;
         Ok(())
     }
 
@@ -222,15 +144,7 @@ impl Body<'_> {
     /// Copies the rest of the file.
     fn finish(mut self) -> Vec<u8> {
         let original = self.class.bytes();
-        let methods_end = self.class.methods_end();
-        self.bytes.extend_from_slice(&original[self.copied..methods_end]);
-        self.bytes.extend_from_slice(&self.natives);
-        self.bytes.extend_from_slice(&original[methods_end..]);
-        if let (1.., Some(first)) = (self.native_count, self.class.members().first()) {
-            // Nothing before the methods has changed.
-            let count = self.class.members().len() as u16 + self.native_count;
-            self.bytes.set_u2(first.span.start - 2 - self.class.pool_end(), count);
-        }
+        self.bytes.extend_from_slice(&original[self.copied..]);
         self.bytes
     }
 }

@@ -121,8 +121,6 @@ pub enum Skip {
         /// The index of the instruction before or after which the frame would stand.
         bci: u16,
     },
-    /// A method that was to be wrapped is not native.
-    NotNative,
     /// The method's code or one of its tables cannot be read.
     Malformed(Error),
 }
@@ -145,7 +143,6 @@ impl fmt::Display for Skip {
             Self::NotACatchAll { bci } => write!(f, "no handler of everything is at index {bci}"),
             Self::Unbalanced => write!(f, "inserted code changes the height of the stack"),
             Self::UnknownFrame { bci } => write!(f, "no stack map frame leads to index {bci}"),
-            Self::NotNative => write!(f, "the method is not native"),
             Self::Malformed(error) => error.fmt(f),
         }
     }

@@ -422,11 +422,6 @@ pub(crate) fn callee<'c>(
     if instruction.opcode() == INVOKEDYNAMIC {
         return code.pool().dynamic(index);
     }
-    // The wrapper of a native method calls nothing but that method, which has its own
-    // descriptor, through a constant that was added.
-    if code.method.is_native() {
-        return Ok((code.method.name(), code.method.descriptor()));
-    }
     let member = code.pool().member(index)?;
     Ok((member.name, member.descriptor))
 }

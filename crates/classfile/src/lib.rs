@@ -48,7 +48,7 @@
 //! Inserted code loads, duplicates and drops values, reads static fields and calls static methods,
 //! and can stand behind a flag ([`Snippet::guard`]). To see a new object, put code behind the
 //! constructor call that [`Code::initializations`] finds for its `new`: before that, the verifier
-//! lets nobody have it; what comparisons of it yield, [`Code::uninitialized_comparisons`] says. [`Editor::wrap_native`] gives a native method a body.
+//! lets nobody have it; what comparisons of it yield, [`Code::uninitialized_comparisons`] says.
 //!
 //! A class that is there for nobody else is written with a [`ClassBuilder`](builder::ClassBuilder).
 //!
@@ -94,7 +94,6 @@ mod frame;
 mod initialization;
 mod join;
 mod layout;
-mod native;
 pub mod opcode;
 mod rewrite;
 mod snippet;

@@ -112,9 +112,6 @@ fn entries_and_exits_are_counted_exactly() {
             let enabled = constants.field_ref("Tracker", "enabled", "Z").unwrap();
             for method in class.methods() {
                 let id = base + method.index() as i32;
-                if method.is_native() {
-                    editor.wrap_native(method.index(), "wrapped$").unwrap();
-                }
                 if let Some(mut method) = editor.method(method.index()) {
                     method
                         .at_entry(|code| {
@@ -144,8 +141,6 @@ fn entries_and_exits_are_counted_exactly() {
             ("Workload.choose(Ljava/lang/String;)Ljava/lang/String;", 4),
             ("Workload.locked([I)I", 2),
             ("Workload.apply(Ljava/util/function/IntUnaryOperator;I)I", 1),
-            // Its body calls the native method, which cannot be linked.
-            ("Workload.unlinked(I[J)J", 1),
             ("Workload$Shape.name()Ljava/lang/String;", 3),
             ("Workload$Square.<init>(D)V", 5),
             ("Workload$Square.area()D", 3),

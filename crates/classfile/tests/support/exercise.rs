@@ -49,14 +49,13 @@ fn rewrite(class: &ClassFile<'_>, edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>)
     editor.finish()
 }
 
-/// Entry, exits, receivers, allocations, native methods.
+/// Entry, exits, receivers, allocations.
 fn probe(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
     let Ok(enter) = editor.constants().method_ref("T", "enter", "(I)V") else { return };
     let Ok(seen) = editor.constants().method_ref("T", "seen", "(Ljava/lang/Object;)V") else {
         return;
     };
     for method in class.methods() {
-        let _ = editor.wrap_native(method.index(), "prefix$");
         let Some(mut edits) = editor.method(method.index()) else { continue };
         edits
             .at_entry(|code| code.push_int(1 << 20).invoke_static(enter))
