@@ -137,9 +137,10 @@ final class Traces {
     }
 
     private static final class Changing {
-        private static volatile boolean over;
+        private static volatile boolean begun, over;
 
         static void enter() {
+            begun = true;
             while (!over) {
                 leave(20);
             }
@@ -150,21 +151,22 @@ final class Traces {
         }
     }
 
-    /** A thread goes on while the agent takes its traces, and its code changes so many times. */
+    /** A thread goes on while the agent takes its traces, and its code changes so many times meanwhile. */
     private static void running(int changes) throws InterruptedException {
         Thread running = new Thread(Changing::enter, "running");
         running.start();
+        Await.until("the thread to be in its code", () -> Changing.begun);
         Thread changing = new Thread(() -> {
             for (int i = 0; i < changes; i++) {
                 Agent.call("enable 2");
                 Agent.call("disable 2");
             }
-            Changing.over = true;
         });
         changing.start();
-        while (!Changing.over) {
+        do {
             Agent.call("running 100 running");
-        }
+        } while (changing.isAlive());
+        Changing.over = true;
         running.join();
         changing.join();
         System.out.println("expect changes=" + changes);
