@@ -49,51 +49,41 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 const _: () = assert!(!IS_AVAILABLE || offset_of!(Memory, carrier) == 8, "the code below says so");
 
+/// The code of all functions, of which each is so; `jvmpi_place` is the place of its in bytes.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! functions {
+    ($($instruction:literal),*) => {
+        std::arch::global_asm!(
+            ".pushsection .text.jvmpi_virtual_env,\"ax\",@progbits",
+            ".p2align 4",
+            ".globl jvmpi_virtual_env",
+            ".hidden jvmpi_virtual_env",
+            ".type jvmpi_virtual_env, @function",
+            "jvmpi_virtual_env:",
+            ".cfi_startproc",
+            ".set jvmpi_place, 0",
+            ".rept {functions}",
+            ".p2align 4",
+            $($instruction,)*
+            ".set jvmpi_place, jvmpi_place + 8",
+            ".endr",
+            ".cfi_endproc",
+            ".size jvmpi_virtual_env, . - jvmpi_virtual_env",
+            ".popsection",
+            functions = const FUNCTIONS,
+        );
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
-std::arch::global_asm!(
-    ".pushsection .text.jvmpi_virtual_env,\"ax\",@progbits",
-    ".p2align 4",
-    ".globl jvmpi_virtual_env",
-    ".hidden jvmpi_virtual_env",
-    ".type jvmpi_virtual_env, @function",
-    "jvmpi_virtual_env:",
-    ".cfi_startproc",
-    ".set jvmpi_place, 0",
-    ".rept {functions}",
-    ".p2align 4",
+functions!(
     "mov rdi, qword ptr [rdi + 8]",
     "mov r11, qword ptr [rdi]",
-    "jmp qword ptr [r11 + jvmpi_place]",
-    ".set jvmpi_place, jvmpi_place + 8",
-    ".endr",
-    ".cfi_endproc",
-    ".size jvmpi_virtual_env, . - jvmpi_virtual_env",
-    ".popsection",
-    functions = const FUNCTIONS,
+    "jmp qword ptr [r11 + jvmpi_place]"
 );
 
 #[cfg(target_arch = "aarch64")]
-std::arch::global_asm!(
-    ".pushsection .text.jvmpi_virtual_env,\"ax\",@progbits",
-    ".p2align 4",
-    ".globl jvmpi_virtual_env",
-    ".hidden jvmpi_virtual_env",
-    ".type jvmpi_virtual_env, @function",
-    "jvmpi_virtual_env:",
-    ".cfi_startproc",
-    ".set jvmpi_place, 0",
-    ".rept {functions}",
-    "ldr x0, [x0, #8]",
-    "ldr x16, [x0]",
-    "ldr x16, [x16, #jvmpi_place]",
-    "br x16",
-    ".set jvmpi_place, jvmpi_place + 8",
-    ".endr",
-    ".cfi_endproc",
-    ".size jvmpi_virtual_env, . - jvmpi_virtual_env",
-    ".popsection",
-    functions = const FUNCTIONS,
-);
+functions!("ldr x0, [x0, #8]", "ldr x16, [x0]", "ldr x16, [x16, #jvmpi_place]", "br x16");
 
 /// The code of all functions, each of [`CODE`] bytes.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -11,13 +11,29 @@ mod machine;
 
 use super::native_methods::{entered, left};
 use crate::world::native_methods::SLOTS;
-use machine::SIZE;
-pub use machine::stack_words;
+use classfile::Kind;
+use machine::{FLOATS, INTEGERS};
 use std::ffi::c_void;
+
+/// The bytes of a stub.
+const SIZE: usize = 16;
 
 unsafe extern "C" {
     fn jvmpi_native_stubs();
     fn jvmpi_native_reporting();
+}
+
+/// How many words of the arguments of a native method with these parameters are on the stack: those that the
+/// machine's registers for integers, and for floating-point numbers, have no place for. The environment and the
+/// receiver or class come before.
+pub fn stack_words(parameters: &[Kind]) -> usize {
+    // A long or a double is one word, unless words have 32 bits.
+    let words = |kind: &Kind| if size_of::<usize>() < 8 { kind.slots().into() } else { 1 };
+    let of_kind = |is_float: bool| -> usize {
+        let of_it = |kind: &&Kind| matches!(kind, Kind::Float | Kind::Double) == is_float;
+        parameters.iter().filter(of_it).map(words).sum()
+    };
+    (2 + of_kind(false)).saturating_sub(INTEGERS) + of_kind(true).saturating_sub(FLOATS)
 }
 
 /// The stub of a slot.

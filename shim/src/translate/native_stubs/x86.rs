@@ -3,17 +3,10 @@
 
 use super::{SLOTS, entered, left};
 use crate::world::native_methods::TARGETS;
-use classfile::Kind;
 use std::arch::global_asm;
 
-/// The bytes of a stub.
-pub const SIZE: usize = 16;
-
-/// How many words of the arguments of a native method with these parameters are on the stack. The
-/// environment and the receiver or class come before.
-pub fn stack_words(parameters: &[Kind]) -> usize {
-    2 + parameters.iter().map(|kind| usize::from(kind.slots())).sum::<usize>()
-}
+pub const INTEGERS: usize = 0;
+pub const FLOATS: usize = 0;
 
 // Each stub passes its slot in ecx, which no caller keeps anything in.
 global_asm!(

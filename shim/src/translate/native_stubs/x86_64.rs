@@ -5,23 +5,10 @@
 
 use super::{SLOTS, entered, left};
 use crate::world::native_methods::TARGETS;
-use classfile::Kind;
 use std::arch::global_asm;
 
-const INTEGERS: usize = 6;
-const FLOATS: usize = 8;
-
-/// The bytes of a stub.
-pub const SIZE: usize = 16;
-
-/// How many words of the arguments of a native method with these parameters are on the stack. The
-/// environment and the receiver or class come before.
-pub fn stack_words(parameters: &[Kind]) -> usize {
-    let is_float = |kind: &&Kind| matches!(kind, Kind::Float | Kind::Double);
-    let floats = parameters.iter().filter(is_float).count();
-    let integers = 2 + parameters.len() - floats;
-    integers.saturating_sub(INTEGERS) + floats.saturating_sub(FLOATS)
-}
+pub const INTEGERS: usize = 6;
+pub const FLOATS: usize = 8;
 
 // Each stub passes its slot in r11, which no caller keeps anything in.
 global_asm!(
