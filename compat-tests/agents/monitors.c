@@ -75,6 +75,30 @@ static void notify(JVMPI_Event *e)
     }
 }
 
+/* The native methods of workloads/Contended.java: each runs what it is given. */
+
+static void run(JNIEnv *env, jobject body)
+{
+    jclass type = (*env)->GetObjectClass(env, body);
+    jmethodID method = (*env)->GetMethodID(env, type, "run", "()V");
+
+    (*env)->DeleteLocalRef(env, type);
+    if (method != NULL)
+        (*env)->CallVoidMethod(env, body, method);
+}
+
+JNIEXPORT void JNICALL Java_Contended_inNative(JNIEnv *env, jobject self, jobject body)
+{
+    run(env, body);
+}
+
+JNIEXPORT jint JNICALL Java_Contended_inStaticNative(JNIEnv *env, jclass type, jint n, jdouble x, jobject body)
+{
+    CHECK("arguments", n == 1 && x == 2.0);
+    run(env, body);
+    return n;
+}
+
 /*
  * "watch NAME", "enters NAME": how many threads have begun to wait, "enable TYPE", "disable TYPE", "lock" and
  * "unlock" by JNI.

@@ -114,6 +114,40 @@ public class Contended {
                 Agent.call("unlock", monitor);
             }
         },
+        /** A native method enters and leaves it, also inside of others that do. */
+        NATIVE {
+            @Override
+            void own(Contended monitor, Body body) {
+                monitor.inNative(() -> {
+                    monitor.inNative(body);
+                    monitor.method(() -> monitor.inNative(() -> {}));
+                });
+            }
+        },
+        NATIVE_STATIC {
+            @Override
+            Object monitor(Contended monitor) {
+                return Contended.class;
+            }
+
+            @Override
+            void own(Contended monitor, Body body) {
+                inStaticNative(1, 2.0, body);
+            }
+        },
+        NATIVE_THROWN {
+            @Override
+            void own(Contended monitor, Body body) {
+                try {
+                    monitor.inNative(() -> {
+                        body.run();
+                        throw new Left();
+                    });
+                } catch (Left left) {
+                    return;
+                }
+            }
+        },
         /** A class of the JDK enters and leaves it, which was loaded before the events came on. */
         LIBRARY {
             private final Map<String, Object> map = Collections.synchronizedMap(new HashMap<>());
@@ -154,6 +188,10 @@ public class Contended {
             super(null, null, false, false);
         }
     }
+
+    private native synchronized void inNative(Body body);
+
+    private static native synchronized int inStaticNative(int n, double x, Body body);
 
     private synchronized void method(Body body) {
         body.run();

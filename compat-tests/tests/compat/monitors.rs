@@ -12,6 +12,7 @@ cases![
     contention,
     contention.under_load(),
     ways_out,
+    ways_out_of_native_methods,
     trusted_classes,
     waiting_lets_others_in,
     notified,
@@ -58,6 +59,22 @@ fn contention(vm: &Vm<'_>) -> Result<(), String> {
 fn ways_out(vm: &Vm<'_>) -> Result<(), String> {
     for way in ["METHOD", "STATIC", "RECURSIVE", "BESIDE", "THROWN", "METHOD_THROWN", "JNI"] {
         handed_on(vm, way, 3).map_err(|error| format!("{way}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Synchronized native methods, beside their own events and without them.
+fn ways_out_of_native_methods(vm: &Vm<'_>) -> Result<(), String> {
+    for (way, events) in [
+        ("NATIVE", "54+55+56"),
+        ("NATIVE", "1+3+54+55+56"),
+        ("NATIVE_STATIC", "54+55+56"),
+        ("NATIVE_THROWN", "54+55+56"),
+        ("NATIVE_THROWN", "1+3+54+55+56"),
+    ] {
+        let handed_on =
+            staged(vm, way, 3, events).and_then(|(outcome, _)| handed_on_in(&outcome, 3));
+        handed_on.map_err(|error| format!("{way} {events}: {error}"))?;
     }
     Ok(())
 }

@@ -79,12 +79,6 @@ fn constructors(jni: Jni, below_tracker: &[jvmtiFrameInfo]) -> usize {
     count
 }
 
-/// Shows the frames of the current thread, below that of the Tracker's native, to `visit` until that
-/// says no.
-pub fn below_tracker(visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
-    each(1, visit);
-}
-
 /// Shows the frames of the current thread, without the `next` innermost, to `visit` until that says no.
 pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     loop {

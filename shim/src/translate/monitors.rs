@@ -229,15 +229,27 @@ pub fn leaving(jni: Jni, object: jobject) {
 
 /// The current thread is about to leave the object's monitor by JNI, perhaps with an exception pending.
 pub fn leaving_by_jni(jni: Jni, object: jobject) {
+    leaving_natively(jni, object, |jni, thread| {
+        // It may have entered unseen.
+        let by_jni = thread.jni_monitors.count(jni, object).max(1);
+        holds_lock(jni, object) && by_jni + entries_by_methods(object) == 1
+    });
+}
+
+/// The current thread is about to leave a native method that is synchronized with the object, perhaps with an
+/// exception pending.
+pub fn leaving_native_method(jni: Jni, object: jobject) {
+    leaving_natively(jni, object, |jni, thread| lets_go(jni, thread, object));
+}
+
+/// The current thread is about to leave the object's monitor in native code: for good, if `is_last` says so.
+fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread) -> bool) {
     if !contention::is_any_awaited() || !is_awaited(object) {
         return;
     }
     let thread = threads::current(jni);
     jni.frame(8, |jni| {
-        // It may have entered unseen.
-        let by_jni = thread.jni_monitors.count(jni, object).max(1);
-        let is_last = || holds_lock(jni, object) && by_jni + entries_by_methods(object) == 1;
-        if notify::is_reported(&thread) && is_last() {
+        if notify::is_reported(&thread) && is_last(jni, &thread) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
     });
@@ -267,7 +279,7 @@ fn entries_by_methods(object: jobject) -> usize {
 /// Whether at most one place in the methods on the stack locks monitors.
 fn has_locked_once(jni: Jni) -> bool {
     let mut locks = 0;
-    frames::below_tracker(|frame| {
+    frames::each(0, |frame| {
         locks += methods::as_it_is(jni, frame.method, true).map_or(0, |(method, _)| method.locks());
         locks <= 1
     });

@@ -1,10 +1,11 @@
-//! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT of native methods, which have no code that could be
-//! rewritten: when the VM binds one to its function, it gets a stub in its place (`native_stubs`).
+//! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT of native methods, and MONITOR_CONTENDED_EXIT of those that are
+//! synchronized. They have no code that could be rewritten: when the VM binds one to its function, it gets a
+//! stub in its place (`native_stubs`).
 
 use super::native_stubs::{self, Call};
-use super::{blocking, methods as method_events, natives};
+use super::{blocking, methods as method_events, monitors, natives};
 use crate::boundary::guard;
-use crate::instrument::{self, Calls};
+use crate::instrument::{self, Reports};
 use crate::jvm::{self, Jni};
 use crate::world::native_methods::{self, Shape};
 use crate::world::phase::{self, Phase};
@@ -18,12 +19,14 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Which calls are reported, as bits.
+/// What is reported, as bits.
 static REPORTED: AtomicU8 = AtomicU8::new(0);
 
 const ENTRIES: u8 = 1;
 const RECEIVERS: u8 = 2;
 const EXITS: u8 = 4;
+const CALLS: u8 = ENTRIES | RECEIVERS | EXITS;
+const MONITOR_EXITS: u8 = 8;
 
 /// Whether native methods get stubs.
 fn have_stubs() -> bool {
@@ -97,9 +100,14 @@ fn stop_listening() {
     }
 }
 
-/// Has native methods report these calls.
-pub fn report(jni: Jni, calls: Calls) {
-    let bits = [(calls.entries, ENTRIES), (calls.receivers, RECEIVERS), (calls.exits, EXITS)];
+/// Has native methods report what is theirs of this.
+pub fn report(jni: Jni, reports: Reports) {
+    let bits = [
+        (reports.calls.entries, ENTRIES),
+        (reports.calls.receivers, RECEIVERS),
+        (reports.calls.exits, EXITS),
+        (reports.monitor_exits, MONITOR_EXITS),
+    ];
     let reported = bits.into_iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, bit)| all | bit);
     if REPORTED.swap(reported, Ordering::SeqCst) != reported {
         for (slot, method) in native_methods::all() {
@@ -110,10 +118,14 @@ pub fn report(jni: Jni, calls: Calls) {
 
 /// Has the stub of a method report or not.
 fn update(jni: Jni, slot: usize, method: jmethodID) {
-    let is_reported = || REPORTED.load(Ordering::SeqCst) != 0;
-    if is_reported() && native_methods::at(slot).shape().is_none() {
+    let reported = || REPORTED.load(Ordering::SeqCst);
+    if reported() != 0 && native_methods::at(slot).shape().is_none() {
         native_methods::at(slot).set_shape(shape(jni, method));
     }
+    let is_reported = |shape: Shape| {
+        shape.number.is_some() && reported() & CALLS != 0
+            || shape.is_synchronized && reported() & MONITOR_EXITS != 0
+    };
     native_methods::lead(slot, native_stubs::reporting(), is_reported);
 }
 
@@ -127,14 +139,12 @@ fn shape(jni: Jni, method: jmethodID) -> Shape {
     let class = known.class.internal_name();
     let parameters = classfile::parameters(descriptor.to_bytes());
     let Ok(parameters) = parameters else { return Shape::SILENT };
-    if !instrument::is_chosen(class) {
-        return Shape::SILENT;
-    }
-    let stack_words = native_stubs::stack_words(&parameters);
+    let number = || method_numbers::reserve_for_method(known.id(), &known.class) as u32;
     Shape {
-        number: Some(method_numbers::reserve_for_method(known.id(), &known.class) as u32),
-        stack_words: stack_words as u16,
+        number: instrument::is_chosen(class).then(number),
+        stack_words: native_stubs::stack_words(&parameters) as u16,
         is_static: modifiers & access::STATIC != 0,
+        is_synchronized: modifiers & access::SYNCHRONIZED != 0,
         can_be_left_behind: class == b"java/lang/Object" && &*name == c"wait0",
     }
 }
@@ -156,19 +166,38 @@ pub unsafe extern "C" fn entered(env: *mut JNIEnv, receiver: jobject, slot: u32)
             method_events::entered(jni, number);
         }
     }
-    let to_left = number.filter(|_| reported & EXITS != 0).map_or(0, |number| number + 1);
+    let exit = if number.is_some() && reported & EXITS != 0 { EXIT } else { 0 };
+    let leaves_monitor = shape.is_synchronized && reported & MONITOR_EXITS != 0;
+    let monitor = if leaves_monitor { MONITOR } else { 0 };
+    let to_left = slot | exit | monitor;
     Call { function: method.function(), stack_words: shape.stack_words.into(), to_left }
 }
 
-/// A native method is left, whose exception may be pending; `what` is from [`entered`].
-pub unsafe extern "C" fn left(env: *mut JNIEnv, what: u32) {
-    let Some(number) = what.checked_sub(1) else { return };
+/// What [`left`] is to report besides the slot, as bits above it.
+const EXIT: u32 = 1 << 31;
+const MONITOR: u32 = 1 << 30;
+
+/// A native method is left, whose exception may be pending. The VM lets go of its monitor afterwards. `what`
+/// is from [`entered`].
+pub unsafe extern "C" fn left(env: *mut JNIEnv, receiver: jobject, what: u32) {
     // SAFETY: as above.
     let jni = unsafe { Jni::new(env) };
+    if what & EXIT != 0 {
+        let shape = native_methods::at((what & !(EXIT | MONITOR)) as usize).shape();
+        if let Some(number) = shape.and_then(|shape| shape.number) {
+            exited(jni, number as jint);
+        }
+    }
+    if what & MONITOR != 0 {
+        guard((), || monitors::leaving_native_method(jni, receiver));
+    }
+}
+
+fn exited(jni: Jni, number: jint) {
     if jni.is_throwing() {
-        jni.frame(1, |jni| method_events::exited(jni, number as jint));
+        jni.frame(1, |jni| method_events::exited(jni, number));
     } else {
-        method_events::exited(jni, number as jint);
+        method_events::exited(jni, number);
     }
 }
 

@@ -307,7 +307,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     if allocations(reports) != before {
         jni_allocations::replace(reports.allocations)?;
     }
-    native_methods::report(jni, reports.calls);
+    native_methods::report(jni, reports);
     if reports.monitor_exits != monitor_exits {
         jni_monitors::replace(reports.monitor_exits)?;
     }

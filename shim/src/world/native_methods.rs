@@ -34,25 +34,33 @@ pub struct Shape {
     /// How many words of its arguments are on the stack.
     pub stack_words: u16,
     pub is_static: bool,
+    pub is_synchronized: bool,
     /// Whether the VM may take the stack from below it: of a virtual thread that waits.
     pub can_be_left_behind: bool,
 }
 
 impl Shape {
-    /// That of a method that is not reported.
-    pub const SILENT: Self =
-        Self { number: None, stack_words: 0, is_static: false, can_be_left_behind: false };
+    /// That of a method of which nothing is reported.
+    pub const SILENT: Self = Self {
+        number: None,
+        stack_words: 0,
+        is_static: false,
+        is_synchronized: false,
+        can_be_left_behind: false,
+    };
 
     const KNOWN: u32 = 63;
     const REPORTED: u32 = 62;
     const STATIC: u32 = 61;
     const LEFT_BEHIND: u32 = 60;
+    const SYNCHRONIZED: u32 = 59;
     const WORDS: u32 = 32;
 
     fn bits(self) -> u64 {
         1 << Self::KNOWN
             | u64::from(self.number.is_some()) << Self::REPORTED
             | u64::from(self.is_static) << Self::STATIC
+            | u64::from(self.is_synchronized) << Self::SYNCHRONIZED
             | u64::from(self.can_be_left_behind) << Self::LEFT_BEHIND
             | u64::from(self.stack_words) << Self::WORDS
             | u64::from(self.number.unwrap_or(0))
@@ -65,6 +73,7 @@ impl Shape {
             number: has(Self::REPORTED).then_some(bits as u32),
             stack_words: (bits >> Self::WORDS) as u16,
             is_static: has(Self::STATIC),
+            is_synchronized: has(Self::SYNCHRONIZED),
             can_be_left_behind: has(Self::LEFT_BEHIND),
         })
     }
@@ -141,13 +150,13 @@ impl NativeMethod {
     }
 }
 
-/// Has the stub of the slot lead to `reporting` if `is_reported` says so now, else to the function.
-pub fn lead(slot: usize, reporting: *mut c_void, is_reported: impl FnOnce() -> bool) {
+/// Has the stub of the slot lead to `reporting` if `is_reported` says so now of its shape, else to the function.
+pub fn lead(slot: usize, reporting: *mut c_void, is_reported: impl FnOnce(Shape) -> bool) {
     // Two threads that decide differently do so one after the other.
     let _slots = IN_USE.lock();
     let method = at(slot);
-    let has_number = method.shape().is_some_and(|shape| shape.number.is_some());
-    let target = if has_number && is_reported() { reporting } else { method.function() };
+    let is_reported = method.shape().is_some_and(is_reported);
+    let target = if is_reported { reporting } else { method.function() };
     TARGETS[slot].store(target, Ordering::Release);
 }
 
@@ -168,12 +177,13 @@ mod tests {
     fn shapes_are_kept() {
         for shape in [
             Shape::SILENT,
-            Shape { number: Some(0), stack_words: 1, is_static: true, can_be_left_behind: false },
+            Shape { number: Some(0), stack_words: 1, is_static: true, ..Shape::SILENT },
+            Shape { stack_words: 2, is_synchronized: true, ..Shape::SILENT },
             Shape {
                 number: Some(u32::MAX),
                 stack_words: 255,
-                is_static: false,
                 can_be_left_behind: true,
+                ..Shape::SILENT
             },
         ] {
             assert_eq!(Shape::from_bits(shape.bits()), Some(shape));
@@ -191,9 +201,9 @@ mod tests {
         assert!(bind(other, address(11)) != Some(slot) && bind(method, address(12)) == Some(slot));
         assert_eq!(target(), 12);
         at(slot).set_shape(Shape { number: Some(7), ..Shape::SILENT });
-        lead(slot, address(99), || true);
+        lead(slot, address(99), |shape| shape.number == Some(7));
         assert_eq!((bind(method, address(13)), target()), (Some(slot), 99));
-        lead(slot, address(99), || false);
+        lead(slot, address(99), |_| false);
         assert_eq!(target(), 13);
         forget(1 << 20);
         assert!(all().iter().all(|(_, known)| *known != method));

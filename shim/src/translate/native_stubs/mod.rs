@@ -59,7 +59,7 @@ pub struct Call {
     pub function: *mut c_void,
     /// How many words of its arguments are on the stack.
     pub stack_words: u32,
-    /// What it passes when the function has returned.
+    /// What it passes when the function has returned, after the environment and the receiver or class.
     pub to_left: u32,
 }
 
