@@ -18,6 +18,8 @@ pub fn only_in_pauses() {
 /// A pause begins. All threads are stopped.
 pub fn begin() {
     BEGUN.fetch_add(1, Ordering::SeqCst);
+    // What is moved from here on is not seen before that, by no processor.
+    fence(Ordering::Release);
 }
 
 /// A pause ends. All threads are still stopped.

@@ -113,7 +113,8 @@ impl Drop for Replay {
 /// Whether an object that is marked as announced may still be about to be announced.
 #[inline]
 pub fn is_replaying(agent: &Agent) -> bool {
-    REPLAYS[agent.index].load(Ordering::Relaxed) != 0
+    // If not, what the agent has done in the announcements is seen.
+    REPLAYS[agent.index].load(Ordering::Acquire) != 0
 }
 
 /// Waits until what is marked has been announced to the agent, or as long as [`begin`] does.

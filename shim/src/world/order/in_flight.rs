@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many events are in flight, and what reports the innermost one. Only the thread itself writes
-/// this, and just twice for each event: more would cost a method event too much.
+/// this, and just twice for each event: more would cost a method event too much. Whoever reads that none is
+/// in flight sees what the agent has done in those that were, so all that may write 0 releases.
 #[derive(Default)]
 pub struct InFlight(AtomicU64);
 
@@ -94,7 +95,7 @@ impl InFlight {
 
     fn reported<R>(&self, report: Reporter, event: impl FnOnce() -> R) -> R {
         let outer = self.0.load(Ordering::Relaxed);
-        self.0.store(outer & COUNT | report.bits(), Ordering::Relaxed);
+        self.0.store(outer & COUNT | report.bits(), Ordering::Release);
         let _reported = Reported { in_flight: self, outer };
         event()
     }
@@ -119,7 +120,7 @@ struct Reported<'a> {
 
 impl Drop for Reported<'_> {
     fn drop(&mut self) {
-        self.in_flight.0.store(self.outer, Ordering::Relaxed);
+        self.in_flight.0.store(self.outer, Ordering::Release);
     }
 }
 
