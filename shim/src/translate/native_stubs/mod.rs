@@ -66,14 +66,16 @@ pub struct Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lock::Lock;
     use crate::world::native_methods::{self, Shape, TARGETS};
+    use std::ffi::c_int;
+    use std::ptr;
     use std::sync::atomic::Ordering;
 
     /// A stub that reports, in front of a function with these parameters.
     fn stub_of(method: usize, function: *mut c_void, descriptor: &[u8]) -> *mut c_void {
         let kinds = classfile::parameters(descriptor).unwrap();
-        let slot =
-            native_methods::bind(std::ptr::without_provenance_mut(method), function).unwrap();
+        let slot = native_methods::bind(ptr::without_provenance_mut(method), function).unwrap();
         let shape = Shape { stack_words: stack_words(&kinds) as u16, ..Shape::SILENT };
         native_methods::at(slot).set_shape(shape);
         TARGETS[slot].store(reporting(), Ordering::Release);
@@ -186,6 +188,69 @@ mod tests {
             i64::MIN,
         );
         assert_eq!(result, -0.125);
+    }
+
+    unsafe extern "C" {
+        fn _Unwind_Backtrace(
+            look: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+            argument: *mut c_void,
+        ) -> c_int;
+        fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+        fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
+    }
+
+    /// The functions of the stack, innermost first.
+    fn functions_on_the_stack() -> Vec<usize> {
+        extern "C" fn look(frame: *mut c_void, functions: *mut c_void) -> c_int {
+            // SAFETY: the unwinder passes a frame, and the vector from below.
+            unsafe {
+                // Behind a call that does not return there may be another function.
+                let address = ptr::without_provenance_mut(_Unwind_GetIP(frame).saturating_sub(1));
+                let function = _Unwind_FindEnclosingFunction(address);
+                (*functions.cast::<Vec<usize>>()).push(function.addr());
+            }
+            0
+        }
+        let mut functions = Vec::new();
+        // SAFETY: the function has this type, and gets the vector only while this runs.
+        unsafe { _Unwind_Backtrace(look, (&raw mut functions).cast()) };
+        functions
+    }
+
+    /// Debuggers, profilers, and the end of a thread by `pthread_exit`, walk through the stubs.
+    #[test]
+    fn the_stack_can_be_walked_through_a_stub() {
+        type Function = extern "C" fn(usize, usize, i64, i64, i64, i64, i64, i64, i64) -> usize;
+        static SEEN: Lock<Vec<usize>> = Lock::new(Vec::new());
+        extern "C" fn function(
+            _: usize,
+            _: usize,
+            _: i64,
+            _: i64,
+            _: i64,
+            _: i64,
+            _: i64,
+            _: i64,
+            _: i64,
+        ) -> usize {
+            *SEEN.lock() = functions_on_the_stack();
+            1
+        }
+        #[inline(never)]
+        extern "C" fn caller(stub: Function) -> usize {
+            // Not its last call, which would leave no frame.
+            stub(0, 0, 1, 2, 3, 4, 5, 6, 7) + 1
+        }
+        let stub = stub_of(7 << 20, function as Function as *mut c_void, b"(JJJJJJJ)J");
+        // SAFETY: the stub has the type of its function.
+        assert_eq!(caller(unsafe { std::mem::transmute::<*mut c_void, Function>(stub) }), 2);
+        let chain = [
+            function as Function as usize,
+            reporting().addr(),
+            caller as extern "C" fn(Function) -> usize as usize,
+        ];
+        let seen = std::mem::take(&mut *SEEN.lock());
+        assert!(seen.windows(chain.len()).any(|functions| functions == chain), "{seen:x?}");
     }
 
     #[test]
