@@ -16,7 +16,6 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 
-const PAGE: usize = 4096;
 /// When so many pages are used up, events go to the agent as they are.
 const PAGES: usize = 1 << 16;
 /// So many events of each type are guarded although they point to nothing.
@@ -28,6 +27,8 @@ const OVER: u8 = 2;
 
 /// The pages of one agent.
 pub struct Guard {
+    /// The bytes of a page, which on AArch64 the kernel is built for.
+    page: usize,
     /// NULL if there is no memory.
     pages: *mut u8,
     used: AtomicUsize,
@@ -45,11 +46,14 @@ unsafe impl Sync for Guard {}
 
 impl Guard {
     pub fn new() -> Self {
+        // SAFETY: sysconf has no preconditions.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: new memory, where the system likes it.
         let pages =
-            unsafe { libc::mmap(ptr::null_mut(), PAGES * PAGE, libc::PROT_NONE, flags, -1, 0) };
+            unsafe { libc::mmap(ptr::null_mut(), PAGES * page, libc::PROT_NONE, flags, -1, 0) };
         Self {
+            page,
             pages: if pages == libc::MAP_FAILED { ptr::null_mut() } else { pages.cast() },
             used: AtomicUsize::new(0),
             uses: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
@@ -60,7 +64,7 @@ impl Guard {
 
     /// Pages for so many bytes, which can be written; `None` if there are no more.
     fn take(&self, event_type: jint, bytes: usize) -> Option<Pages<'_>> {
-        let count = bytes.div_ceil(PAGE);
+        let count = bytes.div_ceil(self.page);
         let enough = !self.pages.is_null() && self.used.load(Ordering::Relaxed) + count <= PAGES;
         let first = enough.then(|| self.used.fetch_add(count, Ordering::Relaxed))?;
         let pages = (first + count <= PAGES).then_some(Pages { guard: self, first, count })?;
@@ -72,7 +76,7 @@ impl Guard {
 
     /// The page that an address lies in.
     fn page_of(&self, address: usize) -> Option<usize> {
-        let page = address.checked_sub(self.pages.addr())? / PAGE;
+        let page = address.checked_sub(self.pages.addr())? / self.page;
         (page < PAGES && !self.pages.is_null()).then_some(page)
     }
 
@@ -91,7 +95,7 @@ struct Pages<'a> {
 impl Pages<'_> {
     fn start(&self) -> *mut u8 {
         // SAFETY: the page is within the mapping.
-        unsafe { self.guard.pages.add(self.first * PAGE) }
+        unsafe { self.guard.pages.add(self.first * self.guard.page) }
     }
 
     fn protect(&self, protection: c_int, usage: u8) -> bool {
@@ -99,7 +103,9 @@ impl Pages<'_> {
             page.store(usage, Ordering::Release);
         }
         // SAFETY: the pages are within the mapping, and belong to this event.
-        unsafe { libc::mprotect(self.start().cast(), self.count * PAGE, protection) == 0 }
+        unsafe {
+            libc::mprotect(self.start().cast(), self.count * self.guard.page, protection) == 0
+        }
     }
 }
 
@@ -274,8 +280,8 @@ impl Check {
         let place = Stack::of_agent();
         // SAFETY: the page is within the mapping.
         unsafe {
-            let start = self.guard.pages.add(page * PAGE);
-            libc::mprotect(start.cast(), PAGE, libc::PROT_READ | libc::PROT_WRITE);
+            let start = self.guard.pages.add(page * self.guard.page);
+            libc::mprotect(start.cast(), self.guard.page, libc::PROT_READ | libc::PROT_WRITE);
         }
         let event = thread::name(jint::from(self.guard.types[page].load(Ordering::Relaxed)));
         let what = format!("what belongs to a {event} was {what}, at {address:#x}");
