@@ -16,9 +16,10 @@ use crate::spinning::Spinning;
 use crate::{build, stacks, text};
 
 /// How long a run may take before it counts as hung, and how many times that when it shares the
-/// processors with [`Spinning`] processes and another run.
+/// processors with [`Spinning`] processes and another run, and in an emulator.
 const PATIENCE: Duration = Duration::from_secs(60);
 const UNDER_LOAD: u32 = 5;
+const EMULATED: u32 = 10;
 
 /// How many lines of its output an error text shows: usually, and when there is a thread dump.
 const TAIL: usize = 20;
@@ -337,10 +338,11 @@ impl Launch {
             .stderr(File::create(&stderr).map_err(error)?);
         fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
-        let factor = if Spinning::at_work() { UNDER_LOAD } else { 1 };
+        let under_load = if Spinning::at_work() { UNDER_LOAD } else { 1 };
+        let emulated = if Machine::this().emulator().is_some() { EMULATED } else { 1 };
         Ok(Running {
             child,
-            deadline: Instant::now() + self.patience * factor,
+            deadline: Instant::now() + self.patience * under_load * emulated,
             directory: self.directory,
             reports: self.reports,
             tolerated: self.tolerated,
