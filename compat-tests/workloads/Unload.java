@@ -40,18 +40,40 @@ final class Unload {
         }
     }
 
+    static class Parent {}
+
+    /** Its superclass is not there where it is defined. */
+    static final class Orphan extends Parent {
+        void one() {}
+
+        void another() {}
+    }
+
     private static final class Loader extends ClassLoader {
+        Loader() {}
+
+        Loader(ClassLoader parent) {
+            super(parent);
+        }
+
         Class<?> define(byte[] file) {
             return defineClass(null, file, 0, file.length);
         }
     }
 
-    /** The argument says what else to look at: nothing, "compiled" code, "traced" methods, GC "held" off, or what is "called". */
+    /**
+     * The argument says what else to look at: nothing, "compiled" code, "traced" methods, GC "held" off, what is
+     * "called", or what is defined and "never called".
+     */
     public static void main(String[] arguments) throws Exception {
         String test = arguments.length > 0 ? arguments[0] : "";
         Agent.call("load the library first");
         if (test.equals("called")) {
             called();
+            return;
+        }
+        if (test.equals("never called")) {
+            neverCalled();
             return;
         }
         byte[] file = read("Unload$Victim");
@@ -107,6 +129,40 @@ final class Unload {
         }
         System.out.println("expect steps=" + Agent.call("steps") + " leaps=" + Agent.call("leaps") + " classes="
                 + rounds / 2 * LOADERS + " open=" + Agent.call("open"));
+    }
+
+    /** Definitions that fail, as the class is there already or its superclass is missing, and classes of no use. */
+    private static void neverCalled() throws Exception {
+        final int failures = 10_000, rounds = 8, together = 50;
+        byte[] victim = read("Unload$Victim"), orphan = read("Unload$Orphan");
+        Loader loader = new Loader();
+        loader.define(victim);
+        int failed = 0;
+        for (int i = 0; i < failures; i++) {
+            try {
+                if (i % 2 == 0) {
+                    loader.define(victim);
+                } else {
+                    new Loader(null).define(orphan);
+                }
+            } catch (LinkageError e) {
+                failed++;
+            }
+        }
+        for (int i = 0; i < rounds; i++) {
+            List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
+            for (int k = 0; k < together; k++) {
+                Loader next = new Loader();
+                loaders.add(new WeakReference<>(next));
+                next.define(victim);
+            }
+            Await.until("the loaders to die", () -> {
+                Agent.call("collect");
+                return loaders.stream().allMatch(next -> next.get() == null);
+            });
+            Agent.call("collect");
+        }
+        System.out.println("expect failed=" + failed);
     }
 
     private static void await(String what, long count) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use compat_tests::jdk::Gc;
 use compat_tests::report::Line;
-use compat_tests::run::Vm;
+use compat_tests::run::{Outcome, Vm};
 
 use crate::assert::equal;
 use crate::cases;
@@ -27,6 +27,7 @@ cases![
     unload_waits_until_gc_is_enabled,
     what_was_not_announced_is_forgotten,
     numbers_of_methods_are_given_again.on_every_gc().except(11, Gc::Z),
+    numbers_of_methods_that_are_never_called,
     names_live_as_long_as_classes,
     hook_same,
     hook_untouched,
@@ -274,12 +275,26 @@ fn numbers_of_methods_are_given_again(vm: &Vm<'_>) -> Result<(), String> {
     equal("calls of steps", line.int("steps")?, 100 * classes)?;
     equal("calls of leaps", line.int("leaps")?, 2 * classes)?;
     equal("entries without an exit", line.int("open")?, 0)?;
+    // Each class has three methods, ten classes live at a time, and 400 in all. The JDK's have some, too.
+    ensure!((30..=300).contains(&numbers_of_methods(&outcome)?), "{}", outcome.stderr);
+    Ok(())
+}
+
+/// They are given again too, and so are those of classes whose definition fails.
+fn numbers_of_methods_that_are_never_called(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Unload")?.agent("unload", "mode=called")?.argument("never called");
+    let outcome = java.settings("log=debug include=Unload$Victim:Unload$Orphan").run()?;
+    equal("failed", outcome.expects.one("expect")?.int("failed")?, 10_000)?;
+    // Each has three methods, and fifty classes live at a time.
+    ensure!((150..=450).contains(&numbers_of_methods(&outcome)?), "{}", outcome.stderr);
+    Ok(())
+}
+
+/// How many numbers rewritten code has for methods, used or free.
+fn numbers_of_methods(outcome: &Outcome) -> Result<i64, String> {
     let is_it = |line: &&str| line.contains("rewritten code has ");
     let said = outcome.stderr.lines().find(is_it).ok_or("nothing is said of numbers")?;
-    let numbers = said.split(' ').find_map(|word| word.parse::<i64>().ok()).ok_or(said)?;
-    // Each class has three methods, ten classes live at a time, and 400 in all. The JDK's have some, too.
-    ensure!((30..=300).contains(&numbers), "{said}");
-    Ok(())
+    said.split(' ').find_map(|word| word.parse().ok()).ok_or_else(|| said.to_owned())
 }
 
 fn names_live_as_long_as_classes(vm: &Vm<'_>) -> Result<(), String> {

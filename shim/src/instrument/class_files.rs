@@ -96,6 +96,16 @@ pub unsafe fn is_read(name: *const c_char) -> bool {
     })
 }
 
+/// Whether the file that the VM shows is another one for this class, of which it says so. It says it of a
+/// class of another name too, which it loads while it begins to redefine this one.
+pub fn is_redefined(class: jclass, name: &CStr) -> bool {
+    if class.is_null() {
+        return false;
+    }
+    let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
+    name.is_empty() || name_in_signature(signature.to_bytes()) == name.to_bytes()
+}
+
 /// A class file whose name is none that a class can have which is loaded.
 fn of_another_name() -> Vec<u8> {
     const JAVA_5: u16 = 49;

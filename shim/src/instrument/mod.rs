@@ -16,14 +16,16 @@ use crate::boundary::guard;
 use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
 use crate::world::class::Class;
+use crate::world::definitions::{self, Definition};
 use crate::world::{classes, method_numbers, threads};
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use methods::Calls;
 pub use selection::is_chosen;
-use std::ffi::{c_char, c_uchar};
+use std::ffi::{CStr, c_char, c_uchar};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ptr;
 
 /// What rewritten classes report.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -139,7 +141,14 @@ pub unsafe extern "system" fn class_file_load_hook(
         }
         // SAFETY: JVMTI passes the environment of the thread that runs this.
         let jni = unsafe { Jni::new(env) };
-        let place = Target { class: class_being_redefined, is_boot: loader.is_null() };
+        // SAFETY: JVMTI passes a string, or NULL.
+        let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
+        let is_loaded = class_files::is_redefined(class_being_redefined, name);
+        let place = Target {
+            class: if is_loaded { class_being_redefined } else { ptr::null_mut() },
+            is_boot: loader.is_null(),
+            frame: ptr::from_ref(&env).addr(),
+        };
         let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
         let change = |original: &[u8]| rewrite(jni, original, place, reports);
         // SAFETY: these are the parameters of this callback.
@@ -154,6 +163,8 @@ struct Target {
     class: jclass,
     /// Whether the boot loader defines it.
     is_boot: bool,
+    /// The address of a frame that is left before the class is there.
+    frame: usize,
 }
 
 /// The class file with everything that the class is to report, None if that is nothing.
@@ -190,7 +201,7 @@ fn edit(
     if reports.transitions {
         transitions::edit(class, &mut editor)?;
     }
-    let first = numbers(jni, class, place.class);
+    let first = numbers(jni, class, place);
     if reports.constructed {
         allocations::report_constructed(class, &mut editor)?;
     }
@@ -215,14 +226,22 @@ fn edit(
 
 /// The number of the class's first method; the others follow. A class that is rewritten again
 /// keeps its numbers, unless another JVMTI agent has given it other methods.
-fn numbers(jni: Jni, file: &ClassFile<'_>, class: jclass) -> usize {
+fn numbers(jni: Jni, file: &ClassFile<'_>, place: Target) -> usize {
     let count = file.methods().len();
-    if class.is_null() {
-        return method_numbers::reserve(count);
-    }
     let mut shape = DefaultHasher::new();
     file.methods().for_each(|method| (method.name(), method.descriptor()).hash(&mut shape));
-    let numbers =
-        |class: &Class| class.numbers(shape.finish(), || method_numbers::reserve_for(class, count));
-    classes::with(jni, class, numbers).unwrap_or_else(|_| method_numbers::reserve(count))
+    let shape = shape.finish();
+    if !place.class.is_null() {
+        let numbers =
+            |class: &Class| class.numbers(shape, || method_numbers::reserve_for(class, count));
+        return classes::with(jni, place.class, numbers)
+            .unwrap_or_else(|_| method_numbers::reserve(count));
+    }
+    let first = method_numbers::reserve(count);
+    // Classes of the boot loader stay.
+    if !place.is_boot {
+        let (name, numbers) = (file.name().to_vec(), first..first + count);
+        definitions::begin(Definition { name, shape, numbers, frame: place.frame });
+    }
+    first
 }

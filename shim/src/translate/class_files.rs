@@ -33,7 +33,7 @@ pub unsafe extern "system" fn class_file_load_hook(
     // SAFETY: JVMTI passes a string, or NULL.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
     // JVMPI has no class redefinition.
-    if name == tracker::NAME || is_redefined(class_being_redefined, name) {
+    if name == tracker::NAME || class_files::is_redefined(class_being_redefined, name) {
         return;
     }
     let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
@@ -48,16 +48,6 @@ pub unsafe extern "system" fn class_file_load_hook(
     };
     // SAFETY: JVMTI passes the environment of the thread that loads the class and runs this.
     unsafe { callback(env, offer) };
-}
-
-/// Whether the VM shows another file for this class, of which it says so. It says it of a class of
-/// another name too, which it loads while it begins to redefine this one.
-fn is_redefined(class: jclass, name: &CStr) -> bool {
-    if class.is_null() {
-        return false;
-    }
-    let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
-    name.is_empty() || name_in_signature(signature.to_bytes()) == name.to_bytes()
 }
 
 /// Sends a class file to one agent after the other, each as the one before has left it; None if no

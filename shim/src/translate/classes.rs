@@ -10,7 +10,7 @@ use crate::world::class::Class;
 use crate::world::methods::Lines;
 use crate::world::order::{announcements, claims, gate};
 use crate::world::threads::{self, Thread};
-use crate::world::{class, classes, lookup};
+use crate::world::{class, classes, definitions, lookup};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
@@ -35,6 +35,7 @@ pub unsafe extern "system" fn class_load(
 /// that. Linking a class of the boot loader runs no Java code and takes no lock of the program's.
 /// Other classes are linked by the program, or when the thread ends and holds no lock any more.
 fn load(jni: Jni, class: jclass) {
+    definitions::end(jni, class);
     if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
         return;
     }

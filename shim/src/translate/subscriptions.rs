@@ -140,8 +140,14 @@ impl Switches {
         let for_handlers = FOR_HANDLERS.into_iter().filter(|_| suspension::wants_method_ids());
         needed.events |= events.into_iter().chain(for_handlers).fold(0, |all, e| all | bit(e));
         // While the VM ends, code that reports too much does no harm.
+        let is_on = ON.lock().code;
         if phase::now() == Phase::ShuttingDown {
-            needed.code = ON.lock().code;
+            needed.code = is_on;
+        }
+        // Loaded classes own the numbers that are in their code: ClassLoad is on as long as others may be
+        // rewritten.
+        if [needed.code, is_on].iter().any(|code| *code != Reports::NONE) {
+            needed.events |= bit(JVMTI_EVENT_CLASS_LOAD);
         }
         needed
     }

@@ -193,6 +193,14 @@ impl Class {
         first
     }
 
+    /// Takes over numbers by which its methods are reported, which are of this shape.
+    pub fn own_numbers(&self, shape: u64, numbers: Range<usize>) {
+        self.numbers(shape, || {
+            self.add_numbers(numbers.clone());
+            numbers.start
+        });
+    }
+
     /// Takes note that these numbers are those of its methods.
     pub fn add_numbers(&self, numbers: Range<usize>) {
         self.all_numbers.lock().push(numbers);

@@ -14,7 +14,7 @@ use super::{methods, threads};
 use crate::jvm::{self, Jni};
 use crate::lock::Lock;
 use jni_sys::jmethodID;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
@@ -54,24 +54,13 @@ impl NumberedMethod<'_> {
 
 static PLACES: AppendOnly<Numbered> = AppendOnly::new();
 
-/// The numbers of classes that have reported nothing yet: how many, by the first.
-static UNREPORTED: Lock<BTreeMap<usize, usize>> = Lock::new(BTreeMap::new());
 /// The numbers of classes that were unloaded, as long as threads may have them.
 static RETURNED: Lock<Vec<Range<usize>>> = Lock::new(Vec::new());
 static FREE: Lock<Runs> = Lock::new(Runs::new());
 
-/// Reserves numbers for the methods of a class that is being loaded, and returns the first.
-pub fn reserve(count: usize) -> usize {
-    let first = take(count);
-    if count > 0 {
-        UNREPORTED.lock().insert(first, count);
-    }
-    first
-}
-
 /// Reserves numbers for the methods of this class, and returns the first.
 pub fn reserve_for(class: &Class, count: usize) -> usize {
-    let first = take(count);
+    let first = reserve(count);
     class.add_numbers(first..first + count);
     first
 }
@@ -90,7 +79,8 @@ pub fn count() -> usize {
     PLACES.count()
 }
 
-fn take(count: usize) -> usize {
+/// Reserves numbers for the methods of a class that is being loaded, and returns the first.
+pub fn reserve(count: usize) -> usize {
     let free = FREE.lock().take(count);
     let free = free.or_else(|| {
         free_returned();
@@ -112,7 +102,7 @@ fn take(count: usize) -> usize {
     })
 }
 
-/// Returns the numbers of a class that was unloaded: no code passes them any more.
+/// Returns the numbers of classes that were unloaded, or that never came to be: no code passes them any more.
 pub fn give_back(numbers: Vec<Range<usize>>) {
     RETURNED.lock().extend(numbers);
 }
@@ -169,7 +159,7 @@ pub fn beginning(number: usize) -> Option<Beginning> {
 pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R) -> Option<R> {
     let place = PLACES.get(number)?;
     let id = place.method.load(Ordering::Acquire);
-    let id = if id.is_null() { resolve(jni, number, place)? } else { id };
+    let id = if id.is_null() { resolve(jni, place)? } else { id };
     // SAFETY: `resolve` stored the class before the method. The record lives as long as the
     // class, which lives as its method is just running.
     let class = unsafe { &*place.class.load(Ordering::Relaxed) };
@@ -199,7 +189,7 @@ pub fn reported(number: usize) -> Option<jmethodID> {
 
 /// Finds the method that reports: the one that called the Tracker.
 #[cold]
-fn resolve(jni: Jni, number: usize, place: &Numbered) -> Option<jmethodID> {
+fn resolve(jni: Jni, place: &Numbered) -> Option<jmethodID> {
     let mut frame = [MaybeUninit::uninit()];
     let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1, &mut frame).ok()?;
     if walked == 0 {
@@ -209,13 +199,6 @@ fn resolve(jni: Jni, number: usize, place: &Numbered) -> Option<jmethodID> {
     let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
     // The frame may be of an obsolete version of the method; the new one has the same number.
     let id = method.id();
-    let mut unreported = UNREPORTED.lock();
-    let run = unreported.range(..=number).next_back().map(|(first, count)| (*first, *count));
-    if let Some((first, count)) = run.filter(|(first, count)| number < first + count) {
-        unreported.remove(&first);
-        method.class.add_numbers(first..first + count);
-    }
-    drop(unreported);
     place.set(id, &method.class);
     Some(id)
 }

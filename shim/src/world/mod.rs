@@ -13,6 +13,7 @@ pub mod construction;
 pub mod contention;
 pub mod countdowns;
 pub mod cpu_clock;
+pub mod definitions;
 pub mod ids;
 pub mod ids_again;
 pub mod jni_monitors;
