@@ -26,6 +26,7 @@ cases![
     classes_that_are_just_linked,
     full_stacks,
     hooked_classes,
+    loaders_that_refuse_what_they_do_not_know,
     class_objects_as_receivers,
     constructors_of_every_kind,
     enabled_while_a_method_handle_is_made,
@@ -280,6 +281,36 @@ fn hooked_classes(vm: &Vm<'_>) -> Result<(), String> {
     equal("lengths", lengths(&outcome)?, lengths(&alone)?)?;
     let line = outcome.report().find("calls", "method", "Hook$Target.text")?;
     equal("calls", (line.int("entries")?, line.int("exits")?), (1, 1))
+}
+
+/// Code that reports names a class of the shim's. The loaders of programs are not asked for it, and no event
+/// tells of it.
+fn loaders_that_refuse_what_they_do_not_know(vm: &Vm<'_>) -> Result<(), String> {
+    let run = |options: &str, arguments: &[&str], settings: &str| {
+        let java = vm.java("Loaders")?.agent("methods", options)?.settings(settings);
+        let java = arguments.iter().fold(java, |java, argument| java.argument(argument));
+        java.flag(VERIFY).run()
+    };
+    let outcome = run("events=1+3,prefix=Loaders", &[], "include=*")?;
+    let late = run("late=1+3,prefix=Loaders", &["late"], "include=Loaders$Made")?;
+    for outcome in [&outcome, &late] {
+        well_nested(outcome)?;
+        for line in outcome.expects.all() {
+            equal("asked for the Tracker", line.text("tracker")?, "false")?;
+        }
+        equal("loaders", outcome.expects.all().len(), 2)?;
+        // Each loader has a class of its own.
+        let lines = outcome.report().lines("calls");
+        let steps = lines.filter(|line| line.text("method") == Ok("Loaders$Made.step"));
+        let steps = steps.map(|line| Ok((line.int("entries")?, line.int("exits")?)));
+        equal("steps", steps.collect::<Result<Vec<_>, String>>()?, vec![(10, 10); 2])?;
+    }
+    for line in outcome.expects.all() {
+        let method = format!("Loaders${}.loadClass", line.text("loader")?);
+        let calls = outcome.report().find("calls", "method", &method)?;
+        equal(&method, calls.int("entries")?, line.int("asked")?)?;
+    }
+    Ok(())
 }
 
 /// A Class object is defined by CLASS_LOAD, also if METHOD_ENTRY2 is the first to name it.

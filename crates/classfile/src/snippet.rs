@@ -180,7 +180,19 @@ impl Snippet {
         self.effect(method.argument_slots, method.result_slots)
     }
 
-    /// Code that runs only while a static `boolean` or `int` field is not 0.
+    /// Code that runs only while a static `boolean` or `int` field is not 0, as with [`Self::only_if`].
+    pub fn guard(
+        &mut self,
+        flag: FieldRef,
+        guarded: impl FnOnce(&mut Self) -> &mut Self,
+    ) -> &mut Self {
+        if flag.kind != Kind::Int {
+            self.fail(Skip::Unbalanced);
+        }
+        self.only_if(|code| code.get_static(flag), guarded)
+    }
+
+    /// Code that runs only if the condition, which pushes a `boolean` or an `int`, is not 0.
     ///
     /// Where the guard ends two ways meet, so the stack must be as high as at the start of the
     /// whole piece there, and in classes of version 50 and later a stack map frame must say what
@@ -188,15 +200,15 @@ impl Snippet {
     /// known beforehand. Anywhere else the method's code is followed to find it, which makes
     /// rewriting about three times slower, and fails with [`Skip::UnknownFrame`] where control
     /// cannot get.
-    pub fn guard(
+    pub fn only_if(
         &mut self,
-        flag: FieldRef,
+        condition: impl FnOnce(&mut Self) -> &mut Self,
         guarded: impl FnOnce(&mut Self) -> &mut Self,
     ) -> &mut Self {
-        if self.height != 0 || flag.kind != Kind::Int {
+        if self.height != 0 {
             self.fail(Skip::Unbalanced);
         }
-        self.get_static(flag);
+        condition(self);
         let branch = self.code.len();
         self.code.u1(opcode::IFEQ);
         self.code.u2(0);
@@ -217,6 +229,11 @@ impl Snippet {
             _ => self.fail(Skip::TooLarge),
         }
         self
+    }
+
+    /// `areturn`, as the last instruction of a guarded piece at a method's entry.
+    pub fn return_reference(&mut self) -> &mut Self {
+        self.simple(opcode::ARETURN, 1, 0)
     }
 
     fn simple(&mut self, opcode: u8, pops: u16, pushes: u16) -> &mut Self {

@@ -3,6 +3,7 @@
 pub mod allocations;
 mod beginnings;
 pub mod class_files;
+mod delegation;
 mod growth;
 pub mod instructions;
 mod methods;
@@ -101,13 +102,14 @@ fn replace_reports(after: Reports) -> Reports {
 
 fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), String> {
     let jvmti = jvm::get().jvmti;
+    let begins_or_ends = (before == Reports::NONE) != (after == Reports::NONE);
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
         .and_then(|()| {
             retransformation::of_all(jni, |object, class| {
                 let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
                 let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
-                of(before) != of(after)
+                of(before) != of(after) || begins_or_ends && delegation::is_loader(jni, object)
             })
         })
         .and_then(|()| {
@@ -190,13 +192,17 @@ fn edit(
     place: Target,
     reports: Reports,
 ) -> Result<Option<Vec<u8>>, classfile::Error> {
+    let is_asked = reports != Reports::NONE && delegation::is_asked(class);
     let mut reports = reports.of(class.name(), place.is_boot);
     if transitions::serves(class) {
         reports = Reports { calls: Calls::NONE, instructions: false, ..reports };
     }
     let mut editor = Editor::new(class);
-    if reports == Reports::default() {
+    if reports == Reports::default() && !is_asked {
         return Ok(None);
+    }
+    if is_asked {
+        delegation::edit(class, &mut editor)?;
     }
     if reports.transitions {
         transitions::edit(class, &mut editor)?;
@@ -222,6 +228,12 @@ fn edit(
         log::warn!("{class}.{name} reports nothing: {reason}");
     }
     Ok(Some(rewritten.bytes))
+}
+
+/// Whether code of the class can push a class: `ldc` does since Java 5.
+fn pushes_classes(class: &ClassFile<'_>) -> bool {
+    const JAVA_5: u16 = 49;
+    class.major_version() >= JAVA_5
 }
 
 /// The number of the class's first method; the others follow. A class that is rewritten again

@@ -2,14 +2,12 @@
 //! ways out of synchronized methods, which the VM unlocks behind their last instruction. It stands
 //! behind a flag that is set only while a thread waits for a monitor.
 
+use super::pushes_classes;
 use crate::world::tracker::{CONTENDED, NAME};
 use classfile::{
     ClassFile, ClassRef, Code, Constants, Editor, FieldRef, Instruction, Kind, Method, MethodRef,
     Snippet, access, opcode,
 };
-
-/// The first class file version that can push a class.
-const PUSHES_CLASSES_SINCE: u16 = 49;
 
 /// Adds reports of the monitors that the class leaves.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
@@ -127,8 +125,9 @@ fn locked(
     constants: &mut Constants,
 ) -> Result<Option<Locked>, classfile::Error> {
     if method.is_static() {
-        let has_it = class.major_version() >= PUSHES_CLASSES_SINCE;
-        return has_it.then(|| constants.class_ref(class.name()).map(Locked::Class)).transpose();
+        return pushes_classes(class)
+            .then(|| constants.class_ref(class.name()).map(Locked::Class))
+            .transpose();
     }
     // Compilers leave `this` where it is; another one might not.
     let stays = code.instructions().flatten().all(|instruction| instruction.stores_to() != Some(0));

@@ -373,6 +373,24 @@ impl Jni {
         self.unless_thrown(string)
     }
 
+    /// Whether the string consists of this text, which is ASCII; false for NULL.
+    pub fn is_text(self, string: jobject, text: &CStr) -> bool {
+        /// The longest text.
+        const MOST: usize = 64;
+        let (text, mut characters) = (text.to_bytes(), [0; MOST]);
+        let length = text.len().min(MOST) as jint;
+        if string.is_null() || jni!(self, GetStringLength, string) != length {
+            return false;
+        }
+        jni!(self, GetStringRegion, string, 0, length, characters.as_mut_ptr());
+        text.iter().map(|byte| u16::from(*byte)).eq(characters[..length as usize].iter().copied())
+    }
+
+    /// Whether the class is the other one or inherits from it.
+    pub fn is_assignable(self, class: jclass, other: jclass) -> bool {
+        jni!(self, IsAssignableFrom, class, other)
+    }
+
     /// Whether the object is an instance of the class.
     pub fn instance_of(self, object: jobject, class: jclass) -> bool {
         jni!(self, IsInstanceOf, object, class)

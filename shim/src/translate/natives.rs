@@ -5,6 +5,7 @@ use crate::boundary::guard;
 use crate::instrument::tracker::{self, Native};
 use crate::jvm::Jni;
 use crate::world::threads;
+use crate::world::tracker::BINARY_NAME;
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
 use std::ffi::c_void;
 
@@ -47,6 +48,7 @@ macro_rules! natives {
         pub fn natives() -> Vec<Native> {
             vec![
                 receivers::APPLY,
+                IS_TRACKER,
                 $(Native {
                     name: tracker::name(concat!(stringify!($name), "\0")),
                     descriptor: tracker::name(concat!("(", $(code!($type),)* ")V\0")),
@@ -56,6 +58,21 @@ macro_rules! natives {
             ]
         }
     };
+}
+
+/// Whether a class loader is asked for the Tracker.
+const IS_TRACKER: Native = Native {
+    name: c"is_tracker",
+    descriptor: c"(Ljava/lang/String;)Z",
+    is_static: true,
+    function: is_tracker as *mut c_void,
+};
+
+unsafe extern "system" fn is_tracker(env: *mut JNIEnv, _: jclass, name: jobject) -> jboolean {
+    guard(false, || {
+        // SAFETY: the VM passes the environment of the thread that runs this.
+        unsafe { Jni::new(env) }.is_text(name, BINARY_NAME)
+    })
 }
 
 /// Whether this is one of their functions.

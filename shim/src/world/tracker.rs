@@ -8,6 +8,9 @@ use std::sync::OnceLock;
 /// The internal name of the class.
 pub const NAME: &CStr = c"jvmpi/Tracker";
 
+/// The same as class loaders are asked for it.
+pub const BINARY_NAME: &CStr = c"jvmpi.Tracker";
+
 /// Its static `boolean` that is true while a thread waits for a monitor.
 pub const CONTENDED: &CStr = c"contended";
 

@@ -1,0 +1,82 @@
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Class loaders that refuse all but the JDK's classes and one of their own, and take note of what they are asked
+ * for. With the argument "late" the events are enabled when the loaders are there.
+ */
+final class Loaders {
+    public static final class Made implements Runnable {
+        @Override
+        public void run() {
+            for (int i = 0; i < 10; i++) {
+                step();
+            }
+        }
+
+        private static void step() {}
+    }
+
+    private abstract static class Strict extends ClassLoader {
+        final List<String> asked = new ArrayList<>();
+
+        Strict() {
+            super(null);
+        }
+
+        final Class<?> find(String name) throws ClassNotFoundException {
+            asked.add(name);
+            if (!name.startsWith("java.")) {
+                throw new ClassNotFoundException(name);
+            }
+            return Class.forName(name, false, null);
+        }
+
+        final Runnable make() throws Exception {
+            byte[] file = file();
+            Class<?> made = defineClass("Loaders$Made", file, 0, file.length);
+            return (Runnable) made.getDeclaredConstructor().newInstance();
+        }
+    }
+
+    /** The VM calls the method of `ClassLoader`, which calls this. */
+    private static final class Usual extends Strict {
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            return find(name);
+        }
+    }
+
+    /** The VM calls this. */
+    private static final class Direct extends Strict {
+        @Override
+        public Class<?> loadClass(String name) throws ClassNotFoundException {
+            return find(name);
+        }
+    }
+
+    private static byte[] file() throws IOException {
+        byte[] buffer = new byte[65_536];
+        int length = 0;
+        try (InputStream in = Loaders.class.getResourceAsStream("Loaders$Made.class")) {
+            for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {
+                length += n;
+            }
+        }
+        return java.util.Arrays.copyOf(buffer, length);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Strict[] loaders = {new Usual(), new Direct()};
+        if (arguments.length > 0) {
+            Agent.call("enable");
+        }
+        for (Strict loader : loaders) {
+            loader.make().run();
+            System.out.println("expect loader=" + loader.getClass().getSimpleName() + " asked="
+                    + loader.asked.size() + " tracker=" + loader.asked.contains("jvmpi.Tracker"));
+        }
+    }
+}
