@@ -3,7 +3,11 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 
 /** Does what a profiler tells of, and counts for itself: the arguments say what. */
 final class Profiled {
@@ -161,6 +165,44 @@ final class Profiled {
         }
     }
 
+    static final ReentrantLock reentrantLock = new ReentrantLock();
+
+    /** A thread waits for a lock of java.util.concurrent, which is held for 20 ms more when it does. */
+    static void locks() throws InterruptedException {
+        AtomicLong waited = new AtomicLong();
+        for (int i = 0; i < CONTENDED; i++) {
+            Thread waiter = new Thread(() -> waited.addAndGet(waitForReentrantLock()), "waiter");
+            reentrantLock.lock();
+            waiter.start();
+            while (waiter.getState() != Thread.State.WAITING || LockSupport.getBlocker(waiter) == null) {
+                Thread.yield();
+            }
+            Thread.sleep(20);
+            reentrantLock.unlock();
+            waiter.join();
+        }
+        waitForNotifications();
+        System.out.println("expect hits=" + CONTENDED + " least=" + 20 * CONTENDED + " most="
+                + (waited.get() / 1_000_000 + 1));
+    }
+
+    static long waitForReentrantLock() {
+        long start = System.nanoTime();
+        reentrantLock.lock();
+        reentrantLock.unlock();
+        return System.nanoTime() - start;
+    }
+
+    static void waitForNotifications() throws InterruptedException {
+        reentrantLock.lock();
+        reentrantLock.newCondition().await(1, TimeUnit.MILLISECONDS);
+        reentrantLock.unlock();
+        new CountDownLatch(1).await(1, TimeUnit.MILLISECONDS);
+        synchronized (lock) {
+            lock.wait(1);
+        }
+    }
+
     static double work(int rounds) {
         double sum = 0;
         for (int i = 0; i < rounds; i++) {
@@ -248,6 +290,9 @@ final class Profiled {
                     break;
                 case "contention":
                     contention();
+                    break;
+                case "locks":
+                    locks();
                     break;
                 case "compute":
                     compute(Integer.parseInt(words[1]), Long.parseLong(words[2]));

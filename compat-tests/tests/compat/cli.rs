@@ -14,6 +14,7 @@ use compat_tests::{build, text};
 
 use crate::assert::equal;
 use crate::cases;
+use crate::hprof::{has_waited_for_locks, is_of_parking};
 
 cases![
     run_gives_java_the_agent,
@@ -25,6 +26,7 @@ cases![
     run_tells_whose_the_jvm_is,
     doctor_tells_what_works,
     record_tells_what_a_program_does,
+    record_shows_locks,
     record_passes_signals_on,
     record_tells_each_jvm_of_a_script,
     record_attaches_for_a_while,
@@ -199,6 +201,25 @@ fn record_tells_what_a_program_does(vm: &Vm<'_>) -> Result<(), String> {
         equal(method, calls_of(profile, method)?, expected.int(method)?)?;
     }
     Ok(())
+}
+
+/// Those of java.util.concurrent too, unless the user wants none.
+fn record_shows_locks(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("locks.txt");
+    let record = ["record", "--locks", "-o", text(&file)?];
+    let with = |more: &[&str]| {
+        let java = vm.java("Profiled")?.argument("locks");
+        java.behind_jvmpi(&[&record[..], more, &["--"]].concat())?.run()
+    };
+    let outcome = with(&[])?;
+    ensure!(summary(&outcome, &file)?.ends_with(" monitor-time"), "{}", outcome.stderr);
+    has_waited_for_locks(&outcome, &file)?;
+    with(&["--setting", "park=off"])?;
+    let file = profile(&file)?;
+    let profile = file.profile();
+    let rows = profile.monitor_times().flat_map(|times| &times.rows);
+    equal("waits of threads that park", rows.filter(|row| is_of_parking(profile, row)).count(), 0)
 }
 
 /// How often a method of the program was called.

@@ -12,7 +12,7 @@ use compat_tests::run::{Launch, Outcome, Running, Vm};
 use compat_tests::{build, text};
 use hprof::control::{Command, Control, SiteFlags};
 use profile::heap::{Elements, Record};
-use profile::{File, Profile, TraceSerial, Value};
+use profile::{File, Monitor, MonitorTime, Profile, TraceSerial, Value};
 
 use crate::assert::equal;
 use crate::cases;
@@ -25,6 +25,7 @@ cases![
     heap_in_text,
     heap_in_binary,
     waits_for_monitors,
+    waits_for_locks,
     waits_are_no_processor_time,
     threads_are_told,
     a_dump_at_each_signal,
@@ -286,6 +287,49 @@ fn waits_for_monitors(vm: &Vm<'_>) -> Result<(), String> {
     // The dump itself must not start any: there is no THREAD_START any more.
     let unknown = dump.threads.iter().filter(|status| status.thread.0 == 0).count();
     equal("threads without THREAD_START", unknown, 0)
+}
+
+/// Who parks at a lock has waited for it, if that is told. To wait for a notification does not count.
+fn waits_for_locks(vm: &Vm<'_>) -> Result<(), String> {
+    let (java, file) = profiled(vm, "locks", "locks.txt", "monitor=y,cutoff=0")?;
+    let outcome = java.settings("park=monitor").run()?;
+    has_waited_for_locks(&outcome, &file)
+}
+
+/// The file tells what the workload says that waits for a ReentrantLock, and of none other of its waits.
+pub fn has_waited_for_locks(outcome: &Outcome, file: &Path) -> Result<(), String> {
+    let expected = outcome.expects.one("expect")?;
+    let file = read(file)?;
+    let profile = file.profile();
+    let times = profile.monitor_times().next_back().ok_or("no section")?;
+    let of_program = |method: &String| method.starts_with("Profiled.");
+    let mut rows = times.rows.iter().filter(|row| is_of_parking(profile, row)).filter_map(|row| {
+        let methods = methods(profile, row.trace);
+        let first = methods.iter().position(of_program)?;
+        Some((row, methods.into_iter().take(first + 1).rev()))
+    });
+    let (row, mut methods) = rows.next().ok_or("the lock is not there")?;
+    equal("who waits", methods.next().as_deref(), Some("Profiled.waitForReentrantLock"))?;
+    let lock = "java.util.concurrent.locks.ReentrantLock";
+    equal("by what", methods.next(), Some(format!("{lock}.lock")))?;
+    equal("for what", blocker(profile, row), format!("{lock}$NonfairSync").as_str())?;
+    equal("hits", row.hits as i64, expected.int("hits")?)?;
+    let millis = row.time.as_millis() as i64;
+    let (least, most) = (expected.int("least")?, expected.int("most")?);
+    ensure!((least..=most).contains(&millis), "{millis} ms, not {least} to {most}");
+    equal("other waits", rows.count(), 0)
+}
+
+/// The class of what was waited for; none for a raw monitor.
+fn blocker<'a>(profile: &'a Profile, row: &MonitorTime) -> &'a str {
+    match row.monitor {
+        Monitor::Java { class, .. } => profile.names.get(class),
+        Monitor::Raw { .. } => "",
+    }
+}
+
+pub fn is_of_parking(profile: &Profile, row: &MonitorTime) -> bool {
+    blocker(profile, row).starts_with("java.util.concurrent.")
 }
 
 /// The original needs another clock for its `monitor=y`, which ours, of the same name, must not get.

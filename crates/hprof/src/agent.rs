@@ -9,12 +9,12 @@ use crate::per_thread::{Own, Waited};
 use crate::sampler::{self, Orders, Sampled};
 use crate::session::Session;
 use crate::sites::SiteKey;
-use crate::{dumps, listener};
+use crate::{dumps, listener, locks};
 use jvmpi::{
     Agent, ArenaId, ClassId, ClassLoad, Context, EventType, Field, Frame, Frames, GcDisabled,
-    GlobalrefAlloc, HeapUse, LoadError, MethodId, ModifiedUtf8, MultiThreaded, ObjectAlloc,
-    ObjectId, ObjectMove, OnLoad, Priority, RawMonitor, RawMonitorContended, ReferenceId, Stopped,
-    ThreadId, ThreadLocal, ThreadStart, mode,
+    GlobalrefAlloc, HeapUse, LoadError, MethodId, ModifiedUtf8, MonitorWait, MultiThreaded,
+    ObjectAlloc, ObjectId, ObjectMove, OnLoad, Priority, RawMonitor, RawMonitorContended,
+    ReferenceId, Stopped, ThreadId, ThreadLocal, ThreadStart, mode,
 };
 use profile::{
     Amount, ClassSerial, Format, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type,
@@ -145,6 +145,26 @@ impl Shared {
         let frames = jvmpi.call_trace(thread, &mut frames);
         let serial = lock(&self.known).thread(thread.as_usize());
         self.trace(session, serial, frames)
+    }
+
+    /// The number of the current trace of a thread that has waited for a lock, from the method that wanted it.
+    fn trace_of_locking<M: mode::Loaded + mode::MayLock>(
+        &self,
+        jvmpi: &Context<'_, M>,
+        session: &Session,
+        thread: ThreadId,
+    ) -> TraceSerial {
+        let depth = session.depth();
+        let mut frames = Frames::with_depth(depth + locks::MACHINERY);
+        let frames = jvmpi.call_trace(thread, &mut frames);
+        let mut known = lock(&self.known);
+        let is_machinery =
+            |frame: &&Frame| locks::are_machinery(known.class_of(frame.method().as_usize()));
+        let machinery = frames.iter().take_while(is_machinery).count();
+        let wanting = frames[machinery..].iter().take(depth);
+        let serial = known.thread(thread.as_usize());
+        let serial = if session.options.threads { serial } else { ThreadSerial(0) };
+        known.trace(serial, wanting.map(|frame| self.raw_frame(session, frame)))
     }
 
     /// The site of an object that was allocated at this trace.
@@ -383,6 +403,8 @@ pub fn costly_events(options: &Options) -> Vec<EventType> {
             RawMonitorContendedEntered,
             MonitorContendedEnter,
             MonitorContendedEntered,
+            MonitorWait,
+            MonitorWaited,
         ]);
     }
     if options.sites || options.heap_dump {
@@ -650,6 +672,29 @@ impl Agent for Hprof {
         let session = self.shared.session();
         let trace = self.shared.trace_of(jvmpi, &session, jvmpi.thread());
         let class = self.shared.class_name(jvmpi, object);
+        lock(&session.waits).add(
+            Monitor::Java { object: profile::ObjectId(id), class },
+            trace,
+            time,
+        );
+    }
+
+    fn monitor_wait(&self, jvmpi: &mut GcDisabled<'_>, wait: MonitorWait) {
+        if let Some(object) = wait.object {
+            self.waits(jvmpi, Waited::Java(object.as_usize() as u64));
+        }
+    }
+
+    fn monitor_waited(&self, jvmpi: &mut GcDisabled<'_>, wait: MonitorWait) {
+        let Some(object) = wait.object else { return };
+        let id = object.as_usize() as u64;
+        let Some(time) = self.waited(jvmpi, Waited::Java(id)) else { return };
+        let class = self.shared.class_name(jvmpi, object);
+        if !locks::are_locks(lock(&self.shared.known).profile.names.get(class)) {
+            return;
+        }
+        let session = self.shared.session();
+        let trace = self.shared.trace_of_locking(jvmpi, &session, jvmpi.thread());
         lock(&session.waits).add(
             Monitor::Java { object: profile::ObjectId(id), class },
             trace,

@@ -197,6 +197,12 @@ impl Known {
         })
     }
 
+    /// The name of the class of a `jmethodID`; empty if it is not known.
+    pub fn class_of(&self, id: usize) -> &str {
+        let method = self.methods.get(&id).and_then(|method| self.profile.methods.get(*method));
+        method.map_or("", |method| self.profile.names.get(method.class))
+    }
+
     /// The number of the trace with these frames, `jmethodID` and line, innermost first.
     pub fn trace(
         &mut self,

@@ -11,6 +11,7 @@ mod dumps;
 mod heap;
 mod known;
 mod listener;
+mod locks;
 mod made;
 mod message;
 mod monitor_times;

@@ -1,4 +1,4 @@
-//! `monitor=y`: how long threads have waited to enter monitors.
+//! `monitor=y`: how long threads have waited to enter monitors, and for locks.
 
 use profile::{Monitor, MonitorTime, MonitorTimes, Time, TraceSerial};
 use rustc_hash::FxHashMap;

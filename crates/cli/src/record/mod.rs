@@ -50,7 +50,7 @@ pub struct Arguments {
     /// How often each method is called and how long it takes; slows the program down
     #[arg(long)]
     calls: bool,
-    /// Where monitors are waited for
+    /// Where monitors and locks are waited for; with --pid, monitors
     #[arg(long)]
     locks: bool,
     /// The file that is written
@@ -108,6 +108,12 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
+    /// The settings of libjvmpi.so; those that the user gives count.
+    fn settings(&self) -> Vec<String> {
+        let of_locks = self.locks.then(|| "park=monitor".to_owned());
+        of_locks.into_iter().chain(self.settings.iter().cloned()).collect()
+    }
+
     /// The options of HPROF, without where it connects to.
     fn hprof_options(&self) -> String {
         let cpu = match (self.cpu, self.calls, self.alloc || self.locks) {
@@ -174,7 +180,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let options = format!("{},{}", arguments.hprof_options(), channel.option());
     let mut program = Agent::hprof(&options)
         .and_then(|agent| agent.agentpath_option())
-        .and_then(|option| with_jvm_option(&arguments.program, &option, &arguments.settings))
+        .and_then(|option| with_jvm_option(&arguments.program, &option, &arguments.settings()))
         .map_err(not_started)?;
     let entrance = serve(channel, &sender);
     let program = signals::pass_to(&mut program).spawn();
