@@ -53,6 +53,14 @@ final class Unready {
     private static void use(Class<?> type) {
         Object array = Array.newInstance(type, 3);
         Agent.call("reference", type);
+        Agent.call("reference", array);
+        synchronized (array) {
+            try {
+                array.wait(1);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
         Thread contender = new Thread(() -> {
             synchronized (type) {
                 uses++;

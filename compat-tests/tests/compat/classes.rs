@@ -15,6 +15,7 @@ cases![
     superclasses_first,
     named_before_it_can_be_linked,
     used_before_it_can_be_linked,
+    used_before_it_is_linked_by_a_thread_with_a_lock,
     hidden_classes_are_announced_and_cannot_be_rewritten,
     no_class_twice,
     arrays_but_no_primitives,
@@ -97,6 +98,22 @@ fn used_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
     equal("loaded", line.text("loaded")?, "Unready$Child")?;
     let violations: Vec<_> = outcome.report().lines("violation").map(ToString::to_string).collect();
     equal("violations", violations, Vec::<String>::new())
+}
+
+/// No event has the program's loaders asked for classes where the program itself does not ask: they may wait
+/// for a lock that the thread has.
+fn used_before_it_is_linked_by_a_thread_with_a_lock(vm: &Vm<'_>) -> Result<(), String> {
+    for mode in ["mode=monitors", "mode=all"] {
+        let java = vm.java("LockedOut")?.agent("checker", mode)?;
+        let outcome = java.patience(Duration::from_secs(30)).run()?;
+        let line = outcome.expects.one("expect")?;
+        equal("name", line.text("name")?, "LockedOut$Named")?;
+        equal("arrays", line.int("arrays")?, 1)?;
+        let violations: Vec<_> =
+            outcome.report().lines("violation").map(ToString::to_string).collect();
+        equal("violations", violations, Vec::<String>::new())?;
+    }
+    Ok(())
 }
 
 /// All that a JVMTI agent could use to see their methods' calls is refused. If this fails one day, more can

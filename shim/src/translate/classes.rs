@@ -7,6 +7,7 @@ use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::class::Class;
+use crate::world::classes::Linking;
 use crate::world::methods::Lines;
 use crate::world::order::{announcements, claims, gate};
 use crate::world::threads::{self, Thread};
@@ -79,7 +80,7 @@ pub fn announce_loaded(jni: Jni, thread: &Thread) {
         for class in &loaded {
             class.let_be_linked();
             for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
-                announce(jni, agent, thread, class);
+                announce_with(jni, agent, thread, class, Linking::Any);
             }
         }
         if loaded.is_empty() {
@@ -128,7 +129,7 @@ fn define(jni: Jni, class: jclass) {
         }
         Ok(record) => {
             for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
-                announce_object(jni, agent, &thread, &record, class);
+                announce_object(jni, agent, &thread, &record, class, Linking::Boot);
             }
         }
         Err(error) => log::debug!("a class stays unknown: {error}"),
@@ -144,38 +145,54 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     for class in loaded {
         jni.frame(8, |jni| {
             let Some(object) = class.object(jni) else { return };
-            let is_boot = || jvm::get().jvmti.class_loader(object).is_ok_and(|l| l.is_null());
-            if class::is_ready(object) || is_boot() {
-                announce_object(jni, agent, thread, &class, object);
-            }
+            announce_object(jni, agent, thread, &class, object, Linking::Boot);
         });
     }
 }
 
-/// Sends CLASS_LOAD to an agent that has enabled it and has not had it.
+/// Sends CLASS_LOAD to an agent that has enabled it and has not had it. Other events may name classes that
+/// are not linked, where the thread holds locks of the program's: no code of the program's is called.
 #[inline]
 pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
-    if agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.to(agent) {
-        announce_now(jni, agent, thread, class);
-    }
+    announce_with(jni, agent, thread, class, Linking::Jdk);
 }
 
 /// As [`announce`]; whether the agent knows the class then. It does not if the class cannot be linked yet.
-pub fn make_known(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) -> bool {
-    announce(jni, agent, thread, class);
+pub fn make_known(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    class: &Class,
+    linking: Linking,
+) -> bool {
+    announce_with(jni, agent, thread, class, linking);
     !agent.wants(JVMPI_EVENT_CLASS_LOAD) || class.announced.has_begun(agent)
 }
 
+#[inline]
+fn announce_with(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, linking: Linking) {
+    if agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.to(agent) {
+        announce_now(jni, agent, thread, class, linking);
+    }
+}
+
 #[cold]
-fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
+fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, linking: Linking) {
     jni.frame(8, |jni| {
         if let Some(object) = class.object(jni) {
-            announce_object(jni, agent, thread, class, object);
+            announce_object(jni, agent, thread, class, object, linking);
         }
     });
 }
 
-fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, object: jclass) {
+fn announce_object(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    class: &Class,
+    object: jclass,
+    linking: Linking,
+) {
     // A class that cannot be announced now is announced when it is named next.
     let can_be_sent = !class.is_own() && notify::may_get(agent, thread, JVMPI_EVENT_CLASS_LOAD);
     if class.announced.to(agent) || !can_be_sent {
@@ -186,10 +203,10 @@ fn announce_object(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, obje
         if !superclass.is_null()
             && let Ok(record) = classes::of(jni, superclass)
         {
-            announce_object(jni, agent, thread, &record, superclass);
+            announce_object(jni, agent, thread, &record, superclass, linking);
         }
     });
-    if !class.is_linked(object, || classes::link(jni, object)) {
+    if !class.is_linked(object, || classes::link_if(jni, object, linking)) {
         return;
     }
     let _passage = gate::enter(thread);

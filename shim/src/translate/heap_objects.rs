@@ -1,17 +1,18 @@
 //! OBJECT_ALLOC of the objects that a walk through the heap finds.
 
-use super::objects::{event, event_of};
+use super::objects::{event, event_of, knows_elements};
 use super::send;
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::world::agents::Agent;
 use crate::world::class::Instances;
+use crate::world::classes::Linking;
 use crate::world::ids::{self, Tag};
 use crate::world::order::announcements::Replay;
 use crate::world::order::{bounded_wait, deaths, gate};
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, lookup};
+use crate::world::{classes, lookup, tagging};
 use jni_sys::jlong;
 use jvmpi_sys::*;
 use std::ptr;
@@ -45,6 +46,10 @@ pub struct Unannounced {
 pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unannounced]) {
     for object in objects {
         let u = match classes::by_id(object.class) {
+            Some(class) if !knows_elements(jni, agent, thread, &class, Linking::Any) => {
+                take_back(jni, agent, object.tag);
+                None
+            }
             Some(class) => Some(event(jni, agent, thread, &class, object.tag, object.size)),
             // A class that was loaded after all others were identified.
             None => jni.frame(16, |jni| {
@@ -57,6 +62,14 @@ pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unann
         }
         bounded_wait::count_step();
     }
+}
+
+/// An object that was found cannot be announced: it is an array whose elements' class cannot be linked.
+fn take_back(jni: Jni, agent: &Agent, tag: Tag) {
+    jni.frame(4, |jni| {
+        let found = lookup::object(jni, tag.id())?;
+        tagging::update(found, |tag| tag.not_announced_to(agent)).ok()
+    });
 }
 
 /// The walk through the heap identifies classes by their tags only. Returns the ID of the class of

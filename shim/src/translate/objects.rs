@@ -9,6 +9,7 @@ use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::class::{Class, Instances};
+use crate::world::classes::Linking;
 use crate::world::ids::Tag;
 use crate::world::order::announcements::{self};
 use crate::world::order::gate;
@@ -32,6 +33,23 @@ pub unsafe extern "system" fn sampled_object_alloc(
     unsafe { callback(env, |jni| allocated(jni, object, class, Some(size))) };
 }
 
+/// Whether the agent knows the class that OBJECT_ALLOC of an array of this class names, which is announced if
+/// that can be done.
+pub(super) fn knows_elements(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    class: &Class,
+    linking: Linking,
+) -> bool {
+    match class.instances() {
+        Instances::References(Some(element)) => {
+            class_events::make_known(jni, agent, thread, element, linking)
+        }
+        _ => true,
+    }
+}
+
 /// The current thread has allocated an object: gives it its ID and announces it.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
@@ -48,15 +66,11 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
         // An object that cannot be announced now is announced when it is named.
         let wants_it = tag != Tag::OWN && notify::reaches_agents(&thread, JVMPI_EVENT_OBJECT_ALLOC);
-        let knows_elements = |agent: &Agent| match class.instances() {
-            Instances::References(Some(element)) => {
-                class_events::make_known(jni, agent, &thread, element)
-            }
-            _ => true,
-        };
         let listeners = || {
             let wanting = agents::wanting(JVMPI_EVENT_OBJECT_ALLOC);
-            wanting.filter(|agent| wants_it && knows_elements(agent))
+            wanting.filter(|agent| {
+                wants_it && knows_elements(jni, agent, &thread, class, Linking::Jdk)
+            })
         };
         let tag = listeners().fold(tag, |tag, agent| tag.announced_to(agent));
         jvm::get().jvmti.set_tag(object, tag.raw())?;
@@ -230,57 +244,68 @@ pub fn receiver_known_to(
     thread.receivers.id(object, epoch, || known_to(agent, object))
 }
 
-/// Announces an object that an event or a result is about to name, unless that was done; the
-/// object's ID. CLASS_LOAD is the defining event of a Class object.
+/// Announces an object that a result is about to name, unless that was done; the object's ID. CLASS_LOAD is
+/// the defining event of a Class object.
 pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
-    let tag = tagging::identify(object)?;
-    let is_open = notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
-    if object.is_null() || !is_open {
-        return Ok(tag.id());
-    }
-    if tag.is_announced_to(agent) {
-        announcements::wait_for_replay(agent);
-    } else if let Some(class) = class_behind(jni, object, tag) {
-        class_events::announce(jni, agent, thread, &class);
-    } else if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        let mut announced = Ok(());
-        let _passage = gate::enter(thread);
-        announcements::of_object(agent, tag.id(), || {
-            announced = jni.frame(8, |jni| announce_now(jni, agent, thread, object));
-        });
-        announced?;
-    } else {
-        tagging::update(object, |tag| tag.announced_to(agent))?;
-    }
-    Ok(tag.id())
+    make_known(jni, agent, thread, object, Linking::Jdk).map(|(id, _)| id)
 }
 
-/// As [`announce`], but NULL for a Class object that cannot be announced yet: its class is loaded as the
-/// superclass of one that it needs to be linked.
+/// As [`announce`], of an object that an event names, which can come anywhere in the program. NULL if it cannot
+/// be announced yet: it is the Class object of a class that is not linked, or an array of such elements.
 pub fn announce_if_possible(
     jni: Jni,
     agent: &Agent,
     thread: &Thread,
     object: jobject,
 ) -> Result<jobjectID> {
-    let id = announce(jni, agent, thread, object)?;
-    let is_unknown = |class: Arc<Class>| {
-        agent.wants(JVMPI_EVENT_CLASS_LOAD) && !class.announced.has_begun(agent)
-    };
-    Ok(if classes::by_id(id).is_some_and(is_unknown) { ptr::null_mut() } else { id })
+    let (id, is_known) = make_known(jni, agent, thread, object, Linking::Boot)?;
+    Ok(if is_known { id } else { ptr::null_mut() })
 }
 
-/// Sends OBJECT_ALLOC for an object, unless another thread has done so.
-fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<()> {
+/// Announces an object, unless that was done; its ID, and whether the agent knows it then.
+fn make_known(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    object: jobject,
+    linking: Linking,
+) -> Result<(jobjectID, bool)> {
+    let tag = tagging::identify(object)?;
+    let is_open = notify::reaches_agents(thread, JVMPI_EVENT_OBJECT_ALLOC);
+    let mut is_known = Ok(true);
+    if object.is_null() || !is_open {
+        return Ok((tag.id(), true));
+    }
+    if tag.is_announced_to(agent) {
+        announcements::wait_for_replay(agent);
+    } else if let Some(class) = class_behind(jni, object, tag) {
+        is_known = Ok(class_events::make_known(jni, agent, thread, &class, linking));
+    } else if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        let _passage = gate::enter(thread);
+        announcements::of_object(agent, tag.id(), || {
+            is_known = jni.frame(8, |jni| announce_now(jni, agent, thread, object));
+        });
+    } else {
+        tagging::update(object, |tag| tag.announced_to(agent))?;
+    }
+    is_known.map(|is_known| (tag.id(), is_known))
+}
+
+/// Sends OBJECT_ALLOC for an object, unless another thread has done so. False if it cannot be sent yet.
+fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<bool> {
     let tag = tagging::tag(object)?;
     if tag.is_announced_to(agent) {
-        return Ok(());
+        return Ok(true);
+    }
+    let class = classes::of(jni, jni.class_of(object))?;
+    if !knows_elements(jni, agent, thread, &class, Linking::Jdk) {
+        return Ok(false);
     }
     let u = event_of(jni, agent, thread, object, tag)?;
     thread.subject.with(tag.id(), object, || {
         send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
     });
-    tagging::update(object, |tag| tag.announced_to(agent)).map(drop)
+    tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
 }
 
 /// Sends an event of the current thread about an object, which is announced first. `arm` makes it

@@ -6,7 +6,7 @@ use super::tags::{self, Kind};
 use super::{method_classes, methods, native_methods, suspension, tagging, threads};
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef, internals};
 use crate::lock::{Map, Memo};
-use jni_sys::{jclass, jint, jvalue};
+use jni_sys::{jclass, jint, jobject, jvalue};
 use jvmpi_sys::*;
 use jvmti_sys::JVMTI_ERROR_INVALID_CLASS;
 use std::ptr;
@@ -89,6 +89,38 @@ fn primitive(descriptor: u8) -> jint {
         b'I' => JVMPI_INT,
         _ => JVMPI_LONG,
     }
+}
+
+/// Who may be asked for other classes where one is linked: the VM has its loader find what the class needs to
+/// be verified.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Linking {
+    /// The boot loader, which runs no Java code.
+    Boot,
+    /// The JDK's loaders. They call no code of the program's, but lock the names of classes.
+    Jdk,
+    /// Any loader, by a thread that holds no locks.
+    Any,
+}
+
+impl Linking {
+    /// Whether a class may be linked that was defined by the loader which it has.
+    fn allows(self, jni: Jni, class: jclass) -> bool {
+        let Ok(loader) = jvm::get().jvmti.class_loader(class) else { return false };
+        self == Self::Any || loader.is_null() || self == Self::Jdk && is_of_jdk(jni, loader)
+    }
+}
+
+/// Whether the class loader is the JDK's, for its own modules or for the class path.
+fn is_of_jdk(jni: Jni, loader: jobject) -> bool {
+    let is_it =
+        |class: &Class| class.internal_name().starts_with(b"jdk/internal/loader/ClassLoaders$");
+    with(jni, jni.class_of(loader), is_it).unwrap_or(false)
+}
+
+/// As [`link`], if that is allowed.
+pub fn link_if(jni: Jni, class: jclass, linking: Linking) -> bool {
+    jni.frame(4, |jni| linking.allows(jni, class)) && link(jni, class)
 }
 
 /// Links a class without initializing it: reflection on its public fields needs that, of which there

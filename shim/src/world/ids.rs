@@ -58,6 +58,11 @@ impl Tag {
         Self(self.0 | announced_bit(agent.index))
     }
 
+    /// The tag of the object that was not announced to the agent after all.
+    pub fn not_announced_to(self, agent: &Agent) -> Self {
+        Self(self.0 & !announced_bit(agent.index))
+    }
+
     /// Whether the object has survived into another arena.
     pub fn has_moved(self) -> bool {
         self.0 & MOVED != 0
@@ -213,6 +218,7 @@ mod tests {
             (tag.id(), true, true)
         );
         assert!(!changed.is_announced_to(agents::get(0)));
+        assert!(!changed.not_announced_to(agent).is_announced_to(agent));
         let renamed = changed.renamed(Tag::of(0x4560));
         assert_eq!((renamed.id().addr(), renamed.is_announced_to(agent)), (0x4560, true));
     }

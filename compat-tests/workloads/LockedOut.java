@@ -1,0 +1,91 @@
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.Array;
+
+/**
+ * A thread uses the Class object of a class that is not linked while it has a lock; another one waits for that
+ * lock in the class loader, of which linking the class would ask another class.
+ */
+final class LockedOut {
+    static class Made {}
+
+    static class Needed extends Made {}
+
+    /** To verify this, the VM loads the class that is returned. */
+    static final class Named {
+        static Made make() {
+            return new Needed();
+        }
+    }
+
+    static final class Other {}
+
+    private static final Object LOCK = new Object();
+    private static volatile boolean locked, asked;
+
+    private static final class Loader extends ClassLoader {
+        @Override
+        protected synchronized Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            Class<?> known = findLoadedClass(name);
+            if (known != null || !name.matches("LockedOut\\$(Made|Needed|Named|Other)")) {
+                return known != null ? known : super.loadClass(name, resolve);
+            }
+            if (name.equals("LockedOut$Other")) {
+                asked = true;
+                synchronized (LOCK) {
+                    locked = false;
+                }
+            }
+            byte[] file = file(name);
+            return defineClass(name, file, 0, file.length);
+        }
+    }
+
+    private static byte[] file(String name) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (InputStream in = LockedOut.class.getResourceAsStream(name + ".class")) {
+            for (int next = in.read(); next >= 0; next = in.read()) {
+                bytes.write(next);
+            }
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+        return bytes.toByteArray();
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Loader loader = new Loader();
+        Class<?> named = loader.loadClass("LockedOut$Named");
+        Thread other = new Thread(() -> {
+            try {
+                while (!locked) {
+                    Thread.yield();
+                }
+                loader.loadClass("LockedOut$Other");
+            } catch (ClassNotFoundException e) {
+                throw new AssertionError(e);
+            }
+        });
+        other.start();
+        Object array;
+        String name;
+        synchronized (LOCK) {
+            locked = true;
+            while (!asked) {
+                Thread.yield();
+            }
+            name = named.getTypeName();
+            array = Array.newInstance(named, 3);
+            Agent.call("reference", named);
+            Agent.call("reference", array);
+            synchronized (named) {
+                named.wait(1);
+            }
+        }
+        other.join();
+        Class.forName(named.getName(), true, loader);
+        Agent.call("reference", array);
+        System.out.println("expect name=" + name + " arrays=" + Agent.call("count arrays", named));
+    }
+}
