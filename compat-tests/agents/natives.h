@@ -29,7 +29,8 @@ static void register_as(JNIEnv *env, jclass type, void *function)
         { (char *)"registered", (char *)"(IJLjava/lang/Object;)I", function },
         { (char *)"failing", (char *)"()V", (void *)failing },
     };
-    CHECK("registered", (*env)->RegisterNatives(env, type, natives, 2) == JNI_OK);
+    if ((*env)->RegisterNatives(env, type, natives, 2) != JNI_OK)
+        (*env)->FatalError(env, "the natives are not registered");
 }
 
 /* More integers and more floating-point numbers than any machine has registers for, in turn. */

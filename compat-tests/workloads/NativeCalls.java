@@ -1,3 +1,4 @@
+import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
@@ -57,8 +58,12 @@ final class NativeCalls {
         }
     }
 
+    private static boolean isCounted = true;
+
     private static void expect(String method, int calls) {
-        System.out.println("expect method=" + method + " calls=" + calls);
+        if (isCounted) {
+            System.out.println("expect method=" + method + " calls=" + calls);
+        }
     }
 
     private void arguments() {
@@ -122,6 +127,9 @@ final class NativeCalls {
 
     private void bindings() {
         int calls = 0;
+        for (int x = 0; isBound && x < CALLS; x++, calls++) {
+            require(registered(x, 5, this) == 2 * (x + 5), "registered before");
+        }
         for (String how : new String[] {"register", "register anew", "register", "unregister", "register anew"}) {
             Agent.call(how, NativeCalls.class);
             try {
@@ -136,6 +144,23 @@ final class NativeCalls {
             }
         }
         expect("NativeCalls.registered", calls);
+        isBound = true;
+    }
+
+    private boolean isBound;
+
+    /** Has all be bound, and waits until its input ends. */
+    private void bindUncounted() throws IOException {
+        isCounted = false;
+        arguments();
+        results();
+        exceptions();
+        bindings();
+        isCounted = true;
+        System.out.println("ready");
+        while (System.in.read() >= 0) {
+            // What is said to it does not matter.
+        }
     }
 
     /** What looks for its caller finds it, and native methods are what they were. */
@@ -235,6 +260,9 @@ final class NativeCalls {
         // Loads the library.
         Agent.call("events");
         NativeCalls natives = new NativeCalls();
+        if (arguments.length > 0 && arguments[0].equals("attached")) {
+            natives.bindUncounted();
+        }
         natives.arguments();
         natives.results();
         natives.exceptions();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use compat_tests::programs::{Found, Program};
 use compat_tests::report::Line;
 use compat_tests::run::{Outcome, Vm};
+use compat_tests::{build, text};
 
 use crate::assert::equal;
 use crate::cases;
@@ -19,6 +20,7 @@ cases![
     receivers_that_move.on_every_gc(),
     native_methods,
     native_methods_of_the_jdk,
+    native_methods_of_a_running_vm,
     chosen_classes,
     too_large_a_method,
     constants_that_are_not_numbers.until(22),
@@ -168,6 +170,34 @@ fn native_methods_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
         seen += 1;
     }
     equal("native methods", seen, 8)
+}
+
+/// Those that were bound before the agent came into a running VM: by their names, by `RegisterNatives`, and those
+/// of the JDK.
+fn native_methods_of_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
+    let (shim, agent) = (build::shim()?, build::agent("methods")?);
+    let java = vm.java("NativeCalls")?.property("agent.path", text(&agent)?).flag("-Xint");
+    let mut java = java.argument("attached").settings("log=info").start()?;
+    java.wait_for("ready")?;
+    let options = format!("\"{}:events=1+2+3,off=3+2+1,prefix=NativeCalls\"", text(&agent)?);
+    java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
+    let outcome = java.finish(0)?;
+    ensure!(!outcome.stdout.contains("e-registering"), "the VM complains: {}", outcome.stdout);
+    let natives = outcome.expects.lines("expect").filter(|line| line.text("native").is_ok());
+    let mut seen = 0;
+    for line in natives {
+        equal(&format!("events of {line}"), line.int("events")?, 3 * line.int("calls")?)?;
+        seen += 1;
+    }
+    equal("native methods", seen, 8)?;
+    for line in outcome.expects.lines("expect").filter(|line| line.text("method").is_ok()) {
+        let method = line.text("method")?;
+        let calls = outcome.report().find("calls", "method", method)?;
+        for word in ["entries", "entries2", "exits"] {
+            equal(&format!("{word} of {method}"), calls.int(word)?, line.int("calls")?)?;
+        }
+    }
+    Ok(())
 }
 
 fn chosen_classes(vm: &Vm<'_>) -> Result<(), String> {

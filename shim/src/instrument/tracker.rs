@@ -1,10 +1,10 @@
-//! The Tracker class: the static natives that rewritten code calls, a `Function` that is native, and a method
-//! that binds natives of the JDK.
+//! The Tracker class: the static natives that rewritten code calls, a `Function` that is native, and methods
+//! that bind natives of the JDK.
 //!
 //! It lies in the boot loader, so that every class can name it, and is never shown to agents.
 
 use crate::jvm::{GlobalRef, Jni};
-use crate::world::tracker::{self, CONTENDED, NAME};
+use crate::world::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
 use classfile::builder::{Body, ClassBuilder};
 use classfile::{access, opcode};
 use jni_sys::{JNINativeMethod, jclass};
@@ -73,11 +73,14 @@ fn class_file(natives: &[Native]) -> Vec<u8> {
         let flags = access::PUBLIC | access::NATIVE | of_class;
         class.bodiless(flags, native.name.to_bytes(), native.descriptor.to_bytes());
     }
-    // The VM complains of native methods of the JDK that are bound anew, unless code of the JDK's loader
-    // does that: this is such code.
-    let bind = class.method_ref("jvmpi/Tracker", "bind0", "()V").to_be_bytes();
-    let code = [opcode::INVOKESTATIC, bind[0], bind[1], opcode::RETURN];
-    class.method(access::PUBLIC | access::STATIC, "bind", "()V", &Body::new(0, 0, code));
+    class.bodiless(access::PUBLIC | access::STATIC | access::NATIVE, UNBOUND.to_bytes(), "()V");
+    for binder in BINDERS {
+        let native = format!("{binder}0");
+        let bind = class.method_ref("jvmpi/Tracker", &native, "()V").to_be_bytes();
+        let code = [opcode::INVOKESTATIC, bind[0], bind[1], opcode::RETURN];
+        let flags = access::PUBLIC | access::STATIC;
+        class.method(flags, binder, "()V", &Body::new(0, 0, code));
+    }
     class.finish()
 }
 
@@ -102,7 +105,7 @@ mod tests {
         assert_eq!((fields.len(), fields[0].name()), (1, CONTENDED.to_bytes()));
         assert!(fields[0].is_static());
         let methods: Vec<_> = class.methods().collect();
-        assert_eq!(methods.len(), 3);
+        assert_eq!(methods.len(), 3 + BINDERS.len());
         assert!(methods[0].is_native() && methods[0].is_static());
         assert!(methods[1].is_native() && !methods[1].is_static());
         assert_eq!((methods[0].name(), methods[0].descriptor()), (&b"f"[..], &b"(I)V"[..]));

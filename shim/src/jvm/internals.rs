@@ -53,6 +53,8 @@ internals! {
         "who was notified is not told to wait for the monitor again";
     PARK: "Unsafe.park", since OLDEST, Warn,
         "park=monitor has no effect";
+    BOUND_FUNCTIONS: "native_function", since OLDEST, Warn,
+        "after an attach, calls of native methods that are bound already are not told of";
     COUNTERS: "counters", since OLDEST, Info,
         "a collection is one of which something has died";
     LIVE_STACK_FRAME: "LiveStackFrame", since OLDEST, Warn,

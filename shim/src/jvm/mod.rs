@@ -1,6 +1,7 @@
 //! The thin safe layer over JVMTI and JNI: what the rest of the shim calls the JVM through.
 
 pub mod async_call_trace;
+pub mod bound_functions;
 pub mod caller;
 pub mod capabilities;
 mod class_files;

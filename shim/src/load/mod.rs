@@ -77,8 +77,8 @@ fn begin_now(agent: Option<Pending>) -> Result<(), String> {
 }
 
 /// What agents do not hear of in a VM that runs already; docs/guide.md tells it at more length.
-const MISSED: &str = "attached, so not told are: calls that have begun, calls of native methods that are bound to \
-                      their functions, JNI references that exist, and MONITOR_WAIT of Thread.sleep";
+const MISSED: &str = "attached, so not told are: calls that have begun, JNI references that exist, and \
+                      MONITOR_WAIT of Thread.sleep";
 
 /// Makes the shim work, once: log, options, JVMTI, and the answer to `GetEnv`.
 ///

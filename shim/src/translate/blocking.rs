@@ -125,7 +125,9 @@ pub fn parking_is_reported() -> bool {
 /// Has threads that park reported; the Tracker is defined.
 pub fn report_parking(jni: Jni) {
     threads::quietly(jni, || {
-        if internals::PARK.is_there(|| jni.frame(8, find_park)) && !tracker::bind(jni) {
+        if internals::PARK.is_there(|| jni.frame(8, find_park))
+            && !tracker::bind(jni, tracker::BIND_PARK)
+        {
             log::warn!("Unsafe.park cannot be replaced");
         }
     });

@@ -3,6 +3,7 @@
 pub mod allocations;
 pub mod arenas;
 pub mod blocking;
+mod bound_natives;
 mod callback;
 pub mod callbacks;
 pub mod class_files;

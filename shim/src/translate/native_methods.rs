@@ -3,7 +3,7 @@
 //! stub in its place (`native_stubs`).
 
 use super::native_stubs::{self, Call};
-use super::{blocking, methods as method_events, monitors, natives};
+use super::{blocking, bound_natives, methods as method_events, monitors, natives};
 use crate::boundary::guard;
 use crate::instrument::{self, Reports};
 use crate::jvm::{self, Jni};
@@ -36,8 +36,12 @@ fn have_stubs() -> bool {
 /// Has the VM tell of native methods as it binds them.
 pub fn prepare() -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
+    let is_starting = jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD);
+    if !is_starting && have_stubs() {
+        bound_natives::came_late();
+    }
     // In a VM that runs already its own are bound.
-    let sees_blocking = jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD) && blocking::is_known();
+    let sees_blocking = is_starting && blocking::is_known();
     if have_stubs() || sees_blocking {
         jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, true)?;
     }
@@ -109,6 +113,9 @@ pub fn report(jni: Jni, reports: Reports) {
         (reports.monitor_exits, MONITOR_EXITS),
     ];
     let reported = bits.into_iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, bit)| all | bit);
+    if reported != 0 {
+        bound_natives::adopt(jni);
+    }
     if REPORTED.swap(reported, Ordering::SeqCst) != reported {
         for (slot, method) in native_methods::all() {
             update(jni, slot, method);

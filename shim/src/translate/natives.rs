@@ -1,6 +1,8 @@
 //! The natives of the Tracker, which rewritten code calls: what each reports.
 
-use super::{blocking, construction, instructions, methods, monitors, objects, receivers};
+use super::{
+    blocking, bound_natives, construction, instructions, methods, monitors, objects, receivers,
+};
 use crate::boundary::guard;
 use crate::instrument::tracker::{self, Native};
 use crate::jvm::Jni;
@@ -119,8 +121,10 @@ natives! {
     fn transition(begins: jboolean) => |jni, begins| threads::current(jni).note_transition(begins);
     /// A virtual thread is about to be resumed in the middle of its code, or runs now.
     fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
-    /// A native method of the JDK is bound to the shim's function.
-    fn bind0() => blocking::bind_park;
+    /// `Unsafe.park` is to be bound to the shim's function.
+    fn bind_park0() => blocking::bind_park;
+    /// Native methods that are bound already are to get stubs.
+    fn bind_bound0() => bound_natives::bind;
     /// A monitor is about to be left while some thread waits for one.
     fn leaving(object: jobject) => monitors::leaving;
 }

@@ -150,16 +150,24 @@ pub fn link(jni: Jni, class: jclass) -> bool {
 /// The records of all classes that are loaded, that of `java.lang.Class` first: agents request it when
 /// any other is announced.
 pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
+    let mut records = Vec::new();
+    each_loaded(jni, |jni, class| of(jni, class).map(|record| records.push(record)))?;
+    records.sort_by_key(|class| !matches!(class.instances(), Instances::Classes));
+    Ok(records)
+}
+
+/// Shows all classes that are loaded to `visit`, until that fails.
+pub fn each_loaded(jni: Jni, mut visit: impl FnMut(Jni, jclass) -> Result<()>) -> Result<()> {
     // No Java code may run while so many local references exist: in callbacks of the VM that it causes
     // they would count as the callback's own.
     let loaded = jni.frame(jvm::LARGE_FRAME, |jni| -> Result<Vec<WeakRef>> {
         let loaded = jvm::get().jvmti.loaded_classes()?;
         Ok(loaded.iter().map(|class| WeakRef::new(jni, *class)).collect())
     })?;
-    let record = |class: &WeakRef| jni.frame(8, |jni| class.get(jni).map(|class| of(jni, class)));
-    let mut records = loaded.iter().filter_map(record).collect::<Result<Vec<_>>>()?;
-    records.sort_by_key(|class| !matches!(class.instances(), Instances::Classes));
-    Ok(records)
+    let visit = |class: &WeakRef| {
+        jni.frame(8, |jni| class.get(jni).map_or(Ok(()), |class| visit(jni, class)))
+    };
+    loaded.iter().try_for_each(visit)
 }
 
 /// How often the class or one that it inherits from was redefined or retransformed, by any agent. The

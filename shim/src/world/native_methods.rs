@@ -92,7 +92,19 @@ static IN_USE: LazyLock<Lock<Slots>> = LazyLock::new(Lock::default);
 
 /// The slot of a method that the VM binds to this function; None if there is none left.
 pub fn bind(method: jmethodID, function: *mut c_void) -> Option<usize> {
+    bind_in(&mut IN_USE.lock(), method, function)
+}
+
+/// The slot of a method that the VM has bound to this function before; None also if it has one already.
+pub fn adopt(method: jmethodID, function: *mut c_void) -> Option<usize> {
     let mut slots = IN_USE.lock();
+    if slots.by_method.contains_key(&method.addr()) {
+        return None;
+    }
+    bind_in(&mut slots, method, function)
+}
+
+fn bind_in(slots: &mut Slots, method: jmethodID, function: *mut c_void) -> Option<usize> {
     let slot = match slots.by_method.get(&method.addr()) {
         Some(slot) => *slot,
         None => {
@@ -205,6 +217,7 @@ mod tests {
         assert_eq!((bind(method, address(13)), target()), (Some(slot), 99));
         lead(slot, address(99), |_| false);
         assert_eq!(target(), 13);
+        assert_eq!(adopt(method, address(15)), None);
         forget(1 << 20);
         assert!(all().iter().all(|(_, known)| *known != method));
         assert_eq!(bind(address(3 << 20).cast(), address(14)), Some(slot));

@@ -1,8 +1,8 @@
 //! The shim's own class in the VM, whose natives rewritten code calls (`instrument::tracker`).
 
 use crate::jvm::{FieldId, GlobalRef, Jni};
-use jni_sys::jobject;
-use std::ffi::CStr;
+use jni_sys::{jclass, jobject};
+use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 /// The internal name of the class.
@@ -13,6 +13,17 @@ pub const BINARY_NAME: &CStr = c"jvmpi.Tracker";
 
 /// Its static `boolean` that is true while a thread waits for a monitor.
 pub const CONTENDED: &CStr = c"contended";
+
+/// Its native method that is bound to no function.
+pub const UNBOUND: &CStr = c"unbound";
+
+/// Its methods that call a native of the shim, which binds native methods of the JDK to the shim's functions; the
+/// native's name has a `0` more. The VM complains of that, unless code of the JDK's loader does it: this is such code.
+pub const BINDERS: [&str; 2] = [BIND_PARK, BIND_BOUND];
+/// `Unsafe.park`.
+pub const BIND_PARK: &str = "bind_park";
+/// Those that are bound already, in a VM that the shim was attached to.
+pub const BIND_BOUND: &str = "bind_bound";
 
 /// The class, once it is defined.
 struct Tracker {
@@ -37,10 +48,17 @@ pub fn instance(jni: Jni) -> Option<jobject> {
     jni.allocate(TRACKER.get()?.class.get())
 }
 
-/// Has a native method of the JDK bound to the shim's function; false if that failed.
-pub fn bind(jni: Jni) -> bool {
-    let Some(class) = TRACKER.get().map(|tracker| tracker.class.get()) else { return false };
-    let bind = || jni.call_static_void(class, jni.static_method(class, c"bind", c"()V")?);
+/// The class.
+pub fn class() -> Option<jclass> {
+    TRACKER.get().map(|tracker| tracker.class.get())
+}
+
+/// Calls one of the [`BINDERS`]; false if that failed.
+pub fn bind(jni: Jni, binder: &str) -> bool {
+    let bind = || {
+        let (class, name) = (class()?, CString::new(binder).ok()?);
+        jni.call_static_void(class, jni.static_method(class, &name, c"()V")?)
+    };
     bind().is_some()
 }
 

@@ -1,0 +1,84 @@
+//! The functions that native methods are bound to. JVMTI tells of one only when it is bound. Later HotSpot has
+//! it in a word behind the structure of the method, whose address is where the method's ID points to.
+
+use jni_sys::jmethodID;
+use std::ffi::c_void;
+use std::ptr;
+
+/// Where that word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoundFunctions {
+    /// How many words of the structure come before.
+    place: usize,
+    /// What is there if the method is bound to none.
+    unbound: usize,
+}
+
+/// How many words are looked at; the structure has 10 to 14.
+const WORDS: usize = 20;
+
+impl BoundFunctions {
+    /// Tries where these methods have the functions that they are known to be bound to; None unless there is
+    /// just one such place. `unbound` is a method that is bound to none.
+    pub fn find(known: &[(jmethodID, *mut c_void)], unbound: jmethodID) -> Option<Self> {
+        let is_place = |place: &usize| {
+            let has = |(method, function): &(jmethodID, *mut c_void)| {
+                word(*method, *place) == Some(function.addr())
+            };
+            known.len() > 1 && known.iter().all(has)
+        };
+        let mut places = (0..WORDS).filter(is_place);
+        let place = places.next().filter(|_| places.next().is_none())?;
+        let unbound = word(unbound, place)?;
+        let is_of_none = known.iter().all(|(_, function)| function.addr() != unbound);
+        is_of_none.then_some(Self { place, unbound })
+    }
+
+    /// The function of a native method; None if it is bound to none.
+    pub fn of(self, method: jmethodID) -> Option<*mut c_void> {
+        let function = word(method, self.place)?;
+        let is_bound = function != self.unbound && function != 0;
+        is_bound.then(|| ptr::with_exposed_provenance_mut(function))
+    }
+}
+
+/// A word of a method's structure, as far as there is memory.
+fn word(method: jmethodID, place: usize) -> Option<usize> {
+    let structure = read(method.expose_provenance())?;
+    read(structure.checked_add(place * size_of::<usize>())?)
+}
+
+fn read(address: usize) -> Option<usize> {
+    let mut word = 0_usize;
+    let length = size_of::<usize>();
+    let to = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: length };
+    let from = libc::iovec { iov_base: ptr::with_exposed_provenance_mut(address), iov_len: length };
+    // SAFETY: the kernel writes into what is ours, and refuses to read what is not there.
+    let count = unsafe { libc::process_vm_readv(libc::getpid(), &to, 1, &from, 1, 0) };
+    (count == length as isize).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_the_one_where_all_functions_are() {
+        let function = |number: usize| ptr::without_provenance_mut::<c_void>(number);
+        let structures = [11, 12, 13, 99, 15].map(|bound| {
+            let mut words = [7_usize; WORDS];
+            words[13] = bound;
+            words
+        });
+        let ids = structures.each_ref().map(|words| (&raw const *words).expose_provenance());
+        let method = |number: usize| -> jmethodID { (&raw const ids[number]).cast_mut().cast() };
+        let known = [0, 1, 2].map(|number| (method(number), function(11 + number)));
+        let functions = BoundFunctions::find(&known, method(3)).unwrap();
+        assert_eq!(functions, BoundFunctions { place: 13, unbound: 99 });
+        assert_eq!((functions.of(method(4)), functions.of(method(3))), (Some(function(15)), None));
+        assert_eq!(BoundFunctions::find(&known[..1], method(3)), None);
+        assert_eq!(BoundFunctions::find(&[known[0], known[0]], method(0)), None);
+        let other = [(method(0), function(11)), (method(1), function(13))];
+        assert_eq!(BoundFunctions::find(&other, method(3)), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! Native methods that the VM had bound to their functions before the shim came: they get their stubs when calls
+//! are first to be reported.
+
+use super::{native_stubs, natives};
+use crate::jvm::bound_functions::BoundFunctions;
+use crate::jvm::{self, Jni, internals};
+use crate::world::{classes, native_methods, threads, tracker};
+use classfile::access;
+use jni_sys::{JNINativeMethod, jclass, jmethodID};
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether there may be some.
+static ARE_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// The VM runs already.
+pub fn came_late() {
+    ARE_LEFT.store(true, Ordering::Relaxed);
+}
+
+/// Gives them stubs, once; the Tracker is defined.
+pub fn adopt(jni: Jni) {
+    if ARE_LEFT.swap(false, Ordering::Relaxed)
+        && !threads::quietly(jni, || tracker::bind(jni, tracker::BIND_BOUND))
+    {
+        log::warn!("native methods that are bound already are silent");
+    }
+}
+
+/// Does so, called by the Tracker.
+pub fn bind(jni: Jni) {
+    let find = || jni.frame(8, |_| functions());
+    let Some(functions) = internals::BOUND_FUNCTIONS.find(find) else { return };
+    let adopted = classes::each_loaded(jni, |jni, class| {
+        adopt_those_of(jni, functions, class);
+        Ok(())
+    });
+    if let Err(error) = adopted {
+        log::warn!("native methods that are bound already are silent: {error}");
+    }
+}
+
+/// Where the VM has their functions, as the Tracker's natives show.
+fn functions() -> Option<BoundFunctions> {
+    let methods = jvm::get().jvmti.class_methods(tracker::class()?).ok()?;
+    let named = methods.iter().filter_map(|method| Some((*method, name(*method)?.0)));
+    let named: Vec<_> = named.collect();
+    let with_name =
+        |wanted: &CStr| named.iter().find(|(_, name)| **name == *wanted).map(|(method, _)| *method);
+    let natives = natives::natives();
+    let known = natives.iter().map(|native| Some((with_name(native.name)?, native.function)));
+    BoundFunctions::find(&known.collect::<Option<Vec<_>>>()?, with_name(tracker::UNBOUND)?)
+}
+
+fn name(method: jmethodID) -> Option<(CString, CString)> {
+    jvm::get().jvmti.method_name(method).ok()
+}
+
+/// A class that is not linked has no methods to JVMTI, and none that are bound.
+fn adopt_those_of(jni: Jni, functions: BoundFunctions, class: jclass) {
+    let Ok(methods) = jvm::get().jvmti.class_methods(class) else { return };
+    let is_native = |method: &&jmethodID| {
+        let modifiers = jvm::get().jvmti.method_modifiers(**method).unwrap_or(0);
+        modifiers as u16 & access::NATIVE != 0
+    };
+    for method in methods.iter().filter(is_native) {
+        let Some(function) = functions.of(*method) else { continue };
+        if natives::has(function) || native_stubs::slot_of(function).is_some() {
+            continue;
+        }
+        let Some((name, descriptor)) = name(*method) else { continue };
+        // Who binds it anew from now on binds it behind the stub.
+        let Some(slot) = native_methods::adopt(*method, function) else { continue };
+        let native = JNINativeMethod {
+            name: name.as_ptr().cast_mut(),
+            signature: descriptor.as_ptr().cast_mut(),
+            fnPtr: native_stubs::stub(slot),
+        };
+        // SAFETY: a stub has the type of its function, which is the one that the method had.
+        unsafe { jni.register_natives(class, &[native]) };
+    }
+}
