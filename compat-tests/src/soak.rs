@@ -110,9 +110,15 @@ impl Round<'_> {
         let expected = self.expected(&vm, expected)?;
         let agents = agents(self.seed, self.length);
         let mut launch = launch.patience(Duration::from_secs(24 * 60 * 60));
+        let mut settings = Vec::new();
         if !self.without.is_empty() {
-            launch = launch.variable("JVMPI_TEST_WITHOUT", self.without).settings("log=info");
+            launch = launch.variable("JVMPI_TEST_WITHOUT", self.without);
+            settings.push("log=info");
         }
+        if self.seed.is_multiple_of(3) {
+            settings.push("disablegc=hold");
+        }
+        launch = launch.settings(&settings.join(","));
         if self.jdk.feature < 21 {
             launch = launch.tolerates(LOCAL_REFERENCES);
         }

@@ -1,12 +1,12 @@
 //! JNI calls of the current thread.
 
-use super::{jni_table, vm};
+use super::{GlobalRef, jni_table, vm};
 use crate::lock::assert_none_held;
 use jni_sys::{
-    JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
-    jvalue, jweak,
+    JNI_ABORT, JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject,
+    jthrowable, jvalue, jweak,
 };
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::ptr;
 
 /// The JNI environment of the current thread.
@@ -60,6 +60,20 @@ macro_rules! original {
             }
         }
     }};
+}
+
+/// A critical section, in which the current thread has the elements of an array, until it is dropped. It calls no
+/// JNI function meanwhile.
+pub struct Critical<'a> {
+    jni: Jni,
+    array: &'a GlobalRef,
+    elements: *mut c_void,
+}
+
+impl Drop for Critical<'_> {
+    fn drop(&mut self) {
+        jni!(self.jni, ReleasePrimitiveArrayCritical, self.array.get(), self.elements, JNI_ABORT);
+    }
 }
 
 /// A frame of local references, until it is dropped.
@@ -212,6 +226,12 @@ impl Jni {
     pub fn new_bytes(self, length: jint) -> Option<jobject> {
         let array = jni!(self, NewByteArray, length);
         self.unless_thrown(array)
+    }
+
+    /// Begins a critical section with an array of numbers; None if memory is short.
+    pub fn critical(self, array: &GlobalRef) -> Option<Critical<'_>> {
+        let elements = jni!(self, GetPrimitiveArrayCritical, array.get(), ptr::null_mut());
+        (!elements.is_null()).then_some(Critical { jni: self, array, elements })
     }
 
     /// A new array of references, all of them NULL; None if memory is short.

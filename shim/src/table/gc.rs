@@ -2,14 +2,21 @@
 
 use crate::translate::collection;
 use crate::world::agents::Agent;
-use crate::world::order::{collections, gate};
+use crate::world::order::{collections, gate, gc_hold};
 use crate::world::{lookup, phase, threads};
+use options::DisableGc;
 
-pub fn disable(_: &Agent) {
+pub fn disable(agent: &Agent) {
     gate::disable_gc();
+    if agent.options().disablegc == DisableGc::Hold {
+        gc_hold::begin();
+    }
 }
 
-pub fn enable(_: &Agent) {
+pub fn enable(agent: &Agent) {
+    if agent.options().disablegc == DisableGc::Hold {
+        gc_hold::end();
+    }
     gate::enable_gc();
     lookup::end_run();
 }

@@ -18,6 +18,7 @@
 
 use super::aim::Awaited;
 use super::lock_owner;
+use super::starving::Starving;
 use crate::jvm;
 use crate::world::scheduling::is_asleep;
 use crate::world::threads::os_thread::os_thread;
@@ -25,7 +26,6 @@ use crate::world::threads::record::Thread;
 use crate::world::threads::{registry, running};
 use crate::world::{cpu_clock, raw_monitors};
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
@@ -41,14 +41,10 @@ pub fn count_step() {
 
 /// How often in a row a thread is found asleep until it counts as blocked for good. This is no guess
 /// at a time: the thread that counts is itself slowed down where there are too few processors.
-const TURNS: u32 = 24;
+pub(super) const TURNS: u32 = 24;
 
 /// How many nanoseconds of its processor's time a thread may use without a step.
 const COMPUTING: i64 = 250_000_000;
-
-/// A thread that has had a processor for so many nanoseconds has released locks that are held for a
-/// moment only, as the VM's are: it is about the scheduler's time slice.
-const SLICE: i64 = 3_000_000;
 
 /// The pauses between two looks: most waits are over after the first.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
@@ -59,9 +55,8 @@ pub struct BoundedWait {
     pause: Duration,
     steps: u64,
     seen: Vec<Seen>,
-    /// The threads that want a processor and have not had their [`SLICE`] since all awaited threads
-    /// have seemed blocked; None as long as one of those goes on.
-    starving: Option<Vec<Starving>>,
+    /// Those that have wanted a processor since all awaited threads have seemed blocked.
+    starving: Starving,
     /// The current thread's record, which shows to others what it waits for.
     me: Option<Arc<Thread>>,
 }
@@ -77,15 +72,15 @@ struct Seen {
     asleep: u32,
 }
 
-/// A thread that wants a processor, with the CPU time at which it has had its [`SLICE`].
-struct Starving {
-    os_thread: i32,
-    until: i64,
-}
-
 impl BoundedWait {
     pub fn new() -> Self {
-        Self { pause: FIRST_PAUSE, steps: steps(), seen: Vec::new(), starving: None, me: None }
+        Self {
+            pause: FIRST_PAUSE,
+            steps: steps(),
+            seen: Vec::new(),
+            starving: Starving::new(),
+            me: None,
+        }
     }
 
     /// How long to pause before the next look.
@@ -151,25 +146,9 @@ impl BoundedWait {
             |(os_thread, has_mutex): &(&i32, &bool)| self.goes_on(**os_thread, **has_mutex);
         let one_goes_on = ends.iter().filter(goes_on).count() > 0 || one_ends;
         if one_goes_on {
-            self.starving = None;
+            self.starving = Starving::new();
         }
-        one_goes_on || !ends.is_empty() && self.is_any_starving()
-    }
-
-    /// Whether a thread of the process that wants a processor has not had one since the first of these
-    /// calls: it may own the lock at which the others are blocked.
-    fn is_any_starving(&mut self) -> bool {
-        let starving = self.starving.get_or_insert_with(|| {
-            let me = os_thread();
-            let wants = |os_thread: &i32| *os_thread != me && !is_asleep(*os_thread);
-            let starving =
-                |os_thread| Some(Starving { os_thread, until: cpu_clock::of(os_thread)? + SLICE });
-            os_threads().filter(wants).filter_map(starving).collect()
-        });
-        starving.retain(|Starving { os_thread, until }| {
-            cpu_clock::of(*os_thread).is_some_and(|cpu| cpu < *until) && !is_asleep(*os_thread)
-        });
-        !starving.is_empty()
+        one_goes_on || !ends.is_empty() && self.starving.is_any()
     }
 
     /// Whether a thread that waits for no known thread can go on.
@@ -199,12 +178,12 @@ fn steps() -> u64 {
     STEPS.load(Ordering::Relaxed)
 }
 
-fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
+pub(super) fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
     threads.iter().find(|thread| thread.os_thread() == os_thread)
 }
 
 /// Where the chain of threads that wait for each other ends.
-enum End {
+pub(super) enum End {
     /// At the current thread: a deadlock.
     Me,
     /// At a wait of this kind, which is given up if need be: it ends.
@@ -214,7 +193,7 @@ enum End {
 }
 
 /// Follows the threads that wait one for the other, beginning with `first`.
-fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
+pub(super) fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
     let me = os_thread();
     let (mut last, mut is_bounded, mut has_mutex) = (first, false, false);
     // The bound ends a circle of other threads. Any of them then stands for all: if it is no deadlock,
@@ -245,14 +224,9 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
     }
 }
 
-/// All threads of the process.
-fn os_threads() -> impl Iterator<Item = i32> {
-    let all = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::starving::SLICE;
     use super::*;
     use crate::world::order::lock_owner::tests::{CMutex, is_shown};
     use crate::world::threads;

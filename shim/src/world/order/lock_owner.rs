@@ -43,7 +43,7 @@ pub fn of(os_thread: i32) -> Option<i32> {
 }
 
 /// Whether the kernel shows what it takes, which a sandbox may forbid.
-fn is_shown() -> bool {
+pub fn is_shown() -> bool {
     static IS_SHOWN: OnceLock<bool> = OnceLock::new();
     let look = || {
         let mutex = Mutex::default();
