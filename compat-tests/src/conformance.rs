@@ -8,7 +8,7 @@ use conformance::mutation::{self, Noticed};
 use conformance::run::{Implementation, Place};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
@@ -22,8 +22,8 @@ pub const COMPILER: u32 = 17;
 /// A JVM with a collector, as the suite runs on it.
 #[must_use]
 pub fn place(jdk: &jdk::Jdk, gc: Gc) -> Place {
-    let flags = gc.flags().iter().map(|&flag| flag.to_owned()).collect();
-    Place { name: format!("{}/{}", jdk.feature, gc.name()), java: jdk.java(), flags }
+    let flags = jdk.flags().iter().chain(gc.flags()).map(|&flag| flag.to_owned()).collect();
+    Place { name: format!("{}/{}", jdk.name(), gc.name()), java: jdk.java(), flags }
 }
 
 /// Every JDK with every collector that it has, and the zero VM.
@@ -37,22 +37,11 @@ pub fn places() -> Vec<Place> {
     jdks.values().flat_map(with).chain(zero()).collect()
 }
 
-/// The VM without a compiler, for any processor: Debian's `openjdk-17-jre-zero`.
+/// The VM without a compiler.
 #[must_use]
 pub fn zero() -> Option<Place> {
-    let jdk = jdk::with_javac_of(COMPILER)?;
-    let starts = Command::new(jdk.java())
-        .args(["-zero", "-version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    // Without its library the launcher takes another VM.
-    if !starts || !jdk.home.join("lib/zero/libjvm.so").is_file() {
-        return None;
-    }
-    let flags = vec!["-zero".to_owned(), "-XX:+UseSerialGC".to_owned()];
-    Some(Place { name: format!("{}-zero/serial", jdk.feature), java: jdk.java(), flags })
+    let zero = jdk::with_javac_of(COMPILER)?.zero()?;
+    zero.supports(Gc::Serial).then(|| place(&zero, Gc::Serial))
 }
 
 /// The agents of the suite, compiled once.

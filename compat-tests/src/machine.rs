@@ -116,6 +116,52 @@ impl Machine {
         read.is_ok() && header[18] == self.elf
     }
 
+    /// The C compiler that makes its programs, which for this machine is the usual one.
+    #[must_use]
+    pub fn compiler(&self) -> String {
+        self.tool("gcc").unwrap_or_else(|| "cc".to_owned())
+    }
+
+    /// A program of the binutils for it: `objcopy`, or `aarch64-linux-gnu-objcopy`.
+    #[must_use]
+    pub fn binutil(&self, name: &str) -> String {
+        self.tool(name).unwrap_or_else(|| name.to_owned())
+    }
+
+    fn tool(&self, name: &str) -> Option<String> {
+        (self.target != Self::this().target).then(|| format!("{}{name}", self.tools))
+    }
+
+    /// The variable by which Cargo takes a setting for its target.
+    #[must_use]
+    pub fn cargo_variable(&self, what: &str) -> String {
+        format!("CARGO_TARGET_{}_{what}", self.target.to_uppercase().replace('-', "_"))
+    }
+
+    /// Whether its programs can be made here.
+    ///
+    /// # Errors
+    /// If there is no compiler for it: what to install.
+    pub fn can_be_compiled_for(&self) -> Result<(), String> {
+        self.needs(&self.compiler())
+    }
+
+    /// Whether its programs can be made and run here.
+    ///
+    /// # Errors
+    /// If there is no compiler for it, or no emulator: what to install.
+    pub fn can_be_tested(&self) -> Result<(), String> {
+        self.can_be_compiled_for()?;
+        self.emulator().map_or(Ok(()), |emulator| self.needs(&emulator))
+    }
+
+    fn needs(&self, tool: &str) -> Result<(), String> {
+        match Command::new(tool).arg("--version").output() {
+            Ok(_) => Ok(()),
+            Err(_) => Err(format!("no {tool}: apt-get install {}", self.packages)),
+        }
+    }
+
     /// The folder with its C library, where the emulator finds it.
     #[must_use]
     pub fn root(&self) -> String {

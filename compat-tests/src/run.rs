@@ -102,7 +102,8 @@ impl<'a> Vm<'a> {
     /// If the workloads do not compile.
     pub fn java_for(&self, release: u32, class: &str) -> Result<Launch, String> {
         let mut launch = Launch::new(&self.jdk.java(), self.next_directory()?)?;
-        launch.before = vec!["-Xcheck:jni".to_owned(), "-Xmx512m".to_owned()];
+        launch.before = self.jdk.flags().iter().map(|&flag| flag.to_owned()).collect();
+        launch.before.extend(["-Xcheck:jni".to_owned(), "-Xmx512m".to_owned()]);
         launch.before.push("-XX:-CreateCoredumpOnCrash".to_owned());
         launch.before.extend(self.gc.flags().iter().map(|&flag| flag.to_owned()));
         launch.before.extend(["-cp".to_owned(), build::classes(release)?]);

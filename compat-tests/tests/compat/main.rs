@@ -1,6 +1,7 @@
 //! Runs every case on every JDK that is there and every collector that it asks for, as a test of
 //! its own: `jdk17/g1/threads/names_are_never_null`.
 
+use std::env;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ mod methods;
 mod monitors;
 mod objects;
 mod options;
+mod other_vms;
 mod raw_monitors;
 mod rust_agents;
 mod sampling;
@@ -45,6 +47,9 @@ mod table;
 mod threads;
 mod trace;
 mod traces;
+
+/// The newest JDK that is tested; those that come later are taken for it.
+const NEWEST: u32 = 25;
 
 /// A case: what it does, and on which JVMs.
 struct Case {
@@ -65,7 +70,7 @@ impl Case {
         Self {
             name,
             run,
-            jdks: 11..=25,
+            jdks: 11..=NEWEST,
             gcs: &[Gc::G1],
             except: None,
             release: 8,
@@ -100,6 +105,7 @@ impl Case {
 
     /// Whether the case is for this JVM.
     fn wants(&self, feature: u32, gc: Gc) -> bool {
+        let feature = feature.min(NEWEST);
         let runs = self.jdks.contains(&feature) && self.gcs.contains(&gc);
         runs && self.except != Some((feature, gc))
     }
@@ -118,7 +124,7 @@ impl Case {
 
     /// Only on this JDK and newer ones, with a workload compiled for it.
     const fn since(mut self, release: u32) -> Self {
-        self.jdks = release..=25;
+        self.jdks = release..=NEWEST;
         self.release = release;
         self
     }
@@ -139,6 +145,8 @@ use cases;
 #[derive(Clone)]
 struct Place {
     feature: u32,
+    /// `17`
+    name: String,
     gc: Gc,
     jdk: Result<Arc<Jdk>, String>,
 }
@@ -149,8 +157,16 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(arguments.test_threads.unwrap_or(2).min(2));
 
     let compiler = jdk::with_javac().map(|jdk| jdk.feature);
+    let places = match env::var(jdk::OTHER).map(|name| jdk::other(&name)) {
+        Err(_) => places(),
+        Ok(Ok(other)) => places_of(other),
+        Ok(Err(why)) => {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    };
     let mut trials = Vec::new();
-    for place in places() {
+    for place in places {
         for (topic, cases) in topics() {
             for case in cases {
                 if case.wants(place.feature, place.gc) {
@@ -211,29 +227,41 @@ fn places() -> Vec<Place> {
             .iter()
             .map(|(feature, _)| {
                 let feature = *feature;
-                let jdk = found.get(&feature).cloned().map(Arc::new);
-                scope.spawn(move || Gc::ALL.map(|gc| place(feature, gc, jdk.as_ref())))
+                match found.get(&feature).cloned() {
+                    Some(jdk) => scope.spawn(|| places_of(jdk)),
+                    None => scope.spawn(move || missing(feature)),
+                }
             })
             .collect();
         probes.into_iter().flat_map(|probe| probe.join().expect("a probe panicked")).collect()
     })
 }
 
-fn place(feature: u32, gc: Gc, jdk: Option<&Arc<Jdk>>) -> Place {
-    let jdk = match jdk {
-        None => Err(format!("no JDK {feature} (cargo xtask jdk fetches it)")),
-        Some(jdk) if !jdk.supports(gc) => Err(format!("this JDK {feature} lacks {}", gc.name())),
-        Some(jdk) => Ok(Arc::clone(jdk)),
+/// This JDK with every collector.
+fn places_of(jdk: Jdk) -> Vec<Place> {
+    let (feature, name, jdk) = (jdk.feature, jdk.name(), Arc::new(jdk));
+    let place = |gc: Gc| {
+        let lacks = || format!("this JDK {name} lacks {}", gc.name());
+        let jdk = if jdk.supports(gc) { Ok(Arc::clone(&jdk)) } else { Err(lacks()) };
+        Place { feature, name: name.clone(), gc, jdk }
     };
-    Place { feature, gc, jdk }
+    Gc::ALL.map(place).into()
+}
+
+fn missing(feature: u32) -> Vec<Place> {
+    let why = format!("no JDK {feature} (cargo xtask jdk fetches it)");
+    Gc::ALL.map(|gc| Place { feature, name: feature.to_string(), gc, jdk: Err(why.clone()) }).into()
 }
 
 /// The case as a test; ignored, with the reason before its name, if it cannot run here.
 fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) -> Trial {
     let load = if case.under_load { "_under_load" } else { "" };
-    let name = format!("jdk{}/{}/{topic}/{}{load}", place.feature, place.gc.name(), case.name);
+    let name = format!("jdk{}/{}/{topic}/{}{load}", place.name, place.gc.name(), case.name);
     let jdk = place.jdk.and_then(|jdk| match compiler {
         Ok(_) if let Some(reason) = emulation::prevents(topic, case.name) => Err(reason.to_owned()),
+        Ok(_) if let Some(reason) = other_vms::prevent(&jdk, topic, case.name) => {
+            Err(reason.to_owned())
+        }
         Err(missing) => Err(missing.clone()),
         Ok(feature) if *feature < case.release => {
             Err(format!("no javac for Java {}", case.release))

@@ -57,7 +57,8 @@ pub struct Case {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// The JVMs: `all`, a version, a collector or both, as in `11`, `zgc`, `11/zgc`, `17-zero/serial`.
+    /// The JVMs: `all`, a version, a collector or both, as in `11`, `zgc`, `11/zgc`, `17-zero/serial`; or a
+    /// version and all later ones, as in `21+`.
     pub on: String,
     /// What is the matter.
     pub state: Excuse,
@@ -112,6 +113,38 @@ impl Case {
 
 impl Exception {
     fn is_on(&self, jvm: &str) -> bool {
+        if let Some(first) = self.on.strip_suffix('+') {
+            let number = |text: &str| text.split(['/', '-']).next()?.parse::<u32>().ok();
+            return number(jvm) >= number(first);
+        }
         self.on == "all" || self.on == jvm || jvm.split('/').any(|part| part == self.on)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceptions_name_jvms() {
+        let is_on = |on: &str, jvm: &str| {
+            let on = on.to_owned();
+            Exception { on, state: Excuse::Skip, reason: String::new(), bug: String::new() }
+                .is_on(jvm)
+        };
+        for (on, jvm) in [
+            ("all", "11/g1"),
+            ("11", "11/g1"),
+            ("g1", "11/g1"),
+            ("11/g1", "11/g1"),
+            ("17-zero", "17-zero/serial"),
+            ("21+", "21/g1"),
+            ("21+", "26/serial"),
+        ] {
+            assert!(is_on(on, jvm), "{on} {jvm}");
+        }
+        for (on, jvm) in [("21+", "17/g1"), ("17", "17-zero/serial"), ("11/zgc", "11/g1")] {
+            assert!(!is_on(on, jvm), "{on} {jvm}");
+        }
     }
 }

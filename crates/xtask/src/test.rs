@@ -7,15 +7,14 @@ use compat_tests::machine::{EMULATOR, Machine};
 use compat_tests::{jdk, workspace_root};
 
 const MACHINE: &str = "--machine";
+const VM: &str = "--vm";
 
 /// Fetches the JDKs and runs `cargo test`, built as the library is that the compatibility tests load:
 /// optimized, with debug assertions.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let (machine, arguments) = match arguments {
-        [first, name, rest @ ..] if first == MACHINE => (Some(name.clone()), rest),
-        _ => (None, arguments),
-    };
-    let machine = crate::jdk::machine(machine)?;
+    let mut arguments = arguments.to_vec();
+    let machine = crate::jdk::machine(take(&mut arguments, MACHINE))?;
+    let vm = take(&mut arguments, VM);
     if let Err(why) = jdk::fetch(machine) {
         if jdk::found_for(machine).is_empty() {
             return Err(why);
@@ -27,6 +26,10 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     cargo.arg("test");
     if machine.target != Machine::this().target {
         build_for(machine, &mut cargo)?;
+    }
+    if let Some(vm) = vm {
+        jdk::other(&vm)?;
+        cargo.env(jdk::OTHER, vm);
     }
     // Packages that are named are those to test.
     if !arguments.iter().any(|argument| argument == "-p" || argument.starts_with("--package")) {
@@ -41,22 +44,22 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err("tests failed".to_owned()) }
 }
 
+/// Takes an option and its value out of the arguments for Cargo, before which they stand.
+fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
+    let ours = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let at = arguments[..ours].iter().position(|argument| argument == option)?;
+    (at + 1 < ours).then(|| arguments.drain(at..at + 2).next_back())?
+}
+
 /// Has Cargo, and the tests that it runs, compile for another machine than this one.
 fn build_for(machine: &Machine, cargo: &mut Command) -> Result<(), String> {
-    let compiler = format!("{}gcc", machine.tools);
-    for tool in [Some(compiler.clone()), machine.emulator()].into_iter().flatten() {
-        if Command::new(&tool).arg("--version").output().is_err() {
-            return Err(format!("no {tool}: apt-get install {}", machine.packages));
-        }
-    }
-    let variable = |what: &str| {
-        let target = machine.target.to_uppercase().replace('-', "_");
-        format!("CARGO_TARGET_{target}_{what}")
-    };
+    machine.can_be_tested()?;
+    let compiler = machine.compiler();
     cargo.env("CARGO_BUILD_TARGET", machine.target).env("CC", &compiler);
-    cargo.env(variable("LINKER"), &compiler);
+    cargo.env(machine.cargo_variable("LINKER"), &compiler);
     if let Some(emulator) = machine.emulator() {
-        cargo.env(variable("RUNNER"), format!("{emulator} -L {}", machine.root()));
+        let runner = format!("{emulator} -L {}", machine.root());
+        cargo.env(machine.cargo_variable("RUNNER"), runner);
         cargo.env(EMULATOR, emulator);
     }
     Ok(())
