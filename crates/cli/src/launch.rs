@@ -68,7 +68,9 @@ fn with_settings(settings: &[String]) -> Result<OsString, String> {
 /// Why a program was not started.
 pub fn not_executed(program: &OsStr, error: &io::Error) -> Failure {
     let (why, status) = match error.kind() {
-        io::ErrorKind::NotFound => ("there is no such program".to_owned(), NO_PROGRAM),
+        io::ErrorKind::NotFound => {
+            ("there is no such program: install it, or give its whole path".to_owned(), NO_PROGRAM)
+        }
         _ => (error.to_string(), NOT_EXECUTABLE),
     };
     Failure::from(format!("{}: {why}", program.display())).with_status(status)

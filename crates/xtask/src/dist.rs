@@ -8,13 +8,14 @@ use std::process::Command;
 
 use compat_tests::{target_dir, text, workspace_root};
 
+use crate::jdk::machine;
 use crate::options::Options;
-use crate::product::{self, Build, Content, DOCUMENTATION, File, VERSION, run, tool};
+use crate::product::{self, Anywhere, Build, Content, DOCUMENTATION, File, VERSION, run};
 
 /// Builds everything a second time, elsewhere, and compares.
 const CHECK: &str = "check";
 /// For tests of the archives alone, which need not compile everything anew for it.
-const KEEP_PATHS: &str = "keep-paths";
+const AS_USUAL: &str = "compiled-as-usual";
 
 /// The archives that are made, in `target/dist`.
 struct Archives<'a> {
@@ -28,22 +29,24 @@ struct Archives<'a> {
 
 /// `cargo xtask dist`.
 pub fn run_command(arguments: &[String]) -> Result<(), String> {
-    let mut options = Options::with_flags(arguments, &[CHECK, KEEP_PATHS])?;
+    let mut options = Options::with_flags(arguments, &[CHECK, AS_USUAL])?;
     let check = options.take(CHECK).is_some();
-    let keep_paths = options.take(KEEP_PATHS).is_some();
-    let mut build = Build {
-        profile: options.take("profile").unwrap_or_else(|| "release".into()),
-        target: options.take("target"),
-        flags: Vec::new(),
-    };
+    let as_usual = options.take(AS_USUAL).is_some();
+    let profile = options.take("profile").unwrap_or_else(|| "release".into());
+    let machine = machine(options.take("machine"))?;
     options.finish()?;
-    if !keep_paths {
-        build.target = Some(build.target().to_owned());
-        build.flags = without_paths()?;
-    }
+    let anywhere = if as_usual {
+        None
+    } else {
+        Some(Anywhere {
+            flags: without_paths()?,
+            linker: product::linker(machine, &target_dir().join("dist"))?,
+        })
+    };
+    let build = Build { profile, machine, anywhere };
     let archives = Archives {
         directory: target_dir().join("dist"),
-        name: format!("jvmpi-{VERSION}-{}", build.target().replace("-unknown-", "-")),
+        name: format!("jvmpi-{VERSION}-{}", machine.target.replace("-unknown-", "-")),
         time: time()?,
         build: &build,
     };
@@ -106,11 +109,29 @@ impl Archives<'_> {
         let renamed = self.directory.join(&symbols_name);
         let _ = fs::remove_dir_all(&renamed);
         fs::rename(&symbols, &renamed).map_err(|e| format!("{}: {e}", renamed.display()))?;
-        let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, self.deb(&files, &tree)?];
+        let glibc = self.glibc(&files, &tree)?;
+        let package = self.deb(&files, &tree, &glibc)?;
+        let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, package];
         for tree in [tree, renamed] {
             fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
         }
         Ok(made)
+    }
+
+    /// The version of the C library that all of it runs with, which must not be newer than is promised.
+    fn glibc(&self, files: &[File], tree: &Path) -> Result<Vec<u32>, String> {
+        let mut newest = Vec::new();
+        for file in files {
+            if let Content::Program(_) | Content::Library(_) = file.content {
+                let needed = product::newest_glibc(self.build, &tree.join(&file.path))?;
+                if self.build.anywhere.is_some() && needed > product::OLDEST_GLIBC.to_vec() {
+                    let version = product::version(&needed);
+                    return Err(format!("{} needs glibc {version}", file.path));
+                }
+                newest = newest.max(needed);
+            }
+        }
+        Ok(newest)
     }
 
     /// Makes the archives again, of a copy of the sources as they are committed.
@@ -121,7 +142,7 @@ impl Archives<'_> {
         run(sources.current_dir(workspace_root()))?;
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["xtask", "dist", "--profile", &self.build.profile]);
-        cargo.args(["--target", self.build.target()]).current_dir(&copy);
+        cargo.args(["--machine", self.build.machine.name]).current_dir(&copy);
         cargo.env_remove("CARGO_TARGET_DIR").env("SOURCE_DATE_EPOCH", &self.time);
         run(&mut cargo)?;
         for archive in made {
@@ -147,7 +168,7 @@ impl Archives<'_> {
         let symbols = PathBuf::from(name);
         let parent = symbols.parent().unwrap_or(&symbols);
         fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;
-        let objcopy = || tool("objcopy", self.build.target.as_deref());
+        let objcopy = || self.build.tool("objcopy");
         run(objcopy().arg("--only-keep-debug").arg(binary).arg(&symbols))?;
         let mut link = std::ffi::OsString::from("--add-gnu-debuglink=");
         link.push(&symbols);
@@ -166,8 +187,8 @@ impl Archives<'_> {
     }
 
     /// The package for Debian and its like.
-    fn deb(&self, files: &[File], tree: &Path) -> Result<PathBuf, String> {
-        let architecture = debian_architecture(self.build.target())?;
+    fn deb(&self, files: &[File], tree: &Path, glibc: &[u32]) -> Result<PathBuf, String> {
+        let architecture = self.build.machine.name;
         let root = self.empty("deb")?;
         let error = |e: std::io::Error| format!("{}: {e}", root.display());
         let usr = root.join("usr");
@@ -187,14 +208,6 @@ impl Archives<'_> {
         fs::write(documentation.join("copyright"), head.to_owned() + &copyright.join("\n"))
             .map_err(error)?;
 
-        let binaries = files
-            .iter()
-            .filter(|file| matches!(file.content, Content::Program(_) | Content::Library(_)));
-        let mut glibc = vec![0];
-        for file in binaries {
-            glibc = glibc.max(self.newest_glibc(&tree.join(&file.path))?);
-        }
-        let glibc: Vec<_> = glibc.iter().map(u32::to_string).collect();
         let control = root.join("DEBIAN");
         fs::create_dir_all(&control).map_err(error)?;
         let text = format!(
@@ -210,7 +223,7 @@ impl Archives<'_> {
              libjvmpi.so lets unmodified agents of the Java Virtual Machine Profiler\n \
              Interface run on today's JVMs. With it come HPROF, the profiler of JDK 1.2\n \
              to 8, the command jvmpi, and what is needed to write agents in C and C++.\n",
-            glibc.join(".")
+            product::version(glibc)
         );
         for (name, text) in [
             ("control", text.as_str()),
@@ -228,26 +241,5 @@ impl Archives<'_> {
         run(deb.env("SOURCE_DATE_EPOCH", &self.time))?;
         fs::remove_dir_all(&root).map_err(error)?;
         Ok(package)
-    }
-
-    /// The newest version of the C library whose symbols a binary needs.
-    fn newest_glibc(&self, binary: &Path) -> Result<Vec<u32>, String> {
-        let mut readelf = tool("readelf", self.build.target.as_deref());
-        let needs = run(readelf.args(["--wide", "--version-info"]).arg(binary))?;
-        let versions = needs.split("Name: GLIBC_").skip(1).map(|rest| {
-            let version = rest.split_whitespace().next().unwrap_or_default();
-            version.split('.').filter_map(|number| number.parse().ok()).collect()
-        });
-        Ok(versions.max().unwrap_or_default())
-    }
-}
-
-/// What Debian calls the machine of a target triple.
-fn debian_architecture(target: &str) -> Result<&'static str, String> {
-    match target.split('-').next() {
-        Some("x86_64") => Ok("amd64"),
-        Some("i586" | "i686") => Ok("i386"),
-        Some("aarch64") => Ok("arm64"),
-        _ => Err(format!("Debian has no name here for {target}")),
     }
 }

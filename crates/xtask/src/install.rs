@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::jdk::machine;
 use crate::options::Options;
 use crate::product::{self, Build, DOCUMENTATION};
 
@@ -15,9 +16,9 @@ pub fn install(arguments: &[String]) -> Result<(), String> {
     let mut options = Options::of(arguments)?;
     let root = root(&mut options)?;
     let profile = options.take("profile").unwrap_or_else(|| "release".into());
-    let target = options.take("target");
+    let machine = machine(options.take("machine"))?;
     options.finish()?;
-    let files = product::files(&Build { profile, target, flags: Vec::new() })?;
+    let files = product::files(&Build { profile, machine, anywhere: None })?;
 
     // Of an older release, which may have had other files.
     let mut made = remove(&root)?.unwrap_or_default();

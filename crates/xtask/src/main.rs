@@ -29,8 +29,8 @@ const COMMANDS: [Command; 11] = [
         run: demo::run,
     },
     Command {
-        usage: "test [--machine NAME] [ARGUMENT...]",
-        about: "fetch the JDKs and run all tests, also for i386; arguments are cargo test's",
+        usage: "test [--machine NAME] [--vm zero|HOME] [ARGUMENT...]",
+        about: "fetch the JDKs and run all tests, also for i386, or on another JVM; arguments are cargo test's",
         run: test::run,
     },
     Command {
@@ -54,7 +54,7 @@ const COMMANDS: [Command; 11] = [
         run: race::run,
     },
     Command {
-        usage: "install [--prefix DIR] [--profile NAME] [--target TRIPLE]",
+        usage: "install [--prefix DIR] [--profile NAME] [--machine NAME]",
         about: "build and install all that users need, in /usr/local or DIR, under DESTDIR if that is set",
         run: install::install,
     },
@@ -64,8 +64,8 @@ const COMMANDS: [Command; 11] = [
         run: install::uninstall,
     },
     Command {
-        usage: "dist [--target TRIPLE] [--profile NAME] [--check]",
-        about: "make the archives for users in target/dist; --check makes them twice and compares",
+        usage: "dist [--machine NAME] [--profile NAME] [--check]",
+        about: "make the archives for users in target/dist, also for i386 and arm64; --check makes them twice and compares",
         run: dist::run_command,
     },
     Command {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use compat_tests::{jdk, text};
+use compat_tests::machine::Machine;
+use compat_tests::{debian, jdk, text};
 use harness::{Case, Result};
 
 const CASES: [Case; 4] = [
@@ -48,7 +49,7 @@ fn scratch(name: &str) -> Result<PathBuf> {
 fn make(name: &str) -> Result<[PathBuf; 3]> {
     let directory = scratch(name)?;
     let mut dist = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    dist.args(["dist", "--keep-paths", "--profile", "checked"]);
+    dist.args(["dist", "--compiled-as-usual", "--profile", "checked"]);
     dist.env("SOURCE_DATE_EPOCH", "1000000000");
     let mut made = Vec::new();
     for path in run(&mut dist)?.lines().map(Path::new) {
@@ -113,22 +114,19 @@ fn unpack(archive: &Path, to: &Path) -> Result {
 
 /// A root with the packages of Debian that a JVM and the product need, and nothing else.
 fn clean_root(name: &str) -> Result<PathBuf> {
-    let packages = jdk::cache().with_file_name("packages");
-    fs::create_dir_all(&packages).map_err(|e| format!("{}: {e}", packages.display()))?;
+    const NEEDED: [&str; 4] = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g"];
+    let machine = Machine::this();
+    let packages = jdk::cache().with_file_name("packages").join(machine.name);
+    if !packages.is_dir() {
+        let new = scratch("packages")?;
+        debian::download(machine, &NEEDED, &new)?;
+        fs::create_dir_all(packages.parent().unwrap_or(&packages)).map_err(|e| e.to_string())?;
+        run(Command::new("mv").arg(&new).arg(&packages))?;
+    }
     let root = scratch(name)?;
-    for package in ["libc6", "libgcc-s1", "zlib1g"] {
-        let find = || {
-            let entries = fs::read_dir(&packages).ok()?.flatten().map(|entry| entry.path());
-            let start = format!("{package}_");
-            entries.into_iter().find(|path| {
-                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
-            })
-        };
-        if find().is_none() {
-            run(Command::new("apt-get").args(["download", package]).current_dir(&packages))?;
-        }
-        let file = find().ok_or_else(|| format!("apt-get has not brought {package}"))?;
-        run(Command::new("dpkg-deb").arg("-x").arg(file).arg(&root))?;
+    let files = fs::read_dir(&packages).map_err(|e| format!("{}: {e}", packages.display()))?;
+    for file in files.flatten() {
+        run(Command::new("dpkg-deb").arg("-x").arg(file.path()).arg(&root))?;
     }
     for directory in ["proc", "dev", "tmp", "jdk", "classes"] {
         fs::create_dir_all(root.join(directory)).map_err(|e| e.to_string())?;
@@ -136,23 +134,31 @@ fn clean_root(name: &str) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Records the program `Tasks` with this command, in the root; there is a JDK in `/jdk`.
-fn record(root: &Path, jvmpi: &str) -> Result {
+/// Profiles the program `Tasks` by what is installed in this folder of the root.
+fn profile(root: &Path, installed: &str) -> Result {
     let jdk = harness::newest_jdk()?;
     let classes = harness::example_classes()?;
-    let script = format!(
-        "cd '{root}'
-         mount --rbind /proc proc
-         mount --rbind /dev dev
-         mount --bind '{jdk}' jdk
-         mount --bind '{classes}' classes
-         chroot . {jvmpi} --version
-         chroot . {jvmpi} record --alloc -o /tmp/profile.txt -- /jdk/bin/java -cp /classes Tasks",
-        root = text(root)?,
-        jdk = text(&jdk.home)?,
-    );
-    let said = in_namespace(&script)?;
-    if !said.contains(harness::TASKS_SAY) {
+    let said = match Machine::this().emulator() {
+        None => in_namespace(&format!(
+            "cd '{root}'
+             mount --rbind /proc proc
+             mount --rbind /dev dev
+             mount --bind '{jdk}' jdk
+             mount --bind '{classes}' classes
+             chroot . {installed}/bin/jvmpi --version
+             chroot . {installed}/bin/jvmpi record --alloc -o /tmp/profile.txt -- /jdk/bin/java -cp /classes Tasks",
+            root = text(root)?,
+            jdk = text(&jdk.home)?,
+        ))?,
+        // A program of another machine cannot start others.
+        Some(emulator) => run(Command::new("sh").args(["-e", "-c"]).arg(format!(
+            "{emulator} -L '{root}' '{root}{installed}/bin/jvmpi' --version
+             {emulator} -L '{root}' '{java}' '-agentpath:{root}{installed}/lib/libjvmpi.so=hprof:heap=sites,file={root}/tmp/profile.txt' -cp '{classes}' Tasks",
+            root = text(root)?,
+            java = text(&jdk.java())?,
+        )))?,
+    };
+    if !said.contains(harness::TASKS_SAY.trim_end()) {
         return Err(format!("it has printed {said:?}"));
     }
     harness::shows_all_tasks(&root.join("tmp/profile.txt"))
@@ -162,7 +168,7 @@ fn the_archive_in_a_clean_root() -> Result {
     let root = clean_root("archive")?;
     fs::create_dir_all(root.join("opt/jvmpi")).map_err(|e| e.to_string())?;
     unpack(&made()?[0], &root.join("opt/jvmpi"))?;
-    record(&root, "/opt/jvmpi/bin/jvmpi")
+    profile(&root, "/opt/jvmpi")
 }
 
 fn the_package_in_a_clean_root() -> Result {
@@ -174,5 +180,5 @@ fn the_package_in_a_clean_root() -> Result {
         return Err(format!("it depends on {depends}"));
     }
     run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&root))?;
-    record(&root, "/usr/bin/jvmpi")
+    profile(&root, "/usr")
 }

@@ -1,5 +1,5 @@
-//! A fresh Debian with nothing but Rust and these sources: the commands of README.md lead to a profile, and
-//! what is missing on the way is said in a line.
+//! A fresh Debian with nothing but Rust and these sources, and one with nothing but a JDK and the archive: the
+//! commands of README.md lead to a profile, and what is missing on the way is said in a line.
 
 mod harness;
 
@@ -7,15 +7,22 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use compat_tests::{jdk, text, workspace_root};
 use harness::{Case, Result, run};
 
-const CASES: [Case; 1] = [(
-    "a_profile_on_a_fresh_machine",
-    &["debootstrap", "unshare", "git"],
-    a_profile_on_a_fresh_machine,
-)];
+const TOOLS: &[&str] = &["debootstrap", "unshare", "git"];
+
+const CASES: [Case; 3] = [
+    ("a_profile_from_the_sources", TOOLS, a_profile_from_the_sources),
+    ("a_profile_from_the_archive", TOOLS, || a_profile_from_the_archive("bookworm")),
+    // Its C library is from before everything became one library.
+    ("a_profile_from_the_archive_on_debian_11", TOOLS, || a_profile_from_the_archive("bullseye")),
+];
+
+/// How long the first profile may take, if nothing else has the processor.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Packages of Debian are fetched and everything is compiled anew: who wants that sets this variable.
 const WANTED: &str = "JVMPI_FRESH_MACHINE";
@@ -31,10 +38,14 @@ fn main() -> ExitCode {
     })
 }
 
-fn a_profile_on_a_fresh_machine() -> Result {
-    let machine = Machine::new()?;
+fn readme() -> Result<String> {
     let readme = workspace_root().join("README.md");
-    let readme = fs::read_to_string(&readme).map_err(|e| format!("{}: {e}", readme.display()))?;
+    fs::read_to_string(&readme).map_err(|e| format!("{}: {e}", readme.display()))
+}
+
+fn a_profile_from_the_sources() -> Result {
+    let machine = Machine::with_sources()?;
+    let readme = readme()?;
     let mut commands = readme.lines().skip_while(|line| !line.starts_with("apt-get install "));
     let (Some(install), Some(demo)) = (commands.next(), commands.next()) else {
         return Err("README.md has no commands to install and to begin with".into());
@@ -44,93 +55,159 @@ fn a_profile_on_a_fresh_machine() -> Result {
     machine.runs("apt-get update")?;
     machine.runs("apt-get install gcc libc6-dev")?;
     machine.lacks(demo, "openjdk-17-jdk-headless")?;
-    machine.runs(install)?;
-    let said = machine.runs(demo)?;
-    let page = machine.directory.join("upper/src/target/demo/report.html");
-    let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}\n{said}", page.display()))?;
-    if page.contains("Demo") { Ok(()) } else { Err(format!("the page has no Demo in it\n{said}")) }
+    let installing = machine.runs(install)?;
+    let showing = machine.runs(demo)?;
+    machine.has("src/target/demo/report.html", "Demo")?;
+    in_time(installing + showing)
 }
 
-/// A root with Debian, Rust in `/rust` and the sources in `/src`.
+fn a_profile_from_the_archive(release: &str) -> Result {
+    let machine = Machine::with_archive(release)?;
+    let readme = readme()?;
+    let record = readme.lines().find(|line| line.starts_with("jvmpi record "));
+    let Some((record, _)) = record.and_then(|line| line.split_once(" -jar ")) else {
+        return Err("README.md has no command to record a program".into());
+    };
+    let record = format!("{record} -cp /classes Tasks");
+
+    machine.lacks(&record, "java: there is no such program")?;
+    machine.runs("ln -s /jdk/bin/java /usr/bin/java")?;
+    let recording = machine.runs(&record)?;
+    machine.has("src/report.html", "Tasks")?;
+    // As an agent of JVMPI's time was started, which HPROF is.
+    machine.runs(
+        "java -agentpath:/opt/jvmpi/lib/libjvmpi.so=hprof:heap=sites,file=sites.txt -cp /classes Tasks",
+    )?;
+    harness::shows_all_tasks(&machine.directory.join("upper/src/sites.txt"))?;
+    in_time(recording)
+}
+
+fn in_time(taken: Duration) -> Result {
+    println!("the first profile has taken {taken:?} of processor time");
+    if taken < PATIENCE { Ok(()) } else { Err(format!("the first profile takes {taken:?}")) }
+}
+
+/// A root with Debian in which `/src` is the folder to work in.
 struct Machine {
     /// What is changed in the root.
     directory: PathBuf,
     debian: PathBuf,
-    packages: PathBuf,
-    rust: String,
-    registry: PathBuf,
+    /// What else it has: a folder of this machine, and where it is seen in the root.
+    seen: Vec<(PathBuf, &'static str)>,
 }
 
 impl Machine {
-    fn new() -> Result<Self> {
-        let directory = harness::scratch("fresh", "machine")?;
-        let cache = |name: &str| jdk::cache().with_file_name(name);
-        let (debian, packages) = (cache("debian-12"), cache("packages/apt"));
+    fn new(release: &str) -> Result<Self> {
+        let directory = harness::scratch("fresh", release)?;
+        let debian = jdk::cache().with_file_name(format!("debian-{release}"));
         if !debian.is_dir() {
             let new = harness::scratch("fresh", "debian")?;
-            run(Command::new("debootstrap").args(["--variant=minbase", "bookworm"]).arg(&new))?;
+            run(Command::new("debootstrap").args(["--variant=minbase", release]).arg(&new))?;
             run(Command::new("mv").arg(&new).arg(&debian))?;
         }
+        for path in ["upper/src", "upper/etc", "work", "root"].map(|path| directory.join(path)) {
+            fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+        // The network's names.
+        run(Command::new("cp").args(["-L", "/etc/resolv.conf"]).arg(directory.join("upper/etc")))?;
+        Ok(Self { directory, debian, seen: Vec::new() })
+    }
+
+    /// Has this folder seen there.
+    fn sees(&mut self, folder: PathBuf, at: &'static str) -> Result {
+        let point = self.directory.join("upper").join(at);
+        for path in [&folder, &point] {
+            fs::create_dir_all(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+        self.seen.push((folder, at));
+        Ok(())
+    }
+
+    /// One with Rust in `/rust` and the sources in `/src`.
+    fn with_sources() -> Result<Self> {
+        let mut machine = Self::new("bookworm")?;
+        let mut rustc = Command::new("rustc");
+        let [rust, _] = run(rustc.args(["--print", "sysroot"]).current_dir(workspace_root()))?;
+        machine.sees(PathBuf::from(rust.trim()), "rust")?;
         let cargo = env::var_os("CARGO_HOME").map(PathBuf::from);
         let cargo = cargo.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
         let registry = cargo.ok_or("neither CARGO_HOME nor HOME is set")?.join("registry");
-        let mut rustc = Command::new("rustc");
-        let [rust, _] = run(rustc.args(["--print", "sysroot"]).current_dir(workspace_root()))?;
-        let own = ["upper/src", "upper/rust", "upper/cargo/registry", "upper/etc", "work", "root"];
-        for path in own.map(|path| directory.join(path)).iter().chain([&packages]) {
-            fs::create_dir_all(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        }
+        machine.sees(registry, "cargo/registry")?;
+        let packages = jdk::cache().with_file_name("packages").join("apt");
+        machine.sees(packages, "var/cache/apt/archives")?;
         let mut sources = Command::new("git");
-        let to = format!("{}/", text(&directory.join("upper/src"))?);
+        let to = format!("{}/", text(&machine.directory.join("upper/src"))?);
         sources.args(["checkout-index", "--all", "--prefix", &to]);
         run(sources.current_dir(workspace_root()))?;
-        // The network's names.
-        run(Command::new("cp").args(["-L", "/etc/resolv.conf"]).arg(directory.join("upper/etc")))?;
-        Ok(Self { directory, debian, packages, rust: rust.trim().to_owned(), registry })
+        Ok(machine)
     }
 
-    fn command(&self, line: &str) -> Result<Command> {
-        let line = line.replace(
-            "apt-get ",
-            "apt-get -qq --yes -o APT::Install-Recommends=false -o APT::Sandbox::User=root ",
-        );
-        let script = format!(
-            "cd '{directory}'
-             mount -t overlay overlay -o lowerdir='{debian}',upperdir=upper,workdir=work root
+    /// One with the released archive in `/opt/jvmpi`, a JDK in `/jdk` and the examples' classes in `/classes`.
+    fn with_archive(release: &str) -> Result<Self> {
+        let mut machine = Self::new(release)?;
+        machine.sees(harness::newest_jdk()?.home, "jdk")?;
+        machine.sees(PathBuf::from(harness::example_classes()?), "classes")?;
+        let [made, _] = run(&mut harness::xtask(&["dist"]))?;
+        let archive = made.lines().next().ok_or("dist has made nothing")?;
+        let jvmpi = machine.directory.join("upper/opt/jvmpi");
+        fs::create_dir_all(&jvmpi).map_err(|e| format!("{}: {e}", jvmpi.display()))?;
+        let mut tar = Command::new("tar");
+        run(tar.args(["-xf", archive, "--strip-components=1", "-C"]).arg(&jvmpi))?;
+        Ok(machine)
+    }
+
+    /// Runs a command that must succeed; how much processor time it has taken.
+    fn runs(&self, line: &str) -> Result<Duration> {
+        let apt = "apt-get -qq --yes -o APT::Install-Recommends=false -o APT::Sandbox::User=root ";
+        let line = line.replace("apt-get ", apt);
+        let mut script = format!(
+            "cd '{}'
+             mount -t overlay overlay -o lowerdir='{}',upperdir=upper,workdir=work root
              cd root
              mount --rbind /proc proc
-             mount --rbind /dev dev
-             mount --bind '{rust}' rust
-             mount --bind '{registry}' cargo/registry
-             mount --bind '{packages}' var/cache/apt/archives
-             chroot . sh -e -c \"$LINE\"",
-            directory = text(&self.directory)?,
-            debian = text(&self.debian)?,
-            rust = self.rust,
-            registry = text(&self.registry)?,
-            packages = text(&self.packages)?,
+             mount --rbind /dev dev\n",
+            text(&self.directory)?,
+            text(&self.debian)?,
         );
+        for (folder, at) in &self.seen {
+            script += &format!("mount --bind '{}' '{at}'\n", text(folder)?);
+        }
+        script += "chroot . sh -e -c \"$LINE\"\ntimes > ../times";
         let mut unshare = Command::new("unshare");
         unshare.args(["--mount", "sh", "-e", "-c", &script]).env_clear();
         unshare.env("LINE", format!("cd /src\n{line}"));
-        unshare.env("PATH", "/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root");
+        unshare.env("PATH", "/rust/bin:/opt/jvmpi/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        unshare.env("HOME", "/root").env("DEBIAN_FRONTEND", "noninteractive");
         // The crates of the registry are there.
         unshare.env("CARGO_HOME", "/cargo").env("CARGO_NET_OFFLINE", "true");
-        unshare.env("DEBIAN_FRONTEND", "noninteractive");
-        Ok(unshare)
-    }
-
-    /// What a command prints that succeeds.
-    fn runs(&self, line: &str) -> Result<String> {
-        run(&mut self.command(line)?).map(|[out, _]| out)
+        run(&mut unshare)?;
+        let times = self.directory.join("times");
+        let times = fs::read_to_string(&times).map_err(|e| format!("{}: {e}", times.display()))?;
+        let children = times.lines().nth(1).unwrap_or_default();
+        let both: Option<Vec<_>> = children.split(' ').map(duration).collect();
+        Ok(both.ok_or_else(|| format!("unexpected times: {times}"))?.iter().sum())
     }
 
     /// The command fails, and says this.
     fn lacks(&self, line: &str, message: &str) -> Result {
         match self.runs(line) {
-            Ok(out) => Err(format!("{line} succeeds:\n{out}")),
+            Ok(_) => Err(format!("{line} succeeds")),
             Err(why) if why.contains(message) => Ok(()),
             Err(why) => Err(format!("{line} does not say {message:?}:\n{why}")),
         }
     }
+
+    /// A file that was made in it has this in it.
+    fn has(&self, file: &str, what: &str) -> Result {
+        let path = self.directory.join("upper").join(file);
+        let content = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        if content.contains(what) { Ok(()) } else { Err(format!("{file} has no {what} in it")) }
+    }
+}
+
+/// A time as the shell's `times` prints it: `1m23.45s`.
+fn duration(time: &str) -> Option<Duration> {
+    let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+    let seconds: f64 = seconds.parse().ok()?;
+    Some(Duration::from_secs_f64(minutes.parse::<f64>().ok()? * 60.0 + seconds))
 }

@@ -41,6 +41,8 @@ fn prefix() -> Result<&'static Path> {
     PREFIX.get_or_init(|| harness::install("sdk")).as_deref().map_err(String::clone)
 }
 
+/// `abidiff` compares no more than these names: it finds no types of exported functions in Rust's debug
+/// information. The layout of what they pass is compared with C's by the tests of `jvmpi-sys`.
 fn exported_symbols() -> Result {
     let library = prefix()?.join("lib/libjvmpi.so.1");
     harness::exports(&library, &["-D"], "shim/exports.txt")?;

@@ -18,8 +18,9 @@ pub struct Moment {
 
 impl Progress {
     pub fn of_current_thread() -> Self {
-        // SAFETY: there is nothing to it.
-        let id = unsafe { libc::gettid() };
+        // Not `libc::gettid`, which the C library has only since 2.30.
+        // SAFETY: gettid has no preconditions.
+        let id = unsafe { libc::syscall(libc::SYS_gettid) };
         Self { stat: format!("/proc/self/task/{id}/stat") }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use compat_tests::workspace_root;
 
-use super::build::{Build, run, tool};
+use super::build::{Build, run};
 
 /// The archive that the compiler has made, as one object file that defines what libjvmpi.so exports
 /// and nothing else: a program may have other libraries in it that are written in Rust.
@@ -15,23 +15,22 @@ pub fn with_own_symbols_alone(build: &Build, archive: &Path, to: &Path) -> Resul
     let exports = workspace_root().join("shim/exports.txt");
     let names = fs::read_to_string(&exports).map_err(|e| error(&exports, e))?;
     let (whole, own, result) = (to.join("whole.o"), to.join("jvmpi.o"), to.join("libjvmpi.a"));
-    let target = build.target.as_deref();
 
-    let mut link = tool("ld", target);
+    let mut link = build.tool("ld");
     link.arg("-r");
     names.lines().for_each(|name| {
         link.args(["-u", name]);
     });
     run(link.arg(archive).arg("-o").arg(&whole))?;
 
-    let mut keep = tool("objcopy", target);
+    let mut keep = build.tool("objcopy");
     keep.arg(format!("--keep-global-symbols={}", exports.display())).arg("--strip-debug");
     // Rust's own library has its code for LLVM in it, too.
     keep.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
     run(keep.arg(&whole).arg(&own))?;
 
     let _ = fs::remove_file(&result);
-    run(tool("ar", target).arg("rcsD").arg(&result).arg(&own))?;
+    run(build.tool("ar").arg("rcsD").arg(&result).arg(&own))?;
     fs::remove_file(&whole).map_err(|e| error(&whole, e))?;
     Ok(result)
 }

@@ -4,16 +4,25 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use compat_tests::{target_dir, workspace_root};
+use compat_tests::machine::Machine;
+use compat_tests::{machine_dir, target_dir, workspace_root};
 
 /// What to compile for which machine, and how.
 pub struct Build {
     /// The profile of Cargo.
     pub profile: String,
-    /// The target triple, if it is not simply for this machine.
-    pub target: Option<String>,
+    pub machine: &'static Machine,
+    /// How archives are compiled, which are to be the same wherever they are made; None where it is simply to
+    /// be done.
+    pub anywhere: Option<Anywhere>,
+}
+
+/// What makes the binaries the same wherever they are made, and has them run wherever there is Linux.
+pub struct Anywhere {
     /// Flags for rustc, besides those that Cargo gives.
     pub flags: Vec<String>,
+    /// What links.
+    pub linker: PathBuf,
 }
 
 /// What comes of it.
@@ -29,13 +38,9 @@ pub struct Binaries {
 const TOOLS: [&str; 2] = ["libhprof", "jvmpi-cli"];
 
 impl Build {
-    /// The target triple.
-    pub fn target(&self) -> &str {
-        self.target.as_deref().unwrap_or(this_machine())
-    }
-
     /// Compiles everything.
     pub fn run(&self) -> Result<Binaries, String> {
+        self.machine.can_be_compiled_for()?;
         let shim = ["--lib", "--crate-type", "cdylib,staticlib"];
         self.cargo("rustc", &["libjvmpi"], &shim)?;
         self.cargo("build", &TOOLS, &[])?;
@@ -50,19 +55,21 @@ impl Build {
 
     /// Where it is made.
     pub fn directory(&self) -> PathBuf {
-        let directory = target_dir().join(self.target.as_deref().unwrap_or_default());
+        let directory = self.target().map_or_else(machine_dir, |target| target_dir().join(target));
         // What Cargo calls dev lies in debug.
         directory.join(if self.profile == "dev" { "debug" } else { &self.profile })
     }
 
-    /// The command, compiled for the machine that this runs on.
-    pub fn command_that_runs_here(&self) -> Result<PathBuf, String> {
-        if self.target() == this_machine() {
-            return Ok(self.directory().join("jvmpi"));
-        }
-        let here = Self { profile: self.profile.clone(), target: None, flags: Vec::new() };
-        here.cargo("build", &TOOLS, &[])?;
-        Ok(here.directory().join("jvmpi"))
+    /// The target that Cargo is told: what is compiled in another way than usual lies in another directory, and
+    /// each way goes on with what it has made before.
+    fn target(&self) -> Option<&'static str> {
+        let is_usual = self.anywhere.is_none() && self.machine.target == Machine::this().target;
+        (!is_usual).then_some(self.machine.target)
+    }
+
+    /// A program of the binutils.
+    pub fn tool(&self, name: &str) -> Command {
+        Command::new(self.machine.binutil(name))
     }
 
     fn cargo(&self, command: &str, packages: &[&str], arguments: &[&str]) -> Result<(), String> {
@@ -70,36 +77,20 @@ impl Build {
         cargo.args([command, "--quiet", "--locked"]);
         cargo.args(packages.iter().flat_map(|package| ["--package", package]));
         cargo.args(["--profile", &self.profile]).args(arguments);
-        if let Some(target) = &self.target {
+        if let Some(target) = self.target() {
             cargo.args(["--target", target]);
         }
-        if !self.flags.is_empty() {
+        let linker = self.machine.cargo_variable("LINKER");
+        if let Some(Anywhere { flags, linker: path }) = &self.anywhere {
             let given = env::var("RUSTFLAGS").unwrap_or_default();
-            let flags = given.split_whitespace().map(String::from);
-            let flags: Vec<_> = flags.chain(self.flags.iter().cloned()).collect();
-            cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+            let given = given.split_whitespace().map(String::from);
+            let flags: Vec<_> = given.chain(flags.iter().cloned()).collect();
+            cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env(linker, path);
+        } else if self.target().is_some() && env::var_os(&linker).is_none() {
+            cargo.env(linker, self.machine.compiler());
         }
         cargo.arg("--target-dir").arg(target_dir()).current_dir(workspace_root());
         run(&mut cargo).map(drop)
-    }
-}
-
-/// The target triple of this program.
-pub fn this_machine() -> &'static str {
-    if cfg!(target_arch = "aarch64") {
-        "aarch64-unknown-linux-gnu"
-    } else {
-        "x86_64-unknown-linux-gnu"
-    }
-}
-
-/// A program of the binutils for the target: `objcopy`, or `aarch64-linux-gnu-objcopy`.
-pub fn tool(name: &str, target: Option<&str>) -> Command {
-    match target {
-        Some(target) if target != this_machine() => {
-            Command::new(format!("{}-{name}", target.replace("-unknown-", "-")))
-        }
-        _ => Command::new(name),
     }
 }
 

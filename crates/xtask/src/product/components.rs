@@ -37,7 +37,7 @@ impl Components {
     pub fn of(build: &Build) -> Result<Self, String> {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["metadata", "--locked", "--format-version=1", "--filter-platform"]);
-        cargo.arg(build.target()).current_dir(workspace_root());
+        cargo.arg(build.machine.target).current_dir(workspace_root());
         let metadata = serde_json::from_str(&run(&mut cargo)?).map_err(|e| e.to_string())?;
         let lock = workspace_root().join("Cargo.lock");
         let lock = fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;

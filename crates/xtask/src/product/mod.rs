@@ -3,15 +3,16 @@
 mod archive;
 mod build;
 mod components;
+mod glibc;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use compat_tests::workspace_root;
 
-pub use build::{Build, run, tool};
+pub use build::{Anywhere, Build, run};
 use components::Components;
+pub use glibc::{OLDEST_GLIBC, linker, newest_glibc, version};
 
 /// The version of all that is here.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -124,10 +125,10 @@ fn filled_in(directory: &str, name: &str) -> Result<File, String> {
 
 /// What the command makes of its own definition: manual pages, and completions for shells.
 fn generated(build: &Build, made: &Path) -> Result<Vec<File>, String> {
-    let jvmpi = build.command_that_runs_here()?;
+    let jvmpi = || build.machine.command(&build.directory().join("jvmpi"));
     let manual = made.join("man1");
     let _ = fs::remove_dir_all(&manual);
-    run(Command::new(&jvmpi).arg("man").arg(&manual))?;
+    run(jvmpi().arg("man").arg(&manual))?;
     let mut files = Vec::new();
     for name in names_in(&manual)? {
         files.push(data(&format!("share/man/man1/{name}"), &manual.join(&name)));
@@ -137,7 +138,7 @@ fn generated(build: &Build, made: &Path) -> Result<Vec<File>, String> {
         ("zsh", "share/zsh/site-functions/_jvmpi"),
         ("fish", "share/fish/vendor_completions.d/jvmpi.fish"),
     ] {
-        let content = Content::Text(run(Command::new(&jvmpi).args(["completions", shell]))?);
+        let content = Content::Text(run(jvmpi().args(["completions", shell]))?);
         files.push(File { path: path.into(), content });
     }
     Ok(files)
