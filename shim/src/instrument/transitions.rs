@@ -2,12 +2,16 @@
 //! stack, so code that runs then must report nothing. The scheduler notifies the VM where such a
 //! transition begins and ends; it is made to notify the shim too.
 
-use crate::jvm;
+use crate::jvm::{self, internals};
+use crate::world::threads;
 use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Instruction, Method, opcode};
 
+/// The class that notifies the VM.
+const VIRTUAL_THREAD: &[u8] = b"java/lang/VirtualThread";
+
 /// The classes in which transitions begin and end, with those that are nested in them.
-const SCHEDULER: [&[u8]; 2] = [b"java/lang/VirtualThread", b"jdk/internal/vm/Continuation"];
+const SCHEDULER: [&[u8]; 2] = [VIRTUAL_THREAD, b"jdk/internal/vm/Continuation"];
 
 /// Whether code of the class runs on either side of transitions, so that its calls cannot be
 /// attributed.
@@ -27,27 +31,40 @@ pub fn serves(class: &ClassFile<'_>) -> bool {
 
 /// Adds reports of the transitions that the class makes.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
+    let notices = notices(class)?;
+    let has = |kind: fn(&Notice) -> bool| notices.iter().any(|(_, _, notice)| kind(notice));
+    let is_complete = || has(Notice::begins) && has(Notice::ends);
+    if class.name() == VIRTUAL_THREAD && !internals::TRANSITIONS.is_there(is_complete) {
+        threads::expect_notices(false);
+        return Ok(());
+    }
     let constants = editor.constants();
     let transition = constants.method_ref(NAME.to_bytes(), "transition", "(Z)V")?;
     let resumption = constants.method_ref(NAME.to_bytes(), "resumption", "(Z)V")?;
+    for (method, bci, notice) in notices {
+        let Some(mut edits) = editor.method(method) else { continue };
+        edits.before(bci, |code| match notice {
+            Notice::AsArgument => code.dup().invoke_static(transition),
+            Notice::Transition(begins) => code.push_int(begins.into()).invoke_static(transition),
+            Notice::Resumption(begins) => code.push_int(begins.into()).invoke_static(resumption),
+        });
+    }
+    Ok(())
+}
+
+/// What its methods are to report, each with its number and where.
+fn notices(class: &ClassFile<'_>) -> Result<Vec<(usize, u16, Notice)>, classfile::Error> {
+    let mut notices = Vec::new();
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         for instruction in code.instructions() {
             let instruction = instruction?;
-            let Some(report) = Notice::of(class, &method, instruction)? else { continue };
-            let Some(mut edits) = editor.method(method.index()) else { continue };
-            edits.before(instruction.bci, |code| match report {
-                Notice::AsArgument => code.dup().invoke_static(transition),
-                Notice::Transition(begins) => {
-                    code.push_int(begins.into()).invoke_static(transition)
-                }
-                Notice::Resumption(begins) => {
-                    code.push_int(begins.into()).invoke_static(resumption)
-                }
-            });
+            if let Some(notice) = Notice::of(class, &method, instruction)? {
+                notices.push((method.index(), instruction.bci, notice));
+            }
         }
     }
-    Ok(())
+    Ok(notices)
 }
 
 /// What is reported before an instruction.
@@ -62,6 +79,14 @@ enum Notice {
 }
 
 impl Notice {
+    fn begins(&self) -> bool {
+        matches!(self, Self::AsArgument | Self::Transition(true))
+    }
+
+    fn ends(&self) -> bool {
+        matches!(self, Self::AsArgument | Self::Transition(false))
+    }
+
     fn of(
         class: &ClassFile<'_>,
         method: &Method<'_>,
@@ -78,6 +103,13 @@ impl Notice {
             (b"notifyJvmtiMount" | b"notifyJvmtiUnmount", b"(Z)V") => Some(Self::AsArgument),
             (b"notifyJvmtiStart", b"()V") => Some(Self::Transition(false)),
             (b"notifyJvmtiEnd", b"()V") => Some(Self::Transition(true)),
+            // From JDK 26 on; here the argument says whether the virtual thread is mounted.
+            (b"startTransition", b"(Z)V") | (b"startFinalTransition", b"()V") => {
+                Some(Self::Transition(true))
+            }
+            (b"endTransition", b"(Z)V") | (b"endFirstTransition", b"()V") => {
+                Some(Self::Transition(false))
+            }
             // The scheduler consumes the permit of the thread to go on.
             (b"blockPermit", b"Z") if method.name() == b"runContinuation" => {
                 Some(Self::Resumption(true))

@@ -65,6 +65,8 @@ internals! {
         "MONITOR_DUMP misses what threads wait in";
     CARRIER_THREAD: "carrierThread", since 21, Warn,
         "a lock that a virtual thread owns has no owner in MONITOR_DUMP";
+    TRANSITIONS: "transitions", since 21, Warn,
+        "METHOD events of a virtual thread that is being mounted can make JVMTI wait for ever";
     THREAD_NUMBER: "tid", since OLDEST, Warn,
         "virtual=own does nothing";
     REDEFINED_COUNT: "classRedefinedCount", since OLDEST, Warn,
