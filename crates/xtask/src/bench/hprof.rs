@@ -34,6 +34,8 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     ];
     let calls = [
         ("calls, counted", Some(program::shim(jdk, "counter", "events=1+3")?)),
+        // No agent that times each call can do less.
+        ("and the clock read", Some(program::shim(jdk, "counter", "events=1+3,clock=y")?)),
         ("HPROF, cpu=times", Some(hprof("cpu=times"))),
     ];
     let allocation = [
