@@ -155,6 +155,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return instances(object);
     if (strcmp(what, "run_gc") == 0)
         return run_gc();
+    if (strcmp(what, "id") == 0)
+        return (jlong)(uintptr_t)jvmpi->jobject2jobjectID(object);
     if (strcmp(what, "dump") == 0)
         return dump();
     if (strcmp(what, "disable") == 0)

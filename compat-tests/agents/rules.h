@@ -275,7 +275,7 @@ static inline void class_loaded(const JVMPI_Event *e, int requested)
         return;
     if (class != NULL)
         violation(e, "a class is announced twice", id);
-    else if (map_get(&objects, id) != NULL || mark_defined(id, 1))
+    else if (map_get(&objects, id) != NULL || (mark_defined(id, 1) && !ids_come_again))
         violation(e, "the ID of a class was used before", id);
     class = calloc(1, sizeof *class);
     if (class == NULL || (class->name = strdup(e->u.class_load.class_name)) == NULL)

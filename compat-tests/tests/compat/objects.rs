@@ -30,6 +30,9 @@ cases![
     many_requests,
     object_of_the_event_at_hand,
     ids_of_the_dead.on_every_gc(),
+    ids_that_threads_leave,
+    no_ids_are_left,
+    survivors_without_ids,
 ];
 
 /// `java` under the agent that looks whether events keep the rules, and counts.
@@ -261,19 +264,80 @@ fn object_of_the_event_at_hand(vm: &Vm<'_>) -> Result<(), String> {
     requested(vm, "mode=all")?.checks(&["own object", "own object and back", "own object again"])
 }
 
-/// They are given again if that is wanted; the rules see to it that none has an object that lives.
+/// They are given again if that is wanted, or if there are no others; the rules see to it that none has an object
+/// that lives.
 fn ids_of_the_dead(vm: &Vm<'_>) -> Result<(), String> {
-    for (settings, again) in [("", false), ("ids=32bit", false), ("ids=reused", true)] {
-        let options = if again { "again=1" } else { "" };
-        let outcome = checked(vm.java("Reuse")?.settings(settings), options)?;
+    const FEW: i64 = 80_000;
+    for (settings, again, ids) in [
+        ("", false, None),
+        ("ids=32bit", false, None),
+        ("ids=reused", true, None),
+        ("ids=32bit", true, Some(FEW)),
+    ] {
+        let java = vm.java("Reuse")?.settings(settings);
+        let java = match ids {
+            Some(count) => java.variable(IDS, &count.to_string()),
+            None => java,
+        };
+        let outcome = checked(java, if again { "again=1" } else { "" })?;
         let objects = outcome.expects.one("expect")?.int("objects")?;
         let kept = keeps_rules(&outcome)?;
         let greatest = kept.int("greatest")? / 16;
+        ensure!(kept.int("objects")? >= objects, "{objects} objects: {kept}");
         if again {
-            ensure!(greatest < objects / 2, "{greatest} IDs for {objects} objects: {kept}");
+            let most = ids.unwrap_or(objects / 2);
+            ensure!(greatest <= most, "{greatest} IDs for {objects} objects: {kept}");
         } else {
             ensure!(greatest >= kept.int("objects")?, "{greatest} IDs: {kept}");
         }
+        equal("lines", lines_about_ids(&outcome), 0)?;
     }
     Ok(())
+}
+
+/// The variable that says how many IDs there are.
+const IDS: &str = "JVMPI_TEST_IDS";
+
+fn lines_about_ids(outcome: &Outcome) -> i64 {
+    outcome.stderr.lines().filter(|line| line.contains("no object IDs are left")).count() as i64
+}
+
+/// What a thread has taken and not needed, others get: each has a thousand at a time.
+fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = checked(vm.java("Reuse")?.argument("threads"), "")?;
+    let kept = keeps_rules(&outcome)?;
+    let (greatest, objects) = (kept.int("greatest")? / 16, kept.int("objects")?);
+    // As many as live at a time may have some in hand.
+    let in_hand = 100 * 1024;
+    ensure!(greatest < objects + in_hand, "{greatest} IDs: {kept}");
+    Ok(())
+}
+
+/// Objects without an ID are not told of, and are asked for in vain, until there are IDs again.
+fn no_ids_are_left(vm: &Vm<'_>) -> Result<(), String> {
+    const FEW: i64 = 50_000;
+    let java = vm.java("Exhaustion")?.settings("ids=32bit").variable(IDS, &FEW.to_string());
+    // A thread that starts meanwhile would have no ID.
+    let outcome = checked(java.flag("-XX:-UseDynamicNumberOfCompilerThreads"), "again=1")?;
+    let seen = outcome.expects.one("expect")?;
+    let told = seen.int("told")?;
+    ensure!(told > 0 && told < FEW, "{seen}");
+    equal("ID of the last", seen.int("id")?, 0)?;
+    equal("heap dumps without IDs", seen.int("dumps")?, 0)?;
+    equal("objects told afterwards", seen.int("told_after")?, 1000)?;
+    ensure!(seen.int("id_after")? > 0, "{seen}");
+    equal("heap dumps afterwards", seen.int("dumps_after")?, 1)?;
+    let kept = keeps_rules(&outcome)?;
+    ensure!(kept.int("greatest")? / 16 <= FEW, "{kept}");
+    equal("lines", lines_about_ids(&outcome), 1)
+}
+
+/// Survivors that get new IDs use them up: then they keep those that they have.
+fn survivors_without_ids(vm: &Vm<'_>) -> Result<(), String> {
+    const FEW: i64 = 120_000;
+    let java = vm.java("Reuse")?.settings("arenas=copying").variable(IDS, &FEW.to_string());
+    let outcome = java.agent("checker", "")?.run()?;
+    let kept = outcome.report().one("kept")?;
+    ensure!(kept.int("greatest")? / 16 <= FEW, "{kept}");
+    equal("lines", lines_about_ids(&outcome), 1)
 }

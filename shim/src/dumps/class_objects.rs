@@ -35,7 +35,7 @@ pub fn collect(jni: Jni, classes: &[&Arc<Class>]) -> Result<Option<Id>> {
             }
         });
     }
-    let tag = ids::fresh();
+    let tag = ids::fresh()?;
     jvm::get().jvmti.set_tag(array, tag.raw())?;
     Ok(Some(tag.id().addr()))
 }

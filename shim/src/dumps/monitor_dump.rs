@@ -273,7 +273,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
     for (object, carrier) in rooted.chain(owned_by_carried).chain(others) {
         let mut tag = tagging::tag(object)?;
         if tag.id().is_null() {
-            tag = current.new_ids.fresh();
+            tag = current.new_ids.fresh()?;
             jvmti.set_tag(object, tag.raw())?;
         }
         candidates.objects.push((object, tag.id()));
@@ -341,7 +341,8 @@ impl Visitor for Roots<'_> {
         };
         if is_candidate {
             if Tag::from_raw(*tag).id().is_null() {
-                *tag = self.new_ids.fresh().raw();
+                let Ok(fresh) = self.new_ids.fresh() else { return Next::Skip };
+                *tag = fresh.raw();
             }
             self.tags.push(*tag);
         }

@@ -157,7 +157,8 @@ impl Visitor for Guards {
         };
         if referrer.is_some_and(is_ours) {
             if Tag::from_raw(*raw).id().is_null() {
-                *raw = ids::fresh().raw();
+                let Ok(fresh) = ids::fresh() else { return Next::Skip };
+                *raw = fresh.raw();
             }
             self.guards[number] = Tag::from_raw(*raw);
         }

@@ -9,7 +9,7 @@ use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Vis
 use crate::translate::heap_objects::Unannounced;
 use crate::world::agents::Agent;
 use crate::world::class::{Class, Instances};
-use crate::world::ids::{Supply, Tag};
+use crate::world::ids::{self, Supply, Tag};
 use crate::world::layout::{Layout, Objects};
 use dump::{
     Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
@@ -26,6 +26,8 @@ use std::sync::Arc;
 pub enum Failure {
     /// The dump does not fit in memory.
     Full,
+    /// There are no IDs for what has none yet.
+    NoIds,
     /// A class was not registered when the walk began.
     UnknownClass(Id),
     /// A class's field with this index is of another type.
@@ -44,6 +46,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => write!(f, "{Full}"),
+            Self::NoIds => f.write_str("no object IDs are left"),
             Self::UnknownClass(id) => write!(f, "class {id:#x} cannot be read"),
             Self::WrongField(id, index) => {
                 write!(f, "field {index} of class {id:#x} is of another type")
@@ -136,16 +139,6 @@ struct Current {
     class: usize,
 }
 
-/// New IDs; those that are unused are given up at the end.
-#[derive(Default)]
-struct NewIds(Supply);
-
-impl Drop for NewIds {
-    fn drop(&mut self) {
-        self.0.give_up();
-    }
-}
-
 /// The walk.
 pub struct Walk<'a> {
     writer: HeapWriter,
@@ -158,10 +151,10 @@ pub struct Walk<'a> {
     statics: Vec<u8>,
     /// The lengths of arrays that were referred to and not yet visited.
     lengths: IdMap<u32>,
-    /// IDs for objects that have none; all are higher than those that were given before.
-    new_ids: NewIds,
-    /// IDs from here on are given by this walk.
-    first_new: Id,
+    /// IDs for objects that have none.
+    new_ids: Supply,
+    /// The greatest ID that was given before: greater ones are given by this walk.
+    last_before: Id,
     /// Class objects that stand for no class that is linked.
     mirrors: HashSet<Id>,
     current: Option<Current>,
@@ -210,8 +203,8 @@ impl<'a> Walk<'a> {
             class_of_classes,
             statics: vec![0; statics],
             lengths: IdMap::default(),
-            new_ids: NewIds::default(),
-            first_new: usize::MAX,
+            new_ids: Supply::default(),
+            last_before: ids::last() as Id,
             mirrors: HashSet::new(),
             current: None,
             late: Vec::new(),
@@ -316,8 +309,7 @@ impl<'a> Walk<'a> {
         let is_class = id_in(object.class) == self.class_of_classes;
         let is_new = tag.id().is_null();
         if is_new {
-            tag = self.new_ids.0.fresh();
-            self.first_new = self.first_new.min(tag.id().addr());
+            tag = self.new_ids.fresh().map_err(|_| Failure::NoIds)?;
         }
         if let Some(listener) = self.around.listener
             && !is_class
@@ -333,7 +325,7 @@ impl<'a> Walk<'a> {
         let id = tag.id().addr();
         if is_class {
             self.meet_class(id);
-        } else if object.length >= 0 && !self.is_single && (is_new || id < self.first_new) {
+        } else if object.length >= 0 && !self.is_single && (is_new || id <= self.last_before) {
             self.lengths.insert(id, object.length as u32);
         }
         if self.level() != Level::Objects || edge == Edge::Class {

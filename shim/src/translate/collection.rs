@@ -11,7 +11,7 @@ use crate::world::ids::{self, Tag};
 use crate::world::order::{announcements, bounded_wait, deaths, gate};
 use crate::world::pauses::Pauses;
 use crate::world::threads::{self, Thread};
-use crate::world::{classes, ids_again, lookup, method_numbers, moves};
+use crate::world::{classes, free_ids, lookup, method_numbers, moves};
 use jni_sys::{jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;
@@ -98,7 +98,7 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     let is_kept = |tag: Tag| told.classes.iter().any(|(class, _)| *class == tag);
     let keeps = !told.classes.is_empty() && listeners.iter().any(keeps_classes);
     let gone = dead.iter().map(|tag| Tag::from_raw(*tag)).filter(|tag| !(keeps && is_kept(*tag)));
-    gone.for_each(ids_again::is_free);
+    gone.for_each(free_ids::is_dead);
     drop(closed);
     lookup::end_run();
     true

@@ -97,7 +97,8 @@ impl Visitor for Unknown<'_> {
         // CLASS_LOAD is what defines a Class object.
         if !is_own && !tag.is_announced_to(self.agent) && class != self.class_of_classes {
             if tag == Tag::NONE {
-                tag = ids::fresh();
+                let Ok(fresh) = ids::fresh() else { return Next::Follow };
+                tag = fresh;
             }
             tag = tag.announced_to(self.agent);
             *raw = tag.raw();

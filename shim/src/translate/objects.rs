@@ -63,7 +63,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         if matches!(class.instances(), Instances::Classes) {
             return Ok(());
         }
-        let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh() };
+        let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh()? };
         // An object that cannot be announced now is announced when it is named.
         let wants_it = tag != Tag::OWN && notify::reaches_agents(&thread, JVMPI_EVENT_OBJECT_ALLOC);
         let listeners = || {

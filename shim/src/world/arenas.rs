@@ -121,11 +121,13 @@ pub fn collect() -> Changes {
                 if stays {
                     return None;
                 }
+                let stays_with_threads = || Some((tag.moved(true), old, FIRST));
                 if threads::by_id(tag.id()).is_some() {
-                    return Some((tag.moved(true), old, FIRST));
+                    return stays_with_threads();
                 }
+                let Ok(fresh) = ids::fresh() else { return stays_with_threads() };
                 ids::count_death();
-                let renamed = tag.renamed(ids::fresh());
+                let renamed = tag.renamed(fresh);
                 contention::rename(tag.id(), renamed.id());
                 Some((renamed, old, new))
             });

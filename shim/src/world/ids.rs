@@ -3,14 +3,16 @@
 //! An ID is a multiple of 16 starting at 16, because agents hash IDs by shifting them, and stays
 //! below 2^32 as long as such IDs last, because some agents keep them in 32 bits. It is kept in
 //! the object's JVMTI tag, together with which agents the object was announced to. An ID is given once, unless
-//! a [setting](ids_again) says otherwise.
+//! a [setting](free_ids) says otherwise.
 
 use super::agents::{self, Agent};
-use super::ids_again;
+use super::free_ids;
 use super::tags::{self, Kind};
+use crate::jvm::{Error, Result};
 use jvmpi_sys::jobjectID;
+use jvmti_sys::JVMTI_ERROR_OUT_OF_MEMORY;
 use std::ptr;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
 /// has survived into another arena, then the [kind](tags) of the tag, and in the topmost 8 bits the
@@ -86,31 +88,86 @@ fn announced_bit(agent: usize) -> i64 {
 /// How far apart IDs are.
 pub const STEP: i64 = 16;
 
-static LAST: AtomicI64 = AtomicI64::new(0);
+/// What all IDs are below: those that a pointer has room for, and the bits of a tag that are for the ID.
+const END: i64 = if usize::BITS == 32 { 1 << 32 } else { 1 << 48 };
 
-/// Takes `count` new IDs at once, and returns the first. The others follow in steps of 16.
-fn reserve(count: i64) -> i64 {
-    LAST.fetch_add(count * STEP, Ordering::Relaxed) + STEP
+/// What all IDs are below. In builds with debug assertions, which is what tests load, the variable `JVMPI_TEST_IDS`
+/// says how many there are.
+pub fn end() -> i64 {
+    #[cfg(debug_assertions)]
+    {
+        use std::sync::LazyLock;
+
+        static FEW: LazyLock<Option<i64>> = LazyLock::new(|| {
+            let count: i64 = std::env::var("JVMPI_TEST_IDS").ok()?.parse().ok()?;
+            Some((count + 1) * STEP)
+        });
+        FEW.unwrap_or(END)
+    }
+    #[cfg(not(debug_assertions))]
+    END
 }
 
-/// How many IDs were given for a second time.
-static GIVEN_AGAIN: AtomicI64 = AtomicI64::new(0);
+/// IDs that follow each other in steps of 16.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The first of them.
+    pub first: i64,
+    /// How many they are.
+    pub count: i64,
+}
 
-/// Takes as many IDs, of dead objects if the settings want that.
-fn reserve_batch() -> i64 {
-    let again = ids_again::page(LAST.load(Ordering::Relaxed));
-    if again.is_some() {
-        GIVEN_AGAIN.fetch_add(BATCH, Ordering::Relaxed);
-    }
-    again.unwrap_or_else(|| reserve(BATCH))
+static LAST: AtomicI64 = AtomicI64::new(0);
+
+/// The greatest ID that was ever given.
+pub fn last() -> i64 {
+    LAST.load(Ordering::Relaxed)
+}
+
+/// Takes at most so many new IDs, if there are any.
+fn take_new(most: i64) -> Option<Run> {
+    let count = |last: i64| most.min((end() - last) / STEP - 1);
+    let after = |last: i64| Some(last + count(last) * STEP).filter(|after| *after > last);
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).ok()?;
+    Some(Run { first: last + STEP, count: count(last) })
+}
+
+/// How many IDs were taken for a second time.
+static TAKEN_AGAIN: AtomicI64 = AtomicI64::new(0);
+
+/// Takes at most so many IDs.
+///
+/// # Errors
+/// If there are none left, which is said once.
+fn take(most: i64) -> Result<Run> {
+    let again = |run: Run| {
+        TAKEN_AGAIN.fetch_add(run.count, Ordering::Relaxed);
+        run
+    };
+    let free = || free_ids::take(last(), most).map(again);
+    let scarce = || free_ids::take_scarce(last(), most).map(again);
+    free().or_else(|| take_new(most)).or_else(scarce).ok_or_else(|| {
+        static IS_TOLD: AtomicBool = AtomicBool::new(false);
+        if !IS_TOLD.swap(true, Ordering::Relaxed) {
+            log::warn!(
+                "no object IDs are left, {} objects have one: agents are not told of objects that have none \
+                 (arenas=copying, which gives survivors new ones, uses up most)",
+                live()
+            );
+        }
+        Error(JVMTI_ERROR_OUT_OF_MEMORY)
+    })
 }
 
 /// A tag with an ID that no living object has.
-pub fn fresh() -> Tag {
-    Tag::of(reserve(1))
+///
+/// # Errors
+/// If there are none left.
+pub fn fresh() -> Result<Tag> {
+    take(1).map(|run| Tag::of(run.first))
 }
 
-/// New IDs of one thread, taken in batches so that threads seldom contend for the counter.
+/// IDs of one thread, taken in batches so that threads seldom contend for them.
 #[derive(Default)]
 pub struct Supply {
     next: AtomicI64,
@@ -118,34 +175,48 @@ pub struct Supply {
 }
 
 /// How many IDs a thread takes at a time.
-pub const BATCH: i64 = 1024;
+const BATCH: i64 = 1024;
 
 impl Supply {
     /// A tag with an ID that no living object has. Only the thread that owns the supply may
     /// call this.
-    pub fn fresh(&self) -> Tag {
+    ///
+    /// # Errors
+    /// If there are none left.
+    pub fn fresh(&self) -> Result<Tag> {
         let mut next = self.next.load(Ordering::Relaxed);
         let is_used_up = next == self.end.load(Ordering::Relaxed);
         if is_used_up || next <= EARLIER.load(Ordering::Relaxed) {
-            next = reserve_batch();
-            self.end.store(next + BATCH * STEP, Ordering::Relaxed);
+            self.give_up();
+            let run = take(BATCH)?;
+            next = run.first;
+            self.end.store(next + run.count * STEP, Ordering::Relaxed);
         }
         self.next.store(next + STEP, Ordering::Relaxed);
-        Tag::of(next)
+        Ok(Tag::of(next))
     }
 
     /// Leaves the IDs that are left to another one of the current thread.
     pub fn hand_over(&self, to: &Self) {
+        to.give_up();
         for (from, to) in [(&self.next, &to.next), (&self.end, &to.end)] {
             to.store(from.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
-    /// Discards the IDs that are left; they do not count as live any more.
-    pub fn give_up(&self) {
-        let left = self.end.load(Ordering::Relaxed) - self.next.load(Ordering::Relaxed);
-        self.end.store(self.next.load(Ordering::Relaxed), Ordering::Relaxed);
-        DIED.fetch_add(left / STEP, Ordering::Relaxed);
+    /// The IDs that are left do not count as live any more, and others may have them.
+    fn give_up(&self) {
+        let (first, end) =
+            (self.next.swap(0, Ordering::Relaxed), self.end.swap(0, Ordering::Relaxed));
+        let count = (end - first) / STEP;
+        DIED.fetch_add(count, Ordering::Relaxed);
+        free_ids::are_unused(Run { first, count });
+    }
+}
+
+impl Drop for Supply {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 
@@ -155,7 +226,7 @@ static EARLIER: AtomicI64 = AtomicI64::new(0);
 
 /// From now on new IDs are greater than all that have been given.
 pub fn begin_generation() {
-    EARLIER.store(LAST.load(Ordering::Relaxed), Ordering::Relaxed);
+    EARLIER.store(last(), Ordering::Relaxed);
 }
 
 /// Whether the ID was given before the last [`begin_generation`].
@@ -173,14 +244,13 @@ pub fn count_death() {
 
 /// How many live objects have an ID. IDs that threads keep in supply count as live.
 pub fn live() -> i64 {
-    LAST.load(Ordering::Relaxed) / STEP + GIVEN_AGAIN.load(Ordering::Relaxed)
-        - DIED.load(Ordering::Relaxed)
+    last() / STEP + TAKEN_AGAIN.load(Ordering::Relaxed) - DIED.load(Ordering::Relaxed)
 }
 
 /// Whether the ID was ever given to an object.
 pub fn was_given(id: jobjectID) -> bool {
     let id = id.addr() as i64;
-    id > 0 && id % STEP == 0 && id <= LAST.load(Ordering::Relaxed)
+    id > 0 && id % STEP == 0 && id <= last()
 }
 
 /// All tags that an object with this ID may have.
@@ -200,7 +270,7 @@ mod tests {
         let (one, other) = (Supply::default(), Supply::default());
         let mut ids: Vec<_> = (0..3000)
             .flat_map(|_| [one.fresh(), other.fresh()])
-            .map(|tag| tag.id().addr())
+            .map(|tag| tag.unwrap().id().addr())
             .collect();
         assert!(ids.iter().all(|id| *id >= 16 && id % 16 == 0));
         ids.sort_unstable();

@@ -22,7 +22,7 @@ pub fn identify(object: jobject) -> Result<Tag> {
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     let _claim = claims::to_tag();
     let before = tag(object)?;
-    let identified = if before.id().is_null() { ids::fresh() } else { before };
+    let identified = if before.id().is_null() { ids::fresh()? } else { before };
     let after = change(identified);
     if after != before {
         jvm::get().jvmti.set_tag(object, after.raw())?;
