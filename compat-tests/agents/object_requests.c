@@ -132,10 +132,11 @@ static void check_references(JNIEnv *env, jobjectID id, jobject object)
 
 static void check_made_up(jobjectID id)
 {
-    uintptr_t n = (uintptr_t)id;
+    enum { WIDE = sizeof(uintptr_t) == 8, LARGE = WIDE ? 40 : 30, MOVED = WIDE ? 48 : 28, ANNOUNCED = WIDE ? 56 : 29 };
+    uintptr_t n = (uintptr_t)id, one = 1;
     /* Also those that were not given yet, and what an ID would be with other bits set. */
-    uintptr_t numbers[] = { 0, 1, 7, 17, n + 1, n + 8, n + (1u << 30), n | (uintptr_t)1 << 48,
-                            n | (uintptr_t)1 << 56, (uintptr_t)1 << 40, ~(uintptr_t)0 - 15 };
+    uintptr_t numbers[] = { 0, 1, 7, 17, n + 1, n + 8, n + (1u << 30), n | one << MOVED, n | one << ANNOUNCED,
+                            one << LARGE, ~(uintptr_t)0 - 15 };
     size_t i;
 
     for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {

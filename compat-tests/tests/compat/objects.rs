@@ -304,13 +304,14 @@ fn lines_about_ids(outcome: &Outcome) -> i64 {
 
 /// What a thread has taken and not needed, others get: each has a thousand at a time.
 fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = checked(vm.java("Reuse")?.argument("threads"), "")?;
+    // Half of what 400 threads take.
+    const FEW: i64 = 200 * 1024;
+    let java = vm.java("Reuse")?.argument("threads").variable(IDS, &FEW.to_string());
+    let again = if usize::BITS == 32 { "again=1" } else { "" };
+    let outcome = checked(java, again)?;
     let kept = keeps_rules(&outcome)?;
-    let (greatest, objects) = (kept.int("greatest")? / 16, kept.int("objects")?);
-    // As many as live at a time may have some in hand.
-    let in_hand = 100 * 1024;
-    ensure!(greatest < objects + in_hand, "{greatest} IDs: {kept}");
-    Ok(())
+    ensure!(kept.int("greatest")? / 16 <= FEW, "{kept}");
+    equal("lines", lines_about_ids(&outcome), 0)
 }
 
 /// Objects without an ID are not told of, and are asked for in vain, until there are IDs again.
