@@ -115,6 +115,9 @@ impl Round<'_> {
             launch = launch.variable("JVMPI_TEST_WITHOUT", self.without);
             settings.push("log=info");
         }
+        if self.virtual_threads_are_threads() {
+            settings.push("virtual=own");
+        }
         if self.seed.is_multiple_of(3) {
             settings.push("disablegc=hold");
         }
@@ -171,9 +174,18 @@ impl Round<'_> {
                 .iter()
                 .fold(java, |java, flag| java.flag(flag))
                 .flag("-XX:+AlwaysPreTouch");
+            let java = match self.virtual_threads_are_threads() {
+                true => java.property("churn.virtual", "100"),
+                false => java,
+            };
             return Ok(Found::Ready(Box::new(java)));
         };
         program.on(vm)
+    }
+
+    /// One in two where there are any.
+    fn virtual_threads_are_threads(&self) -> bool {
+        self.jdk.feature >= 21 && self.seed >> 2 & 1 != 0
     }
 
     /// What the program prints alone.

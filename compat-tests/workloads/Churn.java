@@ -1,14 +1,17 @@
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Keeps collectors busy for so many milliseconds: four or more threads allocate, others come and go, classes
  * are loaded and forgotten, and garbage is collected on request. With the argument "dumps" the heap is
- * dumped all the while. At the end everything is dropped.
+ * dumped all the while. At the end everything is dropped. With the property churn.virtual so many of those that come
+ * and go are virtual threads.
  */
 final class Churn {
     private static final int THREADS = Integer.getInteger("churn.threads", 4), KEPT = 4_096;
+    private static final int VIRTUAL_THREADS = Integer.getInteger("churn.virtual", 0);
     private static volatile boolean over;
     private static volatile Object published;
 
@@ -58,6 +61,7 @@ final class Churn {
         while ((System.nanoTime() < end || rounds < 4) && failure[0] == null) {
             Thread visitor = new Thread(() -> published = new int[100], "visitor");
             visitor.start();
+            Thread[] virtual = virtualVisitors();
             ((Runnable) new Loader().define(victim).getDeclaredConstructor().newInstance()).run();
             if (rounds % 4 == 1 && !dumps) {
                 Agent.call("run_gc");
@@ -65,6 +69,9 @@ final class Churn {
                 System.gc();
             }
             visitor.join();
+            for (Thread thread : virtual) {
+                thread.join();
+            }
             Thread.sleep(20);
             rounds++;
         }
@@ -86,6 +93,22 @@ final class Churn {
         }
         System.out.println("expect rounds=" + rounds + " unloaded=" + Agent.call("unloaded")
                 + " left=" + left() + " collections=" + collections + " dumps=" + Agent.call("dumps"));
+    }
+
+    /** Some that wait and meet. Java 8, for which this is compiled, does not know them. */
+    private static Thread[] virtualVisitors() throws ReflectiveOperationException {
+        Thread[] threads = new Thread[VIRTUAL_THREADS];
+        for (int t = 0; t < threads.length; t++) {
+            Runnable body = () -> {
+                LockSupport.parkNanos(1_000);
+                synchronized (Churn.class) {
+                    published = new int[100];
+                }
+                Thread.yield();
+            };
+            threads[t] = (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, body);
+        }
+        return threads;
     }
 
     /** How many of the threads' objects the agent takes for alive. */

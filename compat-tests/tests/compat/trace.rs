@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use compat_tests::report::Report;
 use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::{build, text};
 use profile::{File, Profile, TraceSerial};
@@ -21,6 +22,7 @@ cases![
     a_program_that_is_killed,
     a_file_that_cannot_be_written,
     two_agents,
+    virtual_threads_of_their_own.since(21),
     a_bug_shows_under_valgrind.only(17),
 ];
 
@@ -270,5 +272,29 @@ fn a_bug_shows_under_valgrind(vm: &Vm<'_>) -> Result<(), String> {
     equal("complaints", fine.as_str(), "")?;
     let said = replay("dangling", 9)?;
     ensure!(said.contains("Invalid read") && said.contains("dangling.c"), "{said}");
+    Ok(())
+}
+
+/// They are recorded as all threads are, while the agent is watched for keeping the rules.
+fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
+    const THREADS: i64 = 2_000;
+    let trace = recording(vm, "trace")?;
+    let events = "events=1+3+33+34";
+    let java = vm.java_for(21, "VirtualThreads")?.agent("counter", events)?;
+    let settings = format!("virtual=own include=VirtualThreads* check=on trace={trace}");
+    let outcome = java.settings(&settings).argument(&THREADS.to_string()).run()?;
+    let kept = "[jvmpi] check: libcounter.so has broken no rule";
+    ensure!(outcome.stderr.contains(kept), "{}", outcome.stderr);
+    let counter = format!("{}:{events}", text(&build::agent("counter")?)?);
+    jvmpi(vm, &["replay", &trace, &counter], 0)?;
+    let again = fs::read_to_string(vm.file("replayed")).map_err(|e| e.to_string())?;
+    let again = Report::parse(&again)?;
+    let calls = outcome.expects.one("expect")?.int("calls")? + THREADS;
+    for (event, least) in [("1", calls), ("3", calls), ("33", THREADS), ("34", THREADS)] {
+        let count = |report: &Report| report.find("events", "type", event)?.int("count");
+        let live = count(outcome.report())?;
+        ensure!(live >= least, "events of type {event}: {live}, not {least}");
+        equal(&format!("events of type {event}"), count(&again)?, live)?;
+    }
     Ok(())
 }
