@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::machine::Machine;
 use crate::run::{LOCAL_REFERENCES, Launch, Vm};
 use crate::{jdk, text, workspace_root};
 
@@ -69,8 +70,13 @@ fn ready(launch: Launch) -> Result<Found, String> {
 }
 
 fn javac(vm: &Vm<'_>) -> Result<Found, String> {
-    let Some(jdk) = jdk::with_javac_of(vm.jdk.feature) else {
-        return Ok(Found::Missing(format!("no JDK {} with a compiler", vm.jdk.feature)));
+    let (machine, feature) = (Machine::this(), vm.jdk.feature);
+    let compiler = jdk::with_javac_of(feature).filter(|jdk| machine.runs(&jdk.java()));
+    let Some(jdk) = compiler else {
+        return Ok(Found::Missing(format!(
+            "no JDK {feature} for {} with a compiler",
+            machine.name
+        )));
     };
     let sources = workspace_root().join("compat-tests/workloads");
     ready(vm.on(jdk).java("Programs")?.argument("javac").argument(text(&sources)?))

@@ -163,6 +163,8 @@ fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
 /// A sampler gets the stack of a suspended thread wherever in its code that was stopped.
 fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(17, "Loops")?.agent("traces", "")?;
+    // There the VM does not get all stacks right where a method begins, as docs/mapping.md tells.
+    let java = if cfg!(target_arch = "x86") { java.settings("suspend=jvmti") } else { java };
     let java = java.flag("-XX:CompileCommand=quiet");
     let outcome = java.flag("-XX:CompileCommand=dontinline,Loops.enter").run()?;
     equal("loops", outcome.expects.all().len(), 8)?;
