@@ -93,6 +93,18 @@ final class Holding {
                 hold();
                 break;
             case "hold": hold(); break;
+            case "virtual": {
+                Runnable hold = () -> {
+                    try {
+                        hold();
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                };
+                // The workload is compiled for older JDKs too.
+                ((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, hold)).join();
+                break;
+            }
             case "need": need(); break;
             case "threads": System.out.println("expect threads=" + Agent.call("threads")); break;
             default: throw new IllegalArgumentException(arguments[0]);

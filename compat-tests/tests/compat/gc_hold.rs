@@ -10,6 +10,7 @@ use crate::cases;
 cases![
     keeps_collections_away.on_every_gc(),
     keeps_collections_away.under_load(),
+    keeps_collections_away_for_a_virtual_thread.on(&[Gc::Serial, Gc::Z]).only(21),
     when_attached.on(&[Gc::Serial]),
     gives_way_to_who_disabled_them.on_every_gc(),
     is_not_there_unless_asked_for.on(&[Gc::Serial]),
@@ -57,6 +58,11 @@ fn held(vm: &Vm<'_>, outcome: &Outcome) -> Result<(), String> {
 
 fn keeps_collections_away(vm: &Vm<'_>) -> Result<(), String> {
     held(vm, &holding(vm, "hold")?.agent("hold", "")?.run()?)
+}
+
+/// JVMTI does not say of a carrier that it is in native code.
+fn keeps_collections_away_for_a_virtual_thread(vm: &Vm<'_>) -> Result<(), String> {
+    held(vm, &holding(vm, "virtual")?.agent("hold", "")?.run()?)
 }
 
 fn when_attached(vm: &Vm<'_>) -> Result<(), String> {

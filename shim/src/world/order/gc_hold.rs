@@ -6,7 +6,7 @@
 //! one of them goes on.
 
 use super::bounded_wait::BoundedWait;
-use super::gc_need::{self, Need};
+use super::gc_need::{self, Disabler, Need};
 use super::{gc_counts, gc_probe};
 use crate::jvm::{GlobalRef, Jni};
 use crate::lock::{Condition, Lock};
@@ -18,15 +18,19 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 struct Hold {
-    /// The OS threads that have disabled collections, each once for each call without its EnableGC.
-    by: Vec<i32>,
+    /// The threads that have disabled collections.
+    by: Vec<Disabler>,
+    /// Those that have enabled them again, which are dropped by the thread that may be looking at them, where
+    /// it may call JNI.
+    gone: Vec<Disabler>,
     /// Whether collections are held back, and none is about to be let through.
     is_held: bool,
     /// Whether the VM ends.
     is_over: bool,
 }
 
-static HOLD: Lock<Hold> = Lock::new(Hold { by: Vec::new(), is_held: false, is_over: false });
+static HOLD: Lock<Hold> =
+    Lock::new(Hold { by: Vec::new(), gone: Vec::new(), is_held: false, is_over: false });
 static CHANGED: Condition = Condition::new();
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// The OS thread that holds collections back, 0 if there is none.
@@ -68,7 +72,18 @@ fn hidden_array(jni: Jni) -> Option<GlobalRef> {
 /// DisableGC: no collection begins from when this returns until [`end`], but for one without which nobody who
 /// has disabled them can go on.
 pub fn begin() {
-    HOLD.lock().by.push(os_thread());
+    let me = os_thread();
+    let is_known = || HOLD.lock().by.iter().any(|by| by.os_thread == me);
+    let new = if is_known() { None } else { Some(Disabler::current()) };
+    {
+        let mut hold = HOLD.lock();
+        hold.by.extend(new);
+        // Its own last call may just have been taken back by another thread.
+        match hold.by.iter_mut().find(|by| by.os_thread == me) {
+            Some(by) => by.calls += 1,
+            None => hold.by.push(Disabler { os_thread: me, calls: 1, runs: None }),
+        }
+    }
     CHANGED.notify_all();
     let mut waiting = BoundedWait::new();
     loop {
@@ -91,16 +106,19 @@ pub fn begin() {
 
 /// EnableGC, of any thread; one too many does nothing.
 pub fn end() {
+    let mut hold = HOLD.lock();
     let me = os_thread();
-    {
-        let mut hold = HOLD.lock();
-        let own = hold.by.iter().rposition(|by| *by == me);
-        let Some(last) = own.or(hold.by.len().checked_sub(1)) else { return };
-        hold.by.remove(last);
-        if hold.by.is_empty() {
-            hold.is_held = false;
-        }
+    let own = hold.by.iter().position(|by| by.os_thread == me);
+    let Some(place) = own.or(hold.by.len().checked_sub(1)) else { return };
+    hold.by[place].calls -= 1;
+    let mut gone = (hold.by[place].calls == 0).then(|| hold.by.remove(place));
+    if HOLDER.load(Ordering::SeqCst) != 0 {
+        hold.gone.extend(gone.take());
     }
+    if hold.by.is_empty() {
+        hold.is_held = false;
+    }
+    drop(hold);
     CHANGED.notify_all();
 }
 
@@ -123,6 +141,8 @@ fn run(jni: Jni, array: &GlobalRef) {
         let is_given_up = take_hold() && hold_back();
         // The VM may collect in this call.
         drop(critical);
+        let gone = std::mem::take(&mut HOLD.lock().gone);
+        drop(gone);
         if is_given_up {
             wait_until_one_goes_on();
         }

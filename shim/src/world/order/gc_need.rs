@@ -9,17 +9,52 @@
 use super::bounded_wait::{End, TURNS, end_of_chain, find};
 use super::gc_probe;
 use super::starving::Starving;
+use crate::jvm::{self, GlobalRef};
 use crate::world::scheduling::is_asleep;
+use crate::world::threads::os_thread::os_thread;
 use crate::world::threads::record::Thread;
-use crate::world::threads::registry;
+use crate::world::threads::{registry, running};
 use crate::world::{cpu_clock, suspension};
 use jvmti_sys::{
-    JVMTI_THREAD_STATE_ALIVE, JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER,
-    JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_IN_OBJECT_WAIT, JVMTI_THREAD_STATE_PARKED,
-    JVMTI_THREAD_STATE_SLEEPING, JVMTI_THREAD_STATE_SUSPENDED,
+    JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_NATIVE,
+    JVMTI_THREAD_STATE_RUNNABLE, JVMTI_THREAD_STATE_SUSPENDED,
 };
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A thread that has disabled collections.
+#[derive(Clone)]
+pub struct Disabler {
+    pub os_thread: i32,
+    /// Its calls of DisableGC without their EnableGC.
+    pub calls: u32,
+    /// The virtual thread that it runs: of a carrier JVMTI does not say where it is.
+    pub runs: Option<Arc<GlobalRef>>,
+}
+
+impl Disabler {
+    /// The current thread, before its first call.
+    pub fn current() -> Self {
+        let runs = running::known_current().filter(|thread| carries(thread)).and_then(|_| {
+            let vm = jvm::get();
+            let jni = vm.jni()?;
+            jni.frame(1, |jni| GlobalRef::new(jni, vm.jvmti.current_thread().ok()?))
+        });
+        Self { os_thread: os_thread(), calls: 0, runs: runs.map(Arc::new) }
+    }
+}
+
+impl PartialEq for Disabler {
+    fn eq(&self, other: &Self) -> bool {
+        (self.os_thread, self.calls) == (other.os_thread, other.calls)
+    }
+}
+
+/// Whether the current thread runs a virtual one: to JVMTI it waits then.
+fn carries(thread: &Thread) -> bool {
+    let state = suspension::jvmti_state(thread, Duration::ZERO);
+    !thread.is_virtual() && state.is_some_and(|state| state & JVMTI_THREAD_STATE_RUNNABLE == 0)
+}
 
 /// What a number of looks have shown.
 pub struct Need {
@@ -35,7 +70,7 @@ impl Need {
 
     /// One more look at these threads. True if all of them have waited for a collection for so many looks that it
     /// is no passing matter, as it is where somebody who has a lock of the VM's has no processor.
-    pub fn is_certain_of(&mut self, threads: &[i32]) -> bool {
+    pub fn is_certain_of(&mut self, threads: &[Disabler]) -> bool {
         if !is_blocked(threads) || !gc_probe::is_kept_out() {
             *self = Self::new();
             return false;
@@ -47,30 +82,32 @@ impl Need {
 
 /// Whether all of these threads wait inside the VM, perhaps for a collection, or have ended. Waits for the VM if that has stopped
 /// all threads.
-pub fn is_blocked(threads: &[i32]) -> bool {
+pub fn is_blocked(threads: &[Disabler]) -> bool {
     let all = registry::all();
     let wants_to_collect = gc_probe::kept_out_by();
-    threads.iter().all(|thread| match end_of_chain(&all, *thread) {
+    threads.iter().all(|thread| match end_of_chain(&all, thread.os_thread) {
         End::Other { os_thread, .. } => {
+            let runs = thread.runs.as_ref().filter(|_| os_thread == thread.os_thread);
             wants_to_collect == Some(os_thread)
-                || sleeps_inside(&all, os_thread)
+                || is_inside(&all, os_thread, runs)
+                    && (is_asleep(os_thread) || !gc_probe::is_sure_of_who())
                 || cpu_clock::of(os_thread).is_none()
         }
         End::Me | End::BoundedWait => false,
     })
 }
 
-fn sleeps_inside(all: &[Arc<Thread>], os_thread: i32) -> bool {
-    /// A carrier whose virtual thread runs waits, to JVMTI, but in none of these ways.
+/// Whether the thread is inside the VM or computes in Java.
+fn is_inside(all: &[Arc<Thread>], os_thread: i32, runs: Option<&Arc<GlobalRef>>) -> bool {
     const ELSEWHERE: i32 = JVMTI_THREAD_STATE_IN_NATIVE
-        | JVMTI_THREAD_STATE_IN_OBJECT_WAIT
-        | JVMTI_THREAD_STATE_PARKED
-        | JVMTI_THREAD_STATE_SLEEPING
-        | JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER
-        | JVMTI_THREAD_STATE_SUSPENDED;
-    let state =
-        find(all, os_thread).and_then(|thread| suspension::jvmti_state(thread, Duration::ZERO));
-    let is_inside =
-        |state| state & (JVMTI_THREAD_STATE_ALIVE | ELSEWHERE) == JVMTI_THREAD_STATE_ALIVE;
-    state.is_some_and(is_inside) && (is_asleep(os_thread) || !gc_probe::is_sure_of_who())
+        | JVMTI_THREAD_STATE_SUSPENDED
+        | JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER;
+    const MASK: i32 = JVMTI_THREAD_STATE_RUNNABLE | ELSEWHERE;
+    let state = match runs {
+        Some(object) => jvm::get().jvmti.thread_state(object.get()).ok(),
+        None => {
+            find(all, os_thread).and_then(|thread| suspension::jvmti_state(thread, Duration::ZERO))
+        }
+    };
+    state.is_some_and(|state| state & MASK == JVMTI_THREAD_STATE_RUNNABLE)
 }
