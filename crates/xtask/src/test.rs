@@ -7,6 +7,9 @@ use compat_tests::machine::{EMULATOR, Machine};
 use compat_tests::{jdk, workspace_root};
 
 const MACHINE: &str = "--machine";
+/// The address space of an emulated program. qemu keeps books of each page, and takes more memory than there is
+/// for the terabytes that the buffer of a dump reserves where it can.
+const ADDRESS_SPACE: &str = "8G";
 const VM: &str = "--vm";
 
 /// Fetches the JDKs and runs `cargo test`, built as the library is that the compatibility tests load:
@@ -60,6 +63,8 @@ fn build_for(machine: &Machine, cargo: &mut Command) -> Result<(), String> {
     if let Some(emulator) = machine.emulator() {
         let runner = format!("{emulator} -L {}", machine.root());
         cargo.env(machine.cargo_variable("RUNNER"), runner);
+        // Programs that tests start in it have these, too.
+        cargo.env("QEMU_LD_PREFIX", machine.root()).env("QEMU_RESERVED_VA", ADDRESS_SPACE);
         cargo.env(EMULATOR, emulator);
     }
     Ok(())
