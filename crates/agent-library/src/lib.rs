@@ -232,7 +232,7 @@ impl fmt::Display for Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{AGENT, Directory, complaint, elf_header};
+    use crate::testing::{AGENT, Directory, complaint};
     use std::fs;
 
     fn examine_complaint(path: &Path) -> String {
@@ -285,6 +285,7 @@ mod tests {
     #[test]
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
     fn foreign_libraries_are_named_in_words() {
+        use crate::testing::elf_header;
         let directory = Directory::new("machine");
         let mut big_endian = elf_header(2, elf::Machine(21_u16.swap_bytes()));
         big_endian[5] = 2;
