@@ -205,10 +205,13 @@ static void run_inside(const JVMPI_Event *e)
     } else if (e->event_type == JVMPI_EVENT_METHOD_ENTRY) {
         const Method *m = method_of(e->u.method.method_id);
         runs = m != NULL && strcmp(m->name, "Traces.entered") == 0 && !entered++;
-    } else if (e->event_type == JVMPI_EVENT_OBJECT_ALLOC && e->u.obj_alloc.class_id == made)
+    } else if (e->event_type == JVMPI_EVENT_OBJECT_ALLOC && made != NULL && e->u.obj_alloc.class_id == made)
         runs = !allocated++;
-    if (runs)
+    if (runs) {
         (*env)->CallStaticVoidMethod(env, runs_inside, (*env)->GetStaticMethodID(env, runs_inside, "inside", "()V"));
+        if ((*env)->ExceptionCheck(env))
+            (*env)->FatalError(env, "Traces.inside has thrown");
+    }
 }
 
 static void notify(JVMPI_Event *e)

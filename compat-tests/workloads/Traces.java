@@ -39,7 +39,7 @@ final class Traces {
                 Agent.call("inside", Traces.class);
                 Agent.call("enable 1+4");
                 entered();
-                work += new Made().number;
+                made();
                 Agent.call("disable 1+4");
                 break;
             default: withoutLines();
@@ -81,6 +81,10 @@ final class Traces {
         static void touch() {
             work++;
         }
+    }
+
+    private static void made() {
+        work += new Made().number;
     }
 
     /** What an agent runs in a handler. */
