@@ -23,8 +23,9 @@ pub const CHURN: &str = "churn";
 /// How often a run is looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// From how long a run on it can be said whether its memory grows: it has to be warm first.
-const WARM: Duration = Duration::from_secs(60);
+/// After how much processor time it can be said whether a run's memory grows: it has to be warm first. That is half of
+/// what the longest runs get beside the processes that spin, where nothing else is going on.
+const WARM: Duration = Duration::from_secs(12);
 
 /// From how many collections in a third of a run it can be said.
 const ENOUGH: usize = 4;
@@ -206,7 +207,6 @@ impl Round<'_> {
         let process = running.process();
         let directory = running.directory().to_owned();
         let mut watchdog = Watchdog::new(process, directory.join("progress-0"));
-        let began = Instant::now();
         while !running.has_ended()? {
             if let Err(why) = watchdog.look() {
                 let files = stacks::write(process, Some(self.jdk), &directory);
@@ -214,10 +214,10 @@ impl Round<'_> {
             }
             sleep(TICK);
         }
-        let used = watchdog.used().as_secs_f64();
-        let is_warm = self.program.is_none() && began.elapsed() > WARM;
+        let used = watchdog.used();
+        let is_warm = self.program.is_none() && used > WARM;
         let outcome = running.finish(0)?;
-        let mut usage = format!("{used:.0} s CPU");
+        let mut usage = format!("{:.0} s CPU", used.as_secs_f64());
         if let Some((warm, late)) = growth(outcome.report())?.filter(|_| is_warm) {
             // An eighth is what threads and classes make that happen to be there.
             if late > warm + warm / 8 {
