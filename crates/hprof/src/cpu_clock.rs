@@ -59,14 +59,11 @@ fn scale() -> Scale {
 /// Compares the counter with the system's clock. What the comparison is off by, about a thousandth,
 /// affects only spans shorter than [`LIMIT`].
 fn measure() -> Scale {
-    let (start, first) = (Instant::now(), ticks());
-    let nanos = loop {
-        let passed = start.elapsed();
-        if passed >= Duration::from_micros(200) {
-            break passed.as_nanos();
-        }
-    };
-    let passed = u128::from(ticks().wrapping_sub(first).max(1));
+    let (start, first) = both();
+    while start.elapsed() < Duration::from_micros(200) {}
+    let (end, last) = both();
+    let nanos = end.duration_since(start).as_nanos().max(1);
+    let passed = u128::from(last.wrapping_sub(first).max(1));
     let limit = LIMIT.as_nanos() * passed / nanos;
     let per_tick = (nanos << SHIFT) / passed;
     Scale {
@@ -74,6 +71,20 @@ fn measure() -> Scale {
         // A counter that is no use: every time is asked for.
         limit: if per_tick == 0 { 0 } else { u64::try_from(limit).unwrap_or(0) },
     }
+}
+
+/// The system's clock and the counter at the same moment: of some readings the one during which the counter
+/// went on least, as the thread may lose the processor between the two.
+fn both() -> (Instant, u64) {
+    let reading = || {
+        let before = ticks();
+        let now = Instant::now();
+        (ticks().wrapping_sub(before), now, before)
+    };
+    let others = (0..8).map(|_| reading());
+    let (_, now, ticks) =
+        others.fold(reading(), |best, next| if next.0 < best.0 { next } else { best });
+    (now, ticks)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -121,10 +132,11 @@ mod tests {
     #[test]
     fn ticks_are_turned_into_nanoseconds() {
         let scale = measure();
-        let (start, first) = (Instant::now(), ticks());
+        let (start, first) = both();
         while start.elapsed() < Duration::from_millis(5) {}
-        let by_ticks = (ticks().wrapping_sub(first) * scale.nanos) >> SHIFT;
-        let nanos = start.elapsed().as_nanos() as f64;
+        let (end, last) = both();
+        let by_ticks = (last.wrapping_sub(first) * scale.nanos) >> SHIFT;
+        let nanos = end.duration_since(start).as_nanos() as f64;
         assert!((by_ticks as f64 / nanos - 1.0).abs() < 0.2, "{by_ticks} {nanos}");
     }
 }
