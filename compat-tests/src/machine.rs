@@ -93,6 +93,12 @@ impl Machine {
         &ALL[number]
     }
 
+    /// Whether it is the one that this program was compiled for.
+    #[must_use]
+    pub fn is_this(&self) -> bool {
+        self.target == Self::this().target
+    }
+
     /// The machine of this name, Debian's or the processor's.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {

@@ -10,10 +10,18 @@ use conformance::{document, mutation, report};
 use std::fs;
 use std::path::PathBuf;
 
+use crate::cross;
+
 /// Runs the suite on every JVM with every collector, or on those that the arguments name: `jdk17`, `zero`,
 /// `g1`. `--mutate` takes each function and event away in turn instead, or those that are named after it;
-/// `--document` writes `docs/conformance.md`, `--workloads` compiles the programs anew.
+/// `--document` writes `docs/conformance.md`, `--workloads` compiles the programs anew. With `--machine`, on that
+/// machine's JVMs.
 pub fn run(arguments: &[String]) -> Result<(), String> {
+    let mut arguments = arguments.to_vec();
+    let machine = cross::machine(&mut arguments)?;
+    if !machine.is_this() {
+        return cross::run(machine, "conformance", &arguments);
+    }
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     if has("--workloads") {
         return suite::compile_workloads(&suite_directory().join("workloads.jar"));
@@ -25,9 +33,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             .map_err(|error| format!("{}: {error}", path.display()));
     }
     if has("--mutate") {
-        return mutate(&manifest, arguments);
+        return mutate(&manifest, &arguments);
     }
-    tried(&manifest, arguments)
+    tried(&manifest, &arguments)
 }
 
 fn suite_directory() -> PathBuf {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 mod bench;
 mod conformance;
+mod cross;
 mod demo;
 mod dist;
 mod install;
@@ -34,7 +35,7 @@ const COMMANDS: [Command; 11] = [
         run: test::run,
     },
     Command {
-        usage: "conformance [jdkNN...] [zero] [GC...] | --mutate [NAME...] | --document | --workloads",
+        usage: "conformance [--machine NAME] [jdkNN...] [zero] [GC...] | --mutate [NAME...] | --document | --workloads",
         about: "the conformance suite; whether it notices what is missing; its page; its programs",
         run: conformance::run,
     },
@@ -44,7 +45,7 @@ const COMMANDS: [Command; 11] = [
         run: bench::run,
     },
     Command {
-        usage: "soak [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]",
+        usage: "soak [--machine NAME] [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]",
         about: "everything at random under load, for half an hour; a failing round names its seed",
         run: soak::run,
     },

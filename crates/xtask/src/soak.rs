@@ -6,6 +6,8 @@ use compat_tests::jdk::{self, Gc, Jdk};
 use compat_tests::programs::{self, Program};
 use compat_tests::soak::{CHURN, End, Expected, Round};
 
+use crate::cross;
+
 /// How long the program runs that can run for any time. Every fourth time it is three times that,
 /// which is long enough to see memory grow.
 const LENGTH: Duration = Duration::from_secs(25);
@@ -67,7 +69,12 @@ fn places<'a>(jdks: &'a [Jdk], gcs: &[Gc]) -> Vec<(&'a Jdk, Gc)> {
 
 /// Soaks until the time is over, and says what failed.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let wanted = Wanted::parse(arguments)?;
+    let mut arguments = arguments.to_vec();
+    let machine = cross::machine(&mut arguments)?;
+    if !machine.is_this() {
+        return cross::run(machine, "soak", &arguments);
+    }
+    let wanted = Wanted::parse(&arguments)?;
     let found = jdk::found().into_values();
     let jdks: Vec<_> =
         found.filter(|jdk| wanted.jdks.is_empty() || wanted.jdks.contains(&jdk.feature)).collect();

@@ -1,71 +1,61 @@
 //! `cargo xtask test`: every test of the workspace, on every JDK that can be had.
 
-use std::env;
-use std::process::Command;
+use compat_tests::jdk;
+use compat_tests::machine::Machine;
 
-use compat_tests::machine::{EMULATOR, Machine};
-use compat_tests::{jdk, workspace_root};
+use crate::cross;
 
-const MACHINE: &str = "--machine";
-/// The address space of an emulated program. qemu keeps books of each page, and takes more memory than there is
-/// for the terabytes that the buffer of a dump reserves where it can.
-const ADDRESS_SPACE: &str = "8G";
 const VM: &str = "--vm";
+/// The package that needs JVMs.
+const CASES: &str = "compat-tests";
 
 /// Fetches the JDKs and runs `cargo test`, built as the library is that the compatibility tests load:
 /// optimized, with debug assertions.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
-    let machine = crate::jdk::machine(take(&mut arguments, MACHINE))?;
-    let vm = take(&mut arguments, VM);
+    let machine = cross::machine(&mut arguments)?;
+    let vm = cross::take(&mut arguments, VM);
+    // Packages that are named are those to test.
+    let is_named = |argument: &String| argument == "-p" || argument.starts_with("--package");
+    let are_all = !arguments.iter().any(is_named);
+    if are_all || arguments.iter().any(|argument| argument.contains(CASES)) {
+        fetch_jdks(machine)?;
+    }
+    let mut cargo = cross::cargo(machine)?;
+    cargo.arg("test");
+    if let Some(vm) = vm {
+        jdk::other(&vm)?;
+        cargo.env(jdk::OTHER, vm);
+    }
+    if are_all {
+        cargo.arg("--workspace");
+        cargo.args(left_out(machine).iter().flat_map(|package| ["--exclude", package]));
+    }
+    let status = cargo
+        .args(["--profile", "checked"])
+        .args(arguments)
+        .status()
+        .map_err(|e| format!("cargo: {e}"))?;
+    if status.success() { Ok(()) } else { Err("tests failed".to_owned()) }
+}
+
+/// Fetches the machine's JDKs; that some can't be had is no error.
+fn fetch_jdks(machine: &'static Machine) -> Result<(), String> {
     if let Err(why) = jdk::fetch(machine) {
         if jdk::found_for(machine).is_empty() {
             return Err(why);
         }
         eprintln!("warning: {why}\nwarning: tests on the JDKs that are missing will be skipped");
     }
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut cargo = Command::new(cargo);
-    cargo.arg("test");
-    if machine.target != Machine::this().target {
-        build_for(machine, &mut cargo)?;
-    }
-    if let Some(vm) = vm {
-        jdk::other(&vm)?;
-        cargo.env(jdk::OTHER, vm);
-    }
-    // Packages that are named are those to test.
-    if !arguments.iter().any(|argument| argument == "-p" || argument.starts_with("--package")) {
-        cargo.arg("--workspace");
-    }
-    let status = cargo
-        .args(["--profile", "checked"])
-        .args(arguments)
-        .current_dir(workspace_root())
-        .status()
-        .map_err(|e| format!("cargo: {e}"))?;
-    if status.success() { Ok(()) } else { Err("tests failed".to_owned()) }
-}
-
-/// Takes an option and its value out of the arguments for Cargo, before which they stand.
-fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
-    let ours = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    let at = arguments[..ours].iter().position(|argument| argument == option)?;
-    (at + 1 < ours).then(|| arguments.drain(at..at + 2).next_back())?
-}
-
-/// Has Cargo, and the tests that it runs, compile for another machine than this one.
-fn build_for(machine: &Machine, cargo: &mut Command) -> Result<(), String> {
-    machine.can_be_tested()?;
-    let compiler = machine.compiler();
-    cargo.env("CARGO_BUILD_TARGET", machine.target).env("CC", &compiler);
-    cargo.env(machine.cargo_variable("LINKER"), &compiler);
-    if let Some(emulator) = machine.emulator() {
-        let runner = format!("{emulator} -L {}", machine.root());
-        cargo.env(machine.cargo_variable("RUNNER"), runner);
-        // Programs that tests start in it have these, too.
-        cargo.env("QEMU_LD_PREFIX", machine.root()).env("QEMU_RESERVED_VA", ADDRESS_SPACE);
-        cargo.env(EMULATOR, emulator);
-    }
     Ok(())
+}
+
+/// The packages of which nothing can be tested on the machine: what builds, which is for this one, and what
+/// starts programs that it was built with, which an emulator does not do.
+fn left_out(machine: &Machine) -> &'static [&'static str] {
+    match machine.emulator() {
+        _ if machine.is_this() => &[],
+        Some(_) => &["xtask", "jvmpi-cli"],
+        None => &["xtask"],
+    }
 }

@@ -63,7 +63,7 @@ impl Build {
     /// The target that Cargo is told: what is compiled in another way than usual lies in another directory, and
     /// each way goes on with what it has made before.
     fn target(&self) -> Option<&'static str> {
-        let is_usual = self.anywhere.is_none() && self.machine.target == Machine::this().target;
+        let is_usual = self.anywhere.is_none() && self.machine.is_this();
         (!is_usual).then_some(self.machine.target)
     }
 
