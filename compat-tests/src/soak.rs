@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// After how much processor time it can be said whether a run's memory grows: it has to be warm first. That is half of
 /// what the longest runs get beside the processes that spin, where nothing else is going on.
-const WARM: Duration = Duration::from_secs(12);
+const WARM: Duration = Duration::from_secs(18);
 
 /// From how many collections in a third of a run it can be said.
 const ENOUGH: usize = 4;
