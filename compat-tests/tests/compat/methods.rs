@@ -37,6 +37,7 @@ cases![
     the_compiler,
     virtual_threads.since(21),
     virtual_threads_of_their_own.since(21),
+    rewritten_while_virtual_threads_are_mounted.since(21).under_load(),
     virtual_threads_that_wait.since(21),
     an_http_server.since(17),
     clojure,
@@ -496,6 +497,14 @@ fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
 
 fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
     rules_with_virtual_threads(vm, "virtual=own")
+}
+
+/// Code that runs while a virtual thread is being mounted or unmounted reports nothing, also if it is rewritten just
+/// then: JVMTI would have it wait for itself.
+fn rewritten_while_virtual_threads_are_mounted(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java_for(21, "VirtualSwitching")?.agent("traces", "")?;
+    let outcome = java.settings("virtual=own").run()?;
+    equal("rounds", outcome.expects.one("expect")?.int("rounds")?, 3)
 }
 
 fn rules_with_virtual_threads(vm: &Vm<'_>, settings: &str) -> Result<(), String> {

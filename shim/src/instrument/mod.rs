@@ -18,6 +18,7 @@ use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
 use crate::world::class::Class;
 use crate::world::definitions::{self, Definition};
+use crate::world::threads::virtual_thread;
 use crate::world::{classes, method_numbers, threads};
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
@@ -87,12 +88,15 @@ pub fn reports() -> Reports {
 /// not overlap; after a failure classes report what they did before, or more.
 pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     let before = replace_reports(after);
-    threads::expect_notices(after != Reports::NONE);
+    // From before the first code reports until after the last.
+    if after != Reports::NONE {
+        threads::expect_notices(true);
+    }
     let rewritten = threads::quietly(jni, || rewrite_classes(jni, before, after));
     if rewritten.is_err() {
         replace_reports(before);
-        threads::expect_notices(before != Reports::NONE);
     }
+    threads::expect_notices(reports() != Reports::NONE);
     rewritten
 }
 
@@ -103,13 +107,25 @@ fn replace_reports(after: Reports) -> Reports {
 fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), String> {
     let jvmti = jvm::get().jvmti;
     let begins_or_ends = (before == Reports::NONE) != (after == Reports::NONE);
+    let is_changed = |object, class: &Class| {
+        let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
+        let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
+        of(before) != of(after) || begins_or_ends && delegation::is_loader(jni, object)
+    };
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
         .and_then(|()| {
+            // The scheduler tells of transitions before code that one may be under way in reports.
+            let comes_first = before == Reports::NONE && virtual_thread::are_threads();
+            let is_first = |class: &Class| comes_first && transitions::makes(class.internal_name());
+            if comes_first {
+                retransformation::of_all(jni, |object, class| {
+                    is_first(class) && is_changed(object, class)
+                })?;
+                transitions::wait_for_all();
+            }
             retransformation::of_all(jni, |object, class| {
-                let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
-                let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
-                of(before) != of(after) || begins_or_ends && delegation::is_loader(jni, object)
+                !is_first(class) && is_changed(object, class)
             })
         })
         .and_then(|()| {

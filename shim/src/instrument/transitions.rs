@@ -6,6 +6,8 @@ use crate::jvm::{self, internals};
 use crate::world::threads;
 use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Instruction, Method, opcode};
+use std::mem::MaybeUninit;
+use std::ptr;
 
 /// The class that notifies the VM.
 const VIRTUAL_THREAD: &[u8] = b"java/lang/VirtualThread";
@@ -27,6 +29,11 @@ const RESUMES_SINCE: u32 = 24;
 pub fn serves(class: &ClassFile<'_>) -> bool {
     jvm::get().feature_version() >= RESUMES_SINCE
         && class.interface_names().any(|name| name == b"jdk/internal/access/JavaLangAccess")
+}
+
+/// Waits until the transitions are over that are under way. The VM does so for whoever asks for a stack.
+pub fn wait_for_all() {
+    let _ = jvm::get().jvmti.stack_trace(ptr::null_mut(), 0, &mut [MaybeUninit::uninit()]);
 }
 
 /// Adds reports of the transitions that the class makes.
