@@ -88,15 +88,17 @@ pub fn reports() -> Reports {
 /// not overlap; after a failure classes report what they did before, or more.
 pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     let before = replace_reports(after);
-    // From before the first code reports until after the last.
-    if after != Reports::NONE {
+    // From before the first code reports until after the last, unless the scheduler is found not to tell.
+    if before == Reports::NONE {
         threads::expect_notices(true);
     }
     let rewritten = threads::quietly(jni, || rewrite_classes(jni, before, after));
     if rewritten.is_err() {
         replace_reports(before);
     }
-    threads::expect_notices(reports() != Reports::NONE);
+    if reports() == Reports::NONE {
+        threads::expect_notices(false);
+    }
     rewritten
 }
 
