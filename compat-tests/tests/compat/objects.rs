@@ -303,6 +303,12 @@ fn lines_about_ids(outcome: &Outcome) -> i64 {
     outcome.stderr.lines().filter(|line| line.contains("no object IDs are left")).count() as i64
 }
 
+/// No ID is greater than those that there are, and so many lines say that none is left.
+fn has_few_ids(outcome: &Outcome, kept: &Line, few: i64, lines: i64) -> Result<(), String> {
+    ensure!(kept.int("greatest")? / 16 <= few, "{kept}");
+    equal("lines", lines_about_ids(outcome), lines)
+}
+
 /// What a thread has taken and not needed, others get: each has a thousand at a time.
 fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
     // Half of what 400 threads take.
@@ -310,9 +316,7 @@ fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Reuse")?.argument("threads").variable(IDS, &FEW.to_string());
     let again = if usize::BITS == 32 { "again=1" } else { "" };
     let outcome = checked(java, again)?;
-    let kept = keeps_rules(&outcome)?;
-    ensure!(kept.int("greatest")? / 16 <= FEW, "{kept}");
-    equal("lines", lines_about_ids(&outcome), 0)
+    has_few_ids(&outcome, keeps_rules(&outcome)?, FEW, 0)
 }
 
 /// Objects without an ID are not told of, and are asked for in vain, until there are IDs again.
@@ -329,9 +333,7 @@ fn no_ids_are_left(vm: &Vm<'_>) -> Result<(), String> {
     equal("objects told afterwards", seen.int("told_after")?, 1000)?;
     ensure!(seen.int("id_after")? > 0, "{seen}");
     equal("heap dumps afterwards", seen.int("dumps_after")?, 1)?;
-    let kept = keeps_rules(&outcome)?;
-    ensure!(kept.int("greatest")? / 16 <= FEW, "{kept}");
-    equal("lines", lines_about_ids(&outcome), 1)
+    has_few_ids(&outcome, keeps_rules(&outcome)?, FEW, 1)
 }
 
 /// Survivors that get new IDs use them up: then they keep those that they have.
@@ -339,7 +341,5 @@ fn survivors_without_ids(vm: &Vm<'_>) -> Result<(), String> {
     const FEW: i64 = 120_000;
     let java = vm.java("Reuse")?.settings("arenas=copying").variable(IDS, &FEW.to_string());
     let outcome = java.agent("checker", "")?.run()?;
-    let kept = outcome.report().one("kept")?;
-    ensure!(kept.int("greatest")? / 16 <= FEW, "{kept}");
-    equal("lines", lines_about_ids(&outcome), 1)
+    has_few_ids(&outcome, outcome.report().one("kept")?, FEW, 1)
 }

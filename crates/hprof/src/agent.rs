@@ -157,14 +157,14 @@ impl Shared {
         let depth = session.depth();
         let mut frames = Frames::with_depth(depth + locks::MACHINERY);
         let frames = jvmpi.call_trace(thread, &mut frames);
-        let mut known = lock(&self.known);
+        let known = lock(&self.known);
         let is_machinery =
             |frame: &&Frame| locks::are_machinery(known.class_of(frame.method().as_usize()));
         let machinery = frames.iter().take_while(is_machinery).count();
-        let wanting = frames[machinery..].iter().take(depth);
         let serial = known.thread(thread.as_usize());
-        let serial = if session.options.threads { serial } else { ThreadSerial(0) };
-        known.trace(serial, wanting.map(|frame| self.raw_frame(session, frame)))
+        drop(known);
+        let wanting = &frames[machinery..];
+        self.trace(session, serial, &wanting[..wanting.len().min(depth)])
     }
 
     /// The site of an object that was allocated at this trace.
