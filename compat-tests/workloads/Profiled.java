@@ -228,6 +228,9 @@ final class Profiled {
         ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         Socket socket = new Socket(server.getInetAddress(), server.getLocalPort());
         Socket other = server.accept();
+        // What accepts and reads is loaded here, so that those who wait have nothing else to do.
+        other.getOutputStream().write(1);
+        socket.getInputStream().read();
         Thread accepting = daemon(() -> server.accept()), reading = daemon(() -> socket.getInputStream().read());
         inThreads(threads, () -> {
             long end = System.nanoTime() + millis * 1_000_000;

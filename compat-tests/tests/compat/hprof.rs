@@ -173,7 +173,8 @@ fn follow_the_time(profile: &Profile) -> Result<u64, String> {
         let is_off = (counted / all.max(1.0) - expected).abs() > 0.03 + chance;
         ensure!(all < 50.0 || !is_off, "{counts:?} are not 70, 20 and 10 %");
     }
-    // Those that wait run when they begin, and when there is something to read.
+    // Each of the two that wait runs when it begins and when there is something for it; either takes
+    // microseconds, but the sampler may look in its middle.
     let waits = |trace| {
         let methods = methods(profile, trace);
         let in_native =
@@ -182,7 +183,7 @@ fn follow_the_time(profile: &Profile) -> Result<u64, String> {
     };
     let rows = samples.rows.iter().filter(|row| waits(row.trace));
     let waiting: u64 = rows.map(|row| row.samples).sum();
-    ensure!(waiting <= 4, "{waiting} samples of threads that wait for a socket");
+    ensure!(waiting <= 8, "{waiting} samples of threads that wait for a socket");
     Ok(all as u64)
 }
 
