@@ -168,22 +168,33 @@ impl Machine {
         }
     }
 
+    /// How Linux is told which programs the emulator of this name starts, up to the path of it: what an ELF file
+    /// begins with that is executable and for this machine of 64 bits, and which bits of that count.
+    #[must_use]
+    pub fn format(&self, emulator: &str) -> String {
+        let (counts, any) = (r"\xff", r"\x00");
+        let counts =
+            [counts.repeat(7), any.repeat(9), r"\xfe".to_owned(), counts.repeat(3)].concat();
+        let begins = format!(r"\x7fELF\x02\x01\x01{}\x02\x00\x{:02x}\x00", any.repeat(9), self.elf);
+        format!(":{emulator}:M::{begins}:{counts}")
+    }
+
     /// The folder with its C library, where the emulator finds it.
     #[must_use]
     pub fn root(&self) -> String {
         format!("/usr/{}", self.tools.trim_end_matches('-'))
     }
 
-    /// Runs one of its programs.
+    /// Runs one of its programs. Programs of this machine are started by the system, in an emulator too.
     #[must_use]
     pub fn command(&self, program: &Path) -> Command {
         match self.emulator() {
-            None => Command::new(program),
-            Some(emulator) => {
+            Some(emulator) if !self.is_this() => {
                 let mut command = Command::new(emulator);
                 command.arg("-L").arg(self.root()).arg(program);
                 command
             }
+            _ => Command::new(program),
         }
     }
 }

@@ -6,7 +6,6 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs;
 use std::mem::{align_of, offset_of};
-use std::path::Path;
 use std::process::Command;
 
 use jvmpi_sys::*;
@@ -327,13 +326,8 @@ layout! {
     }
 }
 
-/// What the header says of each fact, by this compiler and a program that is started so.
-fn in_c(
-    cc: &mut Command,
-    start: fn(&Path) -> Command,
-    test: &str,
-    facts: &[Fact],
-) -> Result<Vec<i64>, String> {
+/// What the header says of each fact, by this compiler.
+fn in_c(cc: &mut Command, test: &str, facts: &[Fact]) -> Result<Vec<i64>, String> {
     let mut source = "#include <stddef.h>\n#include <stdio.h>\n#include \"jvmpi.h\"\n\
                       int main(void)\n{\n"
         .to_owned();
@@ -348,7 +342,7 @@ fn in_c(
     common::run(
         cc.args(["-std=c89", "-pedantic-errors"]).arg("-o").arg(&program).arg(source_file),
     )?;
-    let output = common::run(&mut start(&program))?;
+    let output = common::run(&mut Command::new(&program))?;
     let numbers: Vec<i64> = output.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(numbers.len(), facts.len());
     Ok(numbers)
@@ -370,8 +364,7 @@ fn rust_is_as_the_header() {
     let test = "rust_is_as_the_header";
     let Some(mut cc) = common::cc(test) else { return };
     let facts = facts();
-    let header =
-        in_c(&mut cc, common::program, test, &facts).unwrap_or_else(|error| panic!("{error}"));
+    let header = in_c(&mut cc, test, &facts).unwrap_or_else(|error| panic!("{error}"));
     compare(&facts, &header, "Rust", |fact| Some(fact.rust));
     let width = if cfg!(target_pointer_width = "64") { 0 } else { 1 };
     compare(&facts, &header, "the ABI", |fact| Some(fact.abi?[width]));
@@ -382,7 +375,7 @@ fn header_is_as_the_32_bit_abi() {
     let test = "header_is_as_the_32_bit_abi";
     let Some(mut cc) = common::cc_32(test, "c") else { return };
     let facts = facts();
-    match in_c(cc.arg("-static"), |program| Command::new(program), test, &facts) {
+    match in_c(cc.arg("-static"), test, &facts) {
         Ok(header) => compare(&facts, &header, "the ABI", |fact| Some(fact.abi?[1])),
         Err(error) => common::skip(test, &format!("programs for 32 bits do not work: {error}")),
     }

@@ -138,7 +138,7 @@ fn ask_c(headers: &Headers, facts: &[Fact]) -> Result<HashMap<String, i64>, Fail
     if !compiled.status.success() {
         return Err(String::from_utf8_lossy(&compiled.stderr).into_owned().into());
     }
-    let answers = String::from_utf8(started(&executable).output()?.stdout)?;
+    let answers = String::from_utf8(Command::new(&executable).output()?.stdout)?;
     let answers: HashMap<String, i64> = answers
         .lines()
         .map(|line| {
@@ -147,14 +147,6 @@ fn ask_c(headers: &Headers, facts: &[Fact]) -> Result<HashMap<String, i64>, Fail
         })
         .collect::<Result<_, Failed>>()?;
     if answers.len() == facts.len() { Ok(answers) } else { Err("C left out answers".into()) }
-}
-
-/// Starts a program for the machine that this runs on. Where that is an emulator, the system cannot.
-fn started(program: &Path) -> Command {
-    let Some(emulator) = env::var_os("JVMPI_EMULATOR") else { return Command::new(program) };
-    let mut command = Command::new(emulator);
-    command.arg(program);
-    command
 }
 
 fn c_compiler() -> String {

@@ -1,15 +1,18 @@
 //! Cargo and its programs for another machine than this one.
 
 use std::env;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Command;
 
 use compat_tests::machine::{EMULATOR, Machine};
 use compat_tests::{jdk, workspace_root};
 
 const MACHINE: &str = "--machine";
-/// The address space of an emulated program. qemu keeps books of each page, and takes more memory than there is
-/// for the terabytes that the buffer of a dump reserves where it can.
-const ADDRESS_SPACE: &str = "8G";
+/// The address space of an emulated program: room for the heap that a JVM takes unasked, a quarter of the memory.
+/// qemu keeps books of each page, and takes more memory than there is for the terabytes that the buffer of a dump
+/// reserves where it can.
+const ADDRESS_SPACE: &str = "32G";
 
 /// The machine that the arguments name, which is taken out of them, or this one.
 ///
@@ -31,23 +34,44 @@ pub fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
 /// # Errors
 /// If a tool is missing that this needs.
 pub fn cargo(machine: &Machine) -> Result<Command, String> {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(workspace_root());
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     if machine.is_this() {
+        let mut cargo = Command::new(program);
+        cargo.current_dir(workspace_root());
         return Ok(cargo);
     }
     machine.can_be_tested()?;
+    let mut cargo = match machine.emulator() {
+        Some(emulator) => where_it_is_known(machine, &emulator, &program),
+        None => Command::new(program),
+    };
     let compiler = machine.compiler();
     cargo.env("CARGO_BUILD_TARGET", machine.target).env("CC", &compiler);
-    cargo.env(machine.cargo_variable("LINKER"), &compiler);
-    if let Some(emulator) = machine.emulator() {
-        let runner = format!("{emulator} -L {}", machine.root());
-        cargo.env(machine.cargo_variable("RUNNER"), runner);
-        // Programs that tests start in it have these, too.
-        cargo.env("QEMU_LD_PREFIX", machine.root()).env("QEMU_RESERVED_VA", ADDRESS_SPACE);
-        cargo.env(EMULATOR, emulator);
-    }
+    cargo.env(machine.cargo_variable("LINKER"), &compiler).current_dir(workspace_root());
     Ok(cargo)
+}
+
+/// A program that starts, as do those that it starts, programs of the machine as if they were of this one: the
+/// system has the emulator run them. Where the system does not know the emulator (Debian's qemu-user-binfmt tells
+/// it), the program is told of it, and nobody else: it gets a namespace of its own.
+fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Command {
+    const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
+    let mut command = if Path::new(FORMATS).join(emulator).exists() {
+        Command::new(program)
+    } else {
+        let script = format!(
+            "{{ mount -t binfmt_misc none {FORMATS} && printf %s \"$1:$(command -v {emulator}):POCF\" >{FORMATS}/register; }} ||
+             {{ echo 'error: no namespace that knows {emulator}, which takes Linux 6.7: apt-get install qemu-user-binfmt' >&2; exit 1; }}
+             shift; exec \"$@\""
+        );
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]);
+        unshare.arg(machine.format(emulator)).arg(program);
+        unshare
+    };
+    command.env("QEMU_LD_PREFIX", machine.root()).env("QEMU_RESERVED_VA", ADDRESS_SPACE);
+    command.env(EMULATOR, emulator);
+    command
 }
 
 /// Runs a command of `cargo xtask` as a program of the machine, whose JVMs it then finds.

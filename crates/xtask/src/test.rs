@@ -29,7 +29,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     if are_all {
         cargo.arg("--workspace");
-        cargo.args(left_out(machine).iter().flat_map(|package| ["--exclude", package]));
+        // It builds, which is for this machine.
+        cargo.args(if machine.is_this() { &[][..] } else { &["--exclude", "xtask"] });
     }
     let status = cargo
         .args(["--profile", "checked"])
@@ -48,14 +49,4 @@ fn fetch_jdks(machine: &'static Machine) -> Result<(), String> {
         eprintln!("warning: {why}\nwarning: tests on the JDKs that are missing will be skipped");
     }
     Ok(())
-}
-
-/// The packages of which nothing can be tested on the machine: what builds, which is for this one, and what
-/// starts programs that it was built with, which an emulator does not do.
-fn left_out(machine: &Machine) -> &'static [&'static str] {
-    match machine.emulator() {
-        _ if machine.is_this() => &[],
-        Some(_) => &["xtask", "jvmpi-cli"],
-        None => &["xtask"],
-    }
 }

@@ -118,14 +118,14 @@ fn is_place_in_a_table(instruction: &Instruction) -> bool {
         && !matches!(base, Register::None | Register::RIP | Register::RSP | Register::RBP)
 }
 
-#[cfg(test)]
+// What is read is code for x86-64.
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
     use agent_library::contents;
     use agent_library::testing::Directory;
 
     #[test]
-    #[cfg(target_arch = "x86_64")]
     fn constants_that_are_passed_are_found() {
         let directory = Directory::new("events");
         // The beginning of JVMPI_Interface; jvmpi.h needs jni.h, which may not be there.

@@ -100,14 +100,6 @@ pub fn scratch(test: &str) -> PathBuf {
     directory
 }
 
-/// A program for the machine that the tests run on. Where that is an emulator, the system cannot start it.
-pub fn program(path: &Path) -> Command {
-    let Some(emulator) = env::var_os("JVMPI_EMULATOR") else { return Command::new(path) };
-    let mut command = Command::new(emulator);
-    command.arg(path);
-    command
-}
-
 /// Runs a command; its standard output, or what it said and did instead of succeeding.
 pub fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
