@@ -2,6 +2,8 @@
  * dumps.c - heap, object and monitor dumps, read by what the specification and CLASS_LOAD say, and looked
  * through for things that the agent knows of.
  */
+#include <stdint.h>
+
 #include "methods.h"
 
 /* What CLASS_LOAD has told of a class, and its dump of its superclass. */
@@ -57,9 +59,9 @@ static void learn_class(const JVMPI_Event *e)
 static const unsigned char *at, *end;
 static int level, broken;
 
-static unsigned long number(int bytes)
+static uint64_t number(int bytes)
 {
-    unsigned long value = 0;
+    uint64_t value = 0;
 
     if (end - at < bytes) {
         broken = 1;
@@ -108,12 +110,12 @@ static int width_of_type(int type)
 }
 
 /* A field's value, as far as the level has it: its bits, or the ID. */
-static unsigned long value(int letter)
+static uint64_t value(int letter)
 {
     int bytes = width(letter);
 
     if (bytes == 0)
-        return (unsigned long)pointer();
+        return (size_t)pointer();
     return level == JVMPI_DUMP_LEVEL_1 ? 0 : number(bytes);
 }
 
@@ -122,8 +124,8 @@ static unsigned long value(int letter)
 static jobjectID monitor, known_class, known_object, known_array, known_ints, local_object, sticky, thread_id, global_object;
 static jobject global_ref;
 static JNIEnv *main_env;
-static unsigned long first_static, fields[8];
-static unsigned long ints[4];
+static uint64_t first_static, fields[8];
+static uint64_t ints[4];
 static int n_ints, n_fields;
 
 static struct {
@@ -161,7 +163,7 @@ static void read_class(void)
         pointer();
     }
     for (i = 0; c->statics[i] != '\0'; i++) {
-        unsigned long v = value(c->statics[i]);
+        uint64_t v = value(c->statics[i]);
 
         if (id == known_class && i == 0)
             first_static = v;
@@ -185,7 +187,7 @@ static void read_instance(void)
     /* The superclasses are known from what was read before, or are not: then the length is believed. */
     for (c = class_of(type); c != NULL && at < begin + length && !broken; c = class_of(c->super))
         for (i = 0; c->fields[i] != '\0'; i++) {
-            unsigned long v = value(c->fields[i]);
+            uint64_t v = value(c->fields[i]);
 
             if (id == known_object && n_fields < 8)
                 fields[n_fields++] = v;
@@ -235,7 +237,7 @@ static void read_primitive_array(void)
         return;
     }
     for (i = 0; i < n; i++) {
-        unsigned long v = number(bytes);
+        uint64_t v = number(bytes);
 
         if (n_ints < 4)
             ints[n_ints++] = v;
@@ -469,8 +471,8 @@ static void full(JNIEnv *env)
     judge("dumps-003", found.objects > 0 && found.unknown_classes == 0 && found.classes > 100, "CLASS_LOAD has not told of a class");
     judge("dumps-004", found.objects > 0 && found.wrong_lengths == 0, "an instance has not the bytes of its fields");
     expect("dumps-005", n_fields == 5, "the object has not the fields of its class and its superclass");
-    expect("dumps-005", fields[0] == 0x12345678UL && fields[1] == 0x0102030405060708UL, "an int or a long is another one");
-    expect("dumps-005", fields[2] == 0x20acUL && (jobjectID)fields[3] == known_ints, "a char or a reference is another one");
+    expect("dumps-005", fields[0] == 0x12345678UL && fields[1] == ((uint64_t)0x01020304 << 32 | 0x05060708), "an int or a long is another one");
+    expect("dumps-005", fields[2] == 0x20acUL && (jobjectID)(size_t)fields[3] == known_ints, "a char or a reference is another one");
     judge("dumps-005", fields[4] == 0xfeUL, "a byte of the superclass is another one");
     judge("dumps-006", first_static == 0x7654UL, "the value of a static field is another one");
     judge("dumps-007", found.super_is_object && found.interfaces == 1 && found.size > 0, "its superclass, interfaces or size is wrong");
@@ -495,7 +497,7 @@ static void others(JNIEnv *env)
     expect_int("dumps-020", "result", dump(JVMPI_DUMP_LEVEL_1), JVMPI_SUCCESS);
     expect("dumps-020", !broken && dump_level == JVMPI_DUMP_LEVEL_1, "it cannot be read to its end");
     expect("dumps-020", found.wrong_lengths == 0 && found.objects > objects / 2 && found.classes >= classes_found, "its records are others");
-    judge("dumps-020", n_fields >= 4 && (jobjectID)fields[3] == known_ints, "a reference is another one");
+    judge("dumps-020", n_fields >= 4 && (jobjectID)(size_t)fields[3] == known_ints, "a reference is another one");
     judge("dumps-021", found.ints_type == JVMPI_INT && n_ints == 0, "the elements of an array of int are there");
     expect_int("dumps-022", "result", dump(JVMPI_DUMP_LEVEL_0), JVMPI_SUCCESS);
     judge("dumps-022", !broken && dump_level == JVMPI_DUMP_LEVEL_0 && found.simple > objects && found.simple_wrong == 0,
