@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn callees_are_found_however_many_there_are() {
         let mut times = CallTimes::new(2);
-        let callees = |n: usize| (0..n).map(|i| 0x7f00_0000_1000 + 8 * i);
+        let callees = |n: usize| (0..n).map(|i| usize::MAX / 2 - 0xefff + 8 * i);
         let resolve = |method: usize| MethodId((method % (1 << 20)) as u32);
         for round in 1..4 {
             times.enter(8, || 0, resolve);

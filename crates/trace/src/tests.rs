@@ -20,7 +20,8 @@ fn at<T>(address: usize) -> *mut T {
 }
 
 const ENV: usize = 0x7000_1000;
-const METHOD: usize = 0x7f00_0000_1230;
+/// Far up, where method IDs lie.
+const METHOD: usize = usize::MAX / 2 - 0xedcf;
 
 fn text(text: &'static std::ffi::CStr) -> *mut c_char {
     text.as_ptr().cast_mut()
@@ -513,12 +514,15 @@ fn calls_are_part_of_the_events_that_they_are_made_in() {
         [
             "call EnableEvent event_type=0 arg=0x0 result=0x1",
             "call RawMonitorCreate lock_name=\"r\" result=0x500",
-            "METHOD_ENTRY method_id=0x7f0000001230",
+            &format!("METHOD_ENTRY method_id={METHOD:#x}"),
             "call GetThreadLocalStorage env=0x70001000 result=0x70001001",
-            "call GetCallTrace trace=0x70001000 depth=2 frames=2[ method_id=0x7f0000001230 lineno=-2 \
-             method_id=0x7f0000001238 lineno=-1 ]",
+            &format!(
+                "call GetCallTrace trace=0x70001000 depth=2 frames=2[ method_id={METHOD:#x} lineno=-2 \
+                 method_id={:#x} lineno=-1 ]",
+                METHOD + 8
+            ),
             "end",
-            "METHOD_EXIT method_id=0x7f0000001230",
+            &format!("METHOD_EXIT method_id={METHOD:#x}"),
             "end",
             "call EnableEvent event_type=1 arg=0x0 result=0x0",
             "GC_START",
