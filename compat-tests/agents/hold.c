@@ -5,7 +5,8 @@
 
 #include "call.h"
 
-enum { HEADER = 16, LARGER_HEADER = 24, FIRST = 1, WRITTEN = 7 };
+/* Before an array's elements lie three words, or less where references are compressed. */
+enum { HEADER = 3 * sizeof(void *), COMPRESSED_HEADER = 16, FIRST = 1, WRITTEN = 7 };
 
 static JVMPI_RawMonitor monitor;
 static volatile int may_churn, churned, owns_monitor, has_enabled;
@@ -72,7 +73,7 @@ static void hold(JNIEnv *env, jobject array)
     /* What a reference refers to, as agents of old took it. */
     elements = *(unsigned char **)array + HEADER;
     if (*elements != FIRST)
-        elements += LARGER_HEADER - HEADER;
+        elements += COMPRESSED_HEADER - HEADER;
     CHECK("the first element", *elements == FIRST);
     before = collections(env);
     told = count(&brackets);

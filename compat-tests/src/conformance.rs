@@ -40,7 +40,7 @@ pub fn places() -> Vec<Place> {
 /// The VM without a compiler.
 #[must_use]
 pub fn zero() -> Option<Place> {
-    let zero = jdk::with_javac_of(COMPILER)?.zero()?;
+    let zero = jdk::zero()?;
     zero.supports(Gc::Serial).then(|| place(&zero, Gc::Serial))
 }
 

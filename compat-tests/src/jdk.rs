@@ -206,10 +206,16 @@ pub const OTHER: &str = "JVMPI_TEST_VM";
 /// If there is none.
 pub fn other(name: &str) -> Result<Jdk, String> {
     if name == "zero" {
-        let zero = installed().iter().find_map(Jdk::zero);
-        return zero.ok_or_else(|| "no zero VM: apt-get install openjdk-17-jre-zero".to_owned());
+        return zero().ok_or_else(|| "no zero VM: apt-get install openjdk-17-jre-zero".to_owned());
     }
     Jdk::at(Path::new(name)).ok_or_else(|| format!("{name} is not the folder of a Java runtime"))
+}
+
+/// The zero VM of an installed JDK for this machine.
+#[must_use]
+pub fn zero() -> Option<Jdk> {
+    let machine = Machine::this();
+    installed().iter().filter(|jdk| machine.runs(&jdk.java())).find_map(Jdk::zero)
 }
 
 /// Where the fetched runtime of a feature version is kept.

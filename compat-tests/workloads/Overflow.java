@@ -40,11 +40,13 @@ final class Overflow {
     }
 
     public static void main(String[] arguments) throws InterruptedException {
+        // Room for as many frames, whether their words have 64 bits or 32.
+        int stack = Integer.getInteger("sun.arch.data.model") << 13;
         Thread thread = new Thread(null, () -> {
             for (int round = 0; round < ROUNDS; round++) {
                 overflow(round);
             }
-        }, "overflow", 1 << 19);
+        }, "overflow", stack);
         thread.start();
         thread.join();
         System.out.println("expect method=Overflow.narrow calls=" + narrow);
