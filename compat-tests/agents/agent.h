@@ -8,6 +8,7 @@
 #define AGENT_H
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,6 +40,14 @@ static inline const char *option(const char *key, const char *fallback)
 static inline int mode_is(const char *mode)
 {
     return strcmp(option("mode", ""), mode) == 0;
+}
+
+/* What the C library has given out, to the VM, the shim and agents. */
+static inline size_t memory_in_use(void)
+{
+    struct mallinfo2 memory = mallinfo2();
+
+    return memory.uordblks + memory.hblkhd;
 }
 
 /*

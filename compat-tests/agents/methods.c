@@ -12,7 +12,7 @@
  * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
  * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
  * object; "register": gives the class its native methods, "register anew" gives it others, "unregister" takes
- * them away; "trace": reports the call trace.
+ * them away; "trace": reports the call trace; "memory": what is in use.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -252,6 +252,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         (*env)->FatalError(env, "the natives stay registered");
     else if (strcmp(what, "trace") == 0)
         report_trace(env);
+    else if (strcmp(what, "memory") == 0)
+        return (jlong)memory_in_use();
     else if (strcmp(what, "receiver") == 0)
         return thread.receiver != NULL && jvmpi->jobject2jobjectID(object) == thread.receiver;
     return thread.events;

@@ -410,6 +410,9 @@ final class Calls {
             case "rewritten":
                 rewritten();
                 break;
+            case "behind":
+                behind();
+                break;
             default:
                 throw new IllegalArgumentException(arguments[0]);
         }
@@ -424,6 +427,42 @@ final class Calls {
         synchronized (REWRITTEN) {
             REWRITTEN.notify();
         }
+    }
+
+    /**
+     * Another thread calls a method all the time, also while it is being rewritten so that it reports its exits,
+     * until it has been called so two million times.
+     */
+    private static void behind() throws InterruptedException {
+        final int enough = 2_000_000;
+        boolean[] over = {false};
+        Thread caller = new Thread(() -> {
+            while (!isOver(over)) {
+                for (int i = 0; i < 1_000; i++) {
+                    empty();
+                    EMPTY.calls++;
+                }
+            }
+        });
+        caller.start();
+        long behind = 0, before = 0;
+        for (int round = 0; behind < enough; round++) {
+            // The first rounds make what there is once.
+            if (round == 3) {
+                before = Agent.call("memory");
+                behind = 0;
+            }
+            int calls = EMPTY.calls;
+            Agent.call("enable");
+            behind += EMPTY.calls - calls;
+            Agent.call("disable");
+        }
+        long grown = Agent.call("memory") - before;
+        synchronized (over) {
+            over[0] = true;
+        }
+        caller.join();
+        System.out.println("expect what=memory behind=" + behind + " grown=" + grown);
     }
 
     /** Switches off while methods are entered that are left later. */

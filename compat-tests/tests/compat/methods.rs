@@ -17,6 +17,7 @@ cases![
     several_threads.under_load(),
     switched_on_and_off,
     rewritten_while_it_runs,
+    exits_enabled_beside_calls,
     receivers_that_move.on_every_gc(),
     native_methods,
     native_methods_of_the_jdk,
@@ -111,6 +112,16 @@ fn rewritten_while_it_runs(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = calls(vm, "events=3,late=56,prefix=Calls", "rewritten")?;
     well_nested(&outcome)?;
     counted(&outcome, &["exits"])
+}
+
+/// Nothing is kept of calls that begin while METHOD_EXIT is being enabled, in code that does not report exits yet.
+fn exits_enabled_beside_calls(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Calls")?.agent("methods", "events=1,late=3,count=0")?.argument("behind");
+    let outcome = java.settings("include=Calls").run()?;
+    let line = outcome.expects.find("expect", "what", "memory")?;
+    // A byte of each would be something.
+    ensure!(line.int("behind")? >= 2_000_000 && line.int("grown")? < line.int("behind")?, "{line}");
+    Ok(())
 }
 
 /// METHOD_ENTRY2 names the object that has a method called, however often the collector moves objects and

@@ -5,6 +5,7 @@ use crate::boundary::guard;
 use crate::jvm::Jni;
 use crate::notify::short_cut;
 use crate::world::agents::{self, Agent, OnlyListener};
+use crate::world::calls;
 use crate::world::method_numbers::{self, NumberedMethod};
 use crate::world::threads::{self, Thread};
 use jni_sys::{jint, jmethodID, jobject};
@@ -26,7 +27,7 @@ enum Receiver {
 /// Registers an entry that is sent to the agent, if METHOD_EXIT is to follow.
 #[inline]
 fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
-    if agent.wants(JVMPI_EVENT_METHOD_EXIT) {
+    if agent.wants(JVMPI_EVENT_METHOD_EXIT) && calls::exits_follow() {
         thread.calls.enter(agent, number as u32);
     }
 }

@@ -11,7 +11,7 @@ use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
 use crate::world::order::turn::Turn;
 use crate::world::phase::{self, Phase};
-use crate::world::{self, agents, contention, suspension, threads, waits};
+use crate::world::{self, agents, calls, contention, suspension, threads, waits};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
@@ -302,19 +302,21 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
 
 /// Brings what rewritten code reports in line with the events that agents want.
 fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
-    let allocations = |reports: Reports| reports.allocations;
-    let before = allocations(instrument::reports());
-    let monitor_exits = instrument::reports().monitor_exits;
+    let before = instrument::reports();
+    // Code that reports entries already reports no exits until it is rewritten.
+    let lacks_exits = (before.calls.entries || before.calls.receivers) && !before.calls.exits;
+    calls::expect_exits(reports.calls.exits && !lacks_exits);
     let switched = prepare_natives(jni, reports).and_then(|()| instrument::report(jni, reports));
     switched.map_err(|message| {
         log::error!("{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })?;
-    if allocations(reports) != before {
+    if reports.allocations != before.allocations {
         jni_allocations::replace(reports.allocations)?;
     }
     native_methods::report(jni, reports);
-    if reports.monitor_exits != monitor_exits {
+    calls::expect_exits(reports.calls.exits);
+    if reports.monitor_exits != before.monitor_exits {
         jni_monitors::replace(reports.monitor_exits)?;
     }
     contention::tell_rewritten_code(jni, reports.monitor_exits);

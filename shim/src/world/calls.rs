@@ -3,7 +3,22 @@
 use super::agents::{Agent, MAX_AGENTS};
 use crate::lock::Lock;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+/// Whether all code that reports entries reports exits too.
+static EXITS_FOLLOW: AtomicBool = AtomicBool::new(false);
+
+/// Takes note whether all code that reports entries reports exits too.
+pub fn expect_exits(follow: bool) {
+    EXITS_FOLLOW.store(follow, Ordering::Relaxed);
+}
+
+/// Whether an exit follows each entry that is reported now. While code is being rewritten so that it does, calls would
+/// be kept of which no exit ever tells that they are over.
+#[inline]
+pub fn exits_follow() -> bool {
+    EXITS_FOLLOW.load(Ordering::Relaxed)
+}
 
 /// For each agent the calls of one thread whose entry it has got, and not the exit. Only the thread
 /// itself changes this.
