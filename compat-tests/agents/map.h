@@ -15,8 +15,10 @@ typedef struct {
 /* Slots are found by trying one after the other, beginning with the one that the hash names. */
 typedef struct {
     Slot *slots;
-    size_t room, used; /* room is 0 or a power of two */
+    size_t room, used; /* room is 0 or a power of two, from LEAST_ROOM on */
 } Map;
+
+enum { LEAST_ROOM = 1024 };
 
 /* The slot that the key hashes to. IDs differ in their middle bits most. */
 static inline size_t map_home(const Map *map, const void *key)
@@ -40,23 +42,28 @@ static inline void *map_get(const Map *map, const void *key)
     return map->room == 0 || key == NULL ? NULL : map_slot(map, key)->value;
 }
 
+/* Gives it room for this many slots, of which all that are used must find a place. */
+static inline void map_resize(Map *map, size_t room)
+{
+    Map other = { calloc(room, sizeof *other.slots), room, map->used };
+    size_t i;
+
+    if (other.slots == NULL)
+        abort();
+    for (i = 0; i < map->room; i++)
+        if (map->slots[i].key != NULL)
+            *map_slot(&other, map->slots[i].key) = map->slots[i];
+    free(map->slots);
+    *map = other;
+}
+
 /* Sets the value of a key, neither of them NULL. */
 static inline void map_put(Map *map, const void *key, void *value)
 {
     Slot *slot;
 
-    if (map->used >= map->room / 2) {
-        Map larger = { NULL, map->room > 0 ? 2 * map->room : 1024, map->used };
-        size_t i;
-        larger.slots = calloc(larger.room, sizeof *larger.slots);
-        if (larger.slots == NULL)
-            abort();
-        for (i = 0; i < map->room; i++)
-            if (map->slots[i].key != NULL)
-                *map_slot(&larger, map->slots[i].key) = map->slots[i];
-        free(map->slots);
-        *map = larger;
-    }
+    if (map->used >= map->room / 2)
+        map_resize(map, map->room > 0 ? 2 * map->room : LEAST_ROOM);
     slot = map_slot(map, key);
     map->used += slot->key == NULL;
     slot->key = key;
@@ -85,6 +92,8 @@ static inline void *map_remove(Map *map, const void *key)
     }
     hole->key = NULL;
     hole->value = NULL;
+    if (map->room > LEAST_ROOM && map->used < map->room / 8)
+        map_resize(map, map->room / 2);
     return value;
 }
 

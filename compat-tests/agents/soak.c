@@ -9,7 +9,6 @@
  *          dumps=1      heap dumps too
  *          progress=PATH  a file of counters that grow: of events, and of what each driver has done
  */
-#include <malloc.h>
 #include <sys/mman.h>
 
 #include "call.h"
@@ -262,14 +261,20 @@ static void leave_alone(void)
         jvmpi->DisableEvent(toggled[i], NULL);
 }
 
-/* What the C library has given out, to the VM, the shim and agents, when these know of no dead objects. */
+static size_t memory_after_collection(void)
+{
+    jvmpi->RunGC();
+    return memory_in_use();
+}
+
+/* When nobody knows of dead objects: after one collection somebody may, if an agent has just put it off. */
 static void report_memory(void)
 {
-    struct mallinfo2 memory;
+    size_t least = memory_after_collection(), next;
 
-    jvmpi->RunGC();
-    memory = mallinfo2();
-    report("memory in_use=%zu", memory.uordblks + memory.hblkhd);
+    while ((next = memory_after_collection()) < least)
+        least = next;
+    report("memory in_use=%zu", least);
 }
 
 /* Half of the time is the program's, however long something takes. */
@@ -280,14 +285,9 @@ static void drive(void *unused)
     unsigned self = __atomic_fetch_add(&drivers, 1, __ATOMIC_RELAXED);
     uint64_t random = ((uint64_t)atoll(option("seed", "1")) * MAX_DRIVERS + self + 1) * 0x9e3779b97f4a7c15u;
     JNIEnv *env = current_env();
-    long long looked = 0;
 
     while (!over && (length == 0 || nanos() < end)) {
         long long began = nanos();
-        if (self == 0 && began - looked > length / 32) {
-            looked = began;
-            report_memory();
-        }
         act(&random, env);
         progress->done[self]++;
         sleep_ms((long)((nanos() - began) / 1000000) + (long)pick(&random, 3));
@@ -388,6 +388,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     if (strcmp(what, "run_gc") == 0)
         jvmpi->RunGC();
+    if (strcmp(what, "memory") == 0)
+        report_memory();
     return 0;
 }
 

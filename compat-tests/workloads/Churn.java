@@ -7,11 +7,12 @@ import java.util.concurrent.locks.LockSupport;
  * Keeps collectors busy for so many milliseconds: four or more threads allocate, others come and go, classes
  * are loaded and forgotten, and garbage is collected on request. With the argument "dumps" the heap is
  * dumped all the while. At the end everything is dropped. With the property churn.virtual so many of those that come
- * and go are virtual threads.
+ * and go are virtual threads; with churn.looks everything is dropped so often, and the agent told to look at the memory.
  */
 final class Churn {
     private static final int THREADS = Integer.getInteger("churn.threads", 4), KEPT = 4_096;
     private static final int VIRTUAL_THREADS = Integer.getInteger("churn.virtual", 0);
+    private static final int LOOKS = Integer.getInteger("churn.looks", 0);
     private static volatile boolean over;
     private static volatile Object published;
 
@@ -32,11 +33,32 @@ final class Churn {
     }
 
     public static void main(String[] arguments) throws Exception {
-        long end = System.nanoTime() + Long.parseLong(arguments[0]) * 1_000_000;
-        byte[] victim = read();
+        long began = System.nanoTime(), length = Long.parseLong(arguments[0]) * 1_000_000;
+        boolean dumps = arguments.length > 1 && arguments[1].equals("dumps");
         Agent.call("load the library first");
+        int rounds = 0;
+        for (int look = 1; look < LOOKS; look++) {
+            rounds += churn(began + length / LOOKS * look, 0, dumps);
+            Agent.call("memory");
+        }
+        rounds += churn(began + length, 4 - rounds, dumps);
+        int collections = 0;
+        while (dumps && collections < 10 && (left() > 0 || Agent.call("unloaded") < rounds)) {
+            long brackets = Agent.call("brackets");
+            System.gc();
+            Await.until("the collection to be told", () -> Agent.call("brackets") > brackets);
+            collections++;
+        }
+        System.out.println("expect rounds=" + rounds + " unloaded=" + Agent.call("unloaded")
+                + " left=" + left() + " collections=" + collections + " dumps=" + Agent.call("dumps"));
+    }
+
+    /** Until this time, and for so many rounds; how many there were. */
+    private static int churn(long end, int least, boolean dumps) throws Exception {
+        byte[] victim = read();
         Throwable[] failure = new Throwable[1];
         Thread[] threads = new Thread[THREADS];
+        over = false;
         for (int t = 0; t < THREADS; t++) {
             int seed = t;
             threads[t] = new Thread(() -> {
@@ -53,12 +75,11 @@ final class Churn {
                 Agent.call("dump");
             }
         }, "dumper");
-        boolean dumps = arguments.length > 1 && arguments[1].equals("dumps");
         if (dumps) {
             dumper.start();
         }
         int rounds = 0;
-        while ((System.nanoTime() < end || rounds < 4) && failure[0] == null) {
+        while ((System.nanoTime() < end || rounds < least) && failure[0] == null) {
             Thread visitor = new Thread(() -> published = new int[100], "visitor");
             visitor.start();
             Thread[] virtual = virtualVisitors();
@@ -84,15 +105,7 @@ final class Churn {
         }
         dumper.join();
         published = null;
-        int collections = 0;
-        while (dumps && collections < 10 && (left() > 0 || Agent.call("unloaded") < rounds)) {
-            long brackets = Agent.call("brackets");
-            System.gc();
-            Await.until("the collection to be told", () -> Agent.call("brackets") > brackets);
-            collections++;
-        }
-        System.out.println("expect rounds=" + rounds + " unloaded=" + Agent.call("unloaded")
-                + " left=" + left() + " collections=" + collections + " dumps=" + Agent.call("dumps"));
+        return rounds;
     }
 
     /** Some that wait and meet. Java 8, for which this is compiled, does not know them. */
