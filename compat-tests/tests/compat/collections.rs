@@ -15,7 +15,7 @@ cases![
     without_performance_counters,
     dropped_objects_are_freed.on_every_gc(),
     figures.on_every_gc(),
-    take_their_time.on(&[Gc::Parallel, Gc::G1, Gc::Shenandoah]),
+    take_their_time.on(&[Gc::Parallel, Gc::G1, Gc::Z, Gc::Shenandoah]),
     take_their_time_by_the_wall,
     disabled.on_every_gc(),
     // ZGC has no class unloading there.

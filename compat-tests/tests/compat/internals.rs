@@ -11,7 +11,7 @@ use compat_tests::workspace_root;
 use crate::assert::equal;
 use crate::cases;
 
-cases![each_taken_away.only(25), all_taken_away];
+cases![each_taken_away.only(25), all_taken_away, transitions_stay_unknown.since(21)];
 
 /// How long the program runs: long enough for agents to ask for everything.
 const LENGTH: Duration = Duration::from_millis(1500);
@@ -82,4 +82,20 @@ fn all_taken_away(vm: &Vm<'_>) -> Result<(), String> {
     let times = said.len();
     said.dedup();
     equal("lines", said.len(), times)
+}
+
+/// A scheduler that does not tell of transitions is not expected to when more is reported later: what its threads do
+/// between virtual threads is reported.
+fn transitions_stay_unknown(vm: &Vm<'_>) -> Result<(), String> {
+    let java =
+        vm.java_for(21, "OwnScheduler")?.agent("methods", "events=1,late=3,prefix=OwnScheduler")?;
+    let java = java.flag("--add-opens=java.base/java.lang=ALL-UNNAMED");
+    let java = java.variable("JVMPI_TEST_WITHOUT", "transitions");
+    let outcome = java.settings("virtual=own,include=OwnScheduler*").run()?;
+    equal("lines", outcome.stderr.matches("there is no transitions here: ").count(), 1)?;
+    let steps = outcome.report().find("calls", "method", "OwnScheduler.step")?;
+    let made = outcome.expects.one("expect")?.int("steps")?;
+    ensure!(made > 10, "only {made} steps");
+    equal("entries", steps.int("entries")?, made)?;
+    equal("exits", steps.int("exits")?, made)
 }

@@ -22,6 +22,7 @@ cases![
     native_methods,
     native_methods_of_the_jdk,
     native_methods_of_a_running_vm,
+    native_methods_of_a_running_vm_that_are_not_found.only(17),
     chosen_classes,
     too_large_a_method,
     constants_that_are_not_numbers.until(22),
@@ -184,16 +185,22 @@ fn native_methods_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
     equal("native methods", seen, 8)
 }
 
-/// Those that were bound before the agent came into a running VM: by their names, by `RegisterNatives`, and those
-/// of the JDK.
-fn native_methods_of_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
+/// The program whose native methods are bound before the agent comes into the running VM.
+fn attached(vm: &Vm<'_>, without: &str) -> Result<Outcome, String> {
     let (shim, agent) = (build::shim()?, build::agent("methods")?);
     let java = vm.java("NativeCalls")?.property("agent.path", text(&agent)?).flag("-Xint");
-    let mut java = java.argument("attached").settings("log=info").start()?;
+    let java = java.variable("JVMPI_TEST_WITHOUT", without).settings("log=info");
+    let mut java = java.argument("attached").start()?;
     java.wait_for("ready")?;
     let options = format!("\"{}:events=1+2+3,off=3+2+1,prefix=NativeCalls\"", text(&agent)?);
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
-    let outcome = java.finish(0)?;
+    java.finish(0)
+}
+
+/// Those that were bound before the agent came into a running VM: by their names, by `RegisterNatives`, and those
+/// of the JDK.
+fn native_methods_of_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = attached(vm, "")?;
     ensure!(!outcome.stdout.contains("e-registering"), "the VM complains: {}", outcome.stdout);
     let natives = outcome.expects.lines("expect").filter(|line| line.text("native").is_ok());
     let mut seen = 0;
@@ -209,6 +216,32 @@ fn native_methods_of_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
             equal(&format!("{word} of {method}"), calls.int(word)?, line.int("calls")?)?;
         }
     }
+    Ok(())
+}
+
+/// Where the VM keeps what they are bound to is not known: one line says so, and those that are bound later are seen.
+fn native_methods_of_a_running_vm_that_are_not_found(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = attached(vm, "native_function")?;
+    ensure!(outcome.stdout.ends_with("done\n"), "{}", outcome.stdout);
+    let said = outcome.stderr.matches("there is no native_function here: ").count();
+    equal("lines that say so", said, 1)?;
+    let (mut seen, mut unseen) = (0, 0);
+    for line in outcome.expects.lines("expect").filter(|line| line.text("native").is_ok()) {
+        let (events, calls) = (line.int("events")?, line.int("calls")?);
+        ensure!(events == 0 || events == 3 * calls, "{line}");
+        *(if events > 0 { &mut seen } else { &mut unseen }) += 1;
+    }
+    for line in outcome.expects.lines("expect").filter(|line| line.text("method").is_ok()) {
+        let (method, made) = (line.text("method")?, line.int("calls")?);
+        let Ok(calls) = outcome.report().find("calls", "method", method) else {
+            unseen += 1;
+            continue;
+        };
+        let entries = calls.int("entries")?;
+        ensure!(entries <= made && entries == calls.int("exits")?, "of {made}: {calls}");
+        *(if entries == made { &mut seen } else { &mut unseen }) += 1;
+    }
+    ensure!(seen > 0 && unseen > 0, "{seen} methods were seen, {unseen} were not");
     Ok(())
 }
 
