@@ -21,6 +21,7 @@ cases![
     call_times,
     calls_and_callers,
     samples_follow_the_time,
+    samples_of_many_threads.under_load(),
     allocation_sites.on_every_gc(),
     heap_in_text,
     heap_in_binary,
@@ -36,6 +37,7 @@ cases![
     a_dump_of_a_program_that_dies_of_memory,
     a_dump_during_another_one,
     a_file_that_cannot_be_written,
+    a_full_disk.only(17),
     a_front_end,
     a_front_end_that_goes_away,
     a_front_end_that_takes_nothing.only(17),
@@ -135,16 +137,25 @@ fn calls_and_callers(vm: &Vm<'_>) -> Result<(), String> {
     equal("calls", count.parse(), Ok(expected))
 }
 
-/// Two threads compute, others wait in native code. A share of the samples is off by chance, too: by less
-/// than three times the standard deviation. On a busy machine there are few samples a second, so the program
-/// gets more time until they are enough.
+/// Two threads compute, others wait in native code.
 fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
+    samples_are_shared(vm, 2, 50)
+}
+
+/// Most of the threads wait for a processor at any time.
+fn samples_of_many_threads(vm: &Vm<'_>) -> Result<(), String> {
+    samples_are_shared(vm, 40, 100)
+}
+
+/// A share of the samples is off by chance, too: by less than three times the standard deviation. On a busy
+/// machine there are few samples a second, so the program gets more time until they are enough.
+fn samples_are_shared(vm: &Vm<'_>, threads: u32, enough: u64) -> Result<(), String> {
     let mut all = 0;
     for millis in [1_200, 6_000, 30_000] {
-        let work = format!("compute-2-{millis}");
+        let work = format!("compute-{threads}-{millis}");
         let (_, file) = run(vm, &work, "samples.txt", "cpu=samples,interval=2,depth=8,cutoff=0")?;
-        all = follow_the_time(file.profile())?;
-        if all >= 50 {
+        all = follow_the_time(file.profile(), enough)?;
+        if all >= enough {
             return Ok(());
         }
     }
@@ -158,8 +169,8 @@ fn unknown_methods(profile: &Profile) -> Vec<String> {
     all.filter(|method| method.contains("<Unknown>")).collect()
 }
 
-/// How many samples of what computes there are.
-fn follow_the_time(profile: &Profile) -> Result<u64, String> {
+/// How many samples of what computes there are. Their shares are those of the time, if they are enough.
+fn follow_the_time(profile: &Profile, enough: u64) -> Result<u64, String> {
     let samples = profile.cpu_samples().next_back().ok_or("no section")?;
     equal("methods without names", unknown_methods(profile), Vec::<String>::new())?;
     let count = |name: &str| -> u64 {
@@ -171,7 +182,7 @@ fn follow_the_time(profile: &Profile) -> Result<u64, String> {
     for (counted, expected) in counts.into_iter().zip([0.7, 0.2, 0.1_f64]) {
         let chance = 3.0 * (expected * (1.0 - expected) / all.max(1.0)).sqrt();
         let is_off = (counted / all.max(1.0) - expected).abs() > 0.03 + chance;
-        ensure!(all < 50.0 || !is_off, "{counts:?} are not 70, 20 and 10 %");
+        ensure!(all < enough as f64 || !is_off, "{counts:?} are not 70, 20 and 10 %");
     }
     // Each of the two that wait runs when it begins and when there is something for it; either takes
     // microseconds, but the sampler may look in its middle.
@@ -554,6 +565,19 @@ fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
         "{said:?}"
     );
     has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?, false)
+}
+
+fn a_full_disk(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Profiled")?.argument("objects");
+    let outcome = with_hprof(java, "heap=all,cpu=samples,format=b,file=/dev/full")?.run()?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    let said: Vec<_> = outcome.stderr.lines().filter(|l| l.contains("HPROF ERROR")).collect();
+    let why = "No space left on device (os error 28)";
+    equal(
+        "lines",
+        said,
+        [format!("HPROF ERROR: cannot write /dev/full: {why}; the program goes on")],
+    )
 }
 
 /// A program with HPROF that has connected to this front end.
