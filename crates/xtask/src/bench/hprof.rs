@@ -1,11 +1,14 @@
 //! What HPROF costs real programs, beside JFR, which every JDK has, and beside agents that get the same
-//! events and only count: processor time from start to end.
+//! events and only count: processor time from start to end. And what two threads get done beside one.
+
+use std::process::Command;
 
 use compat_tests::jdk::{Gc, Jdk};
 use compat_tests::programs::{Found, Program};
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
 
+use super::thread_time::Watch;
 use super::{Figure, Side, compare, floor, program};
 
 const ROUNDS: usize = 5;
@@ -16,33 +19,71 @@ const PROGRAMS: [&str; 3] = ["clojure", "javac", "closure"];
 /// What shows the cost of sampling apart from that of the start: the program does its work so many times.
 const LONG: (&str, &str) = ("javac", "10");
 
+/// Where there is a `libasyncProfiler.so` to be compared with.
+const ASYNC_PROFILER: &str = "JVMPI_ASYNC_PROFILER";
+
+/// The workloads that count for themselves, and how much they do on each thread.
+const ALLOCATION: [&str; 2] = ["AllocWork", "100_000"];
+const CALLS: [&str; 3] = ["MethodWork", "plain", "2_000_000"];
+
+/// What a program runs under.
+struct Agent {
+    name: &'static str,
+    /// The option that loads it.
+    option: Option<String>,
+    /// How the names of its own threads begin, if these are to be told apart.
+    threads: Option<&'static str>,
+}
+
+impl Agent {
+    fn new(name: &'static str, option: Option<String>) -> Self {
+        Self { name, option, threads: None }
+    }
+
+    fn with_threads(self, begin: &'static str) -> Self {
+        Self { threads: Some(begin), ..self }
+    }
+}
+
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let command = build::released_command()?;
     let libraries = command.parent().unwrap_or(&command);
     let (shim, hprof) = (libraries.join("libjvmpi.so"), libraries.join("libhprof.so"));
     let (shim, hprof) = (text(&shim)?, text(&hprof)?);
     let floor = floor::agent("alloc")?;
+    let floor = text(&floor)?;
+    let floor = |mode: &str| Some(format!("-agentpath:{floor}=mode={mode}"));
     let hprof = |options: &str| {
-        format!("-agentpath:{shim}={hprof}:verbose=n,file=/dev/null,format=a,{options}")
+        Some(format!("-agentpath:{shim}={hprof}:verbose=n,file=/dev/null,format=a,{options}"))
     };
-    // JFR's, which looks every 10 ms.
-    let sampling = [
-        ("no agent", None),
-        ("JFR, profile.jfc", Some("-XX:StartFlightRecording=settings=profile".to_owned())),
-        ("HPROF, 10 ms", Some(hprof("cpu=samples"))),
-        ("HPROF, 1 ms", Some(hprof("cpu=samples,interval=1"))),
+    let counter = |options: &str| program::shim(jdk, "counter", options).map(Some);
+    // JFR's looks every 10 ms.
+    let jfr = Some("-XX:StartFlightRecording=settings=profile".to_owned());
+    let mut sampling = vec![
+        Agent::new("no agent", None),
+        Agent::new("JFR, profile.jfc", jfr).with_threads("JFR "),
+        Agent::new("HPROF, 10 ms", hprof("cpu=samples")).with_threads("HPROF "),
+        Agent::new("HPROF, 1 ms", hprof("cpu=samples,interval=1")).with_threads("HPROF "),
     ];
+    if let Ok(library) = std::env::var(ASYNC_PROFILER) {
+        // It has no thread: each thread interrupts itself.
+        for (name, interval) in [("async-profiler 10 ms", 10), ("async-profiler 1 ms", 1)] {
+            let options =
+                format!("start,event=ctimer,interval={interval}ms,collapsed,file=/dev/null");
+            sampling.push(Agent::new(name, Some(format!("-agentpath:{library}={options}"))));
+        }
+    }
     let calls = [
-        ("calls, counted", Some(program::shim(jdk, "counter", "events=1+3")?)),
+        Agent::new("calls, counted", counter("events=1+3")?),
         // No agent that times each call can do less.
-        ("and the clock read", Some(program::shim(jdk, "counter", "events=1+3,clock=y")?)),
-        ("HPROF, cpu=times", Some(hprof("cpu=times"))),
+        Agent::new("and the clock read", counter("events=1+3,clock=y")?),
+        Agent::new("HPROF, cpu=times", hprof("cpu=times")),
     ];
     let allocation = [
-        ("floor, tag+class", Some(format!("-agentpath:{}=mode=tag+class", text(&floor)?))),
-        ("floor, tag+stack", Some(format!("-agentpath:{}=mode=tag+stack", text(&floor)?))),
-        ("HPROF, heap=sites", Some(hprof("heap=sites"))),
-        ("the same, depth=0", Some(hprof("heap=sites,depth=0"))),
+        Agent::new("floor, tag+class", floor("tag+class")),
+        Agent::new("floor, tag+stack", floor("tag+stack")),
+        Agent::new("HPROF, heap=sites", hprof("heap=sites")),
+        Agent::new("the same, depth=0", hprof("heap=sites,depth=0")),
     ];
     for name in PROGRAMS {
         let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
@@ -60,34 +101,75 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
             compare_agents(&vm, program, &[LONG.1], &sampling, ROUNDS)?;
         }
     }
-    Ok(())
+    println!(" two threads that allocate");
+    let alone = || Agent::new("no agent", None);
+    let [tag_class, _, sites, _] = allocation;
+    compare_threads(jdk, &ALLOCATION, &[alone(), tag_class, sites])?;
+    println!(" two threads that call methods");
+    let [counted, _, times] = calls;
+    compare_threads(jdk, &CALLS, &[alone(), counted, times])
 }
 
-/// Compares the processor time under these options. The program gets the arguments besides its own.
+/// Compares the processor time under these agents, and what their own threads have of it. The program gets
+/// the arguments besides its own.
 fn compare_agents(
     vm: &Vm<'_>,
     program: Program,
     arguments: &[&str],
-    agents: &[(&str, Option<String>)],
+    agents: &[Agent],
     rounds: usize,
 ) -> Result<(), String> {
-    let run = |option: Option<&String>| -> Result<Vec<f64>, String> {
+    let run = |agent: &Agent| -> Result<Vec<f64>, String> {
         let Found::Ready(launch) = program.on(vm)? else {
             return Err(format!("no {} any more", program.name));
         };
         let launch = arguments.iter().fold(*launch, |launch, argument| launch.argument(argument));
         // What checks every call of JNI would be most of what is measured.
         let launch = launch.flag("-XX:-CheckJNICalls");
-        let launch = match option {
+        let launch = match &agent.option {
             Some(option) => launch.flag(option),
             None => launch,
         };
-        Ok(vec![launch.start()?.measure()?.processor.as_secs_f64()])
+        let running = launch.start()?;
+        let threads = agent.threads.map(|begin| (begin, Watch::begin(running.process())));
+        let processor = running.measure()?.processor.as_secs_f64();
+        let own = threads.map_or(Ok(f64::NAN), |(begin, watch)| watch.end(begin))?;
+        Ok(vec![processor, own, 100.0 * own / processor])
     };
-    let figures = [Figure { name: "processor, s", digits: 2, cost: true }];
-    let sides: Vec<_> = agents
-        .iter()
-        .map(|(name, option)| Side { name, run: Box::new(move || run(option.as_ref())) })
-        .collect();
-    compare(&figures, &sides, rounds)
+    let figures = [
+        Figure { name: "processor, s", digits: 2, cost: true },
+        Figure { name: "of it in the profiler's own threads, s", digits: 3, cost: false },
+        Figure { name: "the same in per cent", digits: 2, cost: false },
+    ];
+    compare(&figures, &sides(agents, run), rounds)
+}
+
+/// Compares what two threads get done, by the wall, with what one does. It tells something on a quiet machine
+/// with two processors or more.
+fn compare_threads(jdk: &Jdk, work: &[&str], agents: &[Agent]) -> Result<(), String> {
+    let classes = floor::classes()?;
+    let nanos = |agent: &Agent, threads: &str| -> Result<f64, String> {
+        let mut java = Command::new(jdk.java());
+        let java = java.args(&agent.option).args(["-cp", &classes]).args(work).arg(threads);
+        Ok(program::run(java)?.numbers(&["ns_per_op="])?[0])
+    };
+    let run = |agent: &Agent| -> Result<Vec<f64>, String> {
+        // An operation of each of the threads takes so long.
+        let (one, two) = (nanos(agent, "1")?, nanos(agent, "2")?);
+        Ok(vec![one, two, 2.0 * one / two])
+    };
+    let figures = [
+        Figure { name: "one thread, ns", digits: 1, cost: true },
+        Figure { name: "two threads, ns", digits: 1, cost: true },
+        Figure { name: "throughput of two, by that of one", digits: 2, cost: false },
+    ];
+    compare(&figures, &sides(agents, run), ROUNDS)
+}
+
+fn sides<'a>(
+    agents: &'a [Agent],
+    run: impl Fn(&Agent) -> Result<Vec<f64>, String> + Copy + 'a,
+) -> Vec<Side<'a>> {
+    let side = |agent: &'a Agent| Side { name: agent.name, run: Box::new(move || run(agent)) };
+    agents.iter().map(side).collect()
 }

@@ -24,6 +24,7 @@ mod programs;
 mod rewrite;
 mod rust;
 mod sampling;
+mod thread_time;
 mod trace;
 
 /// A benchmark, run on one JDK at a time.
@@ -150,6 +151,10 @@ fn compare(figures: &[Figure], sides: &[Side<'_>], rounds: usize) -> Result<(), 
         }
     }
     for (i, figure) in figures.iter().enumerate() {
+        // A side without such a figure has NaN in each run.
+        if results.iter().all(|results| results[i][0].is_nan()) {
+            continue;
+        }
         println!("  {}", figure.name);
         let base = &results[0][i];
         for (side, results) in sides.iter().zip(&results) {
