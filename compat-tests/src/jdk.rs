@@ -83,6 +83,10 @@ impl Gc {
     }
 }
 
+/// The heap of the tests' JVMs. ZGC takes sixteen times as much address space, which not every machine has for the
+/// heap that a JVM takes unasked.
+pub const HEAP: &str = "-Xmx512m";
+
 impl Jdk {
     /// Reads what lies at `home`; `None` if that is no Java runtime.
     fn at(home: &Path) -> Option<Self> {
@@ -155,7 +159,7 @@ impl Jdk {
             .command(&self.java())
             .args(self.flags())
             .args(gc.flags())
-            .arg("-version")
+            .args([HEAP, "-version"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()

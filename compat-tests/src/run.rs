@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::jdk::{Gc, Jdk};
+use crate::jdk::{Gc, HEAP, Jdk};
 use crate::machine::Machine;
 use crate::report::Report;
 use crate::spinning::Spinning;
@@ -103,7 +103,7 @@ impl<'a> Vm<'a> {
     pub fn java_for(&self, release: u32, class: &str) -> Result<Launch, String> {
         let mut launch = Launch::new(&self.jdk.java(), self.next_directory()?)?;
         launch.before = self.jdk.flags().iter().map(|&flag| flag.to_owned()).collect();
-        launch.before.extend(["-Xcheck:jni".to_owned(), "-Xmx512m".to_owned()]);
+        launch.before.extend(["-Xcheck:jni".to_owned(), HEAP.to_owned()]);
         launch.before.push("-XX:-CreateCoredumpOnCrash".to_owned());
         launch.before.extend(self.gc.flags().iter().map(|&flag| flag.to_owned()));
         launch.before.extend(["-cp".to_owned(), build::classes(release)?]);

@@ -9,10 +9,10 @@ use compat_tests::machine::{EMULATOR, Machine};
 use compat_tests::{jdk, workspace_root};
 
 const MACHINE: &str = "--machine";
-/// The address space of an emulated program: room for the heap that a JVM takes unasked, a quarter of the memory.
-/// qemu keeps books of each page, and takes more memory than there is for the terabytes that the buffer of a dump
-/// reserves where it can.
-const ADDRESS_SPACE: &str = "32G";
+/// The address space of an emulated program in KiB. qemu keeps books of each page, and takes more memory than there
+/// is for the terabytes that the buffer of a dump reserves where it can. Its own limit (`QEMU_RESERVED_VA`) would
+/// move the program to other addresses than `/proc/self/mem` has.
+const ADDRESS_SPACE: u32 = 32 << 20;
 
 /// The machine that the arguments name, which is taken out of them, or this one.
 ///
@@ -56,21 +56,23 @@ pub fn cargo(machine: &Machine) -> Result<Command, String> {
 /// it), the program is told of it, and nobody else: it gets a namespace of its own.
 fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Command {
     const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
+    let run = format!("ulimit -v {ADDRESS_SPACE}; exec \"$@\"");
     let mut command = if Path::new(FORMATS).join(emulator).exists() {
-        Command::new(program)
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &run, "sh"]);
+        shell
     } else {
         let script = format!(
             "{{ mount -t binfmt_misc none {FORMATS} && printf %s \"$1:$(command -v {emulator}):POCF\" >{FORMATS}/register; }} ||
              {{ echo 'error: no namespace that knows {emulator}, which takes Linux 6.7: apt-get install qemu-user-binfmt' >&2; exit 1; }}
-             shift; exec \"$@\""
+             shift; {run}"
         );
         let mut unshare = Command::new("unshare");
         unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]);
-        unshare.arg(machine.format(emulator)).arg(program);
+        unshare.arg(machine.format(emulator));
         unshare
     };
-    command.env("QEMU_LD_PREFIX", machine.root()).env("QEMU_RESERVED_VA", ADDRESS_SPACE);
-    command.env(EMULATOR, emulator);
+    command.arg(program).env("QEMU_LD_PREFIX", machine.root()).env(EMULATOR, emulator);
     command
 }
 

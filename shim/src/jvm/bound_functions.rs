@@ -64,6 +64,11 @@ mod tests {
 
     #[test]
     fn the_place_is_the_one_where_all_functions_are() {
+        let there = 7_usize;
+        if read((&raw const there).expose_provenance()).is_none() {
+            println!("skipped: there is no process_vm_readv here, as in qemu");
+            return;
+        }
         let function = |number: usize| ptr::without_provenance_mut::<c_void>(number);
         let structures = [11, 12, 13, 99, 15].map(|bound| {
             let mut words = [7_usize; WORDS];
