@@ -1,6 +1,8 @@
 //! The command as a process, where it needs no JVM.
 
 use agent_library::testing::{AGENT, Directory};
+use std::env;
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn jvmpi(arguments: &[&str]) -> Output {
@@ -93,23 +95,36 @@ fn a_library_can_say_that_it_needs_no_quirks() {
 fn check_refuses_with_the_line_of_the_shim() {
     let directory = Directory::new("refusals");
     let no_library = directory.write("libtext.so", b"text");
+    for (file, line) in [
+        (&no_library, "no: PATH is not an ELF file: give the agent's shared library for Linux"),
+        (&directory.0.join("none"), "no: PATH does not exist: check the path of the agent"),
+    ] {
+        refuses(file, &line.replace("PATH", file.to_str().unwrap()));
+    }
+}
+
+#[test]
+fn check_names_what_is_missing() {
+    if env::var_os("JVMPI_EMULATOR").is_some() {
+        println!("skipped: ldd is not the emulated machine's");
+        return;
+    }
+    let directory = Directory::new("missing");
     let missing = directory.library(
         "libmissing.so",
         "int frob(void); int JVM_OnLoad(void *v, char *o, void *r) { return frob(); }\n",
     );
-    for (file, line) in [
-        (&no_library, "no: PATH is not an ELF file: give the agent's shared library for Linux"),
-        (&directory.0.join("none"), "no: PATH does not exist: check the path of the agent"),
-        (&missing, "  missing       frob"),
-    ] {
-        let output = jvmpi(&["check", file.to_str().unwrap()]);
-        let line = line.replace("PATH", file.to_str().unwrap());
-        assert!(text(&output.stdout).lines().any(|said| said == line), "{output:?}");
-        assert_eq!(output.status.code(), Some(1));
-        let output = jvmpi(&["check", "--json", file.to_str().unwrap()]);
-        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(json["fit"], false);
-    }
+    refuses(&missing, "  missing       frob");
+}
+
+/// `jvmpi check` says this line of the file, and that it does not fit.
+fn refuses(file: &Path, line: &str) {
+    let output = jvmpi(&["check", file.to_str().unwrap()]);
+    assert!(text(&output.stdout).lines().any(|said| said == line), "{output:?}");
+    assert_eq!(output.status.code(), Some(1));
+    let output = jvmpi(&["check", "--json", file.to_str().unwrap()]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["fit"], false);
 }
 
 #[test]
