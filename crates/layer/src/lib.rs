@@ -37,7 +37,8 @@
 //! ```
 //!
 //! The interface passes no context. So the functions of a layer's table are compiled for the type of the
-//! layer and the number of its [slot](Slots); an event costs one call more for each layer.
+//! layer and the number of its [slot](Slots), which is all that they add to those that do the work; an event
+//! costs one call more for each layer.
 
 #![allow(non_snake_case, reason = "the names are the specification's")]
 
@@ -135,8 +136,15 @@ fn guard<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
 
 /// The handler that a layer writes into the table below.
 unsafe extern "C" fn notify_event<L: Layer, const SLOT: usize>(event: *mut JVMPI_Event) {
+    // SAFETY: as the VM promises.
+    unsafe { notify_event_of::<L>(event, SLOT) }
+}
+
+/// What the handlers of all slots do, once for all of them.
+#[inline(never)]
+unsafe extern "C" fn notify_event_of<L: Layer>(event: *mut JVMPI_Event, slot: usize) {
     guard((), || {
-        if let Some(put) = L::slots().put(SLOT) {
+        if let Some(put) = L::slots().put(slot) {
             // SAFETY: as the VM promises.
             unsafe { put.layer.NotifyEvent(&put.next, event) };
         }
@@ -205,7 +213,23 @@ macro_rules! layer {
                 pub unsafe extern "C" fn $name<L: Layer, const SLOT: usize>(
                     $($argument: $type),*
                 ) $(-> $result)? {
-                    guard($otherwise, || match L::slots().put(SLOT) {
+                    // SAFETY: as the agent promises.
+                    unsafe { functions_of::$name::<L>($($argument,)* SLOT) }
+                }
+            )*
+        }
+
+        /// What the functions of all slots do, once for all of them. The number of the slot comes last: the
+        /// arguments are where they have to be.
+        mod functions_of {
+            use super::*;
+
+            $(
+                #[inline(never)]
+                pub unsafe extern "C" fn $name<L: Layer>(
+                    $($argument: $type,)* slot: usize
+                ) $(-> $result)? {
+                    guard($otherwise, || match L::slots().put(slot) {
                         // SAFETY: as the agent promises.
                         Some(put) => unsafe { put.layer.$name(&put.next $(, $argument)*) },
                         None => $otherwise,
@@ -214,12 +238,21 @@ macro_rules! layer {
             )*
         }
 
-        /// The table that the layer in the slot gives out, on this one.
-        fn table<L: Layer, const SLOT: usize>(below: &JVMPI_Interface) -> JVMPI_Interface {
+        /// The functions of the layer in the slot.
+        fn functions<L: Layer, const SLOT: usize>() -> JVMPI_Interface {
+            JVMPI_Interface {
+                version: 0,
+                NotifyEvent: Some(notify_event::<L, SLOT>),
+                $($name: Some(functions::$name::<L, SLOT>),)*
+            }
+        }
+
+        /// The table that a layer with these functions gives out, on this one.
+        fn table(functions: &JVMPI_Interface, below: &JVMPI_Interface) -> JVMPI_Interface {
             JVMPI_Interface {
                 version: below.version,
                 NotifyEvent: below.NotifyEvent,
-                $($name: below.$name.and(Some(functions::$name::<L, SLOT>)),)*
+                $($name: below.$name.and(functions.$name),)*
             }
         }
     };
@@ -238,44 +271,28 @@ for_each_function!(layer);
 pub unsafe fn put_on<L: Layer>(
     layer: L,
     slot: usize,
-    below: *mut JVMPI_Interface,
-) -> Option<*mut JVMPI_Interface> {
-    match slot {
-        // SAFETY: as the caller promises.
-        0 => unsafe { put_in::<L, 0>(layer, below) },
-        // SAFETY: as the caller promises.
-        1 => unsafe { put_in::<L, 1>(layer, below) },
-        // SAFETY: as the caller promises.
-        2 => unsafe { put_in::<L, 2>(layer, below) },
-        // SAFETY: as the caller promises.
-        3 => unsafe { put_in::<L, 3>(layer, below) },
-        // SAFETY: as the caller promises.
-        4 => unsafe { put_in::<L, 4>(layer, below) },
-        // SAFETY: as the caller promises.
-        5 => unsafe { put_in::<L, 5>(layer, below) },
-        // SAFETY: as the caller promises.
-        6 => unsafe { put_in::<L, 6>(layer, below) },
-        // SAFETY: as the caller promises.
-        7 => unsafe { put_in::<L, 7>(layer, below) },
-        _ => panic!("there are {SLOTS} slots, and no number {slot}"),
-    }
-}
-
-/// # Safety
-/// As for [`put_on`].
-unsafe fn put_in<L: Layer, const SLOT: usize>(
-    layer: L,
     table_below: *mut JVMPI_Interface,
 ) -> Option<*mut JVMPI_Interface> {
+    let functions = match slot {
+        0 => functions::<L, 0>(),
+        1 => functions::<L, 1>(),
+        2 => functions::<L, 2>(),
+        3 => functions::<L, 3>(),
+        4 => functions::<L, 4>(),
+        5 => functions::<L, 5>(),
+        6 => functions::<L, 6>(),
+        7 => functions::<L, 7>(),
+        _ => panic!("there are {SLOTS} slots, and no number {slot}"),
+    };
     // SAFETY: as the caller promises.
     let below = unsafe { *table_below };
     let next = Neighbours {
         below,
-        table: UnsafeCell::new(table::<L, SLOT>(&below)),
+        table: UnsafeCell::new(table(&functions, &below)),
         no_handler: below.NotifyEvent,
     };
     let put = Box::into_raw(Box::new(Put { layer, next }));
-    let place = &L::slots().0[SLOT];
+    let place = &L::slots().0[slot];
     if place.compare_exchange(ptr::null_mut(), put, Ordering::Release, Ordering::Relaxed).is_err() {
         // SAFETY: nobody else has seen it.
         drop(unsafe { Box::from_raw(put) });
@@ -284,7 +301,7 @@ unsafe fn put_in<L: Layer, const SLOT: usize>(
     // SAFETY: as the caller promises; the table below is written as the specification has agents do it.
     // What `put` points to is not freed any more.
     unsafe {
-        ptr::addr_of_mut!((*table_below).NotifyEvent).write_volatile(Some(notify_event::<L, SLOT>));
+        ptr::addr_of_mut!((*table_below).NotifyEvent).write_volatile(functions.NotifyEvent);
         Some((*put).next.table.get())
     }
 }
