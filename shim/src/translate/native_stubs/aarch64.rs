@@ -10,7 +10,12 @@ use std::arch::global_asm;
 pub const INTEGERS: usize = 8;
 pub const FLOATS: usize = 8;
 
-// Each stub passes its slot in w16, which is free between a call and the function.
+pub const STUB_SIZE: usize = 8;
+// All stubs reach the same end.
+pub const GROUP: usize = 1;
+pub const GROUP_SIZE: usize = STUB_SIZE;
+
+// Each stub passes its slot in w16, which is free between a call and the function, as x17 is.
 global_asm!(
     ".pushsection .text.jvmpi_native_stubs, \"ax\", %progbits",
     ".p2align 6",
@@ -22,11 +27,14 @@ global_asm!(
     ".set .Ljvmpi_slot, 0",
     ".rept {slots}",
     "movz w16, #.Ljvmpi_slot",
-    "adrp x17, {targets} + 8 * .Ljvmpi_slot",
-    "ldr x17, [x17, :lo12:{targets} + 8 * .Ljvmpi_slot]",
-    "br x17",
+    "b 3f",
     ".set .Ljvmpi_slot, .Ljvmpi_slot + 1",
     ".endr",
+    "3:",
+    "adrp x17, {targets}",
+    "add x17, x17, :lo12:{targets}",
+    "ldr x17, [x17, x16, lsl #3]",
+    "br x17",
     ".cfi_endproc",
     ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
 

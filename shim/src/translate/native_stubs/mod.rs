@@ -1,8 +1,9 @@
 //! The machine code between the VM and the functions of native methods: a stub for each, and what is
 //! behind those that report. It is part of the library; nothing is generated at run time.
 //!
-//! A stub is the method's function to the VM. It takes one jump, to the function itself or to code that
-//! reports the call, calls the function with the arguments copied, and reports its end.
+//! A stub is the method's function to the VM. It says which it is, and leads to the function itself or to
+//! code that reports the call, calls the function with the arguments copied, and reports its end. Stubs come in
+//! groups with a common end: most of their code would be the same, and there are thousands.
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
@@ -12,11 +13,10 @@ mod machine;
 use super::native_methods::{entered, left};
 use crate::world::native_methods::SLOTS;
 use classfile::Kind;
-use machine::{FLOATS, INTEGERS};
+use machine::{FLOATS, GROUP, GROUP_SIZE, INTEGERS, STUB_SIZE};
 use std::ffi::c_void;
 
-/// The bytes of a stub.
-const SIZE: usize = 16;
+const _: () = assert!(SLOTS.is_multiple_of(GROUP), "a group is whole");
 
 unsafe extern "C" {
     fn jvmpi_native_stubs();
@@ -38,13 +38,16 @@ pub fn stack_words(parameters: &[Kind]) -> usize {
 
 /// The stub of a slot.
 pub fn stub(slot: usize) -> *mut c_void {
-    (jvmpi_native_stubs as *mut c_void).wrapping_byte_add(slot * SIZE)
+    let offset = slot / GROUP * GROUP_SIZE + slot % GROUP * STUB_SIZE;
+    (jvmpi_native_stubs as *mut c_void).wrapping_byte_add(offset)
 }
 
 /// The slot whose stub is at this address.
 pub fn slot_of(function: *mut c_void) -> Option<usize> {
     let offset = function.addr().checked_sub(stub(0).addr())?;
-    Some(offset / SIZE).filter(|slot| *slot < SLOTS)
+    let place = offset % GROUP_SIZE / STUB_SIZE;
+    let slot = offset / GROUP_SIZE * GROUP + place;
+    (place < GROUP && slot < SLOTS).then_some(slot)
 }
 
 /// Where the stubs lead that report.
@@ -188,6 +191,39 @@ mod tests {
             i64::MIN,
         );
         assert_eq!(result, -0.125);
+    }
+
+    #[test]
+    fn each_stub_leads_to_its_own_function() {
+        type Function = extern "C" fn(usize, usize) -> usize;
+        extern "C" fn returns<const RESULT: usize>(_: usize, _: usize) -> usize {
+            RESULT
+        }
+        const FUNCTIONS: [Function; 5] =
+            [returns::<0>, returns::<1>, returns::<2>, returns::<3>, returns::<4>];
+        let through = |stub: *mut c_void| {
+            // SAFETY: the stub has the type of its function.
+            let stub: Function = unsafe { std::mem::transmute(stub) };
+            stub(0, 0)
+        };
+        // The other tests take the first slots.
+        for slot in SLOTS / 2..SLOTS {
+            let function = FUNCTIONS[slot % FUNCTIONS.len()] as *mut c_void;
+            TARGETS[slot].store(function, Ordering::Release);
+        }
+        for slot in SLOTS / 2..SLOTS {
+            assert_eq!(slot_of(stub(slot)), Some(slot));
+            assert_eq!(through(stub(slot)), slot % FUNCTIONS.len(), "slot {slot}");
+        }
+        // What reports finds the function by the slot that it gets.
+        let reporting = |number: usize| {
+            let function = FUNCTIONS[number % FUNCTIONS.len()] as *mut c_void;
+            stub_of((8 << 20) + number, function, b"()J")
+        };
+        let reporting: Vec<_> = (0..3 * GROUP.max(32)).map(reporting).collect();
+        for (number, stub) in reporting.into_iter().enumerate() {
+            assert_eq!(through(stub), number % FUNCTIONS.len(), "method {number}");
+        }
     }
 
     unsafe extern "C" {

@@ -8,7 +8,11 @@ use std::arch::global_asm;
 pub const INTEGERS: usize = 0;
 pub const FLOATS: usize = 0;
 
-// Each stub passes its slot in ecx, which no caller keeps anything in.
+pub const STUB_SIZE: usize = 4;
+pub const GROUP: usize = 32;
+pub const GROUP_SIZE: usize = 144;
+
+// Each stub passes its place in the group in cl, and the group its slot in ecx, which no caller keeps anything in.
 global_asm!(
     ".pushsection .text.jvmpi_native_stubs, \"ax\", @progbits",
     ".p2align 6",
@@ -17,14 +21,22 @@ global_asm!(
     ".type jvmpi_native_stubs, @function",
     "jvmpi_native_stubs:",
     ".cfi_startproc",
-    ".set .Ljvmpi_slot, 0",
-    ".rept {slots}",
-    "movl $.Ljvmpi_slot, %ecx",
+    ".set .Ljvmpi_group, 0",
+    ".rept {slots} / {group}",
+    ".set .Ljvmpi_place, 0",
+    ".rept {group}",
+    "movb $.Ljvmpi_place, %cl",
     "jmp 3f",
-    ".p2align 4, 0xcc",
-    ".set .Ljvmpi_slot, .Ljvmpi_slot + 1",
+    ".set .Ljvmpi_place, .Ljvmpi_place + 1",
     ".endr",
     "3:",
+    "movzbl %cl, %ecx",
+    "leal {group} * .Ljvmpi_group(%ecx), %ecx",
+    "jmp .Ljvmpi_groups_end",
+    ".set .Ljvmpi_group, .Ljvmpi_group + 1",
+    ".org jvmpi_native_stubs + {group_size} * .Ljvmpi_group, 0xcc",
+    ".endr",
+    ".Ljvmpi_groups_end:",
     "calll 4f",
     "4:",
     ".cfi_adjust_cfa_offset 4",
@@ -110,6 +122,8 @@ global_asm!(
     ".size jvmpi_native_reporting, . - jvmpi_native_reporting",
     ".popsection",
     slots = const SLOTS,
+    group = const GROUP,
+    group_size = const GROUP_SIZE,
     targets = sym TARGETS,
     entered = sym entered,
     left = sym left,

@@ -10,7 +10,12 @@ use std::arch::global_asm;
 pub const INTEGERS: usize = 6;
 pub const FLOATS: usize = 8;
 
-// Each stub passes its slot in r11, which no caller keeps anything in.
+pub const STUB_SIZE: usize = 4;
+pub const GROUP: usize = 32;
+pub const GROUP_SIZE: usize = 152;
+
+// Each stub passes its place in the group in al, and the group its slot in r11. No caller keeps anything in rax and
+// r11.
 global_asm!(
     ".pushsection .text.jvmpi_native_stubs, \"ax\", @progbits",
     ".p2align 6",
@@ -19,12 +24,21 @@ global_asm!(
     ".type jvmpi_native_stubs, @function",
     "jvmpi_native_stubs:",
     ".cfi_startproc",
-    ".set .Ljvmpi_slot, 0",
-    ".rept {slots}",
-    "movl $.Ljvmpi_slot, %r11d",
-    "jmpq *{targets} + 8 * .Ljvmpi_slot(%rip)",
-    ".p2align 4, 0xcc",
-    ".set .Ljvmpi_slot, .Ljvmpi_slot + 1",
+    ".set .Ljvmpi_group, 0",
+    ".rept {slots} / {group}",
+    ".set .Ljvmpi_place, 0",
+    ".rept {group}",
+    "movb $.Ljvmpi_place, %al",
+    "jmp 3f",
+    ".set .Ljvmpi_place, .Ljvmpi_place + 1",
+    ".endr",
+    "3:",
+    "movzbl %al, %eax",
+    "leal {group} * .Ljvmpi_group(%rax), %r11d",
+    "leaq {targets}(%rip), %rax",
+    "jmpq *(%rax, %r11, 8)",
+    ".set .Ljvmpi_group, .Ljvmpi_group + 1",
+    ".org jvmpi_native_stubs + {group_size} * .Ljvmpi_group, 0xcc",
     ".endr",
     ".cfi_endproc",
     ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
@@ -110,6 +124,8 @@ global_asm!(
     ".size jvmpi_native_reporting, . - jvmpi_native_reporting",
     ".popsection",
     slots = const SLOTS,
+    group = const GROUP,
+    group_size = const GROUP_SIZE,
     targets = sym TARGETS,
     entered = sym entered,
     left = sym left,
