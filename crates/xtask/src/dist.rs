@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use compat_tests::machine::Machine;
 use compat_tests::{target_dir, text, workspace_root};
 
 use crate::jdk::machine;
@@ -16,6 +17,9 @@ use crate::product::{self, Anywhere, Build, Content, DOCUMENTATION, File, VERSIO
 const CHECK: &str = "check";
 /// For tests of the archives alone, which need not compile everything anew for it.
 const AS_USUAL: &str = "compiled-as-usual";
+/// The library that programs have loaded, and how many bytes it may have without its symbols.
+const LIBRARY: &str = "lib/libjvmpi.so.1";
+const LARGEST: u64 = 2 << 20;
 
 /// The archives that are made, in `target/dist`.
 struct Archives<'a> {
@@ -39,7 +43,7 @@ pub fn run_command(arguments: &[String]) -> Result<(), String> {
         None
     } else {
         Some(Anywhere {
-            flags: without_paths()?,
+            flags: [without_paths()?, with_small_tables(machine)].concat(),
             linker: product::linker(machine, &target_dir().join("dist"))?,
         })
     };
@@ -71,6 +75,16 @@ fn without_paths() -> Result<Vec<String>, String> {
     };
     let flags = places.iter().map(flag).chain([library_as_if_not_there()]);
     flags.collect()
+}
+
+/// On i386 arguments are pushed, and the unwinding tables say after each what that makes of the frame: they would
+/// be a fifth of the library.
+fn with_small_tables(machine: &Machine) -> Vec<String> {
+    let flags: &[&str] = match machine.name {
+        "i386" => &["-Cllvm-args=-no-x86-call-frame-opt"],
+        _ => &[],
+    };
+    flags.iter().copied().map(String::from).collect()
 }
 
 /// Rust's own library has the path of its sources in it where they are installed, elsewhere this one.
@@ -109,6 +123,7 @@ impl Archives<'_> {
         let renamed = self.directory.join(&symbols_name);
         let _ = fs::remove_dir_all(&renamed);
         fs::rename(&symbols, &renamed).map_err(|e| format!("{}: {e}", renamed.display()))?;
+        self.is_small(&tree.join(LIBRARY))?;
         let glibc = self.glibc(&files, &tree)?;
         let package = self.deb(&files, &tree, &glibc)?;
         let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, package];
@@ -116,6 +131,15 @@ impl Archives<'_> {
             fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
         }
         Ok(made)
+    }
+
+    /// Whether the stripped library is as small as is promised, if it is what is to be given out.
+    fn is_small(&self, library: &Path) -> Result<(), String> {
+        let size = fs::metadata(library).map_err(|e| format!("{}: {e}", library.display()))?.len();
+        if self.build.anywhere.is_some() && size > LARGEST {
+            return Err(format!("{} has {size} bytes, more than {LARGEST}", library.display()));
+        }
+        Ok(())
     }
 
     /// The version of the C library that all of it runs with, which must not be newer than is promised.
