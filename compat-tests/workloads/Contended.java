@@ -1,3 +1,4 @@
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -41,6 +42,29 @@ public class Contended {
             @Override
             void own(Contended monitor, Body body) {
                 staticMethod(body);
+            }
+        },
+        /** In a file of Java 1.4, whose code cannot push classes. */
+        OLD_STATIC {
+            private final Object owner = old();
+
+            @Override
+            Object monitor(Contended monitor) {
+                return owner.getClass();
+            }
+
+            @Override
+            @SuppressWarnings("unchecked")
+            void own(Contended monitor, Body body) {
+                ((Consumer<Runnable>) owner).accept(body::run);
+            }
+
+            private Object old() {
+                try {
+                    return new OldVersion(48).make("Contended$Old");
+                } catch (IOException | ReflectiveOperationException e) {
+                    throw new IllegalStateException(e);
+                }
             }
         },
         /** The first ways out are not those that let others in. */
@@ -186,6 +210,17 @@ public class Contended {
     private static final class Left extends RuntimeException {
         Left() {
             super(null, null, false, false);
+        }
+    }
+
+    public static final class Old implements Consumer<Runnable> {
+        @Override
+        public void accept(Runnable body) {
+            own(body);
+        }
+
+        private static synchronized void own(Runnable body) {
+            body.run();
         }
     }
 

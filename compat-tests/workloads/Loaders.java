@@ -19,14 +19,14 @@ final class Loaders {
         private static void step() {}
     }
 
-    private abstract static class Strict extends ClassLoader {
+    public abstract static class Strict extends ClassLoader {
         final List<String> asked = new ArrayList<>();
 
-        Strict() {
+        public Strict() {
             super(null);
         }
 
-        final Class<?> find(String name) throws ClassNotFoundException {
+        public final Class<?> find(String name) throws ClassNotFoundException {
             asked.add(name);
             if (!name.startsWith("java.")) {
                 throw new ClassNotFoundException(name);
@@ -57,6 +57,14 @@ final class Loaders {
         }
     }
 
+    /** In a file of Java 1.4, whose code cannot push classes. */
+    public static final class Old extends Strict {
+        @Override
+        public Class<?> loadClass(String name) throws ClassNotFoundException {
+            return find(name);
+        }
+    }
+
     private static byte[] file() throws IOException {
         byte[] buffer = new byte[65_536];
         int length = 0;
@@ -69,13 +77,14 @@ final class Loaders {
     }
 
     public static void main(String[] arguments) throws Exception {
-        Strict[] loaders = {new Usual(), new Direct()};
+        Strict[] loaders = {new Usual(), new Direct(), (Strict) new OldVersion(48).make("Loaders$Old")};
         if (arguments.length > 0) {
             Agent.call("enable");
         }
         for (Strict loader : loaders) {
             loader.make().run();
-            System.out.println("expect loader=" + loader.getClass().getSimpleName() + " asked="
+            String name = loader.getClass().getName();
+            System.out.println("expect loader=" + name.substring(name.indexOf('$') + 1) + " asked="
                     + loader.asked.size() + " tracker=" + loader.asked.contains("jvmpi.Tracker"));
         }
     }

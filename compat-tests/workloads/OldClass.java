@@ -1,5 +1,3 @@
-import java.io.DataInputStream;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -33,20 +31,7 @@ final class OldClass {
         }
     }
 
-    private static final class Loader extends ClassLoader {
-        Class<?> load(String name) throws IOException {
-            try (DataInputStream in = new DataInputStream(OldClass.class.getResourceAsStream(name + ".class"))) {
-                byte[] file = new byte[in.available()];
-                in.readFully(file);
-                file[6] = 0;
-                file[7] = VERSION;
-                return defineClass(name, file, 0, file.length);
-            }
-        }
-    }
-
     public static void main(String[] arguments) throws Exception {
-        Class<?> old = new Loader().load("OldClass$Old");
-        ((Runnable) old.getConstructor().newInstance()).run();
+        ((Runnable) new OldVersion(VERSION).make("OldClass$Old")).run();
     }
 }

@@ -373,12 +373,12 @@ fn loaders_that_refuse_what_they_do_not_know(vm: &Vm<'_>) -> Result<(), String> 
         for line in outcome.expects.all() {
             equal("asked for the Tracker", line.text("tracker")?, "false")?;
         }
-        equal("loaders", outcome.expects.all().len(), 2)?;
+        equal("loaders", outcome.expects.all().len(), 3)?;
         // Each loader has a class of its own.
         let lines = outcome.report().lines("calls");
         let steps = lines.filter(|line| line.text("method") == Ok("Loaders$Made.step"));
         let steps = steps.map(|line| Ok((line.int("entries")?, line.int("exits")?)));
-        equal("steps", steps.collect::<Result<Vec<_>, String>>()?, vec![(10, 10); 2])?;
+        equal("steps", steps.collect::<Result<Vec<_>, String>>()?, vec![(10, 10); 3])?;
     }
     for line in outcome.expects.all() {
         let method = format!("Loaders${}.loadClass", line.text("loader")?);

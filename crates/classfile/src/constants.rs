@@ -39,14 +39,6 @@ pub struct MethodRef {
     pub(crate) result_slots: u16,
 }
 
-/// A class that inserted code may push as an object.
-///
-/// Belongs to the [`Constants`] that made it.
-#[derive(Clone, Copy, Debug)]
-pub struct ClassRef {
-    pub(crate) index: u16,
-}
-
 /// Any entry but a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Other {
@@ -97,14 +89,6 @@ impl Constants {
             argument_slots: shape.argument_slots,
             result_slots: shape.result.map_or(0, Kind::slots),
         })
-    }
-
-    /// The class or interface with this internal name (`java/lang/System`).
-    ///
-    /// # Errors
-    /// [`Error::ConstantPoolFull`].
-    pub fn class_ref(&mut self, name: impl AsRef<[u8]>) -> Result<ClassRef, Error> {
-        self.class(name.as_ref()).map(|index| ClassRef { index })
     }
 
     /// The index of a `CONSTANT_Integer`.

@@ -105,7 +105,7 @@ pub use class_file::{ClassFile, Field, Method, access};
 pub use code::{Code, Handler, Instruction, Instructions, Switch};
 pub use comparison::UninitializedComparison;
 pub use constant_pool::{ConstantPool, MemberRef};
-pub use constants::{ClassRef, Constants, FieldRef, MethodRef};
+pub use constants::{Constants, FieldRef, MethodRef};
 pub use descriptor::{Kind, parameters};
 pub use editor::{Editor, MethodEditor, Rewritten};
 pub use error::{Error, Skip};

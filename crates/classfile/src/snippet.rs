@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::bytes::Write;
 use crate::descriptor::Kind;
 use crate::opcode;
-use crate::{ClassRef, Constants, FieldRef, MethodRef, Skip};
+use crate::{Constants, FieldRef, MethodRef, Skip};
 
 /// A piece of code that is inserted into a method, written instruction by instruction.
 ///
@@ -99,13 +99,6 @@ impl Snippet {
     /// `aconst_null`
     pub fn push_null(&mut self) -> &mut Self {
         self.simple(opcode::ACONST_NULL, 0, 1)
-    }
-
-    /// Pushes the object of a class, in classes of version 49 and later.
-    pub fn push_class(&mut self, class: ClassRef) -> &mut Self {
-        self.code.u1(opcode::LDC_W);
-        self.code.u2(class.index);
-        self.effect(0, 1)
     }
 
     /// Pushes `this`. In a constructor that is allowed only behind the call of `super()` or

@@ -231,7 +231,7 @@ fn edit(
     }
     methods::edit(class, &mut editor, reports, first)?;
     if reports.monitor_exits {
-        monitor_exits::edit(class, &mut editor)?;
+        monitor_exits::edit(class, &mut editor, first)?;
     }
     if reports.allocations {
         allocations::edit(class, &mut editor)?;
@@ -246,12 +246,6 @@ fn edit(
         log::warn!("{class}.{name} reports nothing: {reason}");
     }
     Ok(Some(rewritten.bytes))
-}
-
-/// Whether code of the class can push a class: `ldc` does since Java 5.
-fn pushes_classes(class: &ClassFile<'_>) -> bool {
-    const JAVA_5: u16 = 49;
-    class.major_version() >= JAVA_5
 }
 
 /// The number of the class's first method; the others follow. A class that is rewritten again

@@ -2,15 +2,18 @@
 //! ways out of synchronized methods, which the VM unlocks behind their last instruction. It stands
 //! behind a flag that is set only while a thread waits for a monitor.
 
-use super::pushes_classes;
 use crate::world::tracker::{CONTENDED, NAME};
 use classfile::{
-    ClassFile, ClassRef, Code, Constants, Editor, FieldRef, Instruction, Kind, Method, MethodRef,
-    Snippet, access, opcode,
+    ClassFile, Code, Constants, Editor, FieldRef, Instruction, Kind, Method, MethodRef, Snippet,
+    access, opcode,
 };
 
-/// Adds reports of the monitors that the class leaves.
-pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
+/// Adds reports of the monitors that the class leaves. The methods have the numbers from `first` on.
+pub fn edit(
+    class: &ClassFile<'_>,
+    editor: &mut Editor<'_>,
+    first: usize,
+) -> Result<(), classfile::Error> {
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         let exits = Exit::all(&code)?;
@@ -18,9 +21,9 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
         if exits.is_empty() && !is_synchronized {
             continue;
         }
-        let constants = editor.constants();
-        let probe = Probe::new(constants)?;
-        let locked = if is_synchronized { locked(class, method, &code, constants)? } else { None };
+        let probe = Probe::new(editor.constants())?;
+        let number = (first + method.index()) as i32;
+        let locked = if is_synchronized { locked(method, number, &code) } else { None };
         let Some(mut edits) = editor.method(method.index()) else { continue };
         for exit in exits {
             match exit {
@@ -82,8 +85,8 @@ enum Locked {
     /// It lies on the stack and stays there.
     OnStack,
     Local(u16),
-    /// That of the class itself.
-    Class(ClassRef),
+    /// The class that declares the method with this number: code of class files before Java 5 cannot push it.
+    Class(i32),
 }
 
 /// What the inserted code refers to.
@@ -91,6 +94,7 @@ enum Locked {
 struct Probe {
     flag: FieldRef,
     leaving: MethodRef,
+    leaving_class: MethodRef,
 }
 
 impl Probe {
@@ -98,38 +102,29 @@ impl Probe {
         let name = NAME.to_bytes();
         let flag = constants.field_ref(name, CONTENDED.to_bytes(), "Z")?;
         let leaving = constants.method_ref(name, "leaving", "(Ljava/lang/Object;)V")?;
-        Ok(Self { flag, leaving })
+        let leaving_class = constants.method_ref(name, "leaving_class", "(I)V")?;
+        Ok(Self { flag, leaving, leaving_class })
     }
 
     /// The code that reports that the object's monitor is left.
     fn of(self, object: Locked) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy {
-        let Self { flag, leaving } = self;
+        let Self { flag, leaving, leaving_class } = self;
         move |code| {
-            code.guard(flag, |code| {
-                match object {
-                    Locked::OnStack => code.dup(),
-                    Locked::Local(slot) => code.load(Kind::Reference, slot),
-                    Locked::Class(class) => code.push_class(class),
-                };
-                code.invoke_static(leaving)
+            code.guard(flag, |code| match object {
+                Locked::OnStack => code.dup().invoke_static(leaving),
+                Locked::Local(slot) => code.load(Kind::Reference, slot).invoke_static(leaving),
+                Locked::Class(number) => code.push_int(number).invoke_static(leaving_class),
             })
         }
     }
 }
 
-/// The object that a synchronized method locks, None if it cannot be had.
-fn locked(
-    class: &ClassFile<'_>,
-    method: Method<'_>,
-    code: &Code<'_>,
-    constants: &mut Constants,
-) -> Result<Option<Locked>, classfile::Error> {
+/// The object that the synchronized method with this number locks, None if it cannot be had.
+fn locked(method: Method<'_>, number: i32, code: &Code<'_>) -> Option<Locked> {
     if method.is_static() {
-        return pushes_classes(class)
-            .then(|| constants.class_ref(class.name()).map(Locked::Class))
-            .transpose();
+        return Some(Locked::Class(number));
     }
     // Compilers leave `this` where it is; another one might not.
     let stays = code.instructions().flatten().all(|instruction| instruction.stores_to() != Some(0));
-    Ok(stays.then_some(Locked::Local(0)))
+    stays.then_some(Locked::Local(0))
 }

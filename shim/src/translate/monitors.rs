@@ -10,8 +10,8 @@ use crate::lock::Memo;
 use crate::notify;
 use crate::world::agents::{self, Agent};
 use crate::world::threads::{self, Current, Thread, virtual_thread};
-use crate::world::{contention, methods, tagging, waits};
-use jni_sys::{JNIEnv, jboolean, jlong, jobject};
+use crate::world::{contention, method_numbers, methods, tagging, waits};
+use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
     JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
@@ -224,6 +224,14 @@ pub fn leaving(jni: Jni, object: jobject) {
         thread.in_flight.while_tracking(|| {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         });
+    }
+}
+
+/// As [`leaving`]: the monitor of the class that declares the method with this number, which runs.
+pub fn leaving_class(jni: Jni, number: jint) {
+    let class = method_numbers::with(jni, number as usize, |method| method.class.object(jni));
+    if let Some(class) = class.flatten() {
+        leaving(jni, class);
     }
 }
 

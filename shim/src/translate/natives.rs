@@ -51,6 +51,7 @@ macro_rules! natives {
             vec![
                 receivers::APPLY,
                 IS_TRACKER,
+                ITSELF,
                 $(Native {
                     name: tracker::name(concat!(stringify!($name), "\0")),
                     descriptor: tracker::name(concat!("(", $(code!($type),)* ")V\0")),
@@ -75,6 +76,18 @@ unsafe extern "system" fn is_tracker(env: *mut JNIEnv, _: jclass, name: jobject)
         // SAFETY: the VM passes the environment of the thread that runs this.
         unsafe { Jni::new(env) }.is_text(name, BINARY_NAME)
     })
+}
+
+/// The Tracker, which code of class files before Java 5 cannot push.
+const ITSELF: Native = Native {
+    name: c"itself",
+    descriptor: c"()Ljava/lang/Class;",
+    is_static: true,
+    function: itself as *mut c_void,
+};
+
+unsafe extern "system" fn itself(_: *mut JNIEnv, tracker: jclass) -> jclass {
+    tracker
 }
 
 /// Whether this is one of their functions.
@@ -127,4 +140,6 @@ natives! {
     fn bind_bound0() => bound_natives::bind;
     /// A monitor is about to be left while some thread waits for one.
     fn leaving(object: jobject) => monitors::leaving;
+    /// As before: the monitor of the class that declares the method.
+    fn leaving_class(number: jint) => monitors::leaving_class;
 }
