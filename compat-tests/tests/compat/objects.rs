@@ -300,7 +300,12 @@ fn ids_of_the_dead(vm: &Vm<'_>) -> Result<(), String> {
 const IDS: &str = "JVMPI_TEST_IDS";
 
 fn lines_about_ids(outcome: &Outcome) -> i64 {
-    outcome.stderr.lines().filter(|line| line.contains("no object IDs are left")).count() as i64
+    lines_that_begin(outcome, "no object IDs are left")
+}
+
+fn lines_that_begin(outcome: &Outcome, with: &str) -> i64 {
+    let with = format!("[jvmpi] warning: {with}");
+    outcome.stderr.lines().filter(|line| line.starts_with(&with)).count() as i64
 }
 
 /// No ID is greater than those that there are, and so many lines say that none is left.
@@ -330,6 +335,7 @@ fn no_ids_are_left(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(told > 0 && told < FEW, "{seen}");
     equal("ID of the last", seen.int("id")?, 0)?;
     equal("heap dumps without IDs", seen.int("dumps")?, 0)?;
+    equal("and why", lines_that_begin(&outcome, "no heap dump: no object IDs are left"), 1)?;
     equal("objects told afterwards", seen.int("told_after")?, 1000)?;
     ensure!(seen.int("id_after")? > 0, "{seen}");
     equal("heap dumps afterwards", seen.int("dumps_after")?, 1)?;

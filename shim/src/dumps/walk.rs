@@ -5,6 +5,7 @@
 //! needs to be kept of an object but its tag, and of an array how long it is until its turn comes.
 //! Classes are different: their parts are gathered and written at the end.
 
+use crate::jvm::Error;
 use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
 use crate::translate::heap_objects::Unannounced;
 use crate::world::agents::Agent;
@@ -46,7 +47,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => write!(f, "{Full}"),
-            Self::NoIds => f.write_str("no object IDs are left"),
+            Self::NoIds => write!(f, "{}", Error::NO_IDS),
             Self::UnknownClass(id) => write!(f, "class {id:#x} cannot be read"),
             Self::WrongField(id, index) => {
                 write!(f, "field {index} of class {id:#x} is of another type")

@@ -1,9 +1,9 @@
 //! JVMTI error codes as Rust errors.
 
-use jvmti_sys::{JVMTI_ERROR_NONE, jvmtiError};
+use jvmti_sys::{JVMTI_ERROR_MAX, JVMTI_ERROR_NONE, jvmtiError};
 use std::fmt;
 
-/// A JVMTI function's result other than `JVMTI_ERROR_NONE`.
+/// A JVMTI function's result other than `JVMTI_ERROR_NONE`, or [`Error::NO_IDS`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error(pub jvmtiError);
 
@@ -11,6 +11,9 @@ pub struct Error(pub jvmtiError);
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// No object can be given an ID any more: one that no JVMTI function returns.
+    pub const NO_IDS: Self = Self(JVMTI_ERROR_MAX + 1);
+
     /// Turns the code that a JVMTI function returned into a result.
     pub fn check(code: jvmtiError) -> Result<()> {
         if code == JVMTI_ERROR_NONE { Ok(()) } else { Err(Self(code)) }
@@ -19,7 +22,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JVMTI error {}", self.0)
+        if *self == Self::NO_IDS {
+            f.write_str("no object IDs are left")
+        } else {
+            write!(f, "JVMTI error {}", self.0)
+        }
     }
 }
 

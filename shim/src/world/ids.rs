@@ -10,7 +10,6 @@ use super::free_ids;
 use super::tags::{self, Kind};
 use crate::jvm::{Error, Result};
 use jvmpi_sys::jobjectID;
-use jvmti_sys::JVMTI_ERROR_OUT_OF_MEMORY;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -155,7 +154,7 @@ fn take(most: i64) -> Result<Run> {
                 live()
             );
         }
-        Error(JVMTI_ERROR_OUT_OF_MEMORY)
+        Error::NO_IDS
     })
 }
 
