@@ -1,4 +1,7 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Locale;
+import java.util.concurrent.atomic.LongAdder;
 
 /** Measures what constructors cost: on each of some threads so many objects are made. */
 public final class Constructors {
@@ -50,18 +53,24 @@ public final class Constructors {
 
     static volatile int sum;
 
-    /** The time for one of the two constructors. */
+    private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
+
+    /** The processor time for one of the two constructors, which others on the machine do not make more. */
     static double measure(Work work, int objects, int threads) throws InterruptedException {
         Thread[] all = new Thread[threads];
-        long start = System.nanoTime();
+        LongAdder used = new LongAdder();
         for (int i = 0; i < threads; i++) {
-            all[i] = new Thread(() -> sum += work.run(objects));
+            all[i] = new Thread(() -> {
+                long start = CLOCK.getCurrentThreadCpuTime();
+                sum += work.run(objects);
+                used.add(CLOCK.getCurrentThreadCpuTime() - start);
+            });
             all[i].start();
         }
         for (Thread thread : all) {
             thread.join();
         }
-        return (System.nanoTime() - start) / (2.0 * objects);
+        return used.sum() / (2.0 * objects * threads);
     }
 
     public static void main(String[] arguments) throws InterruptedException {

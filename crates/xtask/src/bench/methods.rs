@@ -72,7 +72,7 @@ fn calls(jdk: &Jdk, threads: &str) -> Result<(), String> {
     compare(&figures, &sides, ROUNDS)
 }
 
-/// The time for one constructor. One that calls something before `super()` must have its object looked
+/// The processor time for one constructor. One that calls something before `super()` must have its object looked
 /// for.
 fn constructors(jdk: &Jdk, threads: &str) -> Result<(), String> {
     let classes = build::classes(8)?;
