@@ -16,6 +16,7 @@ cases![
     several_threads,
     several_threads.under_load(),
     switched_on_and_off,
+    over_when_they_are_disabled,
     rewritten_while_it_runs,
     exits_enabled_beside_calls,
     receivers_that_move.on_every_gc(),
@@ -105,6 +106,25 @@ fn switched_on_and_off(vm: &Vm<'_>) -> Result<(), String> {
     let expected = outcome.expects.find("expect", "method", "Calls.fib")?.int("calls")?;
     equal("entries", fib.int("entries")?, expected)?;
     equal("exits", fib.int("exits")?, expected)
+}
+
+/// An agent that has disabled events may unload what its handler uses. If another agent goes on with them,
+/// disabling is so quick that threads are still in the handler.
+fn over_when_they_are_disabled(vm: &Vm<'_>) -> Result<(), String> {
+    for (events, other, rounds) in [("1+3", "", 4), ("2+3", "1+2+3", 10), ("4", "4", 10)] {
+        // The program calls the last one.
+        let java = vm.java("Disabling")?.agent("counter", &format!("events={other}"))?;
+        let java = java.agent("disabling", &format!("events={events}"))?;
+        let java = java.argument(&rounds.to_string()).settings("include=Disabling*");
+        let outcome = java.run()?;
+        let seen: Vec<_> = outcome.report().lines("disabled").collect();
+        equal("rounds", seen.len(), rounds)?;
+        for line in seen {
+            ensure!(line.int("before")? > 0, "{events}: {line}");
+            equal(events, line.int("after")?, 0)?;
+        }
+    }
+    Ok(())
 }
 
 /// Its exit, which is the first that is heard of the method, comes from code that is no longer that of

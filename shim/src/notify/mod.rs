@@ -52,14 +52,21 @@ pub fn deliver_for_collector<A: Arm>(
     arm: A,
 ) {
     if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
-        current.standing_for(env_id, time, || call(agent, current, env_id, event_type, arm));
+        current.standing_for(env_id, time, || {
+            let _passage = gate::enter(current);
+            // Asked again, as the agent may have disabled it just before.
+            if agent.wants(event_type) {
+                call_inside(agent, env_id, event_type, arm);
+            }
+        });
     }
 }
 
 /// Sends the event that an agent has requested. During the events of a collection it is sent in the
 /// name of the same thread as those.
 pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) {
-    call(agent, thread, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
+    let _passage = gate::enter(thread);
+    call_inside(agent, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
 }
 
 /// Whether the agent has enabled this type of event, and would get one of the current thread now.
@@ -88,18 +95,6 @@ pub fn is_open(thread: &Thread, event_type: jint) -> bool {
         Phase::ShuttingDown => event_type == JVMPI_EVENT_JVM_SHUT_DOWN,
         Phase::Loading | Phase::Dead => false,
     }
-}
-
-#[inline]
-fn call<A: Arm>(
-    agent: &Agent,
-    current: &Thread,
-    env_id: *mut JNIEnv,
-    event_type: jint,
-    arm: A,
-) -> A {
-    let _passage = gate::enter(current);
-    call_inside(agent, env_id, event_type, arm)
 }
 
 /// Calls the agent's handler. The event has passed the gate.

@@ -6,6 +6,7 @@ use crate::translate::class_files::Replay;
 use crate::translate::subscriptions::{self, Updated};
 use crate::translate::{classes, compiled, objects, threads};
 use crate::world::agents::Agent;
+use crate::world::order::gate;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{Thread, current_attached};
 use jni_sys::jint;
@@ -75,14 +76,18 @@ fn switch_on(agent: &Agent, event_type: jint) -> jint {
 }
 
 /// Disables the event for the agent, even if the VM refuses to switch off what the event is made
-/// from.
+/// from. None begins behind this: the agent may unload what its handler uses.
 pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     if !can_be_enabled(event_type) {
         return JVMPI_NOT_AVAILABLE;
     }
+    let was_wanted = agent.wants(event_type);
     agent.set_wants(event_type, false);
     if let Err(error) = subscriptions::update() {
         log::debug!("what {} comes from goes on: {error}", name(event_type));
+    }
+    if was_wanted {
+        gate::let_pass();
     }
     JVMPI_SUCCESS
 }

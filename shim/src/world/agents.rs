@@ -103,9 +103,11 @@ impl Agent {
         }
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
         ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
-        // A thread that sees the new listener also sees that the old epoch is over.
+        // A thread that sees the new listener also sees that the old epoch is over, and one that has seen the
+        // old listener is not in the newest epoch.
         epoch::change();
         OnlyListener::find_all();
+        epoch::change();
     }
 
     /// The agent's handler: whatever its table holds just now, as agents may replace it.

@@ -205,28 +205,27 @@ impl Drop for Calling {
 }
 
 /// Waits until the events of other threads are over that were sent before what decides about that has
-/// changed, but for those that cannot end before the current thread goes on.
+/// changed, but for those that cannot end before the current thread goes on. Later ones follow the change.
 pub fn let_pass() {
     barrier::of_all_threads();
     wait_until_quiet(|| false);
 }
 
-/// Waits until no event of another thread is in flight; false if some cannot end before the current
-/// thread goes on. None if `gives_up`.
+/// Waits until every other thread was once seen with no event in flight; false if some events cannot end
+/// before the current thread goes on. None if `gives_up`.
 fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
     let me = os_thread();
     let mut waiting = BoundedWait::new();
+    let mut busy = registry::all();
     loop {
-        let all = registry::all();
-        let is_busy = |os_thread: &i32| *os_thread != me;
-        let in_flight = all.iter().filter(|thread| thread.in_flight.is_any());
-        let busy: Vec<i32> = in_flight.map(|t| t.os_thread()).filter(is_busy).collect();
+        busy.retain(|thread| thread.in_flight.is_any() && thread.os_thread() != me);
         if busy.is_empty() {
             return Some(true);
         }
         if gives_up() {
             return None;
         }
+        let busy: Vec<i32> = busy.iter().map(|thread| thread.os_thread()).collect();
         if !waiting.can_any_go_on(&busy) {
             return Some(false);
         }
