@@ -1,23 +1,11 @@
 //! Rewriting that reports calls: code at a method's entry, before every return, and where an
 //! exception leaves it.
 
-use super::{Reports, beginnings};
+use super::beginnings;
+use super::reports::{Calls, Reports};
 use crate::world::method_numbers;
 use crate::world::tracker::NAME;
 use classfile::{ClassFile, Editor, Method, MethodRef};
-
-/// Which events of calls are reported.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Calls {
-    pub entries: bool,
-    /// Entries come with the receiver, for METHOD_ENTRY2.
-    pub receivers: bool,
-    pub exits: bool,
-}
-
-impl Calls {
-    pub const NONE: Self = Self { entries: false, receivers: false, exits: false };
-}
 
 /// Adds reports of the calls of all methods that have code. The methods have the numbers from `first` on.
 pub fn edit(

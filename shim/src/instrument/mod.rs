@@ -8,6 +8,7 @@ mod growth;
 pub mod instructions;
 mod methods;
 mod monitor_exits;
+mod reports;
 mod retransformation;
 mod selection;
 pub mod tracker;
@@ -23,59 +24,11 @@ use crate::world::{classes, method_numbers, threads};
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
-pub use methods::Calls;
+pub use reports::{Calls, Reports};
 pub use selection::is_chosen;
 use std::ffi::{CStr, c_char, c_uchar};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr;
-
-/// What rewritten classes report.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reports {
-    /// Their allocations.
-    pub allocations: bool,
-    /// Which objects are constructed; of `Object` only.
-    constructed: bool,
-    /// The calls of their methods.
-    pub calls: Calls,
-    /// Their instructions.
-    pub instructions: bool,
-    /// The monitors that they leave.
-    pub monitor_exits: bool,
-    /// Where virtual threads are put on carriers; of the scheduler's classes, if there is any report
-    /// at all.
-    transitions: bool,
-}
-
-impl Reports {
-    pub const NONE: Self = Self {
-        allocations: false,
-        constructed: false,
-        calls: Calls::NONE,
-        instructions: false,
-        monitor_exits: false,
-        transitions: false,
-    };
-
-    /// Whether entries of constructors are held until their object is announced: METHOD_ENTRY2
-    /// names it, and OBJECT_ALLOC comes before.
-    pub fn objects_before_constructors(self) -> bool {
-        self.calls.receivers || self.calls.entries && self.allocations
-    }
-
-    /// Whether these report all that the others do.
-    pub fn include(self, others: Self) -> bool {
-        let pairs = [
-            (self.allocations, others.allocations),
-            (self.calls.entries, others.calls.entries),
-            (self.calls.receivers, others.calls.receivers),
-            (self.calls.exits, others.calls.exits),
-            (self.instructions, others.instructions),
-            (self.monitor_exits, others.monitor_exits),
-        ];
-        pairs.into_iter().all(|(has, needs)| has || !needs)
-    }
-}
 
 static REPORTS: Lock<Reports> = Lock::new(Reports::NONE);
 

@@ -1,6 +1,7 @@
 //! Which classes report what, by the settings.
 
-use super::{Calls, Reports, transitions};
+use super::reports::{Calls, Reports};
+use super::transitions;
 use options::Instructions;
 
 impl Reports {
