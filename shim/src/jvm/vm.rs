@@ -7,7 +7,7 @@ use super::jvmti::Jvmti;
 use crate::lock::Memo;
 use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
 use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
 /// The one JVM of this process.
@@ -91,6 +91,16 @@ impl Jvm {
     pub fn feature_version(&self) -> u32 {
         static VERSION: Memo<u32> = Memo::new();
         *VERSION.get_or_find(|| self.jvmti.feature_version())
+    }
+
+    /// The name and the version of the VM, which it tells only before and after its start.
+    pub fn name_and_version(&self) -> &'static str {
+        static VERSION: Memo<String> = Memo::new();
+        let property = |name: &CStr| {
+            let property = self.jvmti.system_property(name);
+            property.map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        VERSION.get_or_find(|| [c"java.vm.name", c"java.vm.version"].map(property).join(" "))
     }
 
     /// JNI for the current thread, None if it is not attached to the VM.

@@ -1,5 +1,6 @@
 //! What stands between an agent and its table.
 
+use crate::jvm;
 use crate::world::agents::{Agent, MAX_AGENTS};
 use check::Check;
 use jvmpi_sys::JVMPI_Interface;
@@ -41,8 +42,8 @@ fn checked(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
 /// The table on which the recorder lies, if the agent is to be recorded.
 fn recorded(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
     let Some(path) = agent.options().trace.path() else { return table };
-    let about =
-        About { agent: agent.path().to_string_lossy().into_owned(), vm: super::vm_version() };
+    let agent_path = agent.path().to_string_lossy().into_owned();
+    let about = About { agent: agent_path, vm: jvm::get().name_and_version().to_owned() };
     match Recorder::start(agent.index, path, &about) {
         // SAFETY: the table is the shim's, lives for ever, and the agent has not got it yet.
         Ok(recorder) => unsafe { layer::put_on(recorder, agent.index, table) }.unwrap_or(table),

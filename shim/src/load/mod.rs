@@ -20,7 +20,7 @@ use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
 use jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use on_load::Pending;
 use options::OnLoad;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -127,22 +127,12 @@ fn keep_loaded() {
     }
 }
 
-/// The name and the version of the VM, which it tells only before and after its start.
-fn vm_version() -> String {
-    static VERSION: OnceLock<String> = OnceLock::new();
-    let property = |name: &CStr| {
-        let property = jvm::get().jvmti.system_property(name);
-        property.map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
-    };
-    VERSION.get_or_init(|| [c"java.vm.name", c"java.vm.version"].map(property).join(" ")).clone()
-}
-
 fn log_start() {
     let effective = options::get().describe();
     log::info!(
         "jvmpi {} on {}{}{}",
         env!("CARGO_PKG_VERSION"),
-        vm_version(),
+        jvm::get().name_and_version(),
         if effective.is_empty() { "" } else { ", " },
         effective
     );
