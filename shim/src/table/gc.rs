@@ -2,7 +2,7 @@
 
 use crate::translate::collection;
 use crate::world::agents::Agent;
-use crate::world::order::{collections, gate, gc_hold};
+use crate::world::order::{collections, gate, gc_hold, gc_switch};
 use crate::world::{lookup, phase, threads};
 use options::DisableGc;
 
@@ -23,7 +23,7 @@ pub fn enable(agent: &Agent) {
 
 /// Collects garbage; nothing happens while an agent has disabled that.
 pub fn run(_: &Agent) {
-    if !phase::vm_answers() || gate::gc_is_disabled() {
+    if !phase::vm_answers() || gc_switch::is_off() {
         return;
     }
     let Some((jni, thread)) = threads::current_attached() else { return };

@@ -5,7 +5,7 @@
 //! table of all objects is made, which is kept until the agents enable collections again.
 
 use super::ids::Tag;
-use super::order::{deaths, gate};
+use super::order::{deaths, gc_switch};
 use super::threads::registry;
 use super::{classes, cpu_clock, ids, phase, tagging, threads};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
@@ -107,7 +107,7 @@ impl Drop for Run {
 /// can delete references.
 pub fn end_run() {
     let can_drop = || phase::vm_answers() && jvm::get().jni().is_some();
-    if gate::gc_is_disabled() || !can_drop() {
+    if gc_switch::is_off() || !can_drop() {
         return;
     }
     let mut state = STATE.lock();

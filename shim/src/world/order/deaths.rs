@@ -13,7 +13,7 @@
 //! to the shim, and one that has survived a collection of young objects may live long. So after each
 //! pause another one is made, whether or not the last one is dead.
 
-use super::gate;
+use super::gc_switch;
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock, Locked};
 use crate::world::pauses::Pauses;
@@ -145,7 +145,7 @@ impl Due {
 
     /// Whether there is a deferred collection that can be played now.
     pub(super) fn can_play_deferred(&self) -> bool {
-        self.is_deferred && !self.is_over && !gate::gc_is_disabled()
+        self.is_deferred && !self.is_over && !gc_switch::is_off()
     }
 }
 

@@ -12,19 +12,17 @@
 
 use super::bounded_wait::BoundedWait;
 use super::in_flight::{Passage, TrackedPassage};
-use super::{barrier, collections, epoch};
+use super::{barrier, collections, epoch, gc_switch};
 use crate::lock::{Condition, Lock};
 use crate::world::threads::os_thread::os_thread;
 use crate::world::threads::record::Thread;
 use crate::world::threads::{registry, running};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
 /// Whether that thread is in an agent's handler: only there it may need a lock that others hold.
 static CALLS_AGENT: AtomicBool = AtomicBool::new(false);
-/// The calls of DisableGC without their EnableGC.
-static GC_DISABLED: AtomicU32 = AtomicU32::new(0);
 /// True while a collection is being played.
 static PLAYING: Lock<bool> = Lock::new(false);
 /// Signalled when the gate opens.
@@ -101,7 +99,7 @@ pub fn disable_gc() {
         wait_until_open();
     }
     let playing = PLAYING.lock();
-    GC_DISABLED.fetch_add(1, Ordering::SeqCst);
+    gc_switch::off();
     if *playing {
         drop(playing);
         wait_until_open();
@@ -110,8 +108,7 @@ pub fn disable_gc() {
 
 /// `EnableGC`: takes back one [`disable_gc`] of any thread; a surplus one does nothing.
 pub fn enable_gc() {
-    let less = |n: u32| n.checked_sub(1);
-    if GC_DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) == Ok(1) {
+    if gc_switch::on() {
         collections::enabled_again();
     }
 }
@@ -133,11 +130,6 @@ impl Drop for NoGc {
     }
 }
 
-/// Whether an agent has disabled garbage collection.
-pub fn gc_is_disabled() -> bool {
-    GC_DISABLED.load(Ordering::SeqCst) > 0
-}
-
 /// The gate is closed to all threads but this one, which plays a collection, until this is dropped.
 pub struct Closed {
     is_quiet: bool,
@@ -148,17 +140,17 @@ pub struct Closed {
 pub fn close() -> Option<Closed> {
     let me = os_thread();
     let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
-    if gc_is_disabled() || close().is_err() {
+    if gc_switch::is_off() || close().is_err() {
         return None;
     }
     let mut closed = Closed { is_quiet: false };
     epoch::close();
     barrier::of_all_threads();
     // If it is disabled meanwhile: enabled again or not, there may be events that can end.
-    closed.is_quiet = wait_until_quiet(gc_is_disabled)?;
+    closed.is_quiet = wait_until_quiet(gc_switch::is_off)?;
     let may_play = {
         let mut playing = PLAYING.lock();
-        *playing = !gc_is_disabled();
+        *playing = !gc_switch::is_off();
         *playing
     };
     may_play.then_some(closed)
@@ -302,7 +294,7 @@ mod tests {
         let mut played = 0;
         while played < COLLECTIONS {
             if let Some(closed) = close() {
-                assert!(closed.is_quiet() && !gc_is_disabled() && close().is_none());
+                assert!(closed.is_quiet() && !gc_switch::is_off() && close().is_none());
                 (0..THREADS).for_each(|place| add(place, 3));
                 played += 1;
             }

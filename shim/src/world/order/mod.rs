@@ -14,6 +14,7 @@ mod gc_counts;
 pub mod gc_hold;
 mod gc_need;
 mod gc_probe;
+pub mod gc_switch;
 pub mod in_flight;
 mod lock_owner;
 mod starving;
