@@ -1,12 +1,12 @@
 //! JNI calls of the current thread.
 
-use super::{GlobalRef, jni_table, vm};
+use super::jni_table;
 use crate::lock::assert_none_held;
 use jni_sys::{
-    JNI_ABORT, JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject,
-    jthrowable, jvalue, jweak,
+    JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
+    jvalue, jweak,
 };
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::ptr;
 
 /// The JNI environment of the current thread.
@@ -37,15 +37,18 @@ unsafe impl Sync for MethodId {}
 /// nothing; `-Xcheck:jni` complains of more references than were asked for.
 pub const LARGE_FRAME: jint = 60_000;
 
-/// Calls a slot of the JNI function table; every slot named in this file exists since JNI 1.2.
+/// Calls a slot of the JNI function table; every slot named in its calls exists since JNI 1.2.
 macro_rules! jni {
     ($jni:expr, $slot:ident $(, $argument:expr)*) => {{
-        assert_none_held();
+        $crate::lock::assert_none_held();
+        let env = $jni.env();
         // SAFETY: `Jni::new` promises an environment of this thread, whose table has the slot;
-        // the callers in this file pass live references and NUL-terminated strings.
-        unsafe { ((**$jni.0).v1_2.$slot)($jni.0 $(, $argument)*) }
+        // the callers pass live references and NUL-terminated strings.
+        unsafe { ((**env).v1_2.$slot)(env $(, $argument)*) }
     }};
 }
+
+pub(super) use jni;
 
 /// As `jni!`, but calls the function that was there before the shim replaced it: the shim's own
 /// references are not reported.
@@ -60,20 +63,6 @@ macro_rules! original {
             }
         }
     }};
-}
-
-/// A critical section, in which the current thread has the elements of an array, until it is dropped. It calls no
-/// JNI function meanwhile.
-pub struct Critical<'a> {
-    jni: Jni,
-    array: &'a GlobalRef,
-    elements: *mut c_void,
-}
-
-impl Drop for Critical<'_> {
-    fn drop(&mut self) {
-        jni!(self.jni, ReleasePrimitiveArrayCritical, self.array.get(), self.elements, JNI_ABORT);
-    }
 }
 
 /// A frame of local references, until it is dropped.
@@ -228,12 +217,6 @@ impl Jni {
         self.unless_thrown(array)
     }
 
-    /// Begins a critical section with an array of numbers; None if memory is short.
-    pub fn critical(self, array: &GlobalRef) -> Option<Critical<'_>> {
-        let elements = jni!(self, GetPrimitiveArrayCritical, array.get(), ptr::null_mut());
-        (!elements.is_null()).then_some(Critical { jni: self, array, elements })
-    }
-
     /// A new array of references, all of them NULL; None if memory is short.
     pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
         let array = jni!(self, NewObjectArray, length, class, ptr::null_mut());
@@ -358,16 +341,6 @@ impl Jni {
     pub fn call_long(self, object: jobject, method: MethodId) -> Option<jlong> {
         let result = jni!(self, CallLongMethodA, object, method.0, ptr::null());
         (!self.clear_exception()).then_some(result)
-    }
-
-    /// Whether the `java.lang.Thread` is a virtual one.
-    pub fn is_virtual(self, thread: jobject) -> bool {
-        const SINCE: u32 = 21;
-        vm::get().feature_version() >= SINCE && {
-            assert_none_held();
-            // SAFETY: as for `jni!`, but that the slot exists since JDK 21.
-            unsafe { ((**self.0).v19.IsVirtualThread)(self.0, thread) }
-        }
     }
 
     /// A new object, None if the constructor threw or memory is short.

@@ -3,7 +3,6 @@
 
 use super::error::Result;
 use super::jvmti::{Allocated, Jvmti, jvmti};
-use super::vm;
 use jni_sys::{JNINativeInterface_, JNINativeInterface__1_2};
 use std::ptr;
 use std::sync::OnceLock;
@@ -43,8 +42,7 @@ pub fn originals() -> Option<&'static Functions> {
 
 /// Makes all threads use the table as `edit` leaves it, given the functions as they were. Only one
 /// thread at a time may call this.
-pub fn edit(edit: impl FnOnce(&mut Functions, &Functions)) -> Result<()> {
-    let jvmti = vm::get().jvmti;
+pub fn edit(jvmti: Jvmti, edit: impl FnOnce(&mut Functions, &Functions)) -> Result<()> {
     let mut table = copy(jvmti)?;
     let originals = ORIGINALS.get_or_init(|| Originals(*table.functions()));
     edit(table.functions(), &originals.0);

@@ -3,11 +3,25 @@
 use super::global_ref::GlobalRef;
 use super::internals;
 use super::jni::{FieldId, Jni};
-use crate::lock::Memo;
+use crate::lock::{Memo, assert_none_held};
 use jni_sys::{JNI_FALSE, jclass, jint, jobject, jvalue};
 use jvmti_sys::{JVMTI_CLASS_STATUS_INITIALIZED, jthread};
 use std::ffi::CStr;
 use std::ptr;
+
+impl Jni {
+    /// Whether the `java.lang.Thread` is a virtual one.
+    pub fn is_virtual(self, thread: jobject) -> bool {
+        const SINCE: u32 = 21;
+        super::get().feature_version() >= SINCE && {
+            assert_none_held();
+            let env = self.env();
+            // SAFETY: the environment is that of this thread, the callers pass a live reference, and the slot
+            // exists since JDK 21.
+            unsafe { ((**env).v19.IsVirtualThread)(env, thread) }
+        }
+    }
+}
 
 /// How virtual threads are known and read.
 pub struct VirtualThreads {

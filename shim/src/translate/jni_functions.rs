@@ -7,7 +7,7 @@ macro_rules! replaces {
         /// Puts this module's functions in the place of JNI's, or takes them away again.
         pub fn replace(on: bool) -> crate::jvm::Result<()> {
             let _alone = crate::world::order::claims::to_tag();
-            crate::jvm::jni_table::edit(|table, originals| {
+            crate::jvm::jni_table::edit(crate::jvm::get().jvmti, |table, originals| {
                 $(
                     // Another agent may have put its own function there since, which calls ours.
                     if on {

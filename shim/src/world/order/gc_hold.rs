@@ -8,7 +8,7 @@
 use super::bounded_wait::BoundedWait;
 use super::gc_need::{self, Disabler, Need};
 use super::{gc_counts, gc_probe};
-use crate::jvm::{GlobalRef, Jni};
+use crate::jvm::{Critical, GlobalRef, Jni};
 use crate::lock::{Condition, Lock};
 use crate::world::threads;
 use crate::world::threads::os_thread::os_thread;
@@ -137,7 +137,7 @@ fn run(jni: Jni, array: &GlobalRef) {
     set_holder(os_thread());
     while wait_until_wanted() {
         // Waits for a collection that the VM wants already.
-        let Some(critical) = jni.critical(array) else { break };
+        let Some(critical) = Critical::begin(jni, array) else { break };
         let is_given_up = take_hold() && hold_back();
         // The VM may collect in this call.
         drop(critical);

@@ -4,7 +4,7 @@
 //! collected. So a thread of the shim's tries to.
 
 use super::lock_owner;
-use crate::jvm::{self, GlobalRef, Jni};
+use crate::jvm::{self, Critical, GlobalRef, Jni};
 use crate::lock::{Condition, Lock};
 use crate::world::scheduling::is_asleep;
 use crate::world::threads::os_thread::os_thread;
@@ -29,7 +29,7 @@ static THREAD: AtomicI32 = AtomicI32::new(0);
 pub fn run(jni: Jni, array: &GlobalRef) {
     THREAD.store(os_thread(), Ordering::SeqCst);
     while wait_until_asked() {
-        drop(jni.critical(array));
+        drop(Critical::begin(jni, array));
         let mut state = STATE.lock();
         if *state == State::Trying {
             *state = State::Idle;
