@@ -211,7 +211,7 @@ fn what_is_no_dump_is_refused_and_a_cut_one_is_shown() {
 #[test]
 fn dumps_as_agents_get_them_are_shown() {
     let directory = Directory::new("raw");
-    let id = |id: u64| id.to_ne_bytes();
+    let id = |id: usize| id.to_ne_bytes();
     let list = [&[0][..], &id(0x10), &[10], &id(0x20)].concat();
     let file = directory.write("list", &list);
     let output = jvmpi(&["dump", "show", "--raw", "0", file.to_str().unwrap()]);

@@ -229,8 +229,10 @@ mod tests {
         buffer.append(b"first").unwrap();
         assert_eq!(buffer.extend(RESERVED), Err(Full));
         assert_eq!(buffer.extend(usize::MAX), Err(Full));
-        // Address space is no memory.
-        assert_eq!(buffer.extend(RESERVED / 2), Err(Full));
+        // Address space is no memory; but of what 32 bits can address there may be as much.
+        if usize::BITS == 64 {
+            assert_eq!(buffer.extend(RESERVED / 2), Err(Full));
+        }
         assert_eq!(&*buffer, b"first");
     }
 }

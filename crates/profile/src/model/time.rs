@@ -79,6 +79,11 @@ mod tests {
         for seconds in [0, 951_782_400, 1_795_309_388, 4_102_444_799] {
             let time = Time(seconds * 1000);
             let text = time.to_text();
+            // Where C's own have 32 bits they end in 2038.
+            if libc::time_t::try_from(seconds).is_err() {
+                assert_eq!(text, "");
+                continue;
+            }
             assert_eq!(text.len(), 24, "{text}");
             assert_eq!(Time::from_text(&text), Some(time), "{text}");
         }
