@@ -240,20 +240,21 @@ mod tests {
             &[(16, 2)],
         );
         let fields = class.make_instances();
+        let id = size_of::<Id>();
         let at = |index, of_type| {
             [Level::References, Level::Values].map(|level| fields.offset(index, of_type, level))
         };
         // Two of the interface, three of the superclass.
         assert_eq!(at(1, Reference), [None; 2]);
         assert_eq!(at(6, Reference), [Some(0), Some(0)]);
-        assert_eq!(at(7, Long)[1], Some(8));
-        assert_eq!(at(2, Int)[1], Some(16));
-        assert_eq!(at(4, Reference), [Some(8), Some(20)]);
+        assert_eq!(at(7, Long)[1], Some(id));
+        assert_eq!(at(2, Int)[1], Some(id + 8));
+        assert_eq!(at(4, Reference), [Some(id), Some(id + 12)]);
         assert_eq!(at(4, Int), [None; 2]);
         assert_eq!(at(3, Long), [None; 2]);
         assert_eq!(at(9, Reference), [None; 2]);
-        assert_eq!(fields.length(Level::References), 16);
-        assert_eq!(fields.length(Level::Values), 28);
+        assert_eq!(fields.length(Level::References), 2 * id);
+        assert_eq!(fields.length(Level::Values), 2 * id + 12);
 
         let statics = class.make_statics();
         assert_eq!(statics.offset(5, Byte, Level::Values), Some(0));
