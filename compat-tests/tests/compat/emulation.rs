@@ -3,11 +3,10 @@
 use compat_tests::machine::Machine;
 
 /// The beginnings of the names of cases, and why they are left out.
-const LEFT_OUT: [(&str, &str); 4] = [
+const LEFT_OUT: [(&str, &str); 3] = [
     ("cli/run_is_the_program", "the program that a process runs is the emulator"),
     ("cli/run_tells_whose_the_jvm_is", "there is one user only where the emulator is known"),
     ("dumps/without_memory", "the emulator does not limit the address space"),
-    ("methods/native_methods_of_a_running_vm", "the emulator has no process_vm_readv"),
 ];
 
 /// Why the case cannot run here; None if it can.

@@ -15,6 +15,7 @@ pub mod jni_table;
 mod jvmti;
 pub mod old_verifier;
 pub mod os_priority;
+pub mod own_memory;
 pub mod symbols;
 mod system_thread;
 pub mod thread_snapshot;

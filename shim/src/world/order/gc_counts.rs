@@ -5,10 +5,9 @@
 //! its collections alone. ZGC and Shenandoah pause several times a cycle; there, and where there are
 //! no counters, a collection is known by its effect: a sentinel is dead (`collections`).
 
-use crate::jvm::{self, internals};
+use crate::jvm::{self, internals, own_memory};
 use crate::lock::Lock;
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::fs;
 use std::sync::OnceLock;
 
 enum Source {
@@ -93,9 +92,7 @@ fn collections(data: &[u8]) -> u64 {
 /// The memory in which the VM publishes its counters. It is mapped from a file in `/tmp`, which is not
 /// found by its name: that may be the file of a process in another container, or of one that is gone.
 struct Memory {
-    /// The memory of this process, as a file.
-    of_process: File,
-    start: u64,
+    start: usize,
     length: usize,
 }
 
@@ -103,27 +100,26 @@ impl Memory {
     fn of_counters() -> Option<Self> {
         let maps = fs::read("/proc/self/maps").ok()?;
         let (start, length) = counters_in(&String::from_utf8_lossy(&maps))?;
-        Some(Self { of_process: File::open("/proc/self/mem").ok()?, start, length })
+        Some(Self { start, length })
     }
 
     fn read(&self) -> Option<Vec<u8>> {
         let mut data = vec![0; self.length];
-        self.of_process.read_exact_at(&mut data, self.start).ok()?;
-        Some(data)
+        own_memory::read(self.start, &mut data).then_some(data)
     }
 }
 
 /// Where the VM's counters are among what a process has mapped: the file is
 /// `hsperfdata_<user>/<number>`. One that is mapped read-only has the counters of another VM.
-fn counters_in(maps: &str) -> Option<(u64, usize)> {
+fn counters_in(maps: &str) -> Option<(usize, usize)> {
     let is_counters = |line: &&str| {
         line.contains("/hsperfdata_") && line.split(' ').nth(1).is_some_and(|p| p.starts_with("rw"))
     };
     let range = maps.lines().find(is_counters)?.split(' ').next()?;
     let (start, end) = range.split_once('-')?;
-    let address = |text| u64::from_str_radix(text, 16).ok();
+    let address = |text| usize::from_str_radix(text, 16).ok();
     let (start, end) = (address(start)?, address(end)?);
-    Some((start, usize::try_from(end.checked_sub(start)?).ok()?))
+    Some((start, end.checked_sub(start)?))
 }
 
 /// The format of these counters: a header, and entries each with a name and a value.
@@ -233,19 +229,11 @@ mod tests {
     #[test]
     fn the_counters_are_those_that_the_process_writes() {
         let maps = "\
-7f1000000000-7f1000001000 r--s 00000000 fe:00 12  /tmp/hsperfdata_root/1
-7f2000000000-7f2000001000 rw-p 00000000 fe:00 13  /tmp/other
-7f3000000000-7f3000008000 rw-s 00000000 fe:00 14  /tmp/hsperfdata_root/1 (deleted)
+7f100000-7f101000 r--s 00000000 fe:00 12  /tmp/hsperfdata_root/1
+7f200000-7f201000 rw-p 00000000 fe:00 13  /tmp/other
+7f300000-7f308000 rw-s 00000000 fe:00 14  /tmp/hsperfdata_root/1 (deleted)
 ";
-        assert_eq!(counters_in(maps), Some((0x7f30_0000_0000, 0x8000)));
+        assert_eq!(counters_in(maps), Some((0x7f30_0000, 0x8000)));
         assert_eq!(counters_in(maps.split('\n').next().unwrap()), None);
-    }
-
-    #[test]
-    fn memory_is_read_as_it_is() {
-        let here = *b"counters";
-        let of_process = File::open("/proc/self/mem").unwrap();
-        let memory = Memory { of_process, start: here.as_ptr().addr() as u64, length: here.len() };
-        assert_eq!(memory.read().as_deref(), Some(&here[..]));
     }
 }

@@ -4,17 +4,17 @@
 //! shows the system call with its arguments, so the address of the mutex, in which glibc keeps the
 //! owner's number. What was read is believed only if all of it fits.
 
-use crate::jvm::internals;
+use crate::jvm::{internals, own_memory};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// glibc's mutex begins with these.
-#[repr(C)]
-#[derive(Default)]
+/// How much of a mutex is read.
+const WORDS: usize = 3;
+
+/// What a mutex of glibc's begins with, and has next but one.
 struct Mutex {
     lock: u32,
-    _count: u32,
     owner: i32,
 }
 
@@ -46,9 +46,8 @@ pub fn of(os_thread: i32) -> Option<i32> {
 pub fn is_shown() -> bool {
     static IS_SHOWN: OnceLock<bool> = OnceLock::new();
     let look = || {
-        let mutex = Mutex::default();
-        let address = (&raw const mutex).expose_provenance();
-        fs::read("/proc/self/syscall").is_ok() && read(address).is_some()
+        let words = [0_u32; WORDS];
+        fs::read("/proc/self/syscall").is_ok() && read(words.as_ptr().expose_provenance()).is_some()
     };
     *IS_SHOWN.get_or_init(|| internals::MUTEX_OWNER.is_there(look))
 }
@@ -56,14 +55,11 @@ pub fn is_shown() -> bool {
 /// The mutex at an address of this process; None if no memory is there: the thread may have gone on,
 /// and the mutex be gone.
 fn read(address: usize) -> Option<Mutex> {
-    let mut mutex = Mutex::default();
-    let length = size_of::<Mutex>();
-    let to = libc::iovec { iov_base: (&raw mut mutex).cast(), iov_len: length };
-    let from =
-        libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(address), iov_len: length };
-    // SAFETY: the kernel writes into what is ours, and refuses to read what is not there.
-    let count = unsafe { libc::process_vm_readv(libc::getpid(), &to, 1, &from, 1, 0) };
-    (count == length as isize).then_some(mutex)
+    let mut words = [[0; size_of::<u32>()]; WORDS];
+    let is_there = own_memory::read(address, words.as_flattened_mut());
+    let [lock, _count, owner] = words;
+    let mutex = Mutex { lock: u32::from_ne_bytes(lock), owner: i32::from_ne_bytes(owner) };
+    is_there.then_some(mutex)
 }
 
 #[cfg(test)]
