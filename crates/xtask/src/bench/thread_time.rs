@@ -6,7 +6,8 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The system forgets a thread when it ends: what it used after the last look is missed.
+/// How often a process is looked at. The system forgets a thread when it ends: its last moments, about this long, are
+/// missed, and looking more often would take time from what is measured.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Looks at a process until it has ended.
