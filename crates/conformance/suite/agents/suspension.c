@@ -4,7 +4,13 @@
  */
 #include "conform.h"
 
-enum { MAX = 8, STEPS = 50000 };
+enum { MAX = 8 };
+
+/*
+ * How far a thread counts in many turns on the processor, of which the scheduler would have given another one
+ * its share also when others want the processors too.
+ */
+enum { FAR = 2000000 };
 
 static JNIEnv *threads[MAX];
 static volatile long counts[MAX];
@@ -22,32 +28,24 @@ static void notify(JVMPI_Event *e)
                 counting = e->u.class_load.methods[i].method_id;
 }
 
-/* Until the thread that nobody suspends has counted so far. */
-static void long_enough(long steps)
+/* Whether the thread goes on before another one has counted so far. It may finish the step that it is in. */
+static int moves(int thread, long steps)
 {
-    long end = control + steps;
-
-    while (control < end)
-        pause_ms(1);
-}
-
-/* Whether the thread stands still: it may finish the step that it is in. */
-static int stands(int thread)
-{
-    long before = counts[thread];
-
-    long_enough(STEPS);
-    return counts[thread] <= before + 1;
-}
-
-/* Whether it goes on, which takes no longer than it takes another thread to count very far. */
-static int goes_on(int thread)
-{
-    long before = counts[thread], end = control + 300L * STEPS;
+    long before = counts[thread], end = control + steps;
 
     while (counts[thread] <= before + 1 && control < end)
         pause_ms(1);
     return counts[thread] > before + 1;
+}
+
+static int stands(int thread)
+{
+    return !moves(thread, FAR);
+}
+
+static int goes_on(int thread)
+{
+    return moves(thread, 8L * FAR);
 }
 
 static int has_frame_of_count(JNIEnv *env)
