@@ -1,6 +1,9 @@
 /*
  * compiled.c - compiled methods: whether each was announced by CLASS_LOAD before, whether its line
  * table is in order, and the tables of the class Compiled.
+ *
+ * Options: when=late    compiled methods are asked for when the program has begun
+ *          when=behind  those that are told of when the program begins are told of after that
  */
 #include <pthread.h>
 
@@ -14,6 +17,8 @@ static volatile long unloads;
 static long never_loaded, again;
 static long loads, unknown, disordered, beyond, mismatched, with_lines;
 static volatile int hot_is_compiled;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int is_behind;
 
 static void check_table(const JVMPI_Event *e, const Method *m)
 {
@@ -36,11 +41,38 @@ static void check_table(const JVMPI_Event *e, const Method *m)
     hot_is_compiled |= is_hot && n > 0;
 }
 
+static void enable_compiled(void)
+{
+    enable(JVMPI_EVENT_COMPILED_METHOD_LOAD);
+    enable(JVMPI_EVENT_COMPILED_METHOD_UNLOAD);
+}
+
+static int is_when(const char *when)
+{
+    return strcmp(option("when", ""), when) == 0;
+}
+
+/* The classes of the program Compiled, in the order in which it needs them. */
+static void begin(const char *class_name)
+{
+    if (strcmp(class_name, "Await") == 0 && is_when("late"))
+        enable_compiled();
+    pthread_mutex_lock(&lock);
+    if (strcmp(class_name, "Compiled") == 0)
+        is_behind = is_when("behind");
+    else if (strcmp(class_name, "Agent") == 0)
+        is_behind = 0;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
 static void notify(JVMPI_Event *e)
 {
     const Method *m;
     int i;
 
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD)
+        begin(e->u.class_load.class_name);
     pthread_mutex_lock(&lock);
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
@@ -51,6 +83,8 @@ static void notify(JVMPI_Event *e)
                        (int)e->u.class_load.methods[i].end_lineno);
         break;
     case JVMPI_EVENT_COMPILED_METHOD_LOAD:
+        while (is_behind)
+            pthread_cond_wait(&changed, &lock);
         m = method_of(e->u.compiled_method_load.method_id);
         loads++;
         unknown += m == NULL;
@@ -80,8 +114,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     agent_start(vm, options, notify);
     enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_COMPILED_METHOD_LOAD);
-    enable(JVMPI_EVENT_COMPILED_METHOD_UNLOAD);
+    if (!is_when("late"))
+        enable_compiled();
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     return JNI_OK;
 }

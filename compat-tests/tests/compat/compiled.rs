@@ -12,6 +12,7 @@ cases![
     unload,
     unloaded_is_what_was_loaded,
     enabled_late_by_another_agent,
+    enabled_before_what_is_compiled_is_told,
 ];
 
 fn line_tables(vm: &Vm<'_>) -> Result<(), String> {
@@ -75,6 +76,20 @@ fn enabled_late_by_another_agent(vm: &Vm<'_>) -> Result<(), String> {
     let line = early.one("unloaded")?;
     equal("had again", line.int("again")?, 0)?;
     ensure!(late.count("compiled_method_load") > 100, "{}", late.count("compiled_method_load"));
+    Ok(())
+}
+
+/// The VM tells of code some time after it is there. What an agent has been told because it asked is not told
+/// again then.
+fn enabled_before_what_is_compiled_is_told(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Compiled")?.agent("compiled", "when=behind")?;
+    let java = java.another_agent("compiled", "when=late")?;
+    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
+    let [late] = outcome.other_reports() else { return Err("not one report".into()) };
+    for report in [outcome.report(), late] {
+        equal("had again", report.one("unloaded")?.int("again")?, 0)?;
+        ensure!(report.one("compiled")?.int("loads")? > 100, "{}", report.one("compiled")?);
+    }
     Ok(())
 }
 

@@ -52,7 +52,8 @@ pub unsafe extern "system" fn compiled_method_load(
                 continue;
             }
             classes::announce(jni, agent, &thread, &record.class);
-            if compiled::mark_announced(code_addr.addr(), method, agent) || replayed_to.is_none() {
+            // The VM reports code some time after it is there, when a replay may have told of it.
+            if compiled::mark_announced(code_addr.addr(), method, agent) {
                 send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
             }
         }
