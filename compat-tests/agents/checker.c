@@ -18,6 +18,7 @@ static int holds;
 static __thread long own_brackets;
 static volatile long unloaded, dumps;
 static volatile jlong used_objects, used_space, total_space;
+static volatile int has_elements, may_release;
 
 static int is_named(jobjectID class_id, const char *name)
 {
@@ -135,6 +136,16 @@ static jlong dump(void)
     return dumps;
 }
 
+/* Has the elements of an array until the program calls "release". */
+static void hold(JNIEnv *env, jobject array)
+{
+    void *elements = (*env)->GetPrimitiveArrayCritical(env, array, NULL);
+
+    has_elements = 1;
+    CHECK("release", WAIT_UNTIL(may_release));
+    (*env)->ReleasePrimitiveArrayCritical(env, array, elements, JNI_ABORT);
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     if (strncmp(what, "count ", 6) == 0)
@@ -163,7 +174,12 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->DisableGC();
     if (strcmp(what, "enable") == 0)
         jvmpi->EnableGC();
+    if (strcmp(what, "hold") == 0)
+        hold(env, object);
+    if (strcmp(what, "release") == 0)
+        may_release = 1;
     return strcmp(what, "brackets") == 0 ? brackets
+        : strcmp(what, "holds") == 0 ? has_elements
         : strcmp(what, "unloaded") == 0 ? unloaded
         : strcmp(what, "dumps") == 0 ? dumps
         : strcmp(what, "alive") == 0 ? (jlong)objects.used

@@ -370,6 +370,14 @@ impl Running {
         self.wait_for_line("stdout", |found| found == line)
     }
 
+    /// Waits until the program has printed a line with this in it.
+    ///
+    /// # Errors
+    /// If it ends or the time is up before that.
+    pub fn wait_for_text(&mut self, text: &str) -> Result<(), String> {
+        self.wait_for_line("stdout", |line| line.contains(text))
+    }
+
     /// Waits until the agent has reported a line that starts with this word.
     ///
     /// # Errors

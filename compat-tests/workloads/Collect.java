@@ -11,12 +11,13 @@ final class Collect {
         int number;
     }
 
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
             case "count": count(); break;
             case "drop": drop(); break;
             case "disable": disable(); break;
             case "figures": figures(); break;
+            case "critical": critical(); break;
             default: throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -87,6 +88,33 @@ final class Collect {
         }
         System.out.println("expect phase=requested requests=" + REQUESTS + " answered=" + answered + " "
                 + Counts.settled().since(young));
+    }
+
+    /** Parallel's full collections, for each of which the JVM counts the young one before it, too. */
+    private static long countedTwice() {
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            if (bean.getName().equals("PS MarkSweep")) {
+                return bean.getCollectionCount();
+            }
+        }
+        return 0;
+    }
+
+    /** Asks for a collection while another thread has the elements of an array, which keeps the JVM from it. */
+    private static void critical() throws Exception {
+        Counts before = Counts.settled();
+        long twice = countedTwice();
+        Thread holder = new Thread(() -> Agent.call("hold", new byte[100]));
+        holder.start();
+        Await.until("the elements", () -> Agent.call("holds") == 1);
+        Thread asks = new Thread(System::gc);
+        asks.start();
+        // The test ends the input when the JVM has found that it cannot collect.
+        while (System.in.read() >= 0) {}
+        Agent.call("release");
+        asks.join();
+        holder.join();
+        System.out.println("expect " + Counts.settled().since(before) + " twice=" + (countedTwice() - twice));
     }
 
     private static Dropped[] make(int count) {

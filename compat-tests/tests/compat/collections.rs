@@ -13,6 +13,8 @@ use crate::objects::{checked, keeps_rules};
 cases![
     as_many_as_there_are.on_every_gc(),
     without_performance_counters,
+    // From 22 on nobody needs to be kept away, or threads wait before the world is stopped.
+    kept_away.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).until(21),
     dropped_objects_are_freed.on_every_gc(),
     figures.on_every_gc(),
     take_their_time.on(&[Gc::Parallel, Gc::G1, Gc::Z, Gc::Shenandoah]),
@@ -73,6 +75,19 @@ fn as_many_as_there_are(vm: &Vm<'_>) -> Result<(), String> {
 /// Then they are known by their effect.
 fn without_performance_counters(vm: &Vm<'_>) -> Result<(), String> {
     answered(phases(&collect(vm, "count", &["-XX:-UsePerfData"])?)?)
+}
+
+/// A critical section of JNI's keeps the JVM from collecting what it was asked for; it collects when that ends.
+fn kept_away(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Collect")?.argument("critical").flag("-Xlog:gc+jni=debug");
+    let mut java = java.agent("checker", "")?.start()?;
+    java.wait_for_text("Setting _needs_gc")?;
+    let outcome = java.finish(0)?;
+    keeps_rules(&outcome)?;
+    let line = outcome.expects.one("expect")?;
+    let collections = line.int("collections")? - line.int("twice")?;
+    ensure!(collections > 0, "{line}");
+    equal("collections", line.int("brackets")?, collections)
 }
 
 /// At least 999 of 1,000 are freed before `RunGC` returns, on the thread that called it.

@@ -13,7 +13,7 @@
 //! to the shim, and one that has survived a collection of young objects may live long. So after each
 //! pause another one is made, whether or not the last one is dead.
 
-use super::gc_switch;
+use super::{gc_counts, gc_switch};
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock, Locked};
 use crate::world::pauses::Pauses;
@@ -59,7 +59,7 @@ impl Sentinels {
 /// What happened in the VM and was not played yet. The VM must never wait for its lock: it takes the
 /// lock itself, in events while the world is stopped.
 pub(super) struct Due {
-    /// How many pauses of collectors have ended.
+    /// How many pauses of collectors have ended, but for those in which nothing was collected.
     pub(super) pauses: u64,
     /// The time of those that were not told of yet.
     pub(super) time: Pauses,
@@ -158,14 +158,19 @@ pub(super) fn due() -> Locked<'static, Due> {
 
 /// Takes note that a collector's pause begins; called while the world is stopped.
 pub fn pause_begins() {
+    gc_counts::pause_begins();
     due().time.begin(Instant::now());
 }
 
 /// Takes note that a collector's pause has ended; called while the world is stopped.
 pub fn pause_ended() {
+    let has_collected = gc_counts::pause_has_collected();
     let mut due = due();
-    due.pauses += 1;
     due.time.end(Instant::now());
+    if !has_collected {
+        return;
+    }
+    due.pauses += 1;
     if !reports_later() {
         due.complete_reports();
     }

@@ -1,8 +1,9 @@
 //! How many collections a collector's pauses stand for.
 //!
 //! JVMTI reports every pause of every collector alike. For Serial and Parallel a pause is a
-//! collection. G1 also pauses for Remark and Cleanup, and only the VM's performance counters count
-//! its collections alone. ZGC and Shenandoah pause several times a cycle; there, and where there are
+//! collection, unless the VM has found only then that it cannot collect (JNI keeps objects in their places) or
+//! need not: the VM's performance counters tell. G1 also pauses for Remark and Cleanup, and only the counters
+//! count its collections alone. ZGC and Shenandoah pause several times a cycle; there, and where there are
 //! no counters, a collection is known by its effect: a sentinel is dead (`collections`).
 
 use crate::jvm::{self, internals, own_memory};
@@ -11,10 +12,10 @@ use std::fs;
 use std::sync::OnceLock;
 
 enum Source {
-    /// Each pause is a collection.
-    Pauses,
-    /// The counters of young and full collections, and their sum when it was last read.
-    Counters { memory: Memory, last: u64 },
+    /// Each pause in which the counters go on is a collection; what they showed when the last one began.
+    Pauses { counters: Counters, at_begin: Option<u64> },
+    /// What the counters go on by; what they showed when they were last read.
+    Counters { counters: Counters, last: u64 },
     /// A collection is known by the death of a sentinel.
     Effect,
 }
@@ -32,13 +33,26 @@ pub fn start() -> bool {
     let source = SOURCE.get_or_init(|| Lock::new(Source::choose()));
     match *source.lock() {
         Source::Counters { .. } => true,
-        Source::Pauses => all_tell,
+        Source::Pauses { .. } => all_tell,
         Source::Effect => false,
     }
 }
 
-/// How many collections there were since the last call, given the number of pauses since then,
-/// and whether a sentinel has died.
+/// Takes note that a pause begins; called while the world is stopped.
+pub fn pause_begins() {
+    if let Some(source) = SOURCE.get() {
+        source.lock().pause_begins();
+    }
+}
+
+/// Takes note that a pause has ended; called while the world is stopped. False if it is known that nothing was
+/// collected in it.
+pub fn pause_has_collected() -> bool {
+    SOURCE.get().is_none_or(|source| source.lock().pause_has_collected())
+}
+
+/// How many collections there were since the last call, given the number of pauses since then that
+/// may have been some, and whether a sentinel has died.
 pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
     let Some(source) = SOURCE.get() else { return 0 };
     source.lock().count(pauses, has_effect)
@@ -48,33 +62,48 @@ pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
 /// Shenandoah. False where it is not known.
 pub fn collector_pins() -> bool {
     const G1_PINS_SINCE: u32 = 22;
-    let data = internals::COUNTERS.find(|| Memory::of_counters()?.read()).unwrap_or_default();
-    let name = perf_data::text(&data, "sun.gc.collector.0.name").unwrap_or_default();
+    let name = internals::COUNTERS.find(Memory::of_counters).map(|memory| memory.collector());
+    let name = name.unwrap_or_default();
     let g1_pins = || jvm::get().feature_version() >= G1_PINS_SINCE;
     name.starts_with("Shenandoah") || name.starts_with("G1") && g1_pins()
 }
 
 impl Source {
     fn choose() -> Self {
-        let find = || Memory::of_counters().and_then(|memory| Some((memory.read()?, memory)));
-        let counters = internals::COUNTERS.find(find);
-        let Some((data, memory)) = counters else { return Self::Effect };
-        let name = perf_data::text(&data, "sun.gc.collector.0.name").unwrap_or_default();
+        let Some(memory) = internals::COUNTERS.find(Memory::of_counters) else {
+            return Self::Effect;
+        };
+        let (name, counters) = (memory.collector(), memory.counters());
         if name.starts_with("G1") {
-            Self::Counters { last: collections(&data), memory }
+            Self::Counters { last: counters.read().unwrap_or_default(), counters }
         } else if ["Copy", "Serial", "PSScavenge", "Parallel"].iter().any(|n| name.starts_with(n)) {
-            Self::Pauses
+            Self::Pauses { counters, at_begin: None }
         } else {
             Self::Effect
         }
     }
 
+    fn pause_begins(&mut self) {
+        if let Self::Pauses { counters, at_begin } = self {
+            *at_begin = counters.read();
+        }
+    }
+
+    fn pause_has_collected(&mut self) -> bool {
+        match self {
+            Self::Pauses { counters, at_begin } => {
+                let at_begin = at_begin.take();
+                at_begin.is_none() || at_begin != counters.read()
+            }
+            Self::Counters { .. } | Self::Effect => true,
+        }
+    }
+
     fn count(&mut self, pauses: u64, has_effect: bool) -> u64 {
         match self {
-            Self::Pauses => pauses,
-            Self::Counters { memory, last } => {
-                let Some(data) = memory.read() else { return pauses };
-                let now = collections(&data);
+            Self::Pauses { .. } => pauses,
+            Self::Counters { counters, last } => {
+                let Some(now) = counters.read() else { return pauses };
                 now.saturating_sub(std::mem::replace(last, now))
             }
             Self::Effect => has_effect.into(),
@@ -82,30 +111,47 @@ impl Source {
     }
 }
 
-fn collections(data: &[u8]) -> u64 {
-    ["sun.gc.collector.0.invocations", "sun.gc.collector.1.invocations"]
-        .iter()
-        .filter_map(|name| perf_data::number(data, name))
-        .sum()
+/// Where the VM counts collections, of young objects and full ones.
+struct Counters(Vec<usize>);
+
+impl Counters {
+    /// Their sum; None if they are not there.
+    fn read(&self) -> Option<u64> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let read = |place: &usize| {
+            let mut number = [0; 8];
+            own_memory::read(*place, &mut number).then(|| u64::from_ne_bytes(number))
+        };
+        self.0.iter().map(read).sum()
+    }
 }
 
-/// The memory in which the VM publishes its counters. It is mapped from a file in `/tmp`, which is not
-/// found by its name: that may be the file of a process in another container, or of one that is gone.
+/// The memory in which the VM publishes its counters, and what was in it. It is mapped from a file in `/tmp`,
+/// which is not found by its name: that may be the file of a process in another container, or of one that is gone.
 struct Memory {
     start: usize,
-    length: usize,
+    data: Vec<u8>,
 }
 
 impl Memory {
     fn of_counters() -> Option<Self> {
         let maps = fs::read("/proc/self/maps").ok()?;
         let (start, length) = counters_in(&String::from_utf8_lossy(&maps))?;
-        Some(Self { start, length })
+        let mut data = vec![0; length];
+        own_memory::read(start, &mut data).then_some(Self { start, data })
     }
 
-    fn read(&self) -> Option<Vec<u8>> {
-        let mut data = vec![0; self.length];
-        own_memory::read(self.start, &mut data).then_some(data)
+    /// The name of the collector of young objects.
+    fn collector(&self) -> String {
+        perf_data::text(&self.data, "sun.gc.collector.0.name").unwrap_or_default()
+    }
+
+    fn counters(&self) -> Counters {
+        let names = ["sun.gc.collector.0.invocations", "sun.gc.collector.1.invocations"];
+        let places = names.iter().filter_map(|name| perf_data::number(&self.data, name));
+        Counters(places.map(|place| self.start + place).collect())
     }
 }
 
@@ -124,6 +170,8 @@ fn counters_in(maps: &str) -> Option<(usize, usize)> {
 
 /// The format of these counters: a header, and entries each with a name and a value.
 mod perf_data {
+    use std::ops::Range;
+
     const MAGIC: [u8; 4] = 0xcafe_c0c0_u32.to_be_bytes();
     const LITTLE_ENDIAN: u8 = 1;
 
@@ -140,8 +188,8 @@ mod perf_data {
             Some(value as usize)
         }
 
-        /// The value's bytes, from its start to the end of the entry.
-        fn find(&self, name: &str) -> Option<&'a [u8]> {
+        /// From where to where the value lies: up to the end of the entry.
+        fn find(&self, name: &str) -> Option<Range<usize>> {
             if self.0.get(..4)? != MAGIC {
                 return None;
             }
@@ -154,8 +202,7 @@ mod perf_data {
                 let start = entry + self.int(entry + 4)?;
                 let end = start + self.0.get(start..)?.iter().position(|byte| *byte == 0)?;
                 if self.0.get(start..end)? == name.as_bytes() {
-                    let value = entry + self.int(entry + 16)?;
-                    return self.0.get(value..entry + length);
+                    return Some(entry + self.int(entry + 16)?..entry + length);
                 }
                 entry += length;
             }
@@ -163,19 +210,16 @@ mod perf_data {
         }
     }
 
-    /// The value of a counter.
-    pub fn number(data: &[u8], name: &str) -> Option<u64> {
-        let bytes = Data(data).find(name)?.get(..8)?.try_into().ok()?;
-        Some(if data[4] == LITTLE_ENDIAN {
-            u64::from_le_bytes(bytes)
-        } else {
-            u64::from_be_bytes(bytes)
-        })
+    /// Where a counter lies, of 8 bytes.
+    pub fn number(data: &[u8], name: &str) -> Option<usize> {
+        let place = Data(data).find(name)?.start;
+        data.get(place..)?.get(..8)?;
+        Some(place)
     }
 
     /// The value of a string.
     pub fn text(data: &[u8], name: &str) -> Option<String> {
-        let bytes = Data(data).find(name)?;
+        let bytes = data.get(Data(data).find(name)?)?;
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
     }
@@ -207,7 +251,8 @@ mod perf_data {
         #[test]
         fn values_are_found_by_name() {
             assert_eq!(text(&file(), "gc.name").as_deref(), Some("G1 young"));
-            assert_eq!(number(&file(), "gc.count"), Some(41));
+            let (data, place) = (file(), number(&file(), "gc.count").unwrap());
+            assert_eq!(data[place..place + 8], 41_u64.to_le_bytes());
             assert_eq!(number(&file(), "gc.other"), None);
         }
 
