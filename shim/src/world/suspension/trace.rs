@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 pub const MAX_DEPTH: usize = 1024;
 
 /// How many frames are taken at present: as many as agents have asked for. Walking a deep stack
-/// takes long, and few agents want all of it.
-static DEPTH: AtomicUsize = AtomicUsize::new(64);
+/// takes long, while the thread stands still, and few agents want all of it.
+static DEPTH: AtomicUsize = AtomicUsize::new(1);
 
 /// The stack of a thread as it was when the thread was stopped last.
 ///
