@@ -113,7 +113,13 @@ pub fn suspend_all(
 ) {
     let _claim = claims::to_suspend();
     handler::note_agent_processor();
-    for (i, thread) in threads.iter().enumerate() {
+    // What a signal has stopped stands still from then on, so JVMTI is called before for the others.
+    let known = threads.iter().enumerate();
+    let is_for_signal = |(_, thread): &(usize, &Option<Arc<Thread>>)| {
+        thread.as_ref().is_some_and(|thread| may_be_signalled(thread))
+    };
+    let (by_signal, by_jvmti): (Vec<_>, Vec<_>) = known.partition(is_for_signal);
+    for (i, thread) in by_jvmti.into_iter().chain(by_signal) {
         result(i, thread.as_ref().is_some_and(|thread| request(agent, thread)));
     }
     settle(threads.iter().flatten());
@@ -166,22 +172,29 @@ fn begin(thread: &Arc<Thread>, stop_running: impl Fn(&Arc<Thread>) -> bool) -> b
     }
 }
 
-/// Sends the signal to a thread that executes Java code; false for all others.
-fn by_signal(thread: &Arc<Thread>) -> bool {
+/// Whether signals are what stops the thread, as far as that is known without a look at its clock.
+fn may_be_signalled(thread: &Thread) -> bool {
     let stop = &thread.stop;
     // Without can_suspend, a signal stops it at least for a moment.
     let is_for_signals = stop.history.is_sampled() || can_suspend::is_refused();
-    if !signal::is_installed() || !is_for_signals || stop.is_deaf.load(Ordering::Relaxed) {
-        return false;
-    }
     // The handler has the stack of the carrier, with that of the virtual thread on top.
-    if thread.is_virtual() {
+    signal::is_installed()
+        && is_for_signals
+        && !stop.is_deaf.load(Ordering::Relaxed)
+        && !thread.is_virtual()
+        && thread.os_thread() != 0
+        && executes_java(thread)
+}
+
+/// Sends the signal to a thread that executes Java code; false for all others.
+fn by_signal(thread: &Arc<Thread>) -> bool {
+    if !may_be_signalled(thread) {
         return false;
     }
+    let stop = &thread.stop;
     let Some(cpu) = cpu_clock::of(thread.os_thread()) else { return false };
     let has_run = cpu - stop.accounted.load(Ordering::SeqCst) > stop::NOISE;
-    let is_blocked = !has_run && stop.was_blocked.load(Ordering::SeqCst);
-    if is_blocked || !executes_java(thread) {
+    if !has_run && stop.was_blocked.load(Ordering::SeqCst) {
         return false;
     }
     keep(thread);
@@ -234,16 +247,17 @@ fn by_jvmti(thread: &Thread) -> bool {
 
 /// Makes sure that threads that were sent signals do nothing more of their own.
 fn settle<'a>(threads: impl Iterator<Item = &'a Arc<Thread>> + Clone) {
-    if threads.clone().any(|thread| thread.stop.state() == REQUESTED) {
-        // A thread on a processor takes the signal as the barrier's interrupt ends, any other as soon as
-        // it gets to one.
+    threads.clone().for_each(|thread| wait_for(thread));
+    if threads.clone().any(|thread| thread.stop.is_coming()) {
+        // That its clock stands still is no proof that a thread is on no processor. If it is on one, it
+        // takes the signal as the barrier's interrupt ends, else as soon as it gets to one.
         barrier::of_all_threads();
+        threads.for_each(|thread| wait_for(thread));
     }
-    threads.for_each(|thread| wait_for(thread));
 }
 
-/// Waits until a signalled thread has stopped or is on no processor. One that blocks signals is left to
-/// JVMTI.
+/// Waits until a signalled thread has stopped or seems to be on no processor. One that blocks signals is
+/// left to JVMTI.
 fn wait_for(thread: &Thread) {
     let stop = &thread.stop;
     let mut cpu = stop.cpu_at_request();

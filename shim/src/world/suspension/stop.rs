@@ -233,6 +233,11 @@ impl Stop {
         self.is_signalled.store(false, Ordering::SeqCst);
     }
 
+    /// Whether it was sent a signal and is not in the handler yet.
+    pub fn is_coming(&self) -> bool {
+        self.state() == REQUESTED && !self.is_inside.load(Ordering::SeqCst)
+    }
+
     /// Whether the handler or the service thread may use the record at any time.
     pub fn is_in_use(&self) -> bool {
         self.is_signalled.load(Ordering::SeqCst)
