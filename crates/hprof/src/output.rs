@@ -6,8 +6,10 @@ use profile::{BinaryWriter, Format, Profile, TextWriter, Version, WholeFile, Wri
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::TcpStream;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a front end may take for [`PIECE`] bytes before it is given up. One that is there reads all the
@@ -237,6 +239,9 @@ impl Output {
         match &mut self.target {
             Target::File(file) => file.give_up(),
             Target::Net(stream) => {
+                if !self.is_gone {
+                    wait_until_taken(stream);
+                }
                 // The peer may have closed it already.
                 let _ = stream.shutdown(std::net::Shutdown::Both);
             }
@@ -249,6 +254,30 @@ fn out(target: &Target) -> io::Result<Box<dyn Write + Send>> {
         Target::File(file) => Box::new(OpenFile(Arc::clone(&file.open))),
         Target::Net(stream) => Box::new(Patient(stream.try_clone()?)),
     })
+}
+
+/// Waits until the front end's system has all that was written, unless it takes nothing for too long. A connection
+/// that is closed with a command on its way that nobody reads any more is cut off, with what is on its way to the
+/// front end.
+fn wait_until_taken(stream: &TcpStream) {
+    let (mut least, mut since) = (libc::c_int::MAX, Instant::now());
+    // One that is gone has no address.
+    while stream.peer_addr().is_ok() {
+        let mut left = 0;
+        // SAFETY: the descriptor is that of an open connection, and the kernel writes a number to the place.
+        let is_told =
+            unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut left) } == 0;
+        if !is_told || left == 0 {
+            return;
+        }
+        if left < least {
+            (least, since) = (left, Instant::now());
+        } else if since.elapsed() >= PATIENCE {
+            return;
+        }
+        // The kernel tells nobody of it; the program ends as much later at most.
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
@@ -303,5 +332,81 @@ impl FileInTheMaking {
         self.has_dumps = false;
         *self.opened() = None;
         self.file.give_up();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::sync::mpsc;
+
+    /// What our system takes at once, and a front end's does not.
+    const LENGTH: usize = 1 << 17;
+
+    fn set_buffer(socket: &impl AsRawFd, which: libc::c_int, size: libc::c_int) {
+        let length = libc::socklen_t::try_from(size_of_val(&size)).unwrap();
+        // SAFETY: the descriptor is that of an open socket, and the value has the size that is given.
+        let set = unsafe {
+            let value = (&raw const size).cast();
+            libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, which, value, length)
+        };
+        assert_eq!(set, 0);
+    }
+
+    /// A connection whose front end must read for more to come, and that end of it.
+    fn connection() -> io::Result<(TcpStream, TcpStream)> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        set_buffer(&listener, libc::SO_RCVBUF, 1 << 12);
+        let stream = TcpStream::connect(listener.local_addr()?)?;
+        set_buffer(&stream, libc::SO_SNDBUF, 1 << 20);
+        Ok((stream, listener.accept()?.0))
+    }
+
+    fn output(stream: TcpStream) -> Output {
+        Output {
+            target: Target::Net(stream),
+            format: Format::Text,
+            old: false,
+            version: Version::V1_0_1,
+            is_gone: false,
+            writer: None,
+        }
+    }
+
+    #[test]
+    fn a_command_that_nobody_reads_cuts_nothing_off() {
+        let (stream, mut front_end) = connection().unwrap();
+        front_end.write_all(b"!").unwrap();
+        stream.peek(&mut [0]).unwrap();
+        let mut output = output(stream);
+        let (written, is_written) = mpsc::channel();
+        let ending = thread::spawn(move || {
+            out(&output.target).unwrap().write_all(&vec![b'x'; LENGTH]).unwrap();
+            written.send(()).unwrap();
+            output.close();
+        });
+        is_written.recv().unwrap();
+        let (mut piece, mut sum) = ([0; 1 << 10], 0);
+        loop {
+            match front_end.read(&mut piece) {
+                Ok(0) | Err(_) => break,
+                Ok(length) => sum += length,
+            }
+        }
+        ending.join().unwrap();
+        assert_eq!(sum, LENGTH);
+    }
+
+    #[test]
+    fn a_front_end_that_is_gone_is_not_waited_for() {
+        let (stream, front_end) = connection().unwrap();
+        let mut output = output(stream);
+        out(&output.target).unwrap().write_all(&vec![b'x'; LENGTH]).unwrap();
+        let begun = Instant::now();
+        drop(front_end);
+        output.close();
+        assert!(begun.elapsed() < PATIENCE);
     }
 }
