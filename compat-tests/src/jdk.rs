@@ -441,7 +441,10 @@ fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
 }
 
 /// Waits for, and holds until dropped, the lock that keeps other processes from the same work.
-pub(crate) fn lock(path: &Path) -> Result<File, String> {
+///
+/// # Errors
+/// If the file cannot be made.
+pub fn lock(path: &Path) -> Result<File, String> {
     let file = File::create(path).map_err(|e| format!("{}: {e}", path.display()))?;
     file.lock().map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(file)

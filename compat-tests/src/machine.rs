@@ -12,6 +12,9 @@ use std::process::Command;
 /// The variable that names the emulator to programs that run in one: they cannot see that they do.
 pub const EMULATOR: &str = "JVMPI_EMULATOR";
 
+/// Where the system keeps which programs are started by which emulator.
+pub const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
+
 /// A machine.
 #[derive(Debug)]
 pub struct Machine {
@@ -168,10 +171,19 @@ impl Machine {
         }
     }
 
+    /// Commands for a shell that has a mount namespace: the system has the emulator of this name start the programs
+    /// of this machine there, and nowhere else.
+    #[must_use]
+    pub fn registration(&self, emulator: &str) -> String {
+        let format = self.format(emulator);
+        format!(
+            "mount -t binfmt_misc none {FORMATS} && printf %s '{format}:'\"$(command -v {emulator})\":POCF >{FORMATS}/register"
+        )
+    }
+
     /// How Linux is told which programs the emulator of this name starts, up to the path of it: what an ELF file
     /// begins with that is executable and for this machine of 64 bits, and which bits of that count.
-    #[must_use]
-    pub fn format(&self, emulator: &str) -> String {
+    fn format(&self, emulator: &str) -> String {
         let (counts, any) = (r"\xff", r"\x00");
         let counts =
             [counts.repeat(7), any.repeat(9), r"\xfe".to_owned(), counts.repeat(3)].concat();

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-use compat_tests::machine::{EMULATOR, Machine};
+use compat_tests::machine::{EMULATOR, FORMATS, Machine};
 use compat_tests::{jdk, workspace_root};
 
 const MACHINE: &str = "--machine";
@@ -55,7 +55,6 @@ pub fn cargo(machine: &Machine) -> Result<Command, String> {
 /// system has the emulator run them. Where the system does not know the emulator (Debian's qemu-user-binfmt tells
 /// it), the program is told of it, and nobody else: it gets a namespace of its own.
 fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Command {
-    const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
     let run = format!("ulimit -v {ADDRESS_SPACE}; exec \"$@\"");
     let mut command = if Path::new(FORMATS).join(emulator).exists() {
         let mut shell = Command::new("sh");
@@ -63,13 +62,13 @@ fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Comm
         shell
     } else {
         let script = format!(
-            "{{ mount -t binfmt_misc none {FORMATS} && printf %s \"$1:$(command -v {emulator}):POCF\" >{FORMATS}/register; }} ||
+            "{{ {}; }} ||
              {{ echo 'error: no namespace that knows {emulator}, which takes Linux 6.7: apt-get install qemu-user-binfmt' >&2; exit 1; }}
-             shift; {run}"
+             {run}",
+            machine.registration(emulator)
         );
         let mut unshare = Command::new("unshare");
         unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]);
-        unshare.arg(machine.format(emulator));
         unshare
     };
     command.arg(program).env("QEMU_LD_PREFIX", machine.root()).env(EMULATOR, emulator);

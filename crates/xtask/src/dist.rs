@@ -112,22 +112,19 @@ fn time() -> Result<String, String> {
 impl Archives<'_> {
     fn make(&self) -> Result<Vec<PathBuf>, String> {
         let files = product::files(self.build)?;
-        let (tree, symbols) = (self.empty(&self.name)?, self.empty("symbols")?);
+        let symbols_name = format!("{}-symbols", self.name);
+        let (tree, symbols) = (self.empty(&self.name)?, self.empty(&symbols_name)?);
         for file in &files {
             file.write(&tree)?;
             if let Content::Program(_) | Content::Library(_) = file.content {
                 self.split(&tree.join(&file.path), &symbols.join(&file.path))?;
             }
         }
-        let symbols_name = format!("{}-symbols", self.name);
-        let renamed = self.directory.join(&symbols_name);
-        let _ = fs::remove_dir_all(&renamed);
-        fs::rename(&symbols, &renamed).map_err(|e| format!("{}: {e}", renamed.display()))?;
         self.is_small(&tree.join(LIBRARY))?;
         let glibc = self.glibc(&files, &tree)?;
         let package = self.deb(&files, &tree, &glibc)?;
         let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, package];
-        for tree in [tree, renamed] {
+        for tree in [tree, symbols] {
             fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
         }
         Ok(made)
@@ -160,7 +157,7 @@ impl Archives<'_> {
 
     /// Makes the archives again, of a copy of the sources as they are committed.
     fn compare(&self, made: &[PathBuf]) -> Result<(), String> {
-        let copy = self.empty("copy")?;
+        let copy = self.empty(&format!("{}-copy", self.name))?;
         let mut sources = Command::new("git");
         sources.args(["checkout-index", "--all", "--prefix"]).arg(format!("{}/", text(&copy)?));
         run(sources.current_dir(workspace_root()))?;
@@ -213,7 +210,7 @@ impl Archives<'_> {
     /// The package for Debian and its like.
     fn deb(&self, files: &[File], tree: &Path, glibc: &[u32]) -> Result<PathBuf, String> {
         let architecture = self.build.machine.name;
-        let root = self.empty("deb")?;
+        let root = self.empty(&format!("{}-deb", self.name))?;
         let error = |e: std::io::Error| format!("{}: {e}", root.display());
         let usr = root.join("usr");
         fs::create_dir_all(&usr).map_err(error)?;

@@ -8,29 +8,59 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
-use compat_tests::machine::Machine;
-use compat_tests::{debian, jdk, text};
-use harness::{Case, Result};
+use compat_tests::machine::{self, Machine};
+use compat_tests::{debian, jdk, text, workspace_root};
+use harness::Result;
 
-const CASES: [Case; 4] = [
-    ("archives_are_the_same_each_time", &["dpkg-deb"], archives_are_the_same_each_time),
-    ("symbols_lie_beside", &["dpkg-deb", "readelf"], symbols_lie_beside),
-    ("the_archive_in_a_clean_root", &["apt-get", "unshare"], the_archive_in_a_clean_root),
-    ("the_package_in_a_clean_root", &["apt-get", "unshare"], the_package_in_a_clean_root),
+/// Names the folder in which `cargo xtask dist` has made the archives to try, in the place of those that are made here.
+const GIVEN: &str = "JVMPI_ARCHIVES";
+
+/// A case for each machine.
+type OfMachine = (&'static str, fn(&Machine) -> Result);
+
+const IN_CLEAN_ROOTS: [OfMachine; 2] = [
+    ("the_archive_in_a_clean_root", the_archive_in_a_clean_root),
+    ("the_package_in_a_clean_root", the_package_in_a_clean_root),
 ];
 
 fn main() -> ExitCode {
-    harness::run_all(&CASES, |tools| {
-        let in_root = tools.contains(&"unshare");
-        (in_root && !may_have_roots()).then(|| "no roots may be made".to_owned())
+    let given = env::var_os(GIVEN).map(|_| format!("{GIVEN} names others"));
+    let packing = harness::missing(&["dpkg-deb"]).or(given);
+    let reading = harness::missing(&["dpkg-deb", "readelf"]);
+    let mut trials = vec![
+        harness::trial("archives_are_the_same_each_time", packing, archives_are_the_same_each_time),
+        harness::trial("symbols_lie_beside", reading, symbols_lie_beside),
+    ];
+    for machine in &machine::ALL {
+        for (name, case) in IN_CLEAN_ROOTS {
+            let name = format!("{}/{name}", machine.name);
+            trials.push(harness::trial(name, no_roots(machine), move || case(machine)));
+        }
+    }
+    harness::conclude(trials)
+}
+
+/// Why the archives for this machine cannot be tried here, if they can't.
+fn no_roots(machine: &Machine) -> Option<String> {
+    let emulator = machine.emulator();
+    let tools = ["apt-get", "dpkg-deb", "unshare"].into_iter().chain(emulator.as_deref());
+    let missing = harness::missing(&tools.collect::<Vec<_>>());
+    let missing = missing.or_else(|| harness::newest_jdk_for(machine).err());
+    // To compile everything for another machine would take longer than all cases.
+    let there = machine.is_this() || env::var_os(GIVEN).is_some();
+    let make = || format!("{GIVEN} does not name what dist --machine {} makes", machine.name);
+    missing.or_else(|| (!there).then(make)).or_else(|| {
+        let first = with_emulator(machine).unwrap_or_else(|| "true".to_owned());
+        in_namespace(&first).err().map(|_| "no roots may be made".to_owned())
     })
 }
 
-/// Whether this process may mount directories, in a namespace of its own.
-fn may_have_roots() -> bool {
-    in_namespace("true").is_ok()
+/// Commands by which programs of this machine are started in a namespace, if that takes an emulator.
+fn with_emulator(machine: &Machine) -> Option<String> {
+    machine.emulator().map(|emulator| machine.registration(&emulator))
 }
 
+/// Runs commands where this process may mount directories; what they print.
 fn in_namespace(script: &str) -> Result<String> {
     let mut unshare = Command::new("unshare");
     run(unshare.args(["--map-root-user", "--mount", "sh", "-e", "-c", script]))
@@ -48,8 +78,7 @@ fn scratch(name: &str) -> Result<PathBuf> {
 /// Makes the archives of the libraries that the other tests use too, in a directory of this name.
 fn make(name: &str) -> Result<[PathBuf; 3]> {
     let directory = scratch(name)?;
-    let mut dist = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    dist.args(["dist", "--compiled-as-usual", "--profile", "checked"]);
+    let mut dist = harness::xtask(&["dist", "--compiled-as-usual", "--profile", "checked"]);
     dist.env("SOURCE_DATE_EPOCH", "1000000000");
     let mut made = Vec::new();
     for path in run(&mut dist)?.lines().map(Path::new) {
@@ -60,19 +89,38 @@ fn make(name: &str) -> Result<[PathBuf; 3]> {
     made.try_into().map_err(|made| format!("it has made {made:?}"))
 }
 
-/// The archive, that of its symbols, and the package.
-fn made() -> Result<&'static [PathBuf; 3]> {
+/// Those for this machine that are there already.
+fn found(machine: &Machine, directory: &Path) -> Result<[PathBuf; 3]> {
+    let files = fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let files: Vec<_> = files.flatten().map(|file| file.path()).collect();
+    let target = machine.target.replace("-unknown-", "-");
+    let ends = [".tar.gz", "-symbols.tar.gz"].map(|end| format!("-{target}{end}"));
+    let ends = [&ends[..], &[format!("_{}.deb", machine.name)]].concat();
+    let of = |end: &String| {
+        let found = files.iter().find(|file| file.to_string_lossy().ends_with(end)).cloned();
+        found.ok_or_else(|| format!("{} has no file …{end}", directory.display()))
+    };
+    let [archive, symbols, package] = &ends[..] else { return Err("three are made".into()) };
+    Ok([of(archive)?, of(symbols)?, of(package)?])
+}
+
+/// The archive for this machine, that of its symbols, and the package.
+fn made(machine: &Machine) -> Result<[PathBuf; 3]> {
     static MADE: OnceLock<Result<[PathBuf; 3]>> = OnceLock::new();
-    MADE.get_or_init(|| make("first")).as_ref().map_err(String::clone)
+    match env::var_os(GIVEN) {
+        Some(given) => found(machine, &workspace_root().join(given)),
+        None => MADE.get_or_init(|| make("first")).clone(),
+    }
 }
 
 fn archives_are_the_same_each_time() -> Result {
     let read = |paths: &[PathBuf; 3]| -> Result<Vec<_>> {
         paths.iter().map(|path| fs::read(path).map_err(|e| e.to_string())).collect()
     };
-    let first = read(made()?)?;
+    let made = made(Machine::this())?;
+    let first = read(&made)?;
     let second = read(&make("second")?)?;
-    for (path, (first, second)) in made()?.iter().zip(first.iter().zip(&second)) {
+    for (path, (first, second)) in made.iter().zip(first.iter().zip(&second)) {
         if first != second {
             return Err(format!("{} differs", path.display()));
         }
@@ -81,10 +129,10 @@ fn archives_are_the_same_each_time() -> Result {
 }
 
 fn symbols_lie_beside() -> Result {
-    let [archive, symbols, _] = made()?;
+    let [archive, symbols, _] = made(Machine::this())?;
     let directory = scratch("symbols")?;
     for archive in [archive, symbols] {
-        unpack(archive, &directory)?;
+        unpack(&archive, &directory)?;
     }
     for binary in ["lib/libjvmpi.so.1", "lib/libhprof.so", "bin/jvmpi"] {
         let symbols = directory.join(format!("{binary}.debug"));
@@ -113,17 +161,9 @@ fn unpack(archive: &Path, to: &Path) -> Result {
 }
 
 /// A root with the packages of Debian that a JVM and the product need, and nothing else.
-fn clean_root(name: &str) -> Result<PathBuf> {
-    const NEEDED: [&str; 4] = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g"];
-    let machine = Machine::this();
-    let packages = jdk::cache().with_file_name("packages").join(machine.name);
-    if !packages.is_dir() {
-        let new = scratch("packages")?;
-        debian::download(machine, &NEEDED, &new)?;
-        fs::create_dir_all(packages.parent().unwrap_or(&packages)).map_err(|e| e.to_string())?;
-        run(Command::new("mv").arg(&new).arg(&packages))?;
-    }
-    let root = scratch(name)?;
+fn clean_root(machine: &Machine, name: &str) -> Result<PathBuf> {
+    let root = scratch(&format!("{}-{name}", machine.name))?;
+    let packages = packages(machine)?;
     let files = fs::read_dir(&packages).map_err(|e| format!("{}: {e}", packages.display()))?;
     for file in files.flatten() {
         run(Command::new("dpkg-deb").arg("-x").arg(file.path()).arg(&root))?;
@@ -134,51 +174,76 @@ fn clean_root(name: &str) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// Profiles the program `Tasks` by what is installed in this folder of the root.
-fn profile(root: &Path, installed: &str) -> Result {
-    let jdk = harness::newest_jdk()?;
+/// The folder with the packages for a clean root, which are kept.
+fn packages(machine: &Machine) -> Result<PathBuf> {
+    const NEEDED: [&str; 4] = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g"];
+    let all = jdk::cache().with_file_name("packages");
+    fs::create_dir_all(&all).map_err(|e| format!("{}: {e}", all.display()))?;
+    let packages = all.join(machine.name);
+    let _lock = jdk::lock(&all.join(".lock"))?;
+    if !packages.is_dir() {
+        let new = scratch(&format!("{}-packages", machine.name))?;
+        debian::download(machine, &NEEDED, &new)?;
+        run(Command::new("mv").arg(&new).arg(&packages))?;
+    }
+    Ok(packages)
+}
+
+/// Profiles the program `Tasks` by what is installed in this folder of the root, in two ways.
+fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
+    let jdk = harness::newest_jdk_for(machine)?;
     let classes = harness::example_classes()?;
-    let said = match Machine::this().emulator() {
-        None => in_namespace(&format!(
-            "cd '{root}'
-             mount --rbind /proc proc
-             mount --rbind /dev dev
-             mount --bind '{jdk}' jdk
-             mount --bind '{classes}' classes
-             chroot . {installed}/bin/jvmpi --version
-             chroot . {installed}/bin/jvmpi record --alloc -o /tmp/profile.txt -- /jdk/bin/java -cp /classes Tasks",
-            root = text(root)?,
-            jdk = text(&jdk.home)?,
-        ))?,
-        // A program of another machine cannot start others.
-        Some(emulator) => run(Command::new("sh").args(["-e", "-c"]).arg(format!(
-            "{emulator} -L '{root}' '{root}{installed}/bin/jvmpi' --version
-             {emulator} -L '{root}' '{java}' '-agentpath:{root}{installed}/lib/libjvmpi.so=hprof:heap=sites,file={root}/tmp/profile.txt' -cp '{classes}' Tasks",
-            root = text(root)?,
-            java = text(&jdk.java())?,
-        )))?,
-    };
-    if !said.contains(harness::TASKS_SAY.trim_end()) {
+    let mut seen = vec![
+        ("/proc", "proc"),
+        ("/dev", "dev"),
+        (text(&jdk.home)?, "jdk"),
+        (classes.as_str(), "classes"),
+    ];
+    let mut script = String::new();
+    if let Some(registration) = with_emulator(machine) {
+        script += &registration;
+        // The emulator is of this machine, and what it is linked with is sought in the root.
+        seen.extend([("/lib64", "lib64"), ("/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")]);
+    }
+    script += &format!("\ncd '{}'\n", text(root)?);
+    for (folder, at) in seen {
+        script += &format!("mkdir -p {at}\nmount --rbind '{folder}' {at}\n");
+    }
+    let java = "/jdk/bin/java -cp /classes Tasks";
+    for command in [
+        "--version".to_owned(),
+        format!("record --alloc -o /tmp/record.txt -- {java}"),
+        format!("run hprof:heap=sites,file=/tmp/run.txt -- {java}"),
+    ] {
+        script += &format!("chroot . {installed}/bin/jvmpi {command}\n");
+    }
+    let said = in_namespace(&script)?;
+    if said.matches(harness::TASKS_SAY.trim_end()).count() != 2 {
         return Err(format!("it has printed {said:?}"));
     }
-    harness::shows_all_tasks(&root.join("tmp/profile.txt"))
+    ["record.txt", "run.txt"]
+        .iter()
+        .try_for_each(|name| harness::shows_all_tasks(&root.join("tmp").join(name)))
 }
 
-fn the_archive_in_a_clean_root() -> Result {
-    let root = clean_root("archive")?;
+fn the_archive_in_a_clean_root(machine: &Machine) -> Result {
+    let root = clean_root(machine, "archive")?;
     fs::create_dir_all(root.join("opt/jvmpi")).map_err(|e| e.to_string())?;
-    unpack(&made()?[0], &root.join("opt/jvmpi"))?;
-    profile(&root, "/opt/jvmpi")
+    unpack(&made(machine)?[0], &root.join("opt/jvmpi"))?;
+    profile(machine, &root, "/opt/jvmpi")
 }
 
-fn the_package_in_a_clean_root() -> Result {
-    let root = clean_root("package")?;
-    let package = &made()?[2];
+fn the_package_in_a_clean_root(machine: &Machine) -> Result {
+    let root = clean_root(machine, "package")?;
+    let package = &made(machine)?[2];
     let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(package).arg(name));
-    let depends = field("Depends")?;
+    let (depends, architecture) = (field("Depends")?, field("Architecture")?);
     if !depends.starts_with("libc6 (>= 2.") || !depends.contains("libgcc-s1") {
         return Err(format!("it depends on {depends}"));
     }
+    if architecture.trim_end() != machine.name {
+        return Err(format!("it is for {architecture}"));
+    }
     run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&root))?;
-    profile(&root, "/usr")
+    profile(machine, &root, "/usr")
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use compat_tests::jdk::{self, Jdk};
+use compat_tests::machine::Machine;
 use compat_tests::{build, workspace_root};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -19,18 +20,36 @@ pub type Case = (&'static str, &'static [&'static str], fn() -> Result);
 /// Runs the cases. One is skipped, with the reason, if a tool or a compiler for Java is missing, or if
 /// `hindrance` names something for its tools.
 pub fn run_all(cases: &[Case], hindrance: fn(&[&str]) -> Option<String>) -> ExitCode {
-    let arguments = Arguments::from_args();
     let trials = cases.iter().map(|&(name, tools, case)| {
-        let missing =
-            tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
-        match missing.or_else(|| jdk::with_javac().err()).or_else(|| hindrance(tools)) {
-            None => Trial::test(name, move || case().map_err(Failed::from)),
-            Some(why) => Trial::test(name, || Ok(()))
-                .with_kind(format!("skipped: {why}"))
-                .with_ignored_flag(true),
-        }
+        let hindrance = missing(tools).or_else(|| hindrance(tools));
+        trial(name, hindrance, case)
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    conclude(trials.collect())
+}
+
+/// A case that is skipped if something hinders it.
+pub fn trial(
+    name: impl Into<String>,
+    hindrance: Option<String>,
+    case: impl FnOnce() -> Result + Send + 'static,
+) -> Trial {
+    match hindrance {
+        None => Trial::test(name, move || case().map_err(Failed::from)),
+        Some(why) => Trial::test(name, || Ok(()))
+            .with_kind(format!("skipped: {why}"))
+            .with_ignored_flag(true),
+    }
+}
+
+/// Runs the cases that the arguments of this program name.
+pub fn conclude(trials: Vec<Trial>) -> ExitCode {
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// What is missing of these tools, or of what all cases need.
+pub fn missing(tools: &[&str]) -> Option<String> {
+    let missing = tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
+    missing.or_else(|| jdk::with_javac().err())
 }
 
 fn is_installed(tool: &str) -> bool {
@@ -90,8 +109,16 @@ pub fn example_classes() -> Result<String> {
 
 /// The newest JDK that is there.
 pub fn newest_jdk() -> Result<Jdk> {
-    let newest = jdk::found().into_values().next_back();
-    newest.ok_or_else(|| "no JDK (cargo xtask jdk fetches some)".into())
+    newest_jdk_for(Machine::this())
+}
+
+/// The newest JDK for this machine.
+pub fn newest_jdk_for(machine: &Machine) -> Result<Jdk> {
+    let newest = jdk::found_for(machine).into_values().next_back();
+    newest.ok_or_else(|| {
+        let name = machine.name;
+        format!("no JDK for {name} (cargo xtask jdk --machine {name} fetches one)")
+    })
 }
 
 /// What the program `Tasks` prints.
