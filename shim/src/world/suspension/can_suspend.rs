@@ -2,7 +2,6 @@
 //! takes it when it first needs it: a debugger beside a profiler that never suspends is to work. Where a
 //! debugger has it, signals still stop threads, and stacks of other threads are taken while they run.
 
-use super::signal;
 use crate::jvm::{self, Error, capabilities};
 use jvmti_sys::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,14 +40,10 @@ pub fn with(call: impl Fn() -> jvm::Result<()>) -> Option<jvm::Result<()>> {
 fn warn_once() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if !SAID.swap(true, Ordering::Relaxed) {
-        let stopped = if signal::is_installed() {
-            "only threads that run Java code, for a few milliseconds"
-        } else {
-            "no thread"
-        };
         log::warn!(
             "another agent, such as a debugger, has can_suspend, which only one can have: \
-             SuspendThread stops {stopped}; call traces of others are taken while they go on"
+             SuspendThread stops no thread for longer than a few milliseconds; call traces of others \
+             are taken while they go on"
         );
     }
 }
