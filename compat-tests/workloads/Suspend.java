@@ -13,12 +13,12 @@ final class Suspend {
     public static void main(String[] arguments) throws InterruptedException, IOException {
         Thread spinning = new Thread(() -> {
             while (!over) {
-                spinner++;
+                spinner = next(spinner);
             }
         }, "spinner");
         Thread watching = new Thread(() -> {
             while (!over) {
-                witness++;
+                witness = next(witness);
             }
         }, "witness");
         Thread waiting = new Thread(() -> {
@@ -58,6 +58,11 @@ final class Suspend {
         spinning.join();
         watching.join();
         waiting.join();
+    }
+
+    /** The zero VM stops a thread when it returns from a call, not when it jumps backwards. */
+    private static long next(long count) {
+        return count + 1;
     }
 
     private static void spinnerRuns() {
@@ -244,7 +249,7 @@ final class Suspend {
             if (name.equals("Suspend$Derived")) {
                 isLoading = true;
                 while (!mayGoOn) {
-                    witness++;
+                    witness = next(witness);
                 }
             }
             return super.loadClass(name, resolve);

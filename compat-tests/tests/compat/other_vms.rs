@@ -10,8 +10,8 @@ const DOES_NOT_STOP: &str = "the zero VM does not stop a thread in a loop withou
 const LEFT_OUT_ON_ZERO: [(&str, &str); 6] = [
     ("compiled/", COMPILES_NOTHING),
     ("methods/compiled_methods", COMPILES_NOTHING),
-    ("threads/status", DOES_NOT_STOP),
-    ("threads/suspend_stops_progress", DOES_NOT_STOP),
+    ("cli/doctor_tells_what_works", "the command looks at the usual VM of a JDK"),
+    ("cli/top_shows_the_hottest_method", "Math.sqrt is a native method, and the hottest one"),
     ("traces/another_thread", DOES_NOT_STOP),
     ("traces/native_method", DOES_NOT_STOP),
 ];
