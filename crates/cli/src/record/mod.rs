@@ -263,12 +263,15 @@ impl Jvm {
     }
 
     fn take(&mut self, bytes: &[u8], every: Duration) {
+        let is_first = self.told.taken().is_none();
         self.told.take(bytes);
         if let Some(asked) = self.asked
             && let Some(came) = self.told.taken().filter(|came| *came > asked)
         {
             self.asked = None;
-            self.due = came.checked_add(every.max((came - asked) * REST));
+            // The first one came when the JVM had started.
+            let took = if is_first { Duration::ZERO } else { came - asked };
+            self.due = came.checked_add(every.max(took * REST));
         }
     }
 
