@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use compat_tests::report::Report;
+use compat_tests::report::{Line, Report};
 use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::{build, text};
 use profile::{File, Profile, TraceSerial};
@@ -18,6 +18,7 @@ cases![
     allocation_sites_are_those_of_the_run.on_every_gc(),
     every_event_comes_again,
     samples_are_answered,
+    rounds_are_kept_apart,
     two_runs_of_a_program_differ_where_they_differ,
     a_program_that_is_killed,
     a_file_that_cannot_be_written,
@@ -167,6 +168,25 @@ fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
     };
     let (live, again) = (samples(&live)?, samples(&again)?);
     equal("samples", again, live)
+}
+
+/// A thread of the agent's own has as many rounds in the replay as it had, also if it does less in each. What it
+/// asks for comes in whatever order it asks.
+fn rounds_are_kept_apart(vm: &Vm<'_>) -> Result<(), String> {
+    let trace = recording(vm, "trace")?;
+    let outcome = recorded(vm.java("Hello")?, &trace).agent("rounds", "")?.run()?;
+    let agent = build::agent("rounds")?;
+    jvmpi(vm, &["replay", &trace, &format!("{}:again=y", text(&agent)?)], 0)?;
+    let again = fs::read_to_string(vm.file("replayed")).map_err(|e| e.to_string())?;
+    let (live, again) = (outcome.report().one("rounds")?, Report::parse(&again)?);
+    let again = again.one("rounds")?;
+    let rounds = |line: &Line| line.int("number");
+    // The end of the program comes at any time in a round.
+    ensure!((rounds(live)? - rounds(again)?).abs() <= 1, "{live} and {again}");
+    for (name, line) in [("live", live), ("again", again)] {
+        equal(name, (line.int("object")?, line.int("string")?), (1, 1))?;
+    }
+    Ok(())
 }
 
 fn two_runs_of_a_program_differ_where_they_differ(vm: &Vm<'_>) -> Result<(), String> {

@@ -173,17 +173,23 @@ impl Player {
             let count = &self.methods[usize::from(is_exit)];
             count.set(count.get() + 1);
             let method_id = ptr::with_exposed_provenance_mut(method as usize);
-            self.notify(event_type, &mut |u| u.method = JVMPI_Event_method { method_id });
+            let method = JVMPI_Event_method { method_id };
+            self.notify(event_type, Scope::Handler, &mut |u| u.method = method);
         }
         self.end_scope();
     }
 
     /// Calls the agent's handler with the arm that `fill` fills; returns what it has left of it.
     #[inline]
-    fn notify(&self, event_type: jint, fill: &mut dyn FnMut(&mut JVMPI_Event_u)) -> JVMPI_Event_u {
+    fn notify(
+        &self,
+        event_type: jint,
+        scope: Scope,
+        fill: &mut dyn FnMut(&mut JVMPI_Event_u),
+    ) -> JVMPI_Event_u {
         let mut event = MaybeUninit::<JVMPI_Event>::uninit();
         let pointer = event.as_mut_ptr();
-        let scope = self.scope.replace(Scope::Handler);
+        let scope = self.scope.replace(scope);
         // SAFETY: the event is ours to write, `fill` fills the arm of its type, and the agent has written the
         // function into its table to be called like this.
         let u = unsafe {
@@ -209,7 +215,7 @@ impl Player {
             self.translate(&mut event);
             let thread = self.thread_that_starts(&event);
             thread.into_iter().for_each(|thread| thread.set_storage(ptr::null_mut()));
-            let u = self.notify(event.event_type, &mut |u| *u = event.u);
+            let u = self.notify(event.event_type, Scope::Handler, &mut |u| *u = event.u);
             self.end_scope();
             match known {
                 JVMPI_EVENT_CLASS_LOAD_HOOK => free_class_file(&event, &u),
@@ -363,6 +369,19 @@ impl Player {
         }
     }
 
+    /// Sends CLASS_LOAD of a class that the agent asks for where the recorded one did not, if it was told of before.
+    /// What the handler asks for then is not in the recording.
+    pub fn tell_class(&self, class: u64) -> bool {
+        let Some(event) = self.replay.known(|known| known.classes.remove(&class)) else {
+            return false;
+        };
+        self.replay.delivered[JVMPI_EVENT_CLASS_LOAD as usize].fetch_add(1, Ordering::Relaxed);
+        let requested = JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT;
+        self.notify(requested, Scope::None, &mut |u| *u = event.u);
+        self.learn(event);
+        true
+    }
+
     /// The recorded call that has created the raw monitor of this name.
     pub fn recorded_monitor(&self, name: &CStr) -> Option<Call> {
         let is_it = |call: &Call| {
@@ -393,21 +412,18 @@ impl Player {
         }
     }
 
-    /// On a thread of the agent's own: waits until the recorded one returned from RawMonitorWait. False if that
-    /// is not what comes next.
+    /// On a thread of the agent's own: waits until the recorded one returned from its next RawMonitorWait. What that
+    /// did before and this has not is passed over. False if there is no such call.
     pub fn recorded_wait(&self) -> bool {
         if self.scope.get() != Scope::Own {
             return false;
         }
-        let tag = self.peek();
-        if tag != Some(tag::CALL + Function::RawMonitorWait as u8) {
-            return self.follows(Function::RawMonitorWait);
-        }
-        let Some(key) = self.next_key() else { return false };
-        self.turn(key);
-        drop(self.next());
+        let function = Function::RawMonitorWait;
+        let wait = self.find(function, &|call| call.function == function, &|_| true);
+        // Answers of this round are none of the next one.
+        self.passed.borrow_mut().clear();
         self.go_on_if_own();
-        true
+        wait.is_some()
     }
 
     /// A call of a function of the agent's own is answered.

@@ -114,6 +114,10 @@ impl At<'_> {
         self.replay.note(format!("call that was not recorded: {}", function.name()));
     }
 
+    fn tells_class(self, class: u64) -> bool {
+        self.player.is_some_and(|player| player.tell_class(class))
+    }
+
     /// The call changes nothing here, but events may have come in it.
     fn follow(self, function: Function) {
         self.player.into_iter().for_each(|player| _ = player.follows(function));
@@ -185,6 +189,9 @@ mod answers {
         };
         match at.try_recorded(Function::RequestEvent, is_same) {
             Some(call) => call.result as jint,
+            None if event_type == JVMPI_EVENT_CLASS_LOAD && at.tells_class(said[1]) => {
+                JVMPI_SUCCESS
+            }
             None if EventType::of(event_type).is_some_and(|event| event.requested) => {
                 at.not_recorded(Function::RequestEvent);
                 JVMPI_FAIL

@@ -1,0 +1,91 @@
+/*
+ * rounds.c - a thread that does something in rounds, between which it waits with a limit.
+ *
+ * Options: again=y   in each round it does less, and in another order
+ */
+#include <string.h>
+
+#include "agent.h"
+
+enum { ENOUGH = 20 };
+
+static JVMPI_RawMonitor lock;
+static JNIEnv *main_env;
+static jobjectID object, string;
+static volatile int rounds;
+static int is_again, has_object, has_string;
+
+static void ask_for(jobjectID type)
+{
+    jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, type);
+}
+
+static void round_of(int number)
+{
+    int i;
+
+    jvmpi->SuspendThread(NULL);
+    for (i = 0; i < (is_again ? 1 : 3); i++)
+        jvmpi->GetThreadStatus(main_env);
+    if (number == 1) {
+        ask_for(is_again ? string : object);
+        ask_for(is_again ? object : string);
+        jvmpi->GetThreadStatus(main_env);
+    }
+}
+
+static void run(void *unused)
+{
+    for (;;) {
+        jvmpi->RawMonitorEnter(lock);
+        jvmpi->RawMonitorWait(lock, 1);
+        rounds++;
+        jvmpi->RawMonitorNotifyAll(lock);
+        jvmpi->RawMonitorExit(lock);
+        round_of(rounds);
+    }
+}
+
+static void class_load(const JVMPI_Event *e)
+{
+    int is_requested = (e->event_type & JVMPI_REQUESTED_EVENT) != 0;
+
+    if (strcmp(e->u.class_load.class_name, "java.lang.Object") == 0) {
+        object = e->u.class_load.class_id;
+        has_object += is_requested;
+    } else if (strcmp(e->u.class_load.class_name, "java.lang.String") == 0) {
+        string = e->u.class_load.class_id;
+        has_string += is_requested;
+    }
+}
+
+static void notify(JVMPI_Event *e)
+{
+    switch (e->event_type) {
+    case JVMPI_EVENT_CLASS_LOAD:
+    case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT:
+        class_load(e);
+        break;
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        main_env = e->env_id;
+        jvmpi->CreateSystemThread("rounds", JVMPI_NORMAL_PRIORITY, run);
+        jvmpi->RawMonitorEnter(lock);
+        while (rounds < ENOUGH)
+            jvmpi->RawMonitorWait(lock, 0);
+        jvmpi->RawMonitorExit(lock);
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report("rounds number=%d object=%d string=%d", rounds, has_object, has_string);
+    }
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    is_again = strcmp(option("again", ""), "y") == 0;
+    lock = jvmpi->RawMonitorCreate("_rounds");
+    enable(JVMPI_EVENT_CLASS_LOAD);
+    enable(JVMPI_EVENT_JVM_INIT_DONE);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    return JNI_OK;
+}
