@@ -174,7 +174,7 @@ fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
 /// asks for comes in whatever order it asks.
 fn rounds_are_kept_apart(vm: &Vm<'_>) -> Result<(), String> {
     let trace = recording(vm, "trace")?;
-    let outcome = recorded(vm.java("Hello")?, &trace).agent("rounds", "")?.run()?;
+    let outcome = recorded(vm.java("Rounds")?, &trace).agent("rounds", "")?.run()?;
     let agent = build::agent("rounds")?;
     jvmpi(vm, &["replay", &trace, &format!("{}:again=y", text(&agent)?)], 0)?;
     let again = fs::read_to_string(vm.file("replayed")).map_err(|e| e.to_string())?;
