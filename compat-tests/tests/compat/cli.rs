@@ -335,7 +335,7 @@ fn record_ends_as_the_program(vm: &Vm<'_>) -> Result<(), String> {
 fn record_keeps_what_a_killed_jvm_has_told(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let mut told = (0, 0);
-    for millis in [200, 1_000, 5_000, 25_000] {
+    for millis in [200, 1_000, 5_000, 25_000, 125_000] {
         let (expected, file) = killed(vm, Duration::from_millis(millis))?;
         let file = profile(&file)?;
         let profile = file.profile();
@@ -363,6 +363,7 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     let mut arguments = vec!["record", "--alloc", "--calls", "--every", "0.01"];
     arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
     let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
+    let java = java.patience(Duration::from_secs(60) + after);
     let mut java = java.behind_jvmpi(&arguments)?.start()?;
     java.wait_for("waits")?;
     let output = fs::read_to_string(java.directory().join("stdout")).map_err(|e| e.to_string())?;
