@@ -7,19 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::jdk::{Gc, HEAP, Jdk};
 use crate::machine::Machine;
+use crate::own_time::{PATIENCE, Patience};
 use crate::report::Report;
-use crate::spinning::Spinning;
 use crate::{build, stacks, text};
-
-/// How long a run may take before it counts as hung, and how many times that when it shares the
-/// processors with [`Spinning`] processes and another run, and in an emulator.
-const PATIENCE: Duration = Duration::from_secs(60);
-const UNDER_LOAD: u32 = 5;
-const EMULATED: u32 = 10;
 
 /// How many lines of its output an error text shows: usually, and when there is a thread dump.
 const TAIL: usize = 20;
@@ -151,6 +145,7 @@ pub struct Launch {
     environment: Vec<(String, String)>,
     reports: Vec<PathBuf>,
     patience: Duration,
+    partner: Option<u32>,
     tolerated: Option<&'static str>,
 }
 
@@ -166,6 +161,7 @@ impl Launch {
             environment,
             reports: vec![report],
             patience: PATIENCE,
+            partner: None,
             tolerated: None,
         })
     }
@@ -285,9 +281,21 @@ impl Launch {
         self.variable("JVMPI_OPTIONS", settings)
     }
 
-    /// How long it may take before it counts as hung, where the usual time is too short.
+    /// How much time of its own it may take before it counts as hung, where the usual does not fit.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// How much longer than usual it may take, because of what it is to do.
+    pub fn more_patience(mut self, more: Duration) -> Self {
+        self.patience += more;
+        self
+    }
+
+    /// The process that it has do something: what that takes is time of its own too.
+    fn partner(mut self, process: u32) -> Self {
+        self.partner = Some(process);
         self
     }
 
@@ -339,11 +347,10 @@ impl Launch {
             .stderr(File::create(&stderr).map_err(error)?);
         fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
-        let under_load = if Spinning::at_work() { UNDER_LOAD } else { 1 };
-        let emulated = if Machine::this().emulator().is_some() { EMULATED } else { 1 };
+        let patience = Patience::new(self.patience, child.id(), self.partner);
         Ok(Running {
             child,
-            deadline: Instant::now() + self.patience * under_load * emulated,
+            patience,
             directory: self.directory,
             reports: self.reports,
             tolerated: self.tolerated,
@@ -355,7 +362,7 @@ impl Launch {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    deadline: Instant,
+    patience: Patience,
     directory: PathBuf,
     reports: Vec<PathBuf>,
     tolerated: Option<&'static str>,
@@ -429,6 +436,21 @@ impl Running {
         self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
     }
 
+    /// Has it go on until it has had so much more time of its own.
+    ///
+    /// # Errors
+    /// If the time is up.
+    pub fn go_on_for(&mut self, time: Duration) -> Result<(), String> {
+        let left = self.patience.left().saturating_sub(time);
+        loop {
+            self.check_time()?;
+            if self.patience.left() <= left {
+                return Ok(());
+            }
+            sleep(TICK);
+        }
+    }
+
     /// Sends the process this signal.
     ///
     /// # Errors
@@ -450,7 +472,7 @@ impl Running {
         let directory = self.directory.join("jcmd");
         fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
         let pid = self.child.id().to_string();
-        let jcmd = Launch::new(&jdk.jcmd(), directory)?.argument(&pid);
+        let jcmd = Launch::new(&jdk.jcmd(), directory)?.partner(self.process()).argument(&pid);
         let jcmd = arguments.iter().fold(jcmd, |jcmd, argument| jcmd.argument(argument));
         jcmd.run().map(|_| ())
     }
@@ -517,7 +539,7 @@ impl Running {
 
     /// When the time is up: asks the JVM for its threads' stacks, and kills it.
     fn check_time(&mut self) -> Result<(), String> {
-        if Instant::now() < self.deadline {
+        if !self.patience.left().is_zero() {
             return Ok(());
         }
         let files = stacks::write(self.process(), None, &self.directory);

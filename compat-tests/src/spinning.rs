@@ -4,15 +4,11 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
 const TO_A_PROCESSOR: usize = 4;
-
-/// How many sets of them there are: one that ends may overlap with the next one.
-static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
 /// They spin until the last of these guards is dropped, or this process dies. However many guards
 /// there are, the processes are not more.
@@ -37,12 +33,6 @@ impl Spinning {
         *spinning = Arc::downgrade(&processes);
         Ok(Self { _processes: processes })
     }
-
-    /// Whether they spin: then a program takes that much longer.
-    #[must_use]
-    pub fn at_work() -> bool {
-        AT_WORK.load(Ordering::Relaxed) > 0
-    }
 }
 
 /// The processes, which belong to a thread of their own: the system kills them when the thread that
@@ -60,7 +50,6 @@ impl Processes {
         let owner = thread::Builder::new().name("spinning".to_owned()).spawn(move || {
             own(&started, &until);
         })?;
-        AT_WORK.fetch_add(1, Ordering::Relaxed);
         let processes = Self { end: Some(end), owner: Some(owner) };
         result.recv().unwrap_or_else(|_| Err(io::Error::other("their thread ended")))?;
         Ok(processes)
@@ -69,7 +58,6 @@ impl Processes {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        AT_WORK.fetch_sub(1, Ordering::Relaxed);
         drop(self.end.take());
         if let Some(owner) = self.owner.take() {
             let _ = owner.join();

@@ -200,7 +200,7 @@ fn churned(outcome: &Outcome) -> Result<(), String> {
 fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
     let time = churning_time();
     let java = vm.java("Churn")?.argument(&time.as_millis().to_string());
-    let outcome = checked(java.patience(time + Duration::from_secs(60)), "mode=all")?;
+    let outcome = checked(java.more_patience(time), "mode=all")?;
     churned(&outcome)
 }
 
