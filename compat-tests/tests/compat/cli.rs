@@ -1,7 +1,8 @@
 //! The command `jvmpi`, where it needs a JVM.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use compat_tests::jdk::Gc;
 use compat_tests::run::{Outcome, Vm};
-use compat_tests::{build, text};
+use compat_tests::{build, hung, text};
 
 use crate::assert::equal;
 use crate::cases;
@@ -33,6 +34,7 @@ cases![
     record_attaches_until_it_is_stopped,
     record_ends_as_the_program,
     record_keeps_what_a_killed_jvm_has_told,
+    record_fails_if_nothing_is_whole.only(17),
     record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
 ];
@@ -96,12 +98,8 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent("events")?;
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
-    let said = jvmpi(&[
-        "run",
-        "--pid",
-        &java.process().to_string(),
-        &format!("{}:events=33,a b", text(&agent)?),
-    ])?;
+    let (pid, agent) = (java.process(), format!("{}:events=33,a b", text(&agent)?));
+    let said = jvmpi(Some(pid), &["run", "--pid", &pid.to_string(), &agent])?;
     equal("output", said.as_str(), "")?;
     let outcome = java.finish(0)?;
     equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")?;
@@ -111,8 +109,9 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
 fn run_tells_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
-    let process = java.process().to_string();
-    let Err(refusal) = jvmpi(&["run", "--pid", &process, "no_such_agent"]) else {
+    let pid = java.process();
+    let process = pid.to_string();
+    let Err(refusal) = jvmpi(Some(pid), &["run", "--pid", &process, "no_such_agent"]) else {
         return Err("an agent that is not there is loaded".into());
     };
     let line = format!("jvmpi: error: the JVM {process} has not loaded {}", text(&build::shim()?)?);
@@ -122,7 +121,7 @@ fn run_tells_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
     );
     let outcome = java.finish(0)?;
     equal("lines of the shim", outcome.errors().len(), 1)?;
-    let Err(refusal) = jvmpi(&["run", "--pid", &process, "no_such_agent"]) else {
+    let Err(refusal) = jvmpi(None, &["run", "--pid", &process, "no_such_agent"]) else {
         return Err("a process that has ended has loaded an agent".into());
     };
     ensure!(refusal.contains(&format!("there is no process {process}")), "{refusal}");
@@ -146,9 +145,9 @@ fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
     let process = java.process().to_string();
     let mut jvmpi = Command::new(&command);
     jvmpi.args(["run", "--pid", &process, "foo"]).current_dir("/").uid(NOBODY).gid(NOBODY);
-    let output = jvmpi.output();
+    let output = hung::output(&mut jvmpi, Some(java.process()));
     fs::remove_dir_all(&directory).map_err(|e| e.to_string())?;
-    let output = output.map_err(|e| format!("{jvmpi:?}: {e}"))?;
+    let output = output?;
     let said = String::from_utf8_lossy(&output.stderr);
     let line = format!(
         "jvmpi: error: process {process} belongs to root: run jvmpi as root (sudo -u root jvmpi …)\n"
@@ -161,11 +160,10 @@ fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
 
-/// What `jvmpi` prints with these arguments.
-fn jvmpi(arguments: &[&str]) -> Result<String, String> {
-    let mut jvmpi = Command::new(build::command()?);
-    jvmpi.args(arguments).env("JVMPI_LIBRARY", build::shim()?);
-    let output = jvmpi.output().map_err(|e| e.to_string())?;
+/// What `jvmpi` prints with these arguments, which may be about this process.
+fn jvmpi(partner: Option<u32>, arguments: &[&str]) -> Result<String, String> {
+    let mut jvmpi = jvmpi_command(arguments)?;
+    let output = hung::output(&mut jvmpi, partner)?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{jvmpi:?}: {}: {stderr}", output.status);
     String::from_utf8(output.stdout).map_err(|e| e.to_string())
@@ -275,7 +273,7 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     let record = ["record", "-d", "0.1", "-o", text(&file)?, "--pid", &process];
     // Each time is a recording of its own.
     for what in ["--locks", "--alloc", "--locks"] {
-        jvmpi(&[&record[..], &[what]].concat())?;
+        jvmpi(Some(java.process()), &[&record[..], &[what]].concat())?;
         let file = profile(&file)?;
         let has_monitors = file.profile().monitor_dumps().next().is_some();
         equal(what, has_monitors, what == "--locks")?;
@@ -290,7 +288,7 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     java.wait_for("ready")?;
     let pid = java.process().to_string();
     let arguments = ["record", "--alloc", "--locks", "-o", text(&file)?, "--pid", &pid];
-    let record = start_jvmpi(&arguments)?;
+    let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
     // What is written beside its place is there when signals are heard.
     let part = format!("{}.{}.part", text(&file)?, record.id());
     while !Path::new(&part).exists() {
@@ -363,13 +361,12 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     let mut arguments = vec!["record", "--alloc", "--calls", "--every", "0.01"];
     arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
     let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
-    let java = java.patience(Duration::from_secs(60) + after);
-    let mut java = java.behind_jvmpi(&arguments)?.start()?;
+    let mut java = java.more_patience(after).behind_jvmpi(&arguments)?.start()?;
     java.wait_for("waits")?;
     let output = fs::read_to_string(java.directory().join("stdout")).map_err(|e| e.to_string())?;
     let pid = output.lines().find_map(|line| line.strip_prefix("pid=")).ok_or("no number")?;
     let pid: libc::pid_t = pid.parse().map_err(|_| pid.to_owned())?;
-    thread::sleep(after);
+    java.go_on_for(after)?;
     // SAFETY: kill has no precondition, and the shell waits for the process, so the number is its.
     unsafe { libc::kill(pid, libc::SIGKILL) };
     let outcome = java.finish(137)?;
@@ -379,6 +376,57 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;
     let inner = outcome.expects.find("expect", "recursive", "120")?.int("inner")?;
     Ok(((kept, inner), file))
+}
+
+/// What JVMs tell that come to their ends one after the other, by whatever way: the command under which they run
+/// ends so, and says so. Their program ends with 0.
+fn record_tells_of(vm: &Vm<'_>, told: &[&str], status: i32, said: &[&str]) -> Result<(), String> {
+    let file = vm.file("told.txt");
+    fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
+    let _ = fs::remove_file(&file);
+    // Its one line names the port, and it ends when nobody writes to it any more.
+    let program = "echo \"$JAVA_TOOL_OPTIONS\"; exec cat";
+    let record = ["record", "-o", text(&file)?, "--", "sh", "-c", program];
+    let (mut record, _guard) = hung::start(jvmpi_command(&record)?.stdin(Stdio::piped()), None)?;
+    let mut line = String::new();
+    let output = record.stdout.as_mut().ok_or("no output")?;
+    BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
+    let address = line.split("net=").nth(1).ok_or_else(|| format!("no port in {line}"))?;
+    for text in told {
+        let mut jvm =
+            TcpStream::connect(address.trim_end()).map_err(|e| format!("{address}: {e}"))?;
+        jvm.write_all(text.as_bytes()).map_err(|e| e.to_string())?;
+    }
+    let output = record.wait_with_output().map_err(|e| e.to_string())?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    equal(&format!("status of `{stderr}`"), output.status.code(), Some(status))?;
+    for line in said {
+        ensure!(stderr.contains(line), "not `{line}`: {stderr}");
+    }
+    equal("lines", stderr.lines().count(), said.len())?;
+    equal("whether there is a file", file.exists(), told.iter().any(|told| !told.is_empty()))
+}
+
+/// Who starts the command from a script learns so of a profile that is cut off. Where another one is whole, lines
+/// tell of what is missing, and the exit status is the program's.
+fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    const BEGUN: &str = "JAVA PROFILE 1.0.1, created x\n\n--------\n";
+    const CUT: &str = "CPU SAMPLES BEGIN (total = 2) x\nrank self accum count trace method\n";
+    let (cut, all) = (format!("{BEGUN}{CUT}"), format!("{BEGUN}{CUT}CPU SAMPLES END\n"));
+    let old = format!("{all}\n{CUT}");
+    let is_cut =
+        ["the file is cut off in CPU SAMPLES", "the JVM has ended before it could tell all"];
+    let fails = "jvmpi: error: no profile is whole: ";
+    record_tells_of(vm, &[&cut], 125, &[is_cut[0], is_cut[1], "told.txt is empty", fails])?;
+    record_tells_of(vm, &[BEGUN], 125, &[is_cut[1], "told.txt is empty", fails])?;
+    record_tells_of(vm, &[&all], 0, &["told.txt is empty"])?;
+    let is_old = "the JVM has ended without telling; this is what it had told ";
+    record_tells_of(vm, &[&old], 0, &[is_old, "told.txt is empty"])?;
+    let silent = "jvmpi: warning: of 3 JVMs 1 ended before telling anything";
+    let said = [is_cut[0], is_cut[1], "told.txt is empty", "told-2.txt is empty", silent];
+    record_tells_of(vm, &[&cut, "", &all], 0, &said)?;
+    record_tells_of(vm, &["", ""], 125, &["jvmpi: error: nothing was recorded: "])
 }
 
 fn record_says_why_there_is_nothing(vm: &Vm<'_>) -> Result<(), String> {
@@ -397,11 +445,10 @@ fn record_says_why_there_is_nothing(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The command with these arguments, whose output is read while it runs.
-fn start_jvmpi(arguments: &[&str]) -> Result<Child, String> {
+fn jvmpi_command(arguments: &[&str]) -> Result<Command, String> {
     let mut jvmpi = Command::new(build::command()?);
     jvmpi.args(arguments).env("JVMPI_LIBRARY", build::shim()?);
-    jvmpi.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())
+    Ok(jvmpi)
 }
 
 fn interrupt(jvmpi: &Child) {
@@ -414,7 +461,9 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let mut java = vm.java("Busy")?.start()?;
     java.wait_for("ready")?;
-    let mut top = start_jvmpi(&["top", "--pid", &java.process().to_string()])?;
+    let pid = java.process();
+    let mut top = jvmpi_command(&["top", "--pid", &pid.to_string()])?;
+    let (mut top, _guard) = hung::start(&mut top, Some(pid))?;
     let mut lines = BufReader::new(top.stdout.take().ok_or("no output")?).lines();
     // On a busy machine there may be tables of nothing.
     let mut before = String::new();
@@ -436,7 +485,7 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
 fn doctor_tells_what_works(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let home = text(&vm.jdk.home)?;
-    let said = jvmpi(&["doctor", "--report", home])?;
+    let said = jvmpi(None, &["doctor", "--report", home])?;
     let java = format!("\nJava {}", vm.jdk.version);
     ensure!(said.contains(&java) && said.contains(home), "{said}");
     let works = said.lines().find_map(|line| line.strip_prefix("  works with  "));

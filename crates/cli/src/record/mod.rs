@@ -34,7 +34,7 @@ use told::Told;
 /// (for speedscope).
 ///
 /// Of a program that is started, all of its JVMs are profiled, each in a file of its own, until the
-/// program ends; the exit status is the program's, or 125 if there is no profile. A JVM that runs
+/// program ends; the exit status is the program's, or 125 if there is no whole profile. A JVM that runs
 /// already is profiled for as long as --duration says or until Ctrl-C, and goes on.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi record -o profile.svg -- java -jar app.jar")]
@@ -288,17 +288,33 @@ impl Jvm {
         }
     }
 
-    /// What it has told, and what there is to say of that.
-    fn file(self) -> Option<(File, Option<String>)> {
+    /// What it has told, unless that is nothing.
+    fn recorded(self) -> Option<Recorded> {
         let (taken, closed) = (self.told.taken(), self.closed);
-        let (text, is_whole) = self.told.into_text();
-        let old = taken.zip(closed).filter(|_| !is_whole);
-        let warning = old.map(|(taken, closed)| {
-            let age = closed.saturating_duration_since(taken).as_secs_f64();
-            format!("the JVM has ended without telling; this is what it had told {age:.1} s before")
-        });
-        Some((File::from_bytes(text).ok()?, warning))
+        let (text, has_told_all) = self.told.into_text();
+        let warning = match taken {
+            _ if has_told_all => None,
+            Some(taken) => {
+                let closed = closed.unwrap_or_else(Instant::now);
+                let age = closed.saturating_duration_since(taken).as_secs_f64();
+                Some(format!(
+                    "the JVM has ended without telling; this is what it had told {age:.1} s before"
+                ))
+            }
+            None => Some("the JVM has ended before it could tell all".into()),
+        };
+        let is_whole = has_told_all || taken.is_some();
+        Some(Recorded { file: File::from_bytes(text).ok()?, is_whole, warning })
     }
+}
+
+/// What a JVM has told.
+struct Recorded {
+    file: File,
+    /// Whether it is all that the JVM had recorded when it told that.
+    is_whole: bool,
+    /// What there is to say of it.
+    warning: Option<String>,
 }
 
 /// What is known of a recording.
@@ -444,6 +460,9 @@ impl<'a> Files<'a> {
 
     /// Writes what each JVM has recorded: the first into the file that the user has named, others into
     /// files beside it.
+    ///
+    /// # Errors
+    /// One line, also if all that there is to write is cut off.
     fn write(self, jvms: BTreeMap<usize, Jvm>) -> Result<(), String> {
         if jvms.is_empty() {
             return Err(
@@ -452,12 +471,13 @@ impl<'a> Files<'a> {
                     .into(),
             );
         }
-        let files: Vec<_> = jvms.into_values().filter_map(Jvm::file).collect();
-        if files.is_empty() {
+        let all = jvms.len();
+        let recorded: Vec<_> = jvms.into_values().filter_map(Jvm::recorded).collect();
+        if recorded.is_empty() {
             return Err("nothing was recorded: the JVM has ended before it could tell".into());
         }
         let mut place = Some(self.first);
-        for (number, (file, warning)) in (1..).zip(&files) {
+        for (number, Recorded { file, warning, .. }) in (1..).zip(&recorded) {
             let path = if number == 1 {
                 self.path.to_owned()
             } else {
@@ -469,6 +489,13 @@ impl<'a> Files<'a> {
                 eprintln!("jvmpi: warning: {}: {line}", path.display());
             }
             eprintln!("jvmpi: {} {}", path.display(), summary(file));
+        }
+        if !recorded.iter().any(|recorded| recorded.is_whole) {
+            return Err("no profile is whole: give --every less time if the JVM is killed".into());
+        }
+        if recorded.len() < all {
+            let silent = all - recorded.len();
+            eprintln!("jvmpi: warning: of {all} JVMs {silent} ended before telling anything");
         }
         Ok(())
     }
