@@ -3,7 +3,8 @@
 //! A thread gives its turn away where another one's record comes first, and while it is blocked in a raw
 //! monitor. One that runs a function of the agent's own has a turn only while a call of it is answered, but until
 //! its next call nobody goes on to what came later, so that it is as far as it was. So it is with one that may go
-//! on in a raw monitor. Where such a thread does not come, others do go on ([`Order::watch`]).
+//! on in a raw monitor. Where such a thread does not come, others do go on. One that has its turn and waits for
+//! anything else, as for a lock that only the agent knows, loses the turn until it wakes ([`Order::watch`]).
 
 use super::Replay;
 use super::player::Player;
@@ -11,7 +12,7 @@ use super::progress::{Moment, Progress};
 use crate::read::{Key, Trace};
 use std::collections::{BTreeSet, HashMap};
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -22,40 +23,78 @@ pub struct Order {
     /// For each thread: it has its turn.
     turns: Vec<Condvar>,
     ended: Condvar,
-    /// Who runs has to look whether it is another one's turn.
-    changed: AtomicBool,
+    /// Who has its turn, as long as nobody has come since who may go before it; otherwise [`NOBODY`].
+    undisturbed: AtomicUsize,
     watched: Once,
 }
+
+const NOBODY: usize = usize::MAX;
 
 struct State {
     /// Those who want to play a record.
     waiting: BTreeSet<(Key, usize)>,
-    running: Option<usize>,
+    /// Who has its turn, with the place of the record that it began with.
+    running: Option<(usize, Key)>,
     started: Vec<bool>,
     /// Those who have records left or wait for their end.
     alive: usize,
     /// Those who are blocked in a raw monitor, with the places of the records they have played last.
     blocked: HashMap<usize, Key>,
-    /// Those who run without a turn and will want one, with the same, and how many had been before.
-    coming: HashMap<usize, (Key, u64)>,
+    /// Those who run without a turn and will want one.
+    coming: HashMap<usize, Coming>,
     arrivals: u64,
     /// Those who wait for somebody else's call, in a raw monitor.
     stuck: usize,
     /// Whether threads have called that are not of the recording.
     strangers: bool,
-    /// Those of the living whose function is the agent's own, by thread.
-    running_own: Vec<Option<Progress>>,
+    /// The living whose function is the agent's own.
+    running_own: usize,
+    /// What those do that have started.
+    progress: Vec<Option<Progress>>,
+}
+
+/// A thread that will want a turn.
+struct Coming {
+    /// The place of a record that it has played.
+    key: Key,
+    /// How many had been before.
+    arrival: u64,
+    /// It had its turn and went to sleep.
+    has_lost_turn: bool,
+    /// Others go on until it is seen awake.
+    sleeps: bool,
 }
 
 impl State {
     /// Whether none but threads in functions of the agent's own live.
     fn has_ended(&self) -> bool {
-        self.alive == self.running_own.iter().flatten().count()
+        self.alive == self.running_own
     }
 
-    fn come(&mut self, thread: usize, key: Key) {
+    fn come(&mut self, thread: usize, key: Key, has_lost_turn: bool) {
         self.arrivals += 1;
-        self.coming.insert(thread, (key, self.arrivals));
+        let arrival = self.arrivals;
+        self.coming.insert(thread, Coming { key, arrival, has_lost_turn, sleeps: has_lost_turn });
+    }
+
+    fn has_turn(&self, thread: usize) -> bool {
+        self.running.is_some_and(|(running, _)| running == thread)
+    }
+
+    fn now(&self, thread: usize) -> Option<Moment> {
+        self.progress[thread].as_ref().map(Progress::now)
+    }
+
+    /// Whether somebody is coming who goes before this place.
+    fn awaits_before(&mut self, place: Option<Key>) -> bool {
+        let Self { coming, progress, .. } = self;
+        let mut before =
+            coming.iter_mut().filter(|(_, coming)| place.is_none_or(|place| coming.key < place));
+        before.any(|(thread, coming)| {
+            let still_sleeps = |progress: &Progress| progress.now().sleeps();
+            coming.sleeps = coming.sleeps && progress[*thread].as_ref().is_none_or(still_sleeps);
+            !coming.sleeps
+        })
     }
 }
 
@@ -70,7 +109,7 @@ impl Order {
         let waiting = keys.filter(|(_, i)| Some(*i) != first).collect();
         let state = State {
             waiting,
-            running: first,
+            running: first.map(|first| (first, threads[first].first())),
             started: (0..threads.len()).map(|i| Some(i) == first).collect(),
             alive: usize::from(first.is_some()),
             blocked: HashMap::new(),
@@ -78,13 +117,14 @@ impl Order {
             arrivals: 0,
             stuck: 0,
             strangers: false,
-            running_own: threads.iter().map(|_| None).collect(),
+            running_own: 0,
+            progress: threads.iter().map(|_| None).collect(),
         };
         Self {
             state: Mutex::new(state),
             turns: threads.iter().map(|_| Condvar::new()).collect(),
             ended: Condvar::new(),
-            changed: AtomicBool::new(true),
+            undisturbed: AtomicUsize::new(NOBODY),
             watched: Once::new(),
         }
     }
@@ -93,26 +133,38 @@ impl Order {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether another thread may have come that goes before the one that runs.
+    /// The current thread begins to play its records.
+    pub fn begin(&'static self, me: usize) {
+        self.lock().progress[me] = Some(Progress::of_current_thread());
+        self.watched.call_once(|| drop(thread::spawn(|| self.watch())));
+    }
+
+    /// Whether the thread still has its turn, and nobody has come who may go before it.
     #[inline]
-    pub fn has_changed(&self) -> bool {
-        self.changed.load(Ordering::Relaxed)
+    pub fn is_undisturbed(&self, me: usize) -> bool {
+        self.undisturbed.load(Ordering::Relaxed) == me
     }
 
     /// Waits until it is the turn of the thread, whose next record has this place; returns up to where it is.
     pub fn take_turn(&self, me: usize, key: Key) -> Option<Key> {
         let mut state = self.lock();
-        if state.running == Some(me) {
+        if state.has_turn(me) {
             state.running = None;
         }
-        state.coming.remove(&me);
-        state.waiting.insert((key, me));
-        self.changed.store(true, Ordering::Relaxed);
-        self.pass_on(&mut state);
-        while state.running != Some(me) {
-            state = self.turns[me].wait(state).unwrap_or_else(PoisonError::into_inner);
+        loop {
+            state.coming.remove(&me);
+            state.waiting.insert((key, me));
+            self.undisturbed.store(NOBODY, Ordering::Relaxed);
+            self.pass_on(&mut state);
+            while state.waiting.contains(&(key, me)) {
+                state = self.turns[me].wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            // One that sleeps on when it has got its turn may have lost it before it knows.
+            if state.has_turn(me) {
+                break;
+            }
         }
-        self.changed.store(false, Ordering::Relaxed);
+        self.undisturbed.store(me, Ordering::Relaxed);
         state.waiting.first().map(|(key, _)| *key)
     }
 
@@ -121,13 +173,13 @@ impl Order {
             return;
         }
         let first = state.waiting.first().copied();
-        if state.coming.values().any(|(key, _)| first.is_none_or(|(first, _)| *key < first)) {
+        if state.awaits_before(first.map(|(key, _)| key)) {
             return;
         }
         match first {
             Some((key, next)) => {
                 state.waiting.remove(&(key, next));
-                state.running = Some(next);
+                state.running = Some((next, key));
                 if state.started[next] {
                     self.turns[next].notify_one();
                 } else {
@@ -180,60 +232,80 @@ impl Order {
 
     fn comes(&self, state: &mut State, thread: usize) {
         if let Some(key) = state.blocked.remove(&thread) {
-            state.come(thread, key);
-            self.changed.store(true, Ordering::Relaxed);
+            state.come(thread, key, false);
+            self.undisturbed.store(NOBODY, Ordering::Relaxed);
         }
     }
 
     /// The thread, which has played this record last, goes on in a function of the agent's own.
     pub fn go_on(&self, me: usize, key: Key) {
         let mut state = self.lock();
-        state.come(me, key);
+        state.come(me, key, false);
         self.left(&mut state, me);
     }
 
     fn left(&self, state: &mut State, me: usize) {
-        if state.running == Some(me) {
+        if state.has_turn(me) {
             state.running = None;
         }
         self.pass_on(state);
     }
 
-    /// The current thread runs a function of the agent's own, or does so no more.
-    pub fn run_own(&'static self, me: usize, begins: bool) {
+    /// A thread runs a function of the agent's own, or does so no more.
+    pub fn run_own(&self, begins: bool) {
         let mut state = self.lock();
-        state.running_own[me] = begins.then(Progress::of_current_thread);
         if begins {
-            self.watched.call_once(|| drop(thread::spawn(|| self.watch())));
+            state.running_own += 1;
+        } else {
+            state.running_own -= 1;
         }
     }
 
-    /// Has others go on without a function of the agent's own that does not come: it may wait for anything, such
-    /// as a connection, or a variable that a handler sets.
+    /// Has others go on without a thread that does not come, or that has its turn and sleeps: it may wait for anything,
+    /// such as a connection, a variable that a handler sets, or a lock that another thread of the agent's has.
     fn watch(&self) {
         // Just how soon that is noticed.
         const PERIOD: Duration = Duration::from_millis(2);
         let mut last: HashMap<usize, (u64, Moment, Moment)> = HashMap::new();
+        let mut last_running = None;
         loop {
             thread::sleep(PERIOD);
             let mut state = self.lock();
-            let coming = state.coming.iter().filter_map(|(thread, (_, arrival))| {
-                let now = state.running_own[*thread].as_ref()?.now();
-                let seen = last.remove(thread).filter(|(seen, ..)| seen == arrival);
+            let awake = state.coming.iter().filter(|(_, coming)| !coming.sleeps);
+            let looks = awake.filter_map(|(thread, coming)| {
+                let now = state.now(*thread)?;
+                let seen = last.remove(thread).filter(|(arrival, ..)| *arrival == coming.arrival);
                 let (first, before) = seen.map_or((now, None), |seen| (seen.1, Some(seen.2)));
-                Some((*thread, *arrival, first, before, now))
+                Some((*thread, coming.arrival, first, before, now))
             });
-            let looks: Vec<_> = coming.collect();
+            let looks: Vec<_> = looks.collect();
             last.clear();
             for (thread, arrival, first, before, now) in looks {
-                let sleeps = before.is_some_and(|before| now.sleeps_since(&before));
-                if sleeps || now.computes_since(&first) {
+                if before.is_some_and(|before| before.sleeps() && now.sleeps()) {
+                    match state.coming.get_mut(&thread) {
+                        Some(coming) if coming.has_lost_turn => coming.sleeps = true,
+                        _ => drop(state.coming.remove(&thread)),
+                    }
+                } else if now.computes_since(&first) {
                     state.coming.remove(&thread);
-                    self.pass_on(&mut state);
                 } else {
                     last.insert(thread, (arrival, first, now));
+                    continue;
                 }
+                self.pass_on(&mut state);
             }
+            let running = state.running.filter(|_| !state.waiting.is_empty());
+            let running = running.and_then(|(thread, key)| Some((thread, key, state.now(thread)?)));
+            if let (Some((thread, key, now)), Some((same, _, before))) = (running, last_running)
+                && thread == same
+                && now.sleeps_since(&before)
+            {
+                state.running = None;
+                state.come(thread, key, true);
+                self.undisturbed.store(NOBODY, Ordering::Relaxed);
+                self.pass_on(&mut state);
+            }
+            last_running = running;
         }
     }
 
@@ -242,10 +314,7 @@ impl Order {
         let mut state = self.lock();
         state.alive -= 1;
         state.coming.remove(&me);
-        if state.running == Some(me) {
-            state.running = None;
-        }
-        self.pass_on(&mut state);
+        self.left(&mut state, me);
     }
 
     /// A thread has called that is not of the recording.

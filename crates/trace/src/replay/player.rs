@@ -96,6 +96,7 @@ impl Player {
     /// Plays all records.
     pub fn play(&self) {
         CURRENT.set(self);
+        self.replay.order.begin(self.number);
         while let Some(key) = self.next_key() {
             self.turn(key);
             while let Some((is_exit, method)) = self.next_hit() {
@@ -146,7 +147,7 @@ impl Player {
         self.key.set(key);
         let is_own = self.scope.get() == Scope::Own;
         let goes_on = self.limit.get().is_none_or(|limit| key <= limit);
-        if is_own || !goes_on || self.replay.order.has_changed() {
+        if is_own || !goes_on || !self.replay.order.is_undisturbed(self.number) {
             self.limit.set(self.replay.order.take_turn(self.number, key));
         }
     }
@@ -441,11 +442,11 @@ impl Player {
         match function {
             Some(function) => {
                 self.scope.set(Scope::Own);
-                self.replay.order.run_own(self.number, true);
+                self.replay.order.run_own(true);
                 self.go_on_if_own();
                 // SAFETY: the agent has passed the function to be called like this.
                 unsafe { function(ptr::null_mut()) };
-                self.replay.order.run_own(self.number, false);
+                self.replay.order.run_own(false);
                 self.scope.set(Scope::None);
                 self.passed.borrow_mut().clear();
                 self.limit.set(Some(self.key.get()));

@@ -1,19 +1,21 @@
 //! What a thread does, as the kernel tells.
 
 use std::fs;
+use std::time::Duration;
 
 /// A thread of this process.
 pub struct Progress {
     /// Where the kernel tells of it.
     stat: String,
+    /// The processor time that it has used.
+    clock: libc::clockid_t,
 }
 
 /// What it did at one moment.
 #[derive(Clone, Copy)]
 pub struct Moment {
     sleeps: bool,
-    /// The processor time that it had used, in ticks of 10 ms.
-    ticks: u64,
+    used: Duration,
 }
 
 impl Progress {
@@ -21,33 +23,43 @@ impl Progress {
         // Not `libc::gettid`, which the C library has only since 2.30.
         // SAFETY: gettid has no preconditions.
         let id = unsafe { libc::syscall(libc::SYS_gettid) };
-        Self { stat: format!("/proc/self/task/{id}/stat") }
+        let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
+        // SAFETY: the current thread lives, and the clock may be written. That fails never.
+        unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) };
+        Self { stat: format!("/proc/self/task/{id}/stat"), clock }
     }
 
     /// What the thread does now; one that is gone sleeps.
     pub fn now(&self) -> Moment {
         let stat = fs::read_to_string(&self.stat).unwrap_or_default();
-        // The name, in parentheses, may contain anything.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
-        let state = fields.next();
-        // utime and stime are the 14th and 15th field, and the state is the third.
-        let ticks = fields.skip(10).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-        Moment { sleeps: !matches!(state, Some("R")), ticks }
+        // The name, in parentheses, may contain anything; the state is behind it. One that waits for a disk goes on by
+        // itself.
+        let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        let sleeps = !matches!(state, Some('R' | 'D'));
+        let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the time may be written. A clock of a thread that is gone leaves it as it is.
+        unsafe { libc::clock_gettime(self.clock, &raw mut used) };
+        let seconds = u64::try_from(used.tv_sec).unwrap_or(0);
+        let nanos = u64::try_from(used.tv_nsec).unwrap_or(0);
+        Moment { sleeps, used: Duration::from_secs(seconds) + Duration::from_nanos(nanos) }
     }
 }
 
-// Neither need be certain: a replay that goes on without a thread that would have gone on by itself is only less
-// like the recording.
 impl Moment {
-    /// Whether the thread seems to have slept since an earlier moment.
-    pub fn sleeps_since(&self, before: &Self) -> bool {
-        self.sleeps && before.sleeps && self.ticks == before.ticks
+    pub fn sleeps(&self) -> bool {
+        self.sleeps
     }
 
-    /// Whether it has computed for long.
+    /// Whether the thread has slept ever since an earlier moment.
+    pub fn sleeps_since(&self, before: &Self) -> bool {
+        self.sleeps && before.sleeps && self.used == before.used
+    }
+
+    /// Whether it has computed for long. That need not mean anything: a replay that goes on without a thread that
+    /// would have gone on by itself is only less like the recording.
     pub fn computes_since(&self, before: &Self) -> bool {
-        const LONG: u64 = 25;
-        self.ticks.saturating_sub(before.ticks) > LONG
+        const LONG: Duration = Duration::from_millis(250);
+        self.used.saturating_sub(before.used) > LONG
     }
 }
 
