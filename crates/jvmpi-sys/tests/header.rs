@@ -66,15 +66,12 @@ extern "C" JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *re
 "#;
 
 fn compile(test: &str, language: &str, standard: &str) {
-    if common::cc(test).is_none() {
-        return;
-    }
+    let Some(here) = common::cc_of(test, language) else { return };
     let source = common::scratch(test).join("agent");
     let text = if language == "c" { &SOURCE.replace(r#"extern "C" "#, "") } else { SOURCE };
     fs::write(&source, text).unwrap();
-    let here = common::cc(test).map(|cc| (cc, size_of::<usize>()));
     let narrow = common::cc_32(test, language).map(|cc| (cc, 4));
-    for (mut cc, width) in here.into_iter().chain(narrow) {
+    for (mut cc, width) in [(here, size_of::<usize>())].into_iter().chain(narrow) {
         cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
         cc.arg(format!("-DWIDTH={width}"));
         cc.args([format!("-std={standard}"), format!("-x{language}")]).arg(&source);

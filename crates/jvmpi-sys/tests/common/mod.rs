@@ -17,30 +17,46 @@ pub fn header() -> PathBuf {
 /// The C compiler, set up to find `jvmpi.h` and `jni.h`. `None`, and a line on stderr, if this
 /// machine has no `jni.h`.
 pub fn cc(test: &str) -> Option<Command> {
-    set_up(test, Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into())))
+    set_up(test, usual())
+}
+
+fn usual() -> Command {
+    Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
+}
+
+/// The same, if it compiles this language.
+pub fn cc_of(test: &str, language: &str) -> Option<Command> {
+    if compiles(test, language, usual()) {
+        return cc(test);
+    }
+    skip(test, &format!("{:?} does not compile {language}", usual().get_program()));
+    None
+}
+
+/// Whether it does, with the headers of the language's library.
+fn compiles(test: &str, language: &str, mut cc: Command) -> bool {
+    let header = if language == "c" { "stdio.h" } else { "cstddef" };
+    let source = scratch(test).join("has-headers");
+    fs::write(&source, format!("#include <{header}>\n")).unwrap();
+    run(cc.args(["-fsyntax-only", &format!("-x{language}")]).arg(&source)).is_ok()
 }
 
 /// A compiler of this language for 32 bits, set up in the same way: the usual one with `-m32`, or one that does
 /// nothing else. `None`, and a line on stderr, if this machine has neither, with the libraries' headers.
 pub fn cc_32(test: &str, language: &str) -> Option<Command> {
-    let header = if language == "c" { "stdio.h" } else { "cstddef" };
-    let source = scratch(test).join("has-headers");
-    fs::write(&source, format!("#include <{header}>\n")).unwrap();
-    let works = |(cc, flags): &(&str, &[&str])| {
+    let command = |(cc, flags): &(&str, &[&str])| {
         let mut cc = Command::new(cc);
-        cc.args(*flags).args(["-fsyntax-only", &format!("-x{language}")]).arg(&source);
-        run(&mut cc).is_ok()
+        cc.args(*flags);
+        cc
     };
-    let Some((cc, flags)) = COMPILERS_32.into_iter().find(works) else {
-        skip(
-            test,
-            "no compiler for 32 bits: apt-get install gcc-i686-linux-gnu g++-i686-linux-gnu",
-        );
-        return None;
-    };
-    let mut cc = Command::new(cc);
-    cc.args(flags);
-    set_up(test, cc)
+    match COMPILERS_32.iter().find(|cc| compiles(test, language, command(cc))) {
+        Some(cc) => set_up(test, command(cc)),
+        None => {
+            let packages = "gcc-i686-linux-gnu g++-i686-linux-gnu";
+            skip(test, &format!("no compiler for 32 bits: apt-get install {packages}"));
+            None
+        }
+    }
 }
 
 const COMPILERS_32: [(&str, &[&str]); 2] = [("cc", &["-m32"]), ("i686-linux-gnu-gcc", &[])];
