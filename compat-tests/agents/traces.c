@@ -2,7 +2,8 @@
  * traces.c - call traces, with every method named as CLASS_LOAD named it.
  * Commands: "self DEPTH" of the caller; "other DEPTH NAME"; "suspended DEPTH NAME". Each returns
  * the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
- * computes, and returns how many traces there were; it reports how many of them are not whole.
+ * computes, and returns how many traces there were; it reports how many of them are not whole. "asked COUNT NAME"
+ * does so without suspending it.
  * "running COUNT NAME" takes that many of a thread that goes on meanwhile, and reports how many have frames
  * and how many of these a method that was not announced.
  * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array. "inside" has
@@ -73,18 +74,34 @@ static int not_native(const JVMPI_CallTrace *trace)
     return count;
 }
 
-static jlong sample(JVMPI_CallTrace *trace, int count, const char *name)
+/* A trace of a thread that has run since the last one, or with fewer than no frames. */
+static void take_suspended(JVMPI_CallTrace *trace)
+{
+    trace->num_frames = -1;
+    jvmpi->DisableGC();
+    jvmpi->SuspendThread(trace->env_id);
+    if (jvmpi->ThreadHasRun(trace->env_id))
+        jvmpi->GetCallTrace(trace, MAX_DEPTH);
+    jvmpi->ResumeThread(trace->env_id);
+    jvmpi->EnableGC();
+}
+
+/* As above, of a thread that goes on. One that waits for a processor has its trace the next time. */
+static void take_in_passing(JVMPI_CallTrace *trace)
+{
+    trace->num_frames = 0;
+    if (jvmpi->ThreadHasRun(trace->env_id))
+        jvmpi->GetCallTrace(trace, MAX_DEPTH);
+    if (trace->num_frames == 0)
+        trace->num_frames = -1;
+}
+
+static jlong sample(void (*take_trace)(JVMPI_CallTrace *), JVMPI_CallTrace *trace, int count, const char *name)
 {
     int empty = 0, whole = 0, native = 0, i;
 
     for (i = 0; i < count;) {
-        trace->num_frames = -1;
-        jvmpi->DisableGC();
-        jvmpi->SuspendThread(trace->env_id);
-        if (jvmpi->ThreadHasRun(trace->env_id))
-            jvmpi->GetCallTrace(trace, MAX_DEPTH);
-        jvmpi->ResumeThread(trace->env_id);
-        jvmpi->EnableGC();
+        take_trace(trace);
         if (trace->num_frames >= 0) {
             i++;
             empty += trace->num_frames == 0;
@@ -150,8 +167,9 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     sscanf(what, "%31s %d %63s", kind, &depth, name);
     if (strcmp(kind, "self") != 0)
         trace.env_id = thread_named(name).env;
-    if (strcmp(kind, "sampled") == 0 || strcmp(kind, "running") == 0) {
-        depth = (*kind == 's' ? sample : take_running)(&trace, depth, name);
+    if (strcmp(kind, "sampled") == 0 || strcmp(kind, "asked") == 0 || strcmp(kind, "running") == 0) {
+        depth = *kind == 'r' ? take_running(&trace, depth, name)
+            : sample(*kind == 's' ? take_suspended : take_in_passing, &trace, depth, name);
         free(trace.frames);
         return depth;
     }

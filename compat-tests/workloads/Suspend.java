@@ -324,7 +324,7 @@ final class Suspend {
         Await.state(thread, Thread.State.WAITING);
     }
 
-    /** Of a thread that is suspended again: whether it has used the processor in between. */
+    /** Of a thread that is suspended again, or is not: whether it has used the processor in between. */
     private static void hasRun() {
         Agent.call("suspend spinner");
         Agent.call("resume spinner");
@@ -339,6 +339,9 @@ final class Suspend {
             Agent.call("suspend waiter");
             waited += Agent.call("ran waiter");
             Agent.call("resume waiter");
+            spinnerRuns();
+            Await.until("ThreadHasRun of a running thread", () -> Agent.call("ran spinner") != 0);
+            waited += Agent.call("ran waiter");
         }
         System.out.println("expect test=has_run rounds=" + ROUNDS + " first=" + first + " waiter=" + waited);
     }

@@ -113,7 +113,9 @@ fn agents_that_are_right(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn hprof_is_right(vm: &Vm<'_>) -> Result<(), String> {
-    for options in ["cpu=samples", "cpu=times", "cpu=old,thread=y", "heap=all", "monitor=y"] {
+    for options in
+        ["cpu=samples,interval=1", "cpu=times", "cpu=old,thread=y", "heap=all", "monitor=y"]
+    {
         let file = vm.file("profile.txt");
         let hprof = format!("{}:{options},file={}", text(&build::hprof()?)?, text(&file)?);
         let java = ["calls", "objects", "contention"]

@@ -22,6 +22,7 @@ cases![
     calls_and_callers,
     samples_follow_the_time,
     samples_of_many_threads.under_load(),
+    samples_without_suspending,
     allocation_sites.on_every_gc(),
     heap_in_text,
     heap_in_binary,
@@ -139,22 +140,35 @@ fn calls_and_callers(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Two threads compute, others wait in native code.
 fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
-    samples_are_shared(vm, 2, 50)
+    samples_are_shared(vm, 2, 50, Ok)
 }
 
 /// Most of the threads wait for a processor at any time.
 fn samples_of_many_threads(vm: &Vm<'_>) -> Result<(), String> {
-    samples_are_shared(vm, 40, 100)
+    samples_are_shared(vm, 40, 100, Ok)
+}
+
+/// Beside an agent that has `can_suspend`, without a line about it: it is not needed.
+fn samples_without_suspending(vm: &Vm<'_>) -> Result<(), String> {
+    samples_are_shared(vm, 2, 50, |java| java.jvmti_agent("holder", "suspend"))
 }
 
 /// A share of the samples is off by chance, too: by less than four times the standard deviation. On a busy
 /// machine there are few samples a second, so the program gets more time until they are enough.
-fn samples_are_shared(vm: &Vm<'_>, threads: u32, enough: u64) -> Result<(), String> {
+fn samples_are_shared(
+    vm: &Vm<'_>,
+    threads: u32,
+    enough: u64,
+    beside: impl Fn(Launch) -> Result<Launch, String>,
+) -> Result<(), String> {
     let mut all = 0;
     for millis in [1_200, 6_000, 30_000] {
         let work = format!("compute-{threads}-{millis}");
-        let (_, file) = run(vm, &work, "samples.txt", "cpu=samples,interval=2,depth=8,cutoff=0")?;
-        all = follow_the_time(file.profile(), enough)?;
+        let options = "cpu=samples,interval=2,depth=8,cutoff=0";
+        let (java, file) = profiled(vm, &work, "samples.txt", options)?;
+        let outcome = beside(java)?.run()?;
+        ensure!(!outcome.stderr.contains("can_suspend"), "{}", outcome.stderr);
+        all = follow_the_time(read(&file)?.profile(), enough)?;
         if all >= enough {
             return Ok(());
         }

@@ -160,7 +160,7 @@ fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A sampler gets the stack of a suspended thread wherever in its code that was stopped.
+/// A sampler gets the stack of a thread wherever in its code that is, suspended or in passing.
 fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(17, "Loops")?.agent("traces", "")?;
     // There the VM does not get all stacks right where a method begins, as docs/mapping.md tells.
@@ -168,6 +168,7 @@ fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
     let java = java.flag("-XX:CompileCommand=quiet");
     let outcome = java.flag("-XX:CompileCommand=dontinline,Loops.enter").run()?;
     equal("loops", outcome.expects.all().len(), 8)?;
+    equal("ways of each", outcome.report().count("sampled"), 16)?;
     for line in outcome.report().lines("sampled") {
         let (whole, native) = (line.int("whole")?, line.int("native")?);
         ensure!(whole == line.int("traces")? && native == 0, "{line}");

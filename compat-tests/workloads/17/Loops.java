@@ -44,6 +44,7 @@ final class Loops {
         thread.start();
         Await.until(name + " to run", () -> field != before);
         long samples = Agent.call("sampled " + SAMPLES + " " + name);
+        samples += Agent.call("asked " + SAMPLES + " " + name);
         stop = true;
         thread.join();
         System.out.println("expect loop=" + name + " samples=" + samples);

@@ -108,12 +108,18 @@ impl Shared {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The threads that run and are to be sampled.
-    pub fn live_threads(&self, sampled: &Sampled, to: &mut Vec<(ThreadId, ThreadSerial)>) {
+    /// The threads that run and are to be sampled. As long as the caller keeps what this returns, none of
+    /// them ends: it waits in its THREAD_END.
+    pub fn live_threads(
+        &self,
+        sampled: &Sampled,
+        to: &mut Vec<(ThreadId, ThreadSerial)>,
+    ) -> impl Drop + '_ {
         to.clear();
         let live = lock(&self.live);
         let wanted = live.iter().filter(|(_, live)| sampled.has(live.object));
         to.extend(wanted.map(|(thread, live)| (*thread, live.serial)));
+        live
     }
 
     /// A frame as the tables have it.

@@ -5,7 +5,7 @@
 
 use crate::agent::Shared;
 use crate::options::{Cpu, Options};
-use jvmpi::{Frame, Frames, GcDisabled, MultiThreaded, ThreadId, ThreadList, ThreadState};
+use jvmpi::{Frame, Frames, GcDisabled, MultiThreaded, ThreadId};
 use profile::ThreadSerial;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, PoisonError};
@@ -72,7 +72,6 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
     let session = shared.session();
     let mut sampler = Sampler {
         frames: Frames::with_depth(session.depth()),
-        list: ThreadList::new(),
         threads: Vec::new(),
         taken: Vec::new(),
         all_frames: Vec::new(),
@@ -118,7 +117,6 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
 /// What the sampler needs again and again, so that it need not be allocated each time.
 struct Sampler {
     frames: Frames,
-    list: ThreadList,
     threads: Vec<(ThreadId, ThreadSerial)>,
     taken: Vec<Taken>,
     /// The frames of all that was taken.
@@ -139,31 +137,19 @@ impl Sampler {
         }
     }
 
-    /// Takes the stacks of the threads that have run. From the first thread suspended to the last resumed
-    /// nothing is allocated and no lock taken.
+    /// Takes the stacks of the threads that have run. None is suspended: those that are asked whether they
+    /// have run take their own, all at the same time.
     fn look(&mut self, shared: &Shared, jvmpi: &mut GcDisabled<'_>, sampled: &Sampled) {
-        let Self { frames, list, threads, taken, all_frames } = self;
-        shared.live_threads(sampled, threads);
-        threads.retain(|(thread, _)| {
-            jvmpi.thread_status(*thread).is_some_and(|s| s.state == ThreadState::Runnable)
-        });
-        list.clear();
-        list.extend(threads.iter().map(|(thread, _)| *thread));
+        let Self { frames, threads, taken, all_frames } = self;
+        let _none_ends = shared.live_threads(sampled, threads);
+        threads.retain(|(thread, _)| jvmpi.thread_has_run(*thread));
         taken.clear();
-        taken.reserve(threads.len());
         all_frames.clear();
-        all_frames.reserve(threads.len() * frames.depth());
-        let stopped = jvmpi.suspend(list);
-        for thread in stopped.threads() {
-            if !stopped.thread_has_run(thread) {
-                continue;
-            }
-            let trace = stopped.call_trace(thread, frames);
-            let serial = threads.iter().find(|(other, _)| *other == thread);
-            if let (false, Some((_, thread))) = (trace.is_empty(), serial) {
-                let start = all_frames.len();
-                all_frames.extend_from_slice(trace);
-                taken.push(Taken { thread: *thread, start, end: all_frames.len() });
+        for (thread, serial) in threads {
+            let start = all_frames.len();
+            all_frames.extend_from_slice(jvmpi.call_trace(*thread, frames));
+            if all_frames.len() > start {
+                taken.push(Taken { thread: *serial, start, end: all_frames.len() });
             }
         }
     }

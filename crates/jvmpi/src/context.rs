@@ -221,8 +221,8 @@ impl<M: Loaded> Context<'_, M> {
     }
 
     /// GetCallTrace: the innermost frames of a thread, the callee before its caller, as many as there
-    /// is room for. The thread is the current one, or should be suspended. None if there is no such
-    /// thread.
+    /// is room for. The thread is the current one, or should be suspended, or was just asked
+    /// [whether it has run](Context::thread_has_run). None if there is no such thread.
     pub fn call_trace<'f>(&self, thread: ThreadId, frames: &'f mut Frames) -> &'f [Frame] {
         let room = frames.room();
         let mut trace = JVMPI_CallTrace { env_id: thread.as_ptr(), num_frames: 0, frames: room.0 };

@@ -1,6 +1,6 @@
 //! The state of threads, and suspending them.
 
-use crate::context::mode;
+use crate::context::mode::Loaded;
 use crate::{Context, GcDisabled, Stopped, ThreadId};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
@@ -191,9 +191,12 @@ impl Drop for Suspended<'_, '_> {
     }
 }
 
-impl Context<'_, mode::Stopped> {
+impl<M: Loaded> Context<'_, M> {
     /// ThreadHasRun: of a thread that was suspended, resumed, and is suspended again, whether it used CPU
     /// time in between.
+    ///
+    /// Of a thread that is not suspended, `libjvmpi.so` tells whether it is runnable and has used CPU time since
+    /// the answer was last yes, and has it take its trace for the next [`Context::call_trace`].
     pub fn thread_has_run(&self, thread: ThreadId) -> bool {
         // SAFETY: may be called in this mode; bad threads give false.
         unsafe { (self.table().ThreadHasRun)(thread.as_ptr()) }

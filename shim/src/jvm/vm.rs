@@ -103,6 +103,15 @@ impl Jvm {
         VERSION.get_or_find(|| [c"java.vm.name", c"java.vm.version"].map(property).join(" "))
     }
 
+    /// Whether the VM can be asked about a method that it may have freed.
+    pub fn knows_freed_methods(&self) -> bool {
+        static KNOWS: Memo<bool> = Memo::new();
+        *KNOWS.get_or_find(|| {
+            let version = self.name_and_version().rsplit(' ').next();
+            version.is_some_and(knows_freed_methods)
+        })
+    }
+
     /// JNI for the current thread, None if it is not attached to the VM.
     pub fn jni(&self) -> Option<Jni> {
         let mut env: *mut c_void = std::ptr::null_mut();
@@ -110,5 +119,36 @@ impl Jvm {
         let result = unsafe { get_env_of_the_vm(self.vm, &mut env, JNI_VERSION_1_6) };
         // SAFETY: GetEnv has just returned this thread's environment.
         (result == JNI_OK).then(|| unsafe { Jni::new(env.cast::<JNIEnv>()) })
+    }
+}
+
+/// Before JDK 11.0.23, 17.0.11 and 21.0.3 the VM crashes when it is asked about a method that it has freed
+/// (JDK-8313816).
+fn knows_freed_methods(version: &str) -> bool {
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    match [next(), next(), next()] {
+        [11, _, update] => update >= 23,
+        [17, _, update] => update >= 11,
+        [21, _, update] => update >= 3,
+        [feature, ..] => feature >= 22,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_versions_that_know_what_they_have_freed() {
+        for version in ["11.0.23+9", "17.0.15+6-Debian-1deb12u1", "21.0.3+9-LTS", "22+36", "25.0.2"]
+        {
+            assert!(knows_freed_methods(version), "{version}");
+        }
+        for version in
+            ["", "11.0.13+8", "17.0.9+9-LTS", "17.0.10", "18.0.2.1", "21-ea+35", "21.0.2"]
+        {
+            assert!(!knows_freed_methods(version), "{version}");
+        }
     }
 }

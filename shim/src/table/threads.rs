@@ -1,12 +1,13 @@
 //! GetCurrentThreadCpuTime, SuspendThread, SuspendThreadList, ResumeThread, ResumeThreadList,
 //! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
-use crate::jvm::{self, os_priority};
+use crate::jvm::{self, Jni, os_priority};
 use crate::translate::{method_ids, subscriptions};
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
+use crate::world::suspension::{self, in_passing};
 use crate::world::threads::{self, Thread};
-use crate::world::{agent_clock, suspension, thread_status};
+use crate::world::{agent_clock, thread_status};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
 use std::ffi::{CStr, c_char, c_void};
@@ -35,10 +36,15 @@ pub fn suspend(agent: &Agent, env: *mut JNIEnv) {
 
 /// Prepares the shim when an agent first suspends a thread.
 fn prepare_to_suspend() {
+    prepare(suspension::prepare_to_suspend);
+}
+
+/// Makes one of the preparations for the signal, which may want that all methods have IDs.
+fn prepare(prepare: impl FnOnce(Jni) -> bool) {
     let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
         return;
     };
-    if suspension::prepare(jni) {
+    if prepare(jni) {
         method_ids::give_all(jni);
     }
 }
@@ -109,8 +115,17 @@ pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
     status().unwrap_or(0)
 }
 
-pub fn has_run(_: &Agent, env: *mut JNIEnv) -> bool {
-    other(env).is_some_and(|thread| suspension::has_run(&thread))
+pub fn has_run(agent: &Agent, env: *mut JNIEnv) -> bool {
+    let Some(thread) = other(env) else { return false };
+    if thread.stop.is_held() {
+        return suspension::has_run(&thread);
+    }
+    prepare(|_| suspension::prepare_to_look());
+    let is_runnable = || {
+        let state = thread_status::state(&thread);
+        state.is_some_and(|state| thread_status::is_runnable(&thread, state))
+    };
+    in_passing::has_run(agent, &thread, is_runnable)
 }
 
 /// # Safety

@@ -1,12 +1,17 @@
 //! GetCallTrace.
 
 use super::frame_room::Room;
+use crate::jvm::async_call_trace::RawFrame;
 use crate::jvm::{self, Jni};
 use crate::translate::frames::{self, Frame, Resolver, Walked};
 use crate::world::agents::Agent;
+use crate::world::phase;
 use crate::world::seen_frames::SeenFrames;
+use crate::world::suspension::{
+    self,
+    in_passing::{self, Stack},
+};
 use crate::world::threads::{self, Thread};
-use crate::world::{phase, suspension};
 use jni_sys::jint;
 use jvmpi_sys::JVMPI_CallTrace;
 use jvmti_sys::jvmtiFrameInfo;
@@ -47,7 +52,7 @@ fn fill(
     loop {
         let (walked, count) = match other {
             None => (Walked::Current, frames::of_current(jni, current, room.walked())),
-            Some(thread) => walk(thread, room.walked()),
+            Some(thread) => walk(agent, thread, room.walked()),
         };
         let mut resolver = Resolver::of(walked);
         let mut kept = resolve(jni, agent, current, &mut resolver, room, count);
@@ -61,22 +66,34 @@ fn fill(
     }
 }
 
-/// The frames of another thread: those at which it was suspended, or those it executes now.
-fn walk(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walked, usize) {
-    let stopped = suspension::with_trace(thread, room.len(), |frames| {
+/// The frames of another thread: those at which it was suspended, those that it had when the agent asked
+/// whether it has run, or those that it executes now.
+fn walk(
+    agent: &Agent,
+    thread: &Thread,
+    room: &mut [MaybeUninit<jvmtiFrameInfo>],
+) -> (Walked, usize) {
+    let depth = room.len();
+    let mut copy = |frames: &[RawFrame]| {
         for (place, frame) in room.iter_mut().zip(frames) {
             // Negative in a native method, and in front of a method's first instruction.
             let location = i64::from(frame.bci.max(0));
             place.write(jvmtiFrameInfo { method: frame.method, location });
         }
-        frames.len().min(room.len())
-    });
-    if let Some(count) = stopped {
+        frames.len().min(depth)
+    };
+    if let Some(count) = suspension::with_trace(thread, depth, &mut copy) {
         return (Walked::Suspended, count);
     }
-    let is_suspended = thread.stop.is_suspended();
-    let walked = if is_suspended { Walked::Suspended } else { Walked::Running };
-    (walked, walk_now(thread, room))
+    if thread.stop.is_suspended() {
+        return (Walked::Suspended, walk_now(thread, room));
+    }
+    let count = match in_passing::with_stack(agent, thread, depth, copy) {
+        Stack::Taken(count) => count,
+        Stack::Coming => 0,
+        Stack::None => walk_now(thread, room),
+    };
+    (Walked::Running, count)
 }
 
 /// The frames that another thread executes now.

@@ -100,8 +100,8 @@ fn walk(start: usize, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> &[jvmtiFrameI
     unsafe { room[..walked].assume_init_ref() }
 }
 
-/// A frame of a thread that may go on: when it has left an obsolete method, the VM may free that, and
-/// crashes when it is asked for the ID before JDK 11.0.23, 17.0.11 and 21.0.3 (JDK-8313816).
+/// A frame of a thread that may go on: when it has left an obsolete method, the VM may free that
+/// ([`jvm::Jvm::knows_freed_methods`]).
 pub struct Frame {
     /// None if it is the shim's or unloaded.
     method: Option<Arc<Method>>,
@@ -193,7 +193,7 @@ impl Resolver {
         if method.is_null() {
             return None;
         }
-        if self.walked == Walked::Running {
+        if self.walked == Walked::Running && !jvm::get().knows_freed_methods() {
             let known = methods::known_as_it_is(jni, method);
             self.met_unknown |= known.is_none();
             return known.filter(|method| !method.class.is_own());

@@ -27,6 +27,11 @@ pub fn of(thread: &Thread, state: jint) -> jint {
     }
 }
 
+/// Whether a thread that has this state is runnable to agents.
+pub fn is_runnable(thread: &Thread, state: jint) -> bool {
+    of(thread, state) & STATES == JVMPI_THREAD_RUNNABLE
+}
+
 /// The bits of the state among those of a status.
 const STATES: jint = JVMPI_THREAD_RUNNABLE | JVMPI_THREAD_MONITOR_WAIT | JVMPI_THREAD_CONDVAR_WAIT;
 

@@ -1,4 +1,4 @@
-//! A thread's own part in its suspension: the signal handler.
+//! A thread's own part in its suspension: the signal handler. It also takes stacks in passing ([`super::in_passing`]).
 //!
 //! A stopped thread waits in its signal handler. It may have been stopped anywhere, also while it
 //! holds a lock of the VM, and meanwhile the VM cannot reach a safepoint. So it waits for a short time
@@ -13,7 +13,7 @@ use crate::world::phase::{self, Phase};
 use crate::world::threads::Thread;
 use std::ffi::c_void;
 use std::hint;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 /// How long a thread spins before it sleeps, in nanoseconds: waking an idle processor takes longer
 /// than most suspensions last.
@@ -29,9 +29,9 @@ const OVERDUE_AFTER: i64 = 2_000_000;
 /// borne by agents, so nothing depends on the number but how often each happens. A service thread that runs
 /// or waits for a processor is waited for, and so is one that suspends a thread which does.
 const ADRIFT_AFTER: i64 = 20_000_000;
-/// How long it stays, in nanoseconds, after JVMTI was called to suspend it. By then the VM has the
-/// request, and the thread stops a few instructions later.
-const GRACE: i64 = 200_000;
+/// How long it sleeps between two looks at the thread that takes it over, in nanoseconds: nothing tells it that
+/// the VM has the request, with which it stops a few instructions later. A look takes a tenth of that.
+const LOOK: i64 = 50_000;
 
 /// CPU time, in nanoseconds, that the delivery of one signal is likely to cost.
 const DELIVERY: i64 = 3_000;
@@ -72,11 +72,19 @@ pub unsafe fn in_handler(thread: &Thread, context: *mut c_void) {
 /// As for [`in_handler`].
 unsafe fn stop_if_wanted(thread: &Thread, context: *mut c_void) {
     let stop = &thread.stop;
-    let account = Account::open(stop);
+    let mut account = Account::open(stop);
     // The thread may have been detached from the VM since the signal was sent.
     if thread.has_ended() || phase::now() >= Phase::Dead {
         stop.change(REQUESTED, RUNNING);
+        stop.glance.give_up();
         return;
+    }
+    if stop.glance.is_asked() {
+        // SAFETY: as below.
+        unsafe { stop.glance.take(thread.env(), context) };
+        // SAFETY: as the caller promises.
+        account.glance(unsafe { interruption::is_in_system_call(context) });
+        stop.glance.answer();
     }
     stop_here(thread, &account, || {
         // SAFETY: the thread has not ended, so it is attached, and the record is its own: the
@@ -154,10 +162,10 @@ fn wait(thread: &Thread, account: &Account<'_>) {
                     return;
                 }
             }
-            left => {
-                if left == TAKEOVER {
-                    futex::wait(&stop.state, TAKEOVER, Some(GRACE));
-                }
+            TAKEOVER if !stop.taker.has_slept() => {
+                futex::wait(&stop.state, TAKEOVER, Some(LOOK));
+            }
+            _ => {
                 account.close(true);
                 return;
             }
@@ -171,26 +179,40 @@ struct Account<'a> {
     stop: &'a Stop,
     entered: i64,
     has_run: bool,
+    /// If the stack was taken in passing, whether the thread was blocked in a system call.
+    glanced: Option<bool>,
 }
 
 impl<'a> Account<'a> {
     fn open(stop: &'a Stop) -> Self {
         let entered = cpu_clock::current();
         let has_run = entered - stop.accounted.load(Ordering::SeqCst) > NOISE;
-        Self { stop, entered, has_run }
+        Self { stop, entered, has_run, glanced: None }
+    }
+
+    /// Called when the stack was taken in passing.
+    fn glance(&mut self, was_blocked: bool) {
+        self.glanced = Some(was_blocked);
+        self.settle(&self.stop.glance.accounted, true, was_blocked);
     }
 
     /// Called when the handler is over; `is_shown` is whether agents could see that the thread has run.
     fn close(&self, is_shown: bool) {
+        let was_blocked = is_shown && self.stop.was_blocked.load(Ordering::SeqCst);
+        self.settle(&self.stop.accounted, is_shown && self.has_run, was_blocked);
+        let was_blocked = self.glanced == Some(true);
+        self.settle(&self.stop.glance.accounted, self.glanced.is_some(), was_blocked);
+    }
+
+    fn settle(&self, accounted: &AtomicI64, is_shown: bool, was_blocked: bool) {
         let now = cpu_clock::current();
-        let accounted = if is_shown && self.has_run {
+        let until = if is_shown {
             now
         } else {
             // What the thread itself has used is counted later, when it is more or agents can see it.
-            self.stop.accounted.load(Ordering::SeqCst) + (now - self.entered) + DELIVERY
+            accounted.load(Ordering::SeqCst) + (now - self.entered) + DELIVERY
         };
-        let was_blocked = is_shown && self.stop.was_blocked.load(Ordering::SeqCst);
-        let accounted = if was_blocked { accounted.max(now + BLOCKING) } else { accounted };
-        self.stop.accounted.store(accounted, Ordering::SeqCst);
+        let until = if was_blocked { until.max(now + BLOCKING) } else { until };
+        accounted.store(until, Ordering::SeqCst);
     }
 }

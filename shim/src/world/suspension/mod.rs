@@ -17,18 +17,23 @@
 //! The signal is for samplers: threads are stopped so only after a few brief suspensions by JVMTI,
 //! which a sampler has made with its first tick ([`sampling`]).
 //!
+//! A sampler that does not suspend gets stacks in passing ([`in_passing`]).
+//!
 //! Whatever the agent does between suspension and resumption, no thread waits for ever: one that is
 //! stopped for more than a few milliseconds is handed over to JVMTI ([`takeover`]).
 
 pub mod can_suspend;
 pub(super) mod futex;
+mod glance;
 mod handler;
+pub mod in_passing;
 mod interruption;
 mod link;
 mod sampling;
 mod signal;
 pub mod stop;
 mod takeover;
+mod taker;
 mod trace;
 
 use super::agents::Agent;
@@ -64,10 +69,24 @@ pub fn wants_method_ids() -> bool {
     signal::is_installed()
 }
 
-/// Makes it possible to stop threads by signals, if the VM supports that and the options allow it;
-/// where this fails, JVMTI suspends them. Only the first call does something: true if
-/// [`wants_method_ids`] has become true.
-pub fn prepare(jni: Jni) -> bool {
+/// Whether the signal may stop threads.
+static STOPS_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// Makes it possible to take stacks by a signal, if the VM supports that and the options allow it. Only the
+/// first call does something: true if [`wants_method_ids`] has become true.
+pub fn prepare_to_look() -> bool {
+    static PREPARED: AtomicBool = AtomicBool::new(false);
+    let is_first = || !PREPARED.swap(true, Ordering::SeqCst);
+    !PREPARED.load(Ordering::SeqCst)
+        && is_first()
+        && options::get().suspend != Suspend::Jvmti
+        && async_call_trace::is_available()
+        && signal::install()
+}
+
+/// As [`prepare_to_look`]; makes it possible to stop threads by the signal, too. Where this fails, JVMTI
+/// suspends them.
+pub fn prepare_to_suspend(jni: Jni) -> bool {
     static PREPARED: AtomicBool = AtomicBool::new(false);
     if PREPARED.swap(true, Ordering::SeqCst) || options::get().suspend == Suspend::Jvmti {
         return false;
@@ -82,14 +101,14 @@ pub fn prepare(jni: Jni) -> bool {
         );
         return false;
     }
-    if !async_call_trace::is_available() {
-        return false;
+    let wants_method_ids = prepare_to_look();
+    if signal::is_installed() {
+        match takeover::start(jni) {
+            Ok(()) => STOPS_THREADS.store(true, Ordering::SeqCst),
+            Err(error) => log::debug!("threads are suspended by JVMTI: {error}"),
+        }
     }
-    if let Err(error) = takeover::start(jni) {
-        log::debug!("threads are suspended by JVMTI: {error}");
-        return false;
-    }
-    signal::install()
+    wants_method_ids
 }
 
 /// Suspends a thread on the agent's behalf; true if it is suspended now, also if it was before.
@@ -177,13 +196,28 @@ fn may_be_signalled(thread: &Thread) -> bool {
     let stop = &thread.stop;
     // Without can_suspend, a signal stops it at least for a moment.
     let is_for_signals = stop.history.is_sampled() || can_suspend::is_refused();
+    STOPS_THREADS.load(Ordering::SeqCst) && is_for_signals && can_be_signalled(thread)
+}
+
+/// Whether the thread executes Java code, and its handler can take its stack.
+fn can_be_signalled(thread: &Thread) -> bool {
     // The handler has the stack of the carrier, with that of the virtual thread on top.
     signal::is_installed()
-        && is_for_signals
-        && !stop.is_deaf.load(Ordering::Relaxed)
+        && !thread.stop.is_deaf.load(Ordering::Relaxed)
         && !thread.is_virtual()
         && thread.os_thread() != 0
         && executes_java(thread)
+}
+
+/// Sends the signal to a thread for whose handler there is something to do; false if it cannot be reached.
+fn send(thread: &Arc<Thread>) -> bool {
+    keep(thread);
+    // SAFETY: `KEPT` keeps the record.
+    let is_sent = !thread.stop.needs_signal() || unsafe { signal::send(thread) };
+    if !is_sent {
+        thread.stop.signal_failed();
+    }
+    is_sent
 }
 
 /// Sends the signal to a thread that executes Java code; false for all others.
@@ -197,19 +231,15 @@ fn by_signal(thread: &Arc<Thread>) -> bool {
     if !has_run && stop.was_blocked.load(Ordering::SeqCst) {
         return false;
     }
-    keep(thread);
     stop.trace.allocate();
     stop.request(cpu);
-    if !stop.change(RUNNING, REQUESTED) {
-        return false;
+    stop.change(RUNNING, REQUESTED) && {
+        let is_sent = send(thread);
+        if !is_sent {
+            stop.change(REQUESTED, RUNNING);
+        }
+        is_sent
     }
-    // SAFETY: `KEPT` keeps the record.
-    if stop.needs_signal() && !unsafe { signal::send(thread) } {
-        stop.signal_failed();
-        stop.change(REQUESTED, RUNNING);
-        return false;
-    }
-    true
 }
 
 /// Whether JVMTI would have to wait for a safepoint poll: the thread runs, and no native method.
@@ -260,22 +290,47 @@ fn settle<'a>(threads: impl Iterator<Item = &'a Arc<Thread>> + Clone) {
 /// left to JVMTI.
 fn wait_for(thread: &Thread) {
     let stop = &thread.stop;
-    let mut cpu = stop.cpu_at_request();
-    let deaf = cpu + DEAF;
-    while stop.state() == REQUESTED {
+    let clock = || cpu_clock::of(thread.os_thread());
+    let waited = wait_while_it_runs(clock, stop.cpu_at_request(), || stop.state() == REQUESTED);
+    if waited == Waited::Deaf && stop.change(REQUESTED, TAKEOVER) {
+        stop.is_deaf.store(true, Ordering::Relaxed);
+        takeover::take_over(thread);
+    }
+}
+
+/// How a wait for the handler of a thread has ended.
+#[derive(PartialEq, Eq, Debug)]
+enum Waited {
+    /// It has done what was asked for.
+    Answered,
+    /// It seems to be on no processor.
+    OffProcessor,
+    /// It seems to block signals.
+    Deaf,
+}
+
+/// Waits until the handler of a thread, which was signalled when its CPU time was `cpu`, has done what is
+/// awaited, as long as it is on a processor by its clock.
+fn wait_while_it_runs(
+    clock: impl Fn() -> Option<i64>,
+    mut cpu: i64,
+    is_awaited: impl Fn() -> bool,
+) -> Waited {
+    let mut first = None;
+    while is_awaited() {
         // The clock of a thread that is on a processor advances between any two looks at it.
         let before = cpu;
-        let Some(now) = cpu_clock::of(thread.os_thread()) else { return };
-        if now == before {
-            return;
+        match clock() {
+            Some(now) if now != before => cpu = now,
+            _ => return Waited::OffProcessor,
         }
-        cpu = now;
-        if now > deaf && stop.change(REQUESTED, TAKEOVER) {
-            stop.is_deaf.store(true, Ordering::Relaxed);
-            takeover::take_over(thread);
+        // Not `cpu`: the thread may have run for long between that and the signal.
+        if cpu - *first.get_or_insert(cpu) > DEAF {
+            return Waited::Deaf;
         }
         (0..32).for_each(|_| hint::spin_loop());
     }
+    Waited::Answered
 }
 
 /// Whether the current thread has suspended others for an agent, and not resumed all of them.
@@ -332,8 +387,8 @@ pub fn resume(agent: &Agent, thread: &Arc<Thread>) -> bool {
 /// `ThreadHasRun`: whether a suspended thread has consumed CPU time between its last resumption,
 /// or its start, and its suspension: more than [`stop::NOISE`], else it is counted the next time.
 ///
-/// False also for a thread that is not suspended, and for one that has run but has not been on a
-/// processor since it was suspended: it counts as soon as its stack is known.
+/// False also for one that has run but has not been on a processor since it was suspended: it counts as
+/// soon as its stack is known. See [`in_passing::has_run`] for those that are not suspended.
 pub fn has_run(thread: &Thread) -> bool {
     let stop = &thread.stop;
     if stop.state() == REQUESTED {
@@ -448,6 +503,7 @@ mod tests {
     use super::*;
     use crate::world::agents;
     use crate::world::threads::registry;
+    use std::cell::Cell;
     use std::ptr;
     use std::sync::atomic::AtomicU64;
     use std::thread;
@@ -504,6 +560,67 @@ mod tests {
                 thread::yield_now();
             }
         }
+    }
+
+    /// A thread blocks signals if it does not answer while it runs; what it did before it was sent one says nothing.
+    #[test]
+    fn who_has_run_for_long_before_its_signal_may_answer() {
+        let wait = |step: i64, answers_after: u32| {
+            let looks = Cell::new(0);
+            let clock = || {
+                looks.set(looks.get() + 1);
+                Some(10 * DEAF + step * i64::from(looks.get()))
+            };
+            wait_while_it_runs(clock, 0, || looks.get() < answers_after)
+        };
+        assert_eq!(wait(DEAF / 10, 5), Waited::Answered);
+        assert_eq!(wait(DEAF / 10, u32::MAX), Waited::Deaf);
+        assert_eq!(wait(0, u32::MAX), Waited::OffProcessor);
+        assert_eq!(wait_while_it_runs(|| None, 0, || true), Waited::OffProcessor, "it has ended");
+    }
+
+    /// A thread stays in its handler until who takes it over waits for it: only then JVMTI has been asked, however
+    /// long that takes.
+    #[test]
+    fn a_thread_that_is_taken_over_goes_on_when_it_is_waited_for() {
+        let (agent, target, over) = (agents::get(0), Target::new(0x30), AtomicBool::new(false));
+        let stop = &target.record.stop;
+        let count = || target.count.load(Ordering::SeqCst);
+        let (stopped_at, asked_at) = (AtomicU64::new(0), AtomicU64::new(0));
+        let suspend = |_: &Thread| {
+            // Longer than the VM needs, and the thread sleeps at a time.
+            let until = futex::now() + 5_000_000;
+            while futex::now() < until {
+                hint::spin_loop();
+            }
+            asked_at.store(count(), Ordering::SeqCst);
+            while count() == asked_at.load(Ordering::SeqCst) {
+                thread::sleep(Duration::from_micros(10));
+            }
+            SUSPENDED
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| target.run(&over));
+            let mut is_taken_over = false;
+            while !is_taken_over {
+                target.suspend(agent);
+                stop.wait_while(REQUESTED, i64::MAX);
+                stopped_at.store(count(), Ordering::SeqCst);
+                // Else the service thread of another test has been faster.
+                is_taken_over = [STOPPED, ASLEEP].iter().any(|from| stop.change(*from, TAKEOVER));
+                if is_taken_over {
+                    takeover::take_over_by(&target.record, &suspend);
+                }
+                resume(agent, &target.record);
+            }
+            target.goes_on();
+            over.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(
+            stopped_at.into_inner(),
+            asked_at.into_inner(),
+            "it went on before it was waited for"
+        );
     }
 
     /// Several agents suspend the same threads again and again, for moments and for so long that the service

@@ -1,8 +1,10 @@
 //! The state of each thread's suspension.
 
 use super::futex;
+use super::glance::Glance;
 use super::link::Link;
 use super::sampling::History;
+use super::taker::Taker;
 use super::trace::Trace;
 use crate::world::agents::Agent;
 use crate::world::threads::os_thread::os_thread;
@@ -26,7 +28,7 @@ pub mod state {
     pub const OVERDUE: u32 = 5;
     /// It has given up waiting for the service thread, and runs until that takes over.
     pub const ADRIFT: u32 = 6;
-    /// It leaves the handler, while another thread suspends it by JVMTI.
+    /// Another thread suspends it by JVMTI. It leaves the handler when that thread waits for it.
     pub const TAKEOVER: u32 = 7;
     /// As before, but the agent has resumed it meanwhile.
     pub const UNWANTED: u32 = 8;
@@ -66,6 +68,8 @@ pub struct Stop {
     /// Whether it was blocked in a system call when it was stopped. That happens in the VM's own code
     /// only: a thread in a native method is suspended by JVMTI.
     pub was_blocked: AtomicBool,
+    /// What is taken of it while it is not suspended.
+    pub glance: Glance,
     /// Whether the trace is of the time [`Self::accounted`].
     pub is_traced: AtomicBool,
     /// Its state as JVMTI gave it last, and when that was, by [`futex::now`].
@@ -79,6 +83,8 @@ pub struct Stop {
     pub is_kept: AtomicBool,
     /// Its link in the list of threads that wait for the service thread.
     pub queue: Link,
+    /// Who takes it over.
+    pub(super) taker: Taker,
     /// The agents that have suspended it, a bit for each. Changed only under the claims to suspend and
     /// to resume.
     agents: AtomicU8,

@@ -92,10 +92,13 @@ pub fn take_over(thread: &Thread) {
     take_over_by(thread, &suspend);
 }
 
-fn take_over_by(thread: &Thread, suspend: &impl Fn(&Thread) -> u32) {
+/// As [`take_over`]; `suspend` stands for what JVMTI does.
+pub fn take_over_by(thread: &Thread, suspend: &impl Fn(&Thread) -> u32) {
     let stop = &thread.stop;
+    stop.taker.enter();
     stop.wake();
     let state = suspend(thread);
+    stop.taker.leave();
     if !stop.change(TAKEOVER, state) {
         // It was resumed meanwhile.
         if state == SUSPENDED {

@@ -1,4 +1,4 @@
-//! The stack of a thread, taken when a signal stops it.
+//! The stack of a thread, taken in the handler of a signal.
 
 use crate::jvm::async_call_trace::{self, RawFrame};
 use jni_sys::{JNIEnv, jint};
@@ -75,10 +75,19 @@ impl Trace {
     /// The innermost `depth` frames; None if the stack could not be walked at that moment, or the
     /// trace may have fewer than the stack. It must not be taken twice while it is being read.
     pub fn get(&self, depth: usize) -> Option<&[RawFrame]> {
-        let current = self.current.load(Ordering::Acquire);
+        self.half(self.current(), depth)
+    }
+
+    /// Which half has the stack that was taken last. The next one is put into the other.
+    pub fn current(&self) -> usize {
+        self.current.load(Ordering::Acquire)
+    }
+
+    /// As [`Self::get`], of that half.
+    pub fn half(&self, half: usize, depth: usize) -> Option<&[RawFrame]> {
         let memory = self.memory.load(Ordering::Acquire);
-        let count = usize::try_from(self.halves[current].count.load(Ordering::Relaxed)).ok()?;
-        let taken = self.halves[current].depth.load(Ordering::Relaxed);
+        let count = usize::try_from(self.halves[half].count.load(Ordering::Relaxed)).ok()?;
+        let taken = self.halves[half].depth.load(Ordering::Relaxed);
         if count == 0 {
             // The VM's own threads have no frames; for others JVMTI finds them.
             return None;
@@ -89,7 +98,7 @@ impl Trace {
         }
         // SAFETY: `take` has filled this half, and overwrites it the time after next at the
         // earliest.
-        let frames = unsafe { slice::from_raw_parts(memory.add(current * MAX_DEPTH), count) };
+        let frames = unsafe { slice::from_raw_parts(memory.add(half * MAX_DEPTH), count) };
         let frames = &frames[..count.min(depth)];
         frames.iter().all(|frame| !frame.method.is_null()).then_some(frames)
     }
