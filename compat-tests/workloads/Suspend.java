@@ -75,7 +75,7 @@ final class Suspend {
         Await.until("the witness to run", () -> witness > before + PROGRESS);
     }
 
-    /** Whether it moves at first, while the suspension may still be on its way, and afterwards. */
+    /** Whether it moves at first, while the suspension may still be on its way, and how far at most afterwards. */
     private static void one() {
         long atFirst = 0, moved = 0, status = 0;
         for (int i = 0; i < ROUNDS; i++) {
@@ -86,7 +86,7 @@ final class Suspend {
             long settled = spinner;
             atFirst += settled - before;
             witnessRuns();
-            moved += spinner - settled;
+            moved = Math.max(moved, spinner - settled);
             Agent.call("resume spinner");
             spinnerRuns();
         }
