@@ -9,7 +9,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::own_time::{LOOK, PATIENCE, Patience};
+use own_time::LOOK;
+
+use crate::patience::{self, PATIENCE};
 use crate::{build, stacks};
 
 /// As long as it is kept, a process is killed when it hangs; who waits for it, or for what it writes, goes on.
@@ -23,7 +25,7 @@ impl Guard {
         let (process, handle) = (child.id(), handle(child)?);
         let (kept, is_kept) = channel();
         thread::spawn(move || {
-            let mut patience = Patience::new(patience, process, partner);
+            let mut patience = patience::with(process, partner, patience);
             while !patience.left().is_zero() {
                 if is_kept.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
                     return;

@@ -9,7 +9,7 @@ pub mod debian;
 pub mod hung;
 pub mod jdk;
 pub mod machine;
-pub mod own_time;
+mod patience;
 pub mod programs;
 pub mod report;
 pub mod run;

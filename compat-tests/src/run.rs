@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
+use own_time::Patience;
+
 use crate::jdk::{Gc, HEAP, Jdk};
 use crate::machine::Machine;
-use crate::own_time::{PATIENCE, Patience};
+use crate::patience::{self, PATIENCE};
 use crate::report::Report;
 use crate::{build, stacks, text};
 
@@ -347,7 +349,7 @@ impl Launch {
             .stderr(File::create(&stderr).map_err(error)?);
         fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
-        let patience = Patience::new(self.patience, child.id(), self.partner);
+        let patience = patience::with(child.id(), self.partner, self.patience);
         Ok(Running {
             child,
             patience,

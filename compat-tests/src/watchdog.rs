@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::own_time::OwnTime;
+use own_time::OwnTime;
 
 /// How much [`OwnTime`] without progress makes a hang. The longest that one step takes, rewriting all
 /// classes of a large program with everything enabled, needs half of it.

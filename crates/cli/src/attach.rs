@@ -13,15 +13,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The version of the protocol, which all JVMs from JDK 6 on understand.
 const PROTOCOL: &[u8] = b"1";
 /// How many arguments a command of this version has.
 const ARGUMENTS: usize = 3;
 
-/// How long a JVM may take to open its socket. Nothing shows that one never will, because it was
-/// told not to by `-XX:+DisableAttachMechanism`, or hangs; the JDK's own tools wait as long.
+/// How much time of its own a JVM may take to open its socket. Nothing shows that one never will, because it was
+/// told not to by `-XX:+DisableAttachMechanism`, or hangs; the JDK's own tools wait as long, on the clock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The paths under which the process sees these libraries. Of those that it does not, as it runs in a
@@ -130,13 +130,13 @@ fn connect(process: &Process) -> Result<UnixStream, String> {
     process.takes_signals()?;
     let _request = Request::make(process)?;
     process.signal(libc::SIGQUIT)?;
-    let end = Instant::now() + PATIENCE;
+    let mut patience = process.patience(PATIENCE);
     loop {
         if let Ok(stream) = UnixStream::connect(&socket) {
             return Ok(stream);
         }
         process.is_alive()?;
-        if Instant::now() > end {
+        if patience.left().is_zero() {
             return Err(format!(
                 "the JVM {process} has not opened {} within {} s: it hangs, or was started with \
                  -XX:+DisableAttachMechanism; start it anew without, or with the agent",

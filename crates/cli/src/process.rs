@@ -1,5 +1,6 @@
 //! A running process, by its number.
 
+use own_time::Patience;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs;
@@ -7,6 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A process that is a JVM.
 #[derive(Debug)]
@@ -98,6 +100,11 @@ impl Process {
             Ok(_) => Ok(()),
             Err(_) => Err(format!("process {self} has ended")),
         }
+    }
+
+    /// So much time of its own, to wait for something that it does.
+    pub fn patience(&self, time: Duration) -> Patience {
+        Patience::new(time, vec![self.number.unsigned_abs()])
     }
 
     /// Whether SIGQUIT reaches the JVM, rather than ends it.

@@ -3,6 +3,7 @@
 use crate::compile::Compiled;
 use crate::manifest::{Case, Excuse, Manifest, Run};
 use crate::results::{Outcome, Results, State};
+use own_time::Patience;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -30,12 +31,11 @@ pub struct Implementation {
     pub library: PathBuf,
     /// An agent between the interface and the suite's, and what it is told before their path.
     pub between: Option<(PathBuf, String)>,
-    /// How long a run may take before it counts as hung. No case's outcome hangs on it: whoever waits
-    /// longer waits for ever.
+    /// How much time of its own a run may take before it counts as hung.
     pub patience: Duration,
 }
 
-/// The usual patience: far more than any run takes, which is a few seconds, on a machine as busy as can be.
+/// The usual patience: far more than any run takes, which is a few seconds, in an emulator a minute.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How often what a run does is looked at.
@@ -217,17 +217,17 @@ fn command(
     java
 }
 
-/// Waits for the JVM's end; `None` if it does not come, and is killed.
+/// Waits for the JVM's end; `None` if it does not come in so much time of its own, and is killed.
 fn wait(java: &mut Command, patience: Duration) -> Result<Option<ExitStatus>, String> {
     let program = java.get_program().to_owned();
     let failed = |error: std::io::Error| format!("{}: {error}", Path::new(&program).display());
     let mut child = java.spawn().map_err(failed)?;
-    let end = Instant::now() + patience;
+    let mut patience = Patience::new(patience, vec![child.id()]);
     loop {
         if let Some(status) = child.try_wait().map_err(failed)? {
             return Ok(Some(status));
         }
-        if Instant::now() >= end {
+        if patience.left().is_zero() {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
             return Ok(None);
