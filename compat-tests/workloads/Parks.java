@@ -69,6 +69,7 @@ final class Parks {
         });
         LockSupport.parkNanos(blocker, -1);
         LockSupport.parkUntil(blocker, 1);
+        over = true;
         System.out.println("expect threads=" + THREADS + " rounds=" + ROUNDS);
     }
 
@@ -99,13 +100,26 @@ final class Parks {
         return thread.getState() == Thread.State.WAITING && LockSupport.getBlocker(thread) != null;
     }
 
-    /** Ends a wait by an interrupt. */
-    private static void one(String name, Body wait) throws InterruptedException {
-        Thread thread = start(name, wait);
+    private static volatile boolean over;
+    private static volatile int gone;
+
+    /**
+     * Ends a wait by an interrupt. The thread lives on: what an interrupt has left to one that has ended, JDK 11 may
+     * give to a new one, which does not wait then.
+     */
+    private static void one(String name, Body wait) {
+        int before = gone;
+        Thread thread = start(name, () -> {
+            wait.run();
+            gone = before + 1;
+            while (!over) {
+                Thread.yield();
+            }
+        });
         Await.until(name + " to wait", () -> thread.getState() == Thread.State.WAITING
                 || thread.getState() == Thread.State.TIMED_WAITING);
         thread.interrupt();
-        thread.join();
+        Await.until(name + " to go on", () -> gone > before);
     }
 
     private static Thread start(String name, Body body) {
