@@ -234,8 +234,10 @@ fn stands_still(line: &Line) -> Result<(), String> {
 
 fn suspend_stops_progress(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "one", |by_jvmti, line| {
-        stands_still(line)?;
         ensure!(!by_jvmti || line.int("at_first")? == 0, "progress at first: {line}");
+        // A pause of the VM lets it go on for a moment when JVMTI is to take it over.
+        let may_be = if by_jvmti { 0 } else { 1 };
+        ensure!(line.int("ran")? <= may_be, "progress while suspended: {line}");
         // The agent's own suspension does not show.
         equal("status", line.int("status")?, 1)
     })
