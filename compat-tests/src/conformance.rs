@@ -13,7 +13,8 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// How much time of its own a run may take before it counts as hung, where something is missing and a run may well wait for it for ever.
+/// How much time of its own a run may take before it counts as hung, where something is missing and it may well wait
+/// for that for ever.
 const PATIENCE_WITHOUT_SOMETHING: Duration = Duration::from_secs(10);
 
 /// The version of the Java compiler that has made the programs of the suite.
