@@ -1,8 +1,9 @@
 //! HPROF, `libhprof.so`: what it tells is what the program counts.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -506,7 +507,7 @@ fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
     let name = std::ffi::CString::new(text(&pipe)?).map_err(|e| e.to_string())?;
     // SAFETY: the name is a NUL-terminated string.
     if unsafe { libc::mkfifo(name.as_ptr(), 0o600) } != 0 {
-        return Err(format!("{}: {}", pipe.display(), std::io::Error::last_os_error()));
+        return Err(format!("{}: {}", pipe.display(), io::Error::last_os_error()));
     }
     // Open for reading and writing, it does not wait for the other end.
     let mut reader =
@@ -530,7 +531,7 @@ fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
         let (mut all, mut buffer) = (Vec::new(), [0; 1 << 16]);
         let ends = |all: &[u8]| all.windows(10).filter(|line| line == b"\nSITES END").count();
         while ends(&all) < 2 {
-            let length = std::io::Read::read(&mut reader, &mut buffer).unwrap_or(0);
+            let length = io::Read::read(&mut reader, &mut buffer).unwrap_or(0);
             all.extend(&buffer[..length]);
         }
         all
@@ -557,7 +558,7 @@ fn limit_files(running: &Running, bytes: libc::rlim_t) -> Result<(), String> {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the limit is read, and nothing is written to the NULL.
     let result = unsafe { libc::prlimit(pid, libc::RLIMIT_FSIZE, &limit, std::ptr::null_mut()) };
-    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().to_string()) }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error().to_string()) }
 }
 
 fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
@@ -607,7 +608,7 @@ fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStre
                 stream.set_nonblocking(false).map_err(|e| e.to_string())?;
                 return Ok((running, stream));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error.to_string()),
         }
         ensure!(!running.has_ended_with_input_open()?, "it does not connect");
@@ -636,7 +637,7 @@ fn a_front_end(vm: &Vm<'_>) -> Result<(), String> {
     }
     // The agent closes the connection when it is at its end.
     let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut stream, &mut bytes).map_err(|e| e.to_string())?;
+    io::Read::read_to_end(&mut stream, &mut bytes).map_err(|e| e.to_string())?;
     let outcome = running.finish(0)?;
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
     let file = File::from_bytes(bytes).map_err(|e| e.to_string())?;
@@ -656,6 +657,19 @@ fn a_front_end(vm: &Vm<'_>) -> Result<(), String> {
     has_the_chain(&file, kept, false)
 }
 
+/// As the system does with a connection of which not all was read.
+fn reset_when_closed(stream: &TcpStream) -> Result<(), String> {
+    let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+    let size = size_of_val(&at_once) as libc::socklen_t;
+    let socket = stream.as_raw_fd();
+    // SAFETY: the descriptor is that of an open socket, and the structure the one that the option takes.
+    let result = unsafe {
+        let value = (&raw const at_once).cast();
+        libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_LINGER, value, size)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error().to_string()) }
+}
+
 /// The profiling ends, nothing else.
 fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "wait calls", "cpu=samples")?;
@@ -668,12 +682,17 @@ fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
     drop(stream);
     let outcome = running.finish(0)?;
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
-    let (mut running, stream) = connected(vm, "wait calls", "cpu=samples")?;
-    running.wait_for("waits")?;
-    drop(stream);
-    let outcome = running.finish(0)?;
-    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
-    ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
+    for resets in [false, true] {
+        let (mut running, stream) = connected(vm, "wait calls", "cpu=samples")?;
+        running.wait_for("waits")?;
+        if resets {
+            reset_when_closed(&stream)?;
+        }
+        drop(stream);
+        let outcome = running.finish(0)?;
+        equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+        ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use crate::agent::Shared;
 use crate::control::Command;
 use crate::message::error;
 use jvmpi::MultiThreaded;
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>, commands: TcpStr
                 }
             }
             Ok(None) => break,
+            // So it is where the front end has not read all before it closed the connection.
+            Err(why) if why.kind() == ErrorKind::ConnectionReset => break,
             Err(why) => {
                 error(&format_args!("the front end's commands cannot be read: {why}"));
                 break;
