@@ -60,7 +60,7 @@ fn held(vm: &Vm<'_>, outcome: &Outcome) -> Result<(), String> {
     }
     // An emulator hides who owns which mutex.
     if vm.jdk.feature >= 25 && Machine::this().emulator().is_some() {
-        return knows_no_owners(outcome);
+        return knows_no_owners(outcome, line);
     }
     equal("collections while disabled", line.int("collections")?, 0)?;
     equal("churned", line.int("churned")?, 0)?;
@@ -69,8 +69,7 @@ fn held(vm: &Vm<'_>, outcome: &Outcome) -> Result<(), String> {
 }
 
 /// Who computes in Java may then be the one that wants to collect, which computes too: it gives way.
-fn knows_no_owners(outcome: &Outcome) -> Result<(), String> {
-    let (line, _) = disabled(outcome)?;
+fn knows_no_owners(outcome: &Outcome, line: &Line) -> Result<(), String> {
     says(outcome, if line.int("collections")? == 0 { &[] } else { &[GIVES_WAY] })
 }
 
@@ -85,7 +84,9 @@ fn keeps_collections_away_for_a_virtual_thread(vm: &Vm<'_>) -> Result<(), String
 
 fn without_owners_of_mutexes(vm: &Vm<'_>) -> Result<(), String> {
     let java = holding(vm, "hold")?.variable("JVMPI_TEST_WITHOUT", "mutex");
-    knows_no_owners(&java.agent("hold", "")?.run()?)
+    let outcome = java.agent("hold", "")?.run()?;
+    let (line, _) = disabled(&outcome)?;
+    knows_no_owners(&outcome, line)
 }
 
 fn when_attached(vm: &Vm<'_>) -> Result<(), String> {
