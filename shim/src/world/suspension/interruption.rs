@@ -54,9 +54,10 @@ fn next_instruction(context: &ucontext_t) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicI32, Ordering};
-    use std::time::Duration;
-    use std::{hint, mem, ptr, thread};
+    use crate::world::scheduling;
+    use crate::world::threads::os_thread::os_thread;
+    use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+    use std::{mem, ptr, thread};
 
     const NOT_SEEN: i32 = -1;
     static SEEN: AtomicI32 = AtomicI32::new(NOT_SEEN);
@@ -66,18 +67,20 @@ mod tests {
         SEEN.store(unsafe { is_in_system_call(context) }.into(), Ordering::SeqCst);
     }
 
-    /// What a handler sees of a thread that runs `body`.
-    fn interrupt(body: impl FnOnce() + Send) -> bool {
+    /// What a handler sees of a thread that runs `body`, once it has come there.
+    fn interrupt(body: impl FnOnce() + Send, is_there: impl Fn(i32) -> bool) -> bool {
         SEEN.store(NOT_SEEN, Ordering::SeqCst);
         thread::scope(|scope| {
             let (sender, receiver) = std::sync::mpsc::channel();
             scope.spawn(move || {
                 // SAFETY: pthread_self has no preconditions.
-                sender.send(unsafe { libc::pthread_self() }).unwrap();
+                sender.send((unsafe { libc::pthread_self() }, os_thread())).unwrap();
                 body();
             });
-            let thread = receiver.recv().unwrap();
-            thread::sleep(Duration::from_millis(50));
+            let (thread, os_thread) = receiver.recv().unwrap();
+            while !is_there(os_thread) {
+                thread::yield_now();
+            }
             // SAFETY: the thread runs until the signal has come.
             assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGRTMIN()) }, 0);
         });
@@ -97,13 +100,16 @@ mod tests {
         assert_eq!(unsafe { libc::sigaction(libc::SIGRTMIN(), &action, ptr::null_mut()) }, 0);
 
         // SAFETY: no pointers.
-        assert!(interrupt(|| unsafe {
-            libc::poll(ptr::null_mut(), 0, 10_000);
-        }));
-        assert!(!interrupt(|| {
+        let sleeps = || unsafe {
+            libc::poll(ptr::null_mut(), 0, -1);
+        };
+        assert!(interrupt(sleeps, scheduling::is_asleep));
+        let is_computing = AtomicBool::new(false);
+        let computes = || {
             while SEEN.load(Ordering::SeqCst) == NOT_SEEN {
-                hint::spin_loop();
+                is_computing.store(true, Ordering::SeqCst);
             }
-        }));
+        };
+        assert!(!interrupt(computes, |_| is_computing.load(Ordering::SeqCst)));
     }
 }

@@ -583,9 +583,13 @@ mod tests {
     /// long that takes.
     #[test]
     fn a_thread_that_is_taken_over_goes_on_when_it_is_waited_for() {
+        // Who takes over sleeps for another reason now and then, as for the emulator's lock: the thread may go on
+        // then. Not in each of so many rounds.
+        const ROUNDS: u32 = 100;
         let (agent, target, over) = (agents::get(0), Target::new(0x30), AtomicBool::new(false));
         let stop = &target.record.stop;
         let count = || target.count.load(Ordering::SeqCst);
+        let has_slept = AtomicBool::new(true);
         let (stopped_at, asked_at) = (AtomicU64::new(0), AtomicU64::new(0));
         let suspend = |_: &Thread| {
             // Longer than the VM needs, and the thread sleeps at a time.
@@ -594,6 +598,8 @@ mod tests {
                 hint::spin_loop();
             }
             asked_at.store(count(), Ordering::SeqCst);
+            // In this order: it has not slept before the thread was counted.
+            has_slept.store(stop.taker.has_slept(), Ordering::SeqCst);
             while count() == asked_at.load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_micros(10));
             }
@@ -601,21 +607,22 @@ mod tests {
         };
         thread::scope(|scope| {
             scope.spawn(|| target.run(&over));
-            let mut is_taken_over = false;
-            while !is_taken_over {
+            let mut rounds = 0;
+            while rounds < ROUNDS && has_slept.load(Ordering::SeqCst) {
                 target.suspend(agent);
                 stop.wait_while(REQUESTED, i64::MAX);
                 stopped_at.store(count(), Ordering::SeqCst);
                 // Else the service thread of another test has been faster.
-                is_taken_over = [STOPPED, ASLEEP].iter().any(|from| stop.change(*from, TAKEOVER));
-                if is_taken_over {
+                if [STOPPED, ASLEEP].iter().any(|from| stop.change(*from, TAKEOVER)) {
                     takeover::take_over_by(&target.record, &suspend);
+                    rounds += 1;
                 }
                 resume(agent, &target.record);
+                target.goes_on();
             }
-            target.goes_on();
             over.store(true, Ordering::SeqCst);
         });
+        assert!(!has_slept.into_inner(), "who takes over is said to sleep, and only works");
         assert_eq!(
             stopped_at.into_inner(),
             asked_at.into_inner(),

@@ -34,42 +34,46 @@ impl History {
 
     /// Called when it is resumed.
     pub fn end(&self) {
-        let is_brief = futex::now() - self.begun.load(Ordering::Relaxed) < BRIEF;
-        for owed in [&self.owed, &OWED] {
+        self.took(futex::now() - self.begun.load(Ordering::Relaxed), &OWED);
+    }
+
+    /// A suspension took so many nanoseconds.
+    fn took(&self, time: i64, owed_by_all: &AtomicU32) {
+        for owed in [&self.owed, owed_by_all] {
             let still = owed.load(Ordering::Relaxed).saturating_sub(1);
-            owed.store(if is_brief { still } else { PROBATION }, Ordering::Relaxed);
+            owed.store(if time < BRIEF { still } else { PROBATION }, Ordering::Relaxed);
         }
     }
 
     /// Whether the thread seems to be suspended by a sampler.
     pub fn is_sampled(&self) -> bool {
-        [&self.owed, &OWED].iter().all(|owed| owed.load(Ordering::Relaxed) == 0)
+        self.owes_none(&OWED)
+    }
+
+    fn owes_none(&self, owed_by_all: &AtomicU32) -> bool {
+        [&self.owed, owed_by_all].iter().all(|owed| owed.load(Ordering::Relaxed) == 0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread::sleep;
-    use std::time::Duration;
-
-    fn suspend(thread: &History, millis: u64) {
-        thread.begin();
-        sleep(Duration::from_millis(millis));
-        thread.end();
-    }
 
     #[test]
     fn a_few_brief_suspensions_make_a_sampler_and_a_long_one_makes_none() {
+        let all = AtomicU32::new(PROBATION);
         let (one, other) = (History::default(), History::default());
-        assert!(!one.is_sampled(), "no thread has been suspended yet");
-        (0..PROBATION).for_each(|_| suspend(&one, 0));
-        assert!(one.is_sampled() && other.is_sampled());
+        assert!(!one.owes_none(&all), "no thread has been suspended yet");
+        (0..PROBATION).for_each(|_| one.took(BRIEF - 1, &all));
+        assert!(one.owes_none(&all) && other.owes_none(&all));
 
-        suspend(&one, 60);
-        assert!(!one.is_sampled() && !other.is_sampled());
-        (0..PROBATION).for_each(|_| suspend(&other, 0));
-        assert!(other.is_sampled());
-        assert!(!one.is_sampled(), "the thread that was suspended for long owes brief ones itself");
+        one.took(BRIEF, &all);
+        assert!(!one.owes_none(&all) && !other.owes_none(&all));
+        (0..PROBATION).for_each(|_| other.took(0, &all));
+        assert!(other.owes_none(&all));
+        assert!(
+            !one.owes_none(&all),
+            "the thread that was suspended for long owes brief ones itself"
+        );
     }
 }
