@@ -163,7 +163,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     } else if (strcmp(what, "own") == 0) {
         jvmpi->RawMonitorEnter(monitor);
         owns_monitor = 1;
-        result = WAIT_UNTIL(may_churn) ? allocate(env) : -1;
+        WAIT_UNTIL(may_churn);
+        result = allocate(env);
         jvmpi->RawMonitorExit(monitor);
     } else if (strcmp(what, "monitor") == 0) {
         result = WAIT_UNTIL(owns_monitor);

@@ -5,8 +5,7 @@ final class CpuTime {
 
     public static void main(String[] arguments) throws InterruptedException {
         long start = Agent.call("time"), last = start, backwards = 0;
-        long end = System.nanoTime() + 20_000_000_000L;
-        while (last - start < ENOUGH && System.nanoTime() < end) {
+        while (last - start < ENOUGH) {
             for (int i = 0; i < 1000; i++) {
                 work++;
             }
