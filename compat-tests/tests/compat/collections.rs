@@ -180,12 +180,12 @@ fn classes_after_their_instances(vm: &Vm<'_>) -> Result<(), String> {
 
 /// How long churn lasts: a minute with the variable `JVMPI_LONG`.
 fn churning_time() -> Duration {
-    Duration::from_secs(if std::env::var_os("JVMPI_LONG").is_some() { 60 } else { 4 })
+    Duration::from_secs(if std::env::var_os("JVMPI_LONG").is_some() { 60 } else { 3 })
 }
 
 /// Four threads allocate, others come and go, classes are unloaded: every event keeps the rules.
 fn churn(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Churn")?.argument("3000");
+    let java = vm.java("Churn")?.argument("2000");
     let outcome = checked(java, "hold=1")?;
     churned(&outcome)
 }

@@ -6,7 +6,6 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::{env, fs};
 
 use classfile::{
@@ -15,11 +14,7 @@ use classfile::{
 };
 use support::{Jdk, class_files, hide_frames, scratch, write_classes};
 
-/// One test at a time: each of them keeps the machine busy.
-static SERIAL: Mutex<()> = Mutex::new(());
-
 fn for_each_jdk(test: impl Fn(&Jdk, &[PathBuf])) {
-    let _guard = SERIAL.lock();
     let jdks = Jdk::all();
     if jdks.is_empty() {
         println!("skipped: no JDK with javac and jimage at JAVA_HOME or in /usr/lib/jvm");
