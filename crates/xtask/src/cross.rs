@@ -72,6 +72,9 @@ fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Comm
         unshare
     };
     command.arg(program).env("QEMU_LD_PREFIX", machine.root()).env(EMULATOR, emulator);
+    // Before version 8 the emulator allocates in a way that no child of a process with several threads survives, if
+    // another thread allocates while it is forked.
+    command.env("G_SLICE", "always-malloc");
     command
 }
 
