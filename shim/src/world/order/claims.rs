@@ -162,10 +162,9 @@ impl Claim {
             } else if owner & AWAITED != 0 || self.change(owner, owner | AWAITED) {
                 let awaited = owner | AWAITED;
                 let is_woken = futex::wait(&self.owner, awaited, Some(LOOK));
-                if !is_woken
-                    && self.owner.load(Ordering::Relaxed) == awaited
-                    && is_stuck(owner, &mut waiting)
-                {
+                let is_owner = || self.owner.load(Ordering::Relaxed) == awaited;
+                // Once more after the look: it may have released it, and wait for this thread.
+                if !is_woken && is_owner() && is_stuck(owner, &mut waiting) && is_owner() {
                     return false;
                 }
             }

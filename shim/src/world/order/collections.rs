@@ -40,6 +40,7 @@ impl Playing {
     fn begin() -> Option<Self> {
         let me = os_thread();
         let mut waiting = BoundedWait::new();
+        let mut stuck = None;
         loop {
             let mut player = PLAYER.lock();
             let other = *player;
@@ -47,13 +48,12 @@ impl Playing {
                 *player = me;
                 return Some(Self(()));
             }
-            if other == me {
+            if other == me || stuck == Some(other) {
                 return None;
             }
             drop(PLAYED.wait_for(player, waiting.pause()));
-            if !waiting.can_go_on(other) {
-                return None;
-            }
+            // It may have played since, and wait for this thread: then it plays no more.
+            stuck = (!waiting.can_go_on(other)).then_some(other);
         }
     }
 }
@@ -232,4 +232,51 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
 pub fn between<R>(f: impl FnOnce() -> R) -> R {
     let _playing = Playing::begin();
     f()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::scheduling::is_asleep;
+    use std::hint;
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU32;
+
+    /// Two threads play in turns, and who has played waits for the other. That does not take it for one that cannot
+    /// go on, however late it looks.
+    #[test]
+    fn who_has_played_keeps_nobody_from_playing() {
+        const ROUNDS: u32 = 200;
+        let numbers = [const { AtomicI32::new(0) }; 2];
+        let played = [const { AtomicU32::new(0) }; 2];
+        let begun = Barrier::new(2);
+        let take_turns = |me: usize| {
+            let current = threads::adopt_for_test(0x6000 + me);
+            numbers[me].store(os_thread(), Ordering::SeqCst);
+            begun.wait();
+            let other = numbers[1 - me].load(Ordering::SeqCst);
+            let mut refused = 0;
+            for round in 1..=ROUNDS {
+                let is_behind = || played[1 - me].load(Ordering::SeqCst) < round;
+                let playing = Playing::begin();
+                refused += u32::from(playing.is_none());
+                while is_behind() && !is_asleep(other) {
+                    hint::spin_loop();
+                }
+                drop(playing);
+                played[me].store(round, Ordering::SeqCst);
+                let mut waiting = BoundedWait::new();
+                waiting.aim_at(other);
+                while is_behind() {
+                    hint::spin_loop();
+                }
+            }
+            threads::ended(&current);
+            refused
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| take_turns(1));
+            assert_eq!((take_turns(0), other.join().unwrap()), (0, 0));
+        });
+    }
 }

@@ -75,19 +75,22 @@ pub fn has_epochs() -> bool {
 /// go on, as it waits for the current one.
 fn wait_until_open() -> bool {
     let mut waiting = BoundedWait::new();
+    let mut stuck = None;
     loop {
         let playing = PLAYING.lock();
         if !is_closed_to_me() {
             return true;
+        }
+        if stuck == Some(CLOSED_BY.load(Ordering::SeqCst)) {
+            return false;
         }
         drop(OPENED.wait_for(playing, waiting.pause()));
         let closed_by = CLOSED_BY.load(Ordering::SeqCst);
         waiting.aim_at(closed_by);
         // Outside agents' handlers the thread that has closed the gate gives up waiting itself.
         let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
-        if may_be_stuck && !waiting.can_go_on(closed_by) {
-            return false;
-        }
+        // It may have opened the gate since, and wait for this thread.
+        stuck = (may_be_stuck && !waiting.can_go_on(closed_by)).then_some(closed_by);
     }
 }
 
@@ -217,11 +220,13 @@ fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
         if gives_up() {
             return None;
         }
-        let busy: Vec<i32> = busy.iter().map(|thread| thread.os_thread()).collect();
-        if !waiting.can_any_go_on(&busy) {
+        let numbers: Vec<i32> = busy.iter().map(|thread| thread.os_thread()).collect();
+        if waiting.can_any_go_on(&numbers) {
+            waiting.sleep();
+        } else if busy.iter().all(|thread| thread.in_flight.is_any()) {
+            // Else an event has ended before the look, and its thread may wait for the gate already.
             return Some(false);
         }
-        waiting.sleep();
     }
 }
 
@@ -243,6 +248,8 @@ mod tests {
     const COLLECTIONS: u64 = 100;
     static TABLES: Tables = Tables([const { UnsafeCell::new(0) }; THREADS]);
     static OVER: AtomicBool = AtomicBool::new(false);
+    /// How many threads have disabled collections, and know it.
+    static DISABLING: AtomicI32 = AtomicI32::new(0);
 
     /// Adds to a place in more than one step.
     fn add(place: usize, number: u64) {
@@ -279,7 +286,9 @@ mod tests {
             }
             if events.is_multiple_of(100) {
                 disable_gc();
+                DISABLING.fetch_add(1, Ordering::SeqCst);
                 thread::yield_now();
+                DISABLING.fetch_sub(1, Ordering::SeqCst);
                 enable_gc();
             }
         }
@@ -294,8 +303,12 @@ mod tests {
         let mut played = 0;
         while played < COLLECTIONS {
             if let Some(closed) = close() {
-                assert!(closed.is_quiet() && !gc_switch::is_off() && close().is_none());
+                assert!(closed.is_quiet(), "an event is in flight");
+                assert!(close().is_none(), "it is closed twice");
+                let are_disabled = || DISABLING.load(Ordering::SeqCst) > 0;
+                assert!(!are_disabled(), "they are disabled already");
                 (0..THREADS).for_each(|place| add(place, 3));
+                assert!(!are_disabled(), "they have been disabled meanwhile");
                 played += 1;
             }
             thread::yield_now();

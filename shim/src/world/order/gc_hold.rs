@@ -86,22 +86,21 @@ pub fn begin() {
     }
     CHANGED.notify_all();
     let mut waiting = BoundedWait::new();
+    let mut is_stuck = false;
     loop {
         let hold = HOLD.lock();
         let holder = HOLDER.load(Ordering::SeqCst);
         if hold.is_held || hold.is_over || holder == 0 {
             return;
         }
-        drop(CHANGED.wait_for(hold, waiting.pause()));
-        if !waiting.can_go_on(holder) {
-            static TOLD: AtomicBool = AtomicBool::new(false);
-            tell(
-                &TOLD,
-                "collections go on, as one is under way that cannot end before DisableGC does",
-            );
-            return;
+        if is_stuck {
+            break;
         }
+        drop(CHANGED.wait_for(hold, waiting.pause()));
+        is_stuck = !waiting.can_go_on(holder);
     }
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    tell(&TOLD, "collections go on, as one is under way that cannot end before DisableGC does");
 }
 
 /// EnableGC, of any thread; one too many does nothing.
