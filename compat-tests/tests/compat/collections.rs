@@ -19,6 +19,7 @@ cases![
     figures.on_every_gc(),
     take_their_time.on(&[Gc::Parallel, Gc::G1, Gc::Z, Gc::Shenandoah]),
     take_their_time_by_the_wall,
+    asked_for_by_two.on(&[Gc::Serial, Gc::G1, Gc::Z]),
     disabled.on_every_gc(),
     // ZGC has no class unloading there.
     classes_after_their_instances.on_every_gc().except(11, Gc::Z),
@@ -88,6 +89,16 @@ fn kept_away(vm: &Vm<'_>) -> Result<(), String> {
     let collections = line.int("collections")? - line.int("twice")?;
     ensure!(collections > 0, "{line}");
     equal("collections", line.int("brackets")?, collections)
+}
+
+/// Each has its own before `RunGC` returns, although one waits for the other's lock as soon as it has had it.
+fn asked_for_by_two(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Turns")?.agent("turns", "")?.run()?;
+    for who in ["owner", "guest"] {
+        let line = outcome.expects.find("expect", "who", who)?;
+        equal(who, line.int("told")?, line.int("rounds")?)?;
+    }
+    Ok(())
 }
 
 /// At least 999 of 1,000 are freed before `RunGC` returns, on the thread that called it.

@@ -144,9 +144,11 @@ fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
     samples_are_shared(vm, 2, 50, Ok)
 }
 
-/// Most of the threads wait for a processor at any time.
+/// Most of the threads wait for a processor at any time. What each does first has other shares, and is a large part
+/// of few samples: methods are not compiled yet, and whoever is in one that is not known yet goes on until it can be
+/// stopped.
 fn samples_of_many_threads(vm: &Vm<'_>) -> Result<(), String> {
-    samples_are_shared(vm, 40, 100, Ok)
+    samples_are_shared(vm, 40, 1_000, Ok)
 }
 
 /// Beside an agent that has `can_suspend`, without a line about it: it is not needed.

@@ -1,0 +1,57 @@
+/*
+ * turns.c - two threads ask for a collection at once. One owns a lock then, for which the other waits as soon as it
+ * has had its own. Commands, which return how many collections the calling thread was told of in RunGC:
+ * "owner": with the lock; "guest": and takes the lock then. "reset": before they begin.
+ */
+#include <sys/syscall.h>
+
+#include "call.h"
+
+static JVMPI_RawMonitor monitor;
+static volatile pid_t owner;
+static volatile int has_asked;
+static __thread int told;
+
+static void notify(JVMPI_Event *e)
+{
+    if (e->event_type == JVMPI_EVENT_GC_FINISH)
+        told++;
+    /* The other one waits for this thread, unless it has been faster. */
+    else if (owner != syscall(SYS_gettid))
+        WAIT_UNTIL(has_asked || (owner != 0 && sleeps(owner)));
+}
+
+static jlong run_gc(void)
+{
+    told = 0;
+    jvmpi->RunGC();
+    return told;
+}
+
+static jlong called(JNIEnv *env, const char *what, jobject object)
+{
+    jlong result = 0;
+
+    if (strcmp(what, "owner") == 0) {
+        jvmpi->RawMonitorEnter(monitor);
+        owner = (pid_t)syscall(SYS_gettid);
+        result = run_gc();
+        has_asked = 1;
+        jvmpi->RawMonitorExit(monitor);
+    } else if (strcmp(what, "guest") == 0) {
+        result = run_gc();
+        jvmpi->RawMonitorEnter(monitor);
+        jvmpi->RawMonitorExit(monitor);
+    } else if (strcmp(what, "reset") == 0)
+        owner = has_asked = 0;
+    return result;
+}
+
+JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    agent_start(vm, options, notify);
+    monitor = jvmpi->RawMonitorCreate("_turns");
+    enable(JVMPI_EVENT_GC_START);
+    enable(JVMPI_EVENT_GC_FINISH);
+    return JNI_OK;
+}

@@ -1,0 +1,27 @@
+import java.util.concurrent.CyclicBarrier;
+
+/** Two threads ask for collections at once; prints in how many rounds each was told of its own. */
+final class Turns {
+    private static final int ROUNDS = 20;
+
+    public static void main(String[] arguments) throws Exception {
+        CyclicBarrier begin = new CyclicBarrier(2, () -> Agent.call("reset"));
+        Thread owner = new Thread(() -> ask("owner", begin), "owner");
+        owner.start();
+        ask("guest", begin);
+        owner.join();
+    }
+
+    private static void ask(String who, CyclicBarrier begin) {
+        int told = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            try {
+                begin.await();
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+            told += Agent.call(who) > 0 ? 1 : 0;
+        }
+        System.out.println("expect who=" + who + " rounds=" + ROUNDS + " told=" + told);
+    }
+}
