@@ -3,8 +3,6 @@
  * has had its own. Commands, which return how many collections the calling thread was told of in RunGC:
  * "owner": with the lock; "guest": and takes the lock then. "reset": before they begin.
  */
-#include <sys/syscall.h>
-
 #include "call.h"
 
 static JVMPI_RawMonitor monitor;
@@ -17,7 +15,7 @@ static void notify(JVMPI_Event *e)
     if (e->event_type == JVMPI_EVENT_GC_FINISH)
         told++;
     /* The other one waits for this thread, unless it has been faster. */
-    else if (owner != syscall(SYS_gettid))
+    else if (owner != gettid())
         WAIT_UNTIL(has_asked || (owner != 0 && sleeps(owner)));
 }
 
@@ -34,7 +32,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 
     if (strcmp(what, "owner") == 0) {
         jvmpi->RawMonitorEnter(monitor);
-        owner = (pid_t)syscall(SYS_gettid);
+        owner = gettid();
         result = run_gc();
         has_asked = 1;
         jvmpi->RawMonitorExit(monitor);

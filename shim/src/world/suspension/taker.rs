@@ -46,27 +46,21 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    /// Takes note of itself, does `work` and tells whether it has slept meanwhile.
-    fn sleeps_in(taker: &Taker, work: impl Fn()) -> bool {
-        taker.enter();
-        work();
-        taker.has_slept()
-    }
-
     #[test]
     fn who_has_no_processor_or_yields_it_has_not_slept_and_who_waits_has() {
         let taker = Taker::default();
         assert!(!taker.has_slept(), "there is none yet");
-        let only_works = || {
+        let has_slept_working = || {
+            taker.enter();
             let until = futex::now() + 20_000_000;
             while futex::now() < until {
                 hint::spin_loop();
                 thread::yield_now();
             }
+            taker.has_slept()
         };
         // It may have to wait for a lock of the kernel's or the emulator's, but not in each of so many rounds.
-        let has_only_worked = (0..100).any(|_| !sleeps_in(&taker, only_works));
-        assert!(has_only_worked, "it has only worked");
+        assert!((0..100).any(|_| !has_slept_working()), "it has only worked");
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
