@@ -1,8 +1,9 @@
 //! One run of a JVM: how it is started, watched and judged.
 
 use std::fs::{self, File};
+use std::io;
 use std::mem;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -127,7 +128,7 @@ impl<'a> Vm<'a> {
     fn next_directory(&self) -> Result<PathBuf, String> {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let directory = self.directory.join(number.to_string());
-        let error = |e: std::io::Error| format!("{}: {e}", directory.display());
+        let error = |e: io::Error| format!("{}: {e}", directory.display());
         if directory.exists() {
             fs::remove_dir_all(&directory).map_err(error)?;
         }
@@ -328,7 +329,7 @@ impl Launch {
     /// # Errors
     /// If it does not start.
     pub fn start(self) -> Result<Running, String> {
-        let error = |e: std::io::Error| format!("{}: {e}", self.directory.display());
+        let error = |e: io::Error| format!("{}: {e}", self.directory.display());
         let stdout = self.directory.join("stdout");
         let stderr = self.directory.join("stderr");
         let mut command = Machine::this().command(&self.executable);
@@ -348,6 +349,8 @@ impl Launch {
             .stdout(File::create(&stdout).map_err(error)?)
             .stderr(File::create(&stderr).map_err(error)?);
         fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
+        // SAFETY: the closure runs in the child between fork and exec, where the calls in it are allowed.
+        unsafe { command.pre_exec(reset_signals) };
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
         let patience = patience::with(child.id(), self.partner, self.patience);
         Ok(Running {
@@ -358,6 +361,21 @@ impl Launch {
             tolerated: self.tolerated,
         })
     }
+}
+
+/// Gives all signals their default action and blocks none: with SIGINT or SIGHUP ignored, as under `nohup` or in the
+/// background of a shell, JDK 11's `-Xcheck:jni` prints a warning on standard output.
+fn reset_signals() -> io::Result<()> {
+    // SAFETY: all bits zero are a valid set, and neither call keeps a pointer.
+    unsafe {
+        for number in 1..libc::SIGRTMIN() {
+            libc::signal(number, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+    Ok(())
 }
 
 /// A JVM at work. It is killed if it is dropped before it has finished.
@@ -463,7 +481,7 @@ impl Running {
         if unsafe { libc::kill(pid, signal) } == 0 {
             return Ok(());
         }
-        Err(self.failed(&format!("signal {signal}: {}", std::io::Error::last_os_error())))
+        Err(self.failed(&format!("signal {signal}: {}", io::Error::last_os_error())))
     }
 
     /// Runs `jcmd` of this JDK on the process.
@@ -514,7 +532,7 @@ impl Running {
         let (mut status, mut usage) = (0, mem::MaybeUninit::<libc::rusage>::uninit());
         // SAFETY: both pointers are to variables of the right type, and the child was not waited for.
         if unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) } != pid {
-            return Err(self.failed(&std::io::Error::last_os_error().to_string()));
+            return Err(self.failed(&io::Error::last_os_error().to_string()));
         }
         if status != 0 {
             return Err(self.failed(&format!("ended with {}", ExitStatus::from_raw(status))));
