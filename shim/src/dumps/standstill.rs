@@ -9,7 +9,7 @@ use crate::translate::frames::Frame;
 use crate::world::order::claims::{self, ToSuspend};
 use crate::world::suspension::can_suspend::{self, Borrowed};
 use crate::world::threads::{self, Thread, virtual_thread};
-use crate::world::{suspension, tagging, thread_status};
+use crate::world::{tagging, thread_status};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::collections::HashSet;
@@ -65,8 +65,6 @@ impl Standstill {
     fn of(threads: &[Arc<Thread>], current: &Thread) -> Result<Self, String> {
         let claim = claims::to_suspend();
         let can_suspend = can_suspend::borrow()?;
-        // What an agent has suspended stays so when the others go on.
-        threads.iter().for_each(|thread| suspension::hand_over(thread));
         // Nor is the carrier suspended that the current thread runs on.
         let is_other =
             |thread: &&Arc<Thread>| thread.env() != current.env() && !current.runs_in(thread.env());
@@ -100,8 +98,11 @@ impl Standstill {
             let start = if is_current { hidden_frames } else { 0 };
             let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
             let is_ours = ours.contains(&object.get().addr());
-            let hidden =
-                if is_ours || thread.stop.shows() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
+            let hidden = if is_ours || thread.suspension.is_ours() {
+                JVMTI_THREAD_STATE_SUSPENDED
+            } else {
+                0
+            };
             let stack = stack(if is_current { ptr::null_mut() } else { object.get() }, start);
             self.threads.push(Resting {
                 thread: Arc::clone(thread),

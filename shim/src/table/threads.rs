@@ -1,11 +1,11 @@
 //! GetCurrentThreadCpuTime, SuspendThread, SuspendThreadList, ResumeThread, ResumeThreadList,
 //! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
-use crate::jvm::{self, Jni, os_priority};
+use crate::jvm::{self, os_priority};
 use crate::translate::{method_ids, subscriptions};
 use crate::world::agents::Agent;
 use crate::world::phase::{self, Phase};
-use crate::world::suspension::{self, in_passing};
+use crate::world::suspension::{self, sampling};
 use crate::world::threads::{self, Thread};
 use crate::world::{agent_clock, thread_status};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
@@ -36,15 +36,15 @@ pub fn suspend(agent: &Agent, env: *mut JNIEnv) {
 
 /// Prepares the shim when an agent first suspends a thread.
 fn prepare_to_suspend() {
-    prepare(suspension::prepare_to_suspend);
+    prepare(suspension::prepare);
 }
 
 /// Makes one of the preparations for the signal, which may want that all methods have IDs.
-fn prepare(prepare: impl FnOnce(Jni) -> bool) {
+fn prepare(prepare: impl FnOnce() -> bool) {
     let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
         return;
     };
-    if prepare(jni) {
+    if prepare() {
         method_ids::give_all(jni);
     }
 }
@@ -62,8 +62,8 @@ pub unsafe fn suspend_list(agent: &Agent, count: jint, envs: *mut *mut JNIEnv, r
     // SAFETY: as the caller promises.
     let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
     prepare_to_suspend();
-    let threads: Vec<_> = envs.iter().map(|env| other(*env)).collect();
-    suspension::suspend_all(agent, &threads, |i, done| results[i] = list_result(done));
+    let threads = envs.iter().map(|env| other(*env));
+    suspension::suspend_all(agent, threads, |i, done| results[i] = list_result(done));
 }
 
 /// # Safety
@@ -117,15 +117,15 @@ pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
 
 pub fn has_run(agent: &Agent, env: *mut JNIEnv) -> bool {
     let Some(thread) = other(env) else { return false };
-    if thread.stop.is_held() {
+    if thread.suspension.is_requested() {
         return suspension::has_run(&thread);
     }
-    prepare(|_| suspension::prepare_to_look());
+    prepare(sampling::prepare);
     let is_runnable = || {
         let state = thread_status::state(&thread);
         state.is_some_and(|state| thread_status::is_runnable(&thread, state))
     };
-    in_passing::has_run(agent, &thread, is_runnable)
+    sampling::has_run(agent, &thread, is_runnable)
 }
 
 /// # Safety

@@ -9,7 +9,7 @@ use crate::world::phase;
 use crate::world::seen_frames::SeenFrames;
 use crate::world::suspension::{
     self,
-    in_passing::{self, Stack},
+    sampling::{self, Taken},
 };
 use crate::world::threads::{self, Thread};
 use jni_sys::jint;
@@ -57,7 +57,7 @@ fn fill(
         let mut resolver = Resolver::of(walked);
         let mut kept = resolve(jni, agent, current, &mut resolver, room, count);
         if let Some(thread) = other.filter(|_| resolver.met_unknown) {
-            kept = resolve_at_rest(jni, agent, current, thread, room);
+            kept = resolve_while_suspended(jni, agent, current, thread, room);
         }
         // The bytecode indexes that were found may refer to a method's old code.
         if !resolver.met_new_code {
@@ -83,15 +83,16 @@ fn walk(
         frames.len().min(depth)
     };
     if let Some(count) = suspension::with_trace(thread, depth, &mut copy) {
-        return (Walked::Suspended, count);
+        // The thread has gone on since, if only for a moment.
+        return (Walked::Running, count);
     }
-    if thread.stop.is_suspended() {
+    if thread.suspension.is_suspended() {
         return (Walked::Suspended, walk_now(thread, room));
     }
-    let count = match in_passing::with_stack(agent, thread, depth, copy) {
-        Stack::Taken(count) => count,
-        Stack::Coming => 0,
-        Stack::None => walk_now(thread, room),
+    let count = match sampling::with_frames(agent, thread, depth, copy) {
+        Taken::Frames(count) => count,
+        Taken::NotYet => 0,
+        Taken::Unknown => walk_now(thread, room),
     };
     (Walked::Running, count)
 }
@@ -104,14 +105,14 @@ fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize 
 
 /// The frames of a running thread as the agent gets them. It is suspended for a moment, so that it cannot
 /// leave a method that the VM has to be asked about.
-fn resolve_at_rest(
+fn resolve_while_suspended(
     jni: Jni,
     agent: &Agent,
     current: &Thread,
     thread: &Thread,
     room: &mut Room,
 ) -> usize {
-    let frames: Vec<_> = suspension::at_rest(thread, || {
+    let frames: Vec<_> = suspension::while_suspended(thread, || {
         let count = walk_now(thread, room.walked());
         // SAFETY: the walk wrote that many frames.
         let walked = (0..count).map(|at| unsafe { room.frame(at) });

@@ -8,12 +8,11 @@ use jvmpi_sys::{
     JVMPI_THREAD_RUNNABLE, JVMPI_THREAD_SUSPENDED,
 };
 use jvmti_sys::*;
-use std::time::Duration;
 
 /// The thread's state as JVMTI gives it, without a suspension by an agent. None if it cannot be known.
 pub fn state(thread: &Thread) -> Option<jint> {
-    let state = suspension::jvmti_state(thread, Duration::ZERO)?;
-    let hidden = if thread.stop.shows() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
+    let state = suspension::jvmti_state(thread)?;
+    let hidden = if thread.suspension.is_ours() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
     Some(state & !hidden)
 }
 

@@ -204,7 +204,7 @@ pub(super) fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
         }
         let thread = find(threads, last);
         let awaited = thread.and_then(|thread| thread.waits_for.awaited());
-        let suspender = thread.and_then(|thread| thread.stop.suspender());
+        let suspender = thread.and_then(|thread| thread.suspension.suspender());
         let next = match awaited {
             Some(Awaited::Thread(other)) => Some(other),
             Some(Awaited::RawMonitor(number)) => raw_monitors::owner(number),
@@ -289,16 +289,16 @@ mod tests {
                 }
             };
             wait_for(compute_until, |suspender| {
-                record.stop.suspend_for_test(suspender);
+                record.suspension.suspend_for_test(suspender);
                 let mut waiting = BoundedWait::new();
                 for _ in 0..2 * TURNS {
                     assert!(waiting.can_go_on(suspended));
                     sleep(FIRST_PAUSE);
                 }
             });
-            record.stop.suspend_for_test(os_thread());
+            record.suspension.suspend_for_test(os_thread());
             assert!(!BoundedWait::new().can_go_on(suspended));
-            record.stop.resume_for_test();
+            record.suspension.resume_for_test();
         });
     }
 

@@ -114,7 +114,7 @@ impl Claim {
             // Others may have suspended it before it has run any of the shim's code.
             let current = running::recorded();
             let release = || self.release();
-            if !current.is_some_and(|me| me.stop.wait_until_resumed(release)) {
+            if !current.is_some_and(|me| me.suspension.wait_until_resumed(release)) {
                 return Claimed(Some(self));
             }
         }
@@ -187,7 +187,7 @@ fn is_stuck(owner: u32, waiting: &mut BoundedWait) -> bool {
         return !waiting.can_go_on(os_thread);
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
-    state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.stop.is_suspended()
+    state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.suspension.is_suspended()
 }
 
 #[cfg(test)]

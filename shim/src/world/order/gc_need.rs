@@ -20,7 +20,6 @@ use jvmti_sys::{
     JVMTI_THREAD_STATE_RUNNABLE, JVMTI_THREAD_STATE_SUSPENDED,
 };
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A thread that has disabled collections.
 #[derive(Clone)]
@@ -52,7 +51,7 @@ impl PartialEq for Disabler {
 
 /// Whether the current thread runs a virtual one: to JVMTI it waits then.
 fn carries(thread: &Thread) -> bool {
-    let state = suspension::jvmti_state(thread, Duration::ZERO);
+    let state = suspension::jvmti_state(thread);
     !thread.is_virtual() && state.is_some_and(|state| state & JVMTI_THREAD_STATE_RUNNABLE == 0)
 }
 
@@ -105,9 +104,7 @@ fn is_inside(all: &[Arc<Thread>], os_thread: i32, runs: Option<&Arc<GlobalRef>>)
     const MASK: i32 = JVMTI_THREAD_STATE_RUNNABLE | ELSEWHERE;
     let state = match runs {
         Some(object) => jvm::get().jvmti.thread_state(object.get()).ok(),
-        None => {
-            find(all, os_thread).and_then(|thread| suspension::jvmti_state(thread, Duration::ZERO))
-        }
+        None => find(all, os_thread).and_then(|thread| suspension::jvmti_state(thread)),
     };
     state.is_some_and(|state| state & MASK == JVMTI_THREAD_STATE_RUNNABLE)
 }

@@ -105,9 +105,9 @@ impl Worker {
             const BLOCKED: jint = JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER
                 | JVMTI_THREAD_STATE_WAITING
                 | JVMTI_THREAD_STATE_SUSPENDED;
-            let state = || suspension::jvmti_state(thread, Duration::ZERO);
+            let state = || suspension::jvmti_state(thread);
             thread.in_flight.count() > self.events
-                || thread.stop.is_suspended()
+                || thread.suspension.is_suspended()
                 || state().is_none_or(|state| state & BLOCKED != 0)
         };
         threads::by_env(self.env).is_none_or(|thread| waits(&thread))

@@ -1,6 +1,6 @@
 //! The capability to suspend threads by JVMTI, which only one agent of the process can have. So the shim
 //! takes it when it first needs it: a debugger beside a profiler that never suspends is to work. Where a
-//! debugger has it, signals still stop threads, and stacks of other threads are taken while they run.
+//! debugger has it, threads go on although an agent has suspended them, and take their call traces as they run.
 
 use crate::jvm::{self, Error, capabilities};
 use jvmti_sys::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
@@ -9,18 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether agents suspend threads: then it is never given back, as they would not be able to resume
 /// them.
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
-/// Whether the VM refused it when it was last asked for.
-static IS_REFUSED: AtomicBool = AtomicBool::new(false);
-
 fn take() -> bool {
-    let is_taken = capabilities::take_suspension(jvm::get().jvmti).is_ok();
-    IS_REFUSED.store(!is_taken, Ordering::Relaxed);
-    is_taken
-}
-
-/// Whether another agent has it.
-pub fn is_refused() -> bool {
-    IS_REFUSED.load(Ordering::Relaxed)
+    capabilities::take_suspension(jvm::get().jvmti).is_ok()
 }
 
 /// Makes a call that suspends a thread for an agent, and takes the capability for it, for good. None if
@@ -42,8 +32,7 @@ fn warn_once() {
     if !SAID.swap(true, Ordering::Relaxed) {
         log::warn!(
             "another agent, such as a debugger, has can_suspend, which only one can have: \
-             SuspendThread stops no thread for longer than a few milliseconds; call traces of others \
-             are taken while they go on"
+             SuspendThread stops no thread; call traces of other threads are taken while they run"
         );
     }
 }

@@ -1,79 +1,205 @@
-//! Whether an agent that suspends threads is a sampler, which takes a stack and resumes at once, or
-//! wants them suspended for longer.
+//! Asynchronous call traces: a thread takes its own trace in a signal handler, and goes on at once.
 //!
-//! A signal stops a thread in no time, but JVMTI has to take over if it is not resumed soon, and
-//! meanwhile the thread executes a few instructions. A thread that JVMTI suspends executes none, for
-//! however long. So signals are for samplers, which are known by their earlier suspensions.
+//! The trace is of the very instruction at which the signal interrupted the thread, so a profile made of
+//! such traces is not biased towards safepoint polls. Nobody is stopped, so nobody can be stopped while
+//! holding a lock of the VM or of the C library.
+//!
+//! Only a thread that executes Java code and has used CPU time since its last trace is sent the signal.
+//! JVMTI gives the trace of all others, and of a thread at whose instruction HotSpot cannot walk the stack.
+//!
+//! A trace is requested in two places: by SuspendThread (see the parent module), and by `ThreadHasRun` for a
+//! thread that is not suspended ([`has_run`]), so that a sampler need not suspend anybody.
 
-use super::futex;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use super::sample::NOISE;
+use super::signal;
+use crate::jvm::async_call_trace::{self, RawFrame};
+use crate::world::agents::Agent;
+use crate::world::cpu_clock;
+use crate::world::order::claims;
+use crate::world::phase::{self, Phase};
+use crate::world::threads::{Thread, running};
+use options::Suspend;
+use std::ffi::c_void;
+use std::hint;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A suspension is brief if it takes fewer nanoseconds. On a busy machine even a sampler has to
-/// wait for a processor now and then while it has threads suspended.
-const BRIEF: i64 = 50_000_000;
-/// How many suspensions have to be brief after one that was not, and in the beginning.
-const PROBATION: u32 = 4;
+/// A thread that has used so many nanoseconds of CPU time without running its handler blocks the signal:
+/// the kernel delivers a signal before the thread executes another instruction.
+const SIGNAL_BLOCKED: i64 = 20_000_000;
 
-/// How many suspensions still have to be brief, of all threads together.
-static OWED: AtomicU32 = AtomicU32::new(PROBATION);
-
-/// The suspensions of one thread. Changed only under the claims to suspend and to resume.
-#[derive(Default)]
-pub struct History {
-    /// When the last one began, by [`futex::now`].
-    begun: AtomicI64,
-    /// How many still have to be brief.
-    owed: AtomicU32,
+/// Installs the signal handler, if the VM and the settings allow it. Only the first call has an effect; it
+/// returns true if the handler needs the JVMTI events `ClassLoad` and `ClassPrepare` from now on.
+pub fn prepare() -> bool {
+    static PREPARED: AtomicBool = AtomicBool::new(false);
+    !PREPARED.load(Ordering::SeqCst)
+        && !PREPARED.swap(true, Ordering::SeqCst)
+        && options::get().suspend != Suspend::Jvmti
+        && async_call_trace::is_available()
+        && signal::install()
 }
 
-impl History {
-    /// Called before the thread is suspended.
-    pub fn begin(&self) {
-        self.begun.store(futex::now(), Ordering::Relaxed);
+/// The signal handler's work. It may interrupt anything, and so does nothing but system calls, atomic
+/// operations and the walk of the stack.
+///
+/// # Safety
+/// Called in a signal handler with its context.
+pub(super) unsafe fn in_handler(context: *mut c_void) {
+    let Some(thread) = running::known_current() else { return };
+    // A thread that has ended may be detached from the VM.
+    if !thread.has_ended() && phase::now() < Phase::Dead {
+        // SAFETY: the record is the current thread's, which is attached to the VM.
+        unsafe { thread.sample.take(thread.env(), context) };
     }
+}
 
-    /// Called when it is resumed.
-    pub fn end(&self) {
-        self.took(futex::now() - self.begun.load(Ordering::Relaxed), &OWED);
+/// Sends the signal that takes a trace to a thread that executes Java code; false for all others. `cpu` is the
+/// thread's CPU time.
+pub(super) fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
+    let sample = &thread.sample;
+    let can_be_signalled = signal::is_installed()
+        && !sample.blocks_signal.load(Ordering::Relaxed)
+        && !thread.is_virtual()
+        && thread.os_thread() != 0
+        && super::executes_java(thread);
+    if !can_be_signalled {
+        return false;
     }
+    sample.request(agent, cpu);
+    let is_sent = signal::send(thread.os_thread());
+    if !is_sent {
+        sample.settle();
+    }
+    is_sent
+}
 
-    /// A suspension took so many nanoseconds.
-    fn took(&self, time: i64, owed_by_all: &AtomicU32) {
-        for owed in [&self.owed, owed_by_all] {
-            let still = owed.load(Ordering::Relaxed).saturating_sub(1);
-            owed.store(if time < BRIEF { still } else { PROBATION }, Ordering::Relaxed);
+/// Waits for the handler of a thread as long as that is on a processor, where the handler comes within
+/// microseconds. A thread that waits for a processor executes the handler before anything else.
+pub(super) fn await_handler(thread: &Thread) -> HandlerWait {
+    let sample = &thread.sample;
+    let clock = || cpu_clock::of(thread.os_thread());
+    let requested_at = sample.requested_at.load(Ordering::SeqCst);
+    let waited = wait_while_it_runs(clock, requested_at, || sample.is_requested());
+    if waited == HandlerWait::SignalBlocked {
+        sample.blocks_signal.store(true, Ordering::Relaxed);
+        sample.settle();
+    }
+    waited
+}
+
+/// The result of waiting for the handler of a thread.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum HandlerWait {
+    /// There is nothing to wait for any more.
+    Answered,
+    /// The thread is on no processor.
+    OffProcessor,
+    /// The thread blocks the signal.
+    SignalBlocked,
+}
+
+/// Waits while the thread with this clock is on a processor and the handler has not answered. `cpu` is the
+/// thread's CPU time at the request.
+fn wait_while_it_runs(
+    clock: impl Fn() -> Option<i64>,
+    mut cpu: i64,
+    is_awaited: impl Fn() -> bool,
+) -> HandlerWait {
+    let mut first = None;
+    while is_awaited() {
+        // The clock of a thread that is on a processor advances between any two calls.
+        let before = cpu;
+        match clock() {
+            Some(now) if now != before => cpu = now,
+            _ => return HandlerWait::OffProcessor,
         }
+        // Not the time at the request: the thread may have run for long between that and the signal.
+        if cpu - *first.get_or_insert(cpu) > SIGNAL_BLOCKED {
+            return HandlerWait::SignalBlocked;
+        }
+        (0..32).for_each(|_| hint::spin_loop());
     }
+    HandlerWait::Answered
+}
 
-    /// Whether the thread seems to be suspended by a sampler.
-    pub fn is_sampled(&self) -> bool {
-        self.owes_none(&OWED)
+/// `ThreadHasRun` of a thread that is not suspended: true if it is runnable and has used CPU time, more than
+/// [`NOISE`], since the answer was last true. If it executes Java code, its trace is requested.
+///
+/// A thread that has lost its processor, often to the sampler itself, takes the trace when it gets one again.
+/// Nobody waits for that: the trace is given when the agent asks for the thread the next time.
+pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> bool) -> bool {
+    let _lock = claims::to_resume();
+    let sample = &thread.sample;
+    sample.show();
+    let cpu = super::cpu_time(thread);
+    // If the thread has run since the request, the signal is lost: it came when the thread had another record.
+    let is_lost = || cpu.is_none_or(|cpu| cpu - sample.requested_at.load(Ordering::SeqCst) > NOISE);
+    let is_requested = sample.is_requested() && !is_lost();
+    if is_requested && sample.is_for(agent) {
+        return true;
     }
+    let is_shown = sample.is_for(agent) && sample.is_shown();
+    if !cpu.is_none_or(|cpu| sample.has_run(cpu)) || !is_runnable() {
+        return is_shown;
+    }
+    let Some(cpu) = cpu else { return true };
+    let is_sent = !is_requested && request(agent, thread, cpu);
+    if !is_sent && !is_shown {
+        // JVMTI gives the trace if the agent wants it.
+        sample.accounted.store(cpu, Ordering::SeqCst);
+    }
+    true
+}
 
-    fn owes_none(&self, owed_by_all: &AtomicU32) -> bool {
-        [&self.owed, owed_by_all].iter().all(|owed| owed.load(Ordering::Relaxed) == 0)
+/// The trace of a thread that is not suspended.
+pub enum Taken<R> {
+    /// The innermost frames when the signal interrupted the thread.
+    Frames(R),
+    /// The thread has not been on a processor since the request.
+    NotYet,
+    /// No trace was requested, or the stack could not be walked: JVMTI gives the present one.
+    Unknown,
+}
+
+/// Passes the innermost `depth` frames to `f` that the thread had when the agent called [`has_run`].
+pub fn with_frames<R>(
+    agent: &Agent,
+    thread: &Thread,
+    depth: usize,
+    f: impl FnOnce(&[RawFrame]) -> R,
+) -> Taken<R> {
+    let sample = &thread.sample;
+    if !sample.is_for(agent) {
+        return Taken::Unknown;
     }
+    if !sample.is_shown() && await_handler(thread) == HandlerWait::OffProcessor {
+        return Taken::NotYet;
+    }
+    let _lock = claims::to_resume();
+    if !sample.is_shown() {
+        sample.show();
+    }
+    sample.give(depth).map_or(Taken::Unknown, |frames| Taken::Frames(f(frames)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     #[test]
-    fn a_few_brief_suspensions_make_a_sampler_and_a_long_one_makes_none() {
-        let all = AtomicU32::new(PROBATION);
-        let (one, other) = (History::default(), History::default());
-        assert!(!one.owes_none(&all), "no thread has been suspended yet");
-        (0..PROBATION).for_each(|_| one.took(BRIEF - 1, &all));
-        assert!(one.owes_none(&all) && other.owes_none(&all));
-
-        one.took(BRIEF, &all);
-        assert!(!one.owes_none(&all) && !other.owes_none(&all));
-        (0..PROBATION).for_each(|_| other.took(0, &all));
-        assert!(other.owes_none(&all));
-        assert!(
-            !one.owes_none(&all),
-            "the thread that was suspended for long owes brief ones itself"
-        );
+    fn thread_blocks_the_signal_only_if_it_runs_on_after_it() {
+        let wait = |step: i64, answers_after: u32| {
+            let calls = Cell::new(0);
+            let clock = || {
+                calls.set(calls.get() + 1);
+                // It has run for long before the signal.
+                Some(10 * SIGNAL_BLOCKED + step * i64::from(calls.get()))
+            };
+            wait_while_it_runs(clock, 0, || calls.get() < answers_after)
+        };
+        assert_eq!(wait(SIGNAL_BLOCKED / 10, 5), HandlerWait::Answered);
+        assert_eq!(wait(SIGNAL_BLOCKED / 10, u32::MAX), HandlerWait::SignalBlocked);
+        assert_eq!(wait(0, u32::MAX), HandlerWait::OffProcessor);
+        assert_eq!(wait_while_it_runs(|| None, 0, || true), HandlerWait::OffProcessor, "ended");
     }
 }

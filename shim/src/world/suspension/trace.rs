@@ -1,4 +1,4 @@
-//! The stack of a thread, taken in the handler of a signal.
+//! The buffers for the call trace that a thread takes in its signal handler.
 
 use crate::jvm::async_call_trace::{self, RawFrame};
 use jni_sys::{JNIEnv, jint};
@@ -8,27 +8,23 @@ use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
-/// The most frames that are taken when a thread is stopped.
-pub const MAX_DEPTH: usize = 1024;
+/// The most frames that a trace can have.
+const MAX_DEPTH: usize = 1024;
 
-/// How many frames are taken at present: as many as agents have asked for. Walking a deep stack
-/// takes long, while the thread stands still, and few agents want all of it.
+/// The number of frames that a trace gets at present: the most that agents have asked for. Walking a deep stack takes long, and few
+/// agents want all of it.
 static DEPTH: AtomicUsize = AtomicUsize::new(1);
 
-/// The stack of a thread as it was when the thread was stopped last.
-///
-/// A new one is taken beside it, so that the old one can be read until the new one is complete.
+/// Two call traces of one thread. The handler fills one while the other is read.
 #[derive(Default)]
 pub struct Trace {
-    /// Room for two traces, NULL until the thread is stopped by a signal for the first time.
+    /// Room for both, NULL until a trace is requested for the first time.
     memory: AtomicPtr<RawFrame>,
-    halves: [Half; 2],
-    /// The half that has the last complete trace.
-    current: AtomicUsize,
+    buffers: [Buffer; 2],
 }
 
 #[derive(Default)]
-struct Half {
+struct Buffer {
     /// How many frames there are; negative if the stack could not be walked.
     count: AtomicI32,
     /// How many were asked for.
@@ -49,45 +45,33 @@ impl Trace {
         self.memory.store(memory, Ordering::Release);
     }
 
-    /// Takes the stack of the current thread. Called only in the signal handler of the thread that the
-    /// trace belongs to.
+    /// Takes the call trace of the current thread. Called only in the signal handler of the thread that the trace
+    /// belongs to.
     ///
     /// # Safety
-    /// As for [`async_call_trace::walk`], but for the frames.
-    pub unsafe fn take(&self, env: *mut JNIEnv, context: *mut c_void) {
+    /// As for [`async_call_trace::walk`], but for the frames; nobody reads this buffer meanwhile.
+    pub unsafe fn take(&self, buffer: usize, env: *mut JNIEnv, context: *mut c_void) {
         let memory = self.memory.load(Ordering::Acquire);
         if memory.is_null() {
             return;
         }
-        let spare = 1 - self.current.load(Ordering::Relaxed);
         let depth = DEPTH.load(Ordering::Relaxed);
-        // SAFETY: each half has room for MAX_DEPTH frames, and nobody reads this one; all bits
+        // SAFETY: each buffer has room for MAX_DEPTH frames, and nobody reads this one; all bits
         // zero are a valid frame.
-        let room = unsafe { slice::from_raw_parts_mut(memory.add(spare * MAX_DEPTH), depth) };
+        let room = unsafe { slice::from_raw_parts_mut(memory.add(buffer * MAX_DEPTH), depth) };
         // SAFETY: as the caller promises.
         let walked = unsafe { async_call_trace::walk(env, room, context) };
         let count = walked.map_or_else(|reason| reason, |count| count as jint);
-        self.halves[spare].count.store(count, Ordering::Relaxed);
-        self.halves[spare].depth.store(depth, Ordering::Relaxed);
-        self.current.store(spare, Ordering::Release);
+        self.buffers[buffer].count.store(count, Ordering::Relaxed);
+        self.buffers[buffer].depth.store(depth, Ordering::Relaxed);
     }
 
-    /// The innermost `depth` frames; None if the stack could not be walked at that moment, or the
-    /// trace may have fewer than the stack. It must not be taken twice while it is being read.
-    pub fn get(&self, depth: usize) -> Option<&[RawFrame]> {
-        self.half(self.current(), depth)
-    }
-
-    /// Which half has the stack that was taken last. The next one is put into the other.
-    pub fn current(&self) -> usize {
-        self.current.load(Ordering::Acquire)
-    }
-
-    /// As [`Self::get`], of that half.
-    pub fn half(&self, half: usize, depth: usize) -> Option<&[RawFrame]> {
+    /// The innermost `depth` frames in a buffer; None if the stack could not be walked at that moment, or has more frames
+    /// than were taken. The handler must not fill the buffer meanwhile.
+    pub fn get(&self, buffer: usize, depth: usize) -> Option<&[RawFrame]> {
         let memory = self.memory.load(Ordering::Acquire);
-        let count = usize::try_from(self.halves[half].count.load(Ordering::Relaxed)).ok()?;
-        let taken = self.halves[half].depth.load(Ordering::Relaxed);
+        let count = usize::try_from(self.buffers[buffer].count.load(Ordering::Relaxed)).ok()?;
+        let taken = self.buffers[buffer].depth.load(Ordering::Relaxed);
         if count == 0 {
             // The VM's own threads have no frames; for others JVMTI finds them.
             return None;
@@ -96,9 +80,8 @@ impl Trace {
             DEPTH.fetch_max(depth.min(MAX_DEPTH), Ordering::Relaxed);
             return None;
         }
-        // SAFETY: `take` has filled this half, and overwrites it the time after next at the
-        // earliest.
-        let frames = unsafe { slice::from_raw_parts(memory.add(half * MAX_DEPTH), count) };
+        // SAFETY: `take` has filled this buffer.
+        let frames = unsafe { slice::from_raw_parts(memory.add(buffer * MAX_DEPTH), count) };
         let frames = &frames[..count.min(depth)];
         frames.iter().all(|frame| !frame.method.is_null()).then_some(frames)
     }

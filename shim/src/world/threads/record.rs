@@ -16,7 +16,8 @@ use crate::world::order::announced::Announced;
 use crate::world::order::epoch;
 use crate::world::order::in_flight::InFlight;
 use crate::world::receivers::Receivers;
-use crate::world::suspension::stop::Stop;
+use crate::world::suspension::sample::Sample;
+use crate::world::suspension::state::Suspension;
 use crate::world::waits::Waits;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::jobjectID;
@@ -86,8 +87,10 @@ pub struct Thread {
     pub(super) in_transition: AtomicBool,
     /// Whether the virtual thread that is being mounted has waited for a monitor.
     pub(super) resumes: AtomicBool,
-    /// Whether an agent has suspended the thread, and how.
-    pub stop: Stop,
+    /// Whether the thread is suspended, and by whom.
+    pub suspension: Suspension,
+    /// The call trace that the thread takes in its signal handler.
+    pub sample: Sample,
 }
 
 // SAFETY: the environment is only an identity here; the other fields are safe to share.
@@ -148,7 +151,8 @@ impl Thread {
             wastes: AtomicBool::new(false),
             in_transition: AtomicBool::new(false),
             resumes: AtomicBool::new(false),
-            stop: Stop::default(),
+            suspension: Suspension::default(),
+            sample: Sample::default(),
         }
     }
 
