@@ -15,6 +15,8 @@ cases![
     several_samplers,
     beside_an_agent_that_suspends,
     beside_a_debugger,
+    threads_inside_malloc_are_not_stopped,
+    threads_inside_malloc_are_not_stopped.under_load(),
 ];
 
 /// A program with two threads that compute and others that wait: those two are the hottest in the
@@ -81,6 +83,18 @@ fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
 
 fn finds_them_stopping_by_jvmti(vm: &Vm<'_>) -> Result<(), String> {
     profile(vm, "suspend=jvmti").map(|_| ())
+}
+
+/// With one arena, malloc has one lock: a thread that is stopped while it holds that blocks all others, the VM's own
+/// among them.
+fn threads_inside_malloc_are_not_stopped(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("NativeMemory")?.argument("400000").variable("MALLOC_ARENA_MAX", "1");
+    let outcome = sampler(vm, java)?.run()?;
+    equal("steps", outcome.expects.one("expect")?.int("steps")?, 4 * 400_000)?;
+    let report = vm.file("samples.txt");
+    let profile = fs::read_to_string(&report).map_err(|e| e.to_string())?;
+    ensure!(value(&profile, "samples ")? > 0, "{profile}");
+    Ok(())
 }
 
 /// As [`profile`], with another agent that has `can_suspend`, loaded before the shim or after it. One
