@@ -13,6 +13,7 @@ mod load;
 mod lock;
 mod logging;
 mod notify;
+mod suspending;
 mod table;
 mod translate;
 mod world;

@@ -34,6 +34,7 @@ cases![
     without_memory,
     without_a_standstill,
     what_a_standstill_takes_is_given_back,
+    beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
 ];
 
 /// What CLASS_LOAD has told of a class.
@@ -851,4 +852,13 @@ fn without_memory(vm: &Vm<'_>) -> Result<(), String> {
     let files = Files::of(vm)?;
     whole(&files, &outcome, "before")?;
     whole(&files, &outcome, "after")
+}
+
+/// Threads are suspended in JNI critical sections, where the VM cannot collect, and the heap is nearly full. So
+/// nothing can be allocated in the heap until they are resumed.
+fn beside_critical_sections(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("CriticalSections")?.agent("dump_requests", "")?;
+    let outcome = java.flag("-Xmx24m").flag("-Xmn1m").run()?;
+    let dumps = outcome.expects.one("expect")?.int("dumps")?;
+    equal("dumps", outcome.report().count("requested") as i64, 2 * dumps)
 }

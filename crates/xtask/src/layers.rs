@@ -18,7 +18,7 @@ const FLOORS: [&[&str]; 9] = [
     &["notify", "instrument"],
     &["world"],
     &["jvm"],
-    &["boundary", "dynamic_loader", "events", "lock", "logging"],
+    &["boundary", "dynamic_loader", "events", "lock", "logging", "suspending"],
 ];
 
 /// As many files of a room may import each other in a circle: what one event names has to be announced by

@@ -6,38 +6,63 @@ use crate::jvm::{self, FieldId, Jni, Result};
 use crate::world::class::Class;
 use crate::world::{ids, threads};
 use dump::Id;
-use jni_sys::{jclass, jint};
+use jni_sys::{jclass, jint, jobject};
+use std::ptr;
 use std::sync::Arc;
 
 /// Fields that hold what the walk shows as a part of the class.
 const SHOWN: [&[u8]; 4] = [b"classLoader", b"componentType", b"protectionDomain", b"signers"];
 
-/// The ID of an array of all that these classes' objects refer to. The array lives in the current
-/// frame, which must have room for it.
-pub fn collect(jni: Jni, classes: &[&Arc<Class>]) -> Result<Option<Id>> {
-    let Some(meta) = jni.find_class(c"java/lang/Class") else { return Ok(None) };
-    let fields = reference_fields(meta)?;
-    let length = classes.len() * fields.len();
-    let made = threads::quietly(jni, || {
-        let object = jni.find_class(c"java/lang/Object")?;
-        jni.new_array(length as jint, object)
-    });
-    let Some(array) = made else { return Ok(None) };
-    for (i, class) in classes.iter().enumerate() {
-        jni.frame(4, |jni| {
-            let Some(object) = class.object(jni) else { return };
-            for (j, field) in fields.iter().enumerate() {
-                let value = jni.object_field(object, *field);
-                if !value.is_null() {
-                    jni.set_array_element(array, (i * fields.len() + j) as jint, value);
-                    jni.delete_local(value);
-                }
-            }
-        });
+/// An array for all that the Class objects of a number of classes refer to. It is allocated before threads are
+/// suspended and filled while they are.
+pub struct ClassObjects {
+    /// A reference in the current frame; NULL if memory is short.
+    array: jobject,
+    fields: Vec<FieldId>,
+    num_classes: usize,
+}
+
+impl ClassObjects {
+    /// An array for so many classes.
+    pub fn with_room(jni: Jni, num_classes: usize) -> Result<Self> {
+        let find =
+            || Some((jni.find_class(c"java/lang/Class")?, jni.find_class(c"java/lang/Object")?));
+        let Some((meta, object)) = threads::quietly(jni, find) else {
+            return Ok(Self { array: ptr::null_mut(), fields: Vec::new(), num_classes });
+        };
+        let fields = reference_fields(meta)?;
+        let length = num_classes * fields.len();
+        let array = threads::quietly(jni, || jni.new_array(length as jint, object));
+        Ok(Self { array: array.unwrap_or(ptr::null_mut()), fields, num_classes })
     }
-    let tag = ids::fresh()?;
-    jvm::get().jvmti.set_tag(array, tag.raw())?;
-    Ok(Some(tag.id().addr()))
+
+    /// True if the array has room for so many classes.
+    pub fn fits(&self, num_classes: usize) -> bool {
+        num_classes <= self.num_classes
+    }
+
+    /// Fills the array for classes that it [`fits`](Self::fits). Returns its ID; None if there was no memory for it.
+    pub fn fill(&self, jni: Jni, classes: &[&Arc<Class>]) -> Result<Option<Id>> {
+        if self.array.is_null() {
+            return Ok(None);
+        }
+        for (i, class) in classes.iter().enumerate() {
+            jni.frame(4, |jni| {
+                let Some(object) = class.object(jni) else { return };
+                for (j, field) in self.fields.iter().enumerate() {
+                    let value = jni.object_field(object, *field);
+                    if !value.is_null() {
+                        let index = (i * self.fields.len() + j) as jint;
+                        jni.set_array_element(self.array, index, value);
+                        jni.delete_local(value);
+                    }
+                }
+            });
+        }
+        let tag = ids::fresh()?;
+        jvm::get().jvmti.set_tag(self.array, tag.raw())?;
+        Ok(Some(tag.id().addr()))
+    }
 }
 
 fn reference_fields(meta: jclass) -> Result<Vec<FieldId>> {

@@ -1,10 +1,11 @@
 //! HEAP_DUMP.
 
+use super::class_objects::ClassObjects;
+use super::layouts;
 use super::object_dump::readable;
 use super::stacks::Stacks;
 use super::standstill::{Resting, Standstill};
 use super::walk::{Failure, Stack, Surroundings, Walk};
-use super::{class_objects, layouts};
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
 use crate::translate::frames::hidden_frames;
@@ -27,6 +28,9 @@ use std::sync::Arc;
 
 /// How often a walk is begun anew because it has met an unregistered class.
 const ATTEMPTS: usize = 10;
+
+/// How many classes may be loaded while the threads are being suspended without another attempt.
+const NEW_CLASSES: usize = 64;
 
 /// RequestEvent(HEAP_DUMP): false if there is no such level, or the dump could not be made.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
@@ -101,15 +105,22 @@ fn walk<'a>(
 ) -> Result<(Walk<'a>, Vec<Resting>), String> {
     let failed = |error: jvm::Error| error.to_string();
     let hidden_frames = hidden_frames(jni, thread);
+    // While the threads are suspended no event may be sent.
+    let listener = heap_objects::listener(agent, thread);
     // Most classes are looked at before the threads are suspended.
-    known_classes(jni, link_archived).map_err(failed)?;
+    let mut num_classes = known_classes(jni, link_archived).map_err(failed)?.len();
     for _ in 0..ATTEMPTS {
+        let room = ClassObjects::with_room(jni, num_classes + NEW_CLASSES).map_err(failed)?;
         let standstill = Standstill::begin(jni, thread, hidden_frames)?;
         // No agent may be called now: suspended threads may hold its locks.
         let known = threads::quietly(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
+        num_classes = known.len();
+        if !room.fits(num_classes) {
+            continue;
+        }
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
         let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
-        let held = class_objects::collect(jni, &classes).map_err(failed)?;
+        let held = room.fill(jni, &classes).map_err(failed)?;
         let mut hidden = threads::hidden_objects();
         hidden.extend(own.iter().map(|(class, _)| class.id().addr()));
         let surroundings = Surroundings {
@@ -120,7 +131,7 @@ fn walk<'a>(
             own_references: own_references(),
             global_references: references::strong_by_object(agent),
             held,
-            listener: heap_objects::listener(agent, thread),
+            listener,
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);

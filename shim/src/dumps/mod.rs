@@ -3,6 +3,7 @@
 mod class_objects;
 pub mod heap_dump;
 mod layouts;
+mod locked;
 pub mod monitor_dump;
 pub mod object_dump;
 mod record;

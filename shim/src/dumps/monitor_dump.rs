@@ -1,9 +1,10 @@
 //! MONITOR_DUMP.
 
+use super::locked::Snapshots;
 use super::stacks::Stacks;
 use super::standstill::{Resting, Standstill};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
-use crate::jvm::{self, Jni, LARGE_FRAME, thread_snapshot, virtual_threads};
+use crate::jvm::{self, Jni, LARGE_FRAME, virtual_threads};
 use crate::notify;
 use crate::translate::frames::hidden_frames;
 use crate::translate::objects;
@@ -43,6 +44,9 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
     true
 }
 
+/// How often the monitors are looked at anew because a thread has moved since its snapshot was taken.
+const ATTEMPTS: usize = 5;
+
 struct Dump {
     bytes: Buffer,
     stacks: Stacks,
@@ -54,22 +58,32 @@ struct Dump {
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
     // What needs classes to be loaded or initialized is done before threads are suspended.
-    threads::quietly(jni, || {
-        let (snapshots, object) = (thread_snapshot::get(jni), thread.object());
-        if let (Some(snapshots), Some(object)) = (snapshots, object) {
-            jni.frame(LARGE_FRAME, |jni| drop(snapshots.locked(jni, object.get())));
-        }
-        virtual_threads::get(jni);
-    });
+    threads::quietly(jni, || virtual_threads::get(jni));
     // Classes are candidates, and are recognized by their tags.
     classes::all_loaded(jni).map_err(failed)?;
     // No event is sent meanwhile: suspended threads may hold an agent's lock.
-    let (java, raw, resting) = threads::quietly(jni, || {
+    let mut missing = Vec::new();
+    let mut look = |jni: Jni| {
+        let snapshots = Snapshots::take(jni, &missing);
         let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread))?;
         let java = jni
-            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads()))
+            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads(), &snapshots))
             .map_err(failed)?;
-        Ok::<_, String>((java, raw_monitors::all(), standstill.end()))
+        let found = (java, raw_monitors::all(), standstill.end());
+        let again = snapshots.again();
+        let is_exact = again.is_none();
+        missing = again.unwrap_or_default();
+        Ok::<_, String>((is_exact, found))
+    };
+    let (java, raw, resting) = threads::quietly(jni, || {
+        let mut attempt = 1;
+        loop {
+            let (is_exact, found) = jni.frame(LARGE_FRAME, &mut look)?;
+            if is_exact || attempt == ATTEMPTS {
+                return Ok::<_, String>(found);
+            }
+            attempt += 1;
+        }
     })?;
 
     jni.frame(16, |jni| {
@@ -97,10 +111,15 @@ struct Java {
 }
 
 /// Every monitor of an object that has an owner or is waited for.
-fn java_monitors(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Vec<Java>> {
+fn java_monitors(
+    jni: Jni,
+    current: &Thread,
+    resting: &[Resting],
+    snapshots: &Snapshots,
+) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    let candidates = candidates(jni, current, resting)?;
+    let candidates = candidates(jni, current, resting, snapshots)?;
     for (object, id) in candidates.objects.iter().copied() {
         if seen.insert(id.addr())
             && let Some(monitor) = usage(jni, object, id, &candidates)?
@@ -188,7 +207,12 @@ struct Candidates {
 
 /// The objects that threads own, or wait to enter or in; those that the VM keeps monitors for; and,
 /// where the VM does not say which these are, all that a thread's stack refers to, and all classes.
-fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Candidates> {
+fn candidates(
+    jni: Jni,
+    current: &Thread,
+    resting: &[Resting],
+    snapshots: &Snapshots,
+) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
     let (mut objects, mut blocked, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     let mut owned_by_carried = Vec::new();
@@ -199,7 +223,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         let Some(object) = thread.object() else { continue };
         let first = owned_by_carried.len();
         let mut is_complete = if thread.is_virtual() {
-            let owned = owned_by_virtual(jni, object.get());
+            let owned = owned_by_virtual(jni, object.get(), snapshots);
             let is_known = owned.is_some();
             owned_by_carried.extend(with_owner(owned.unwrap_or_default(), thread.env().addr()));
             is_known
@@ -211,8 +235,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
         let contended = contended_monitor(object.get());
         // Up to JDK 22 that is also the monitor in which the thread waits.
         if contended.is_none() && state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
-            let snapshots = thread_snapshot::get(jni);
-            match snapshots.and_then(|snapshots| snapshots.locked(jni, object.get())) {
+            match snapshots.of_waiting(thread) {
                 Some(locked) => {
                     if thread.is_virtual() {
                         // The VM does not name it among those that wait: it waits in what its frames have
@@ -224,7 +247,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
                         let waited = locked.iter().copied().filter(|object| !is_owned(*object));
                         waiting.extend(waited.map(|monitor| (monitor, thread.env().addr())));
                     }
-                    objects.extend(locked);
+                    objects.extend_from_slice(locked);
                 }
                 None => is_complete = false,
             }
@@ -256,7 +279,7 @@ fn candidates(jni: Jni, current: &Thread, resting: &[Resting]) -> jvm::Result<Ca
     for (object, _) in &rooted {
         let carrier = virtual_threads.and_then(|threads| threads.carrier(jni, *object));
         let Some(env) = carrier.and_then(|carrier| env(jni, carrier)) else { continue };
-        match owned_by_virtual(jni, *object) {
+        match owned_by_virtual(jni, *object, snapshots) {
             Some(owned) => owned_by_carried.extend(with_owner(owned, env)),
             None => all_complete = false,
         }
@@ -297,15 +320,21 @@ fn contended_monitor(thread: jobject) -> Option<jobject> {
 
 /// The monitors that a virtual thread owns, references in the current frame, and how often
 /// it has entered each. None if the VM does not say.
-fn owned_by_virtual(jni: Jni, thread: jobject) -> Option<Vec<(jobject, u32)>> {
+fn owned_by_virtual(
+    jni: Jni,
+    thread: jobject,
+    snapshots: &Snapshots,
+) -> Option<Vec<(jobject, u32)>> {
     // Without snapshots (JDK 21), JVMTI makes the references to owned monitors in the carrier's
     // frame.
-    let snapshots = thread_snapshot::get(jni)?;
+    if !snapshots.are_available {
+        return None;
+    }
     let owned = jvm::get().jvmti.owned_monitors(thread).ok()?;
     if owned.is_empty() {
         return Some(Vec::new());
     }
-    let locked = snapshots.locked(jni, thread).unwrap_or_default();
+    let locked = snapshots.of_owner(tagging::tag(thread).ok()?.id());
     let count = |object| locked.iter().filter(|locked| jni.same_object(**locked, object)).count();
     Some(owned.iter().map(|object| (*object, count(*object).max(1) as u32)).collect())
 }

@@ -2,14 +2,16 @@
 //! states taken.
 //!
 //! What agents suspend they resume (`suspension`); this is the shim's own, for the time of a dump.
-//! No agent and no Java code runs meanwhile on the requesting thread, so it waits for no other.
+//! No agent and no Java code runs meanwhile on the requesting thread, and it allocates nothing in the Java
+//! heap (`suspending`), so it waits for no other.
 
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME};
+use crate::suspending::{self, Suspending};
 use crate::translate::frames::Frame;
 use crate::world::order::claims::{self, ToSuspend};
 use crate::world::suspension::can_suspend::{self, Borrowed};
 use crate::world::threads::{self, Thread, virtual_thread};
-use crate::world::{tagging, thread_status};
+use crate::world::{classes, tagging, thread_status};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::collections::HashSet;
@@ -33,6 +35,7 @@ pub struct Standstill {
     /// The live threads, without the shim's own.
     threads: Vec<Resting>,
     suspended: Vec<Arc<GlobalRef>>,
+    _suspending: Suspending,
     /// Given back when the threads have been resumed.
     _can_suspend: Borrowed,
     /// Objects that a dump names keep the IDs that it gives them. Released after the threads have
@@ -51,6 +54,7 @@ impl Standstill {
     /// The reason why that is not possible.
     pub fn begin(jni: Jni, current: &Thread, hidden_frames: usize) -> Result<Self, String> {
         let failed = |error: jvm::Error| error.to_string();
+        classes::class_fields(jni);
         let mut attempt = 1;
         loop {
             let threads = live(jni, current).map_err(failed)?;
@@ -65,6 +69,7 @@ impl Standstill {
     fn of(threads: &[Arc<Thread>], current: &Thread) -> Result<Self, String> {
         let claim = claims::to_suspend();
         let can_suspend = can_suspend::borrow()?;
+        let suspending = suspending::begin();
         // Nor is the carrier suspended that the current thread runs on.
         let is_other =
             |thread: &&Arc<Thread>| thread.env() != current.env() && !current.runs_in(thread.env());
@@ -81,7 +86,13 @@ impl Standstill {
         let suspended = objects.into_iter().zip(results);
         let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
         let suspended = suspended.collect();
-        Ok(Self { threads: Vec::new(), suspended, _can_suspend: can_suspend, _claim: claim })
+        Ok(Self {
+            threads: Vec::new(),
+            suspended,
+            _suspending: suspending,
+            _can_suspend: can_suspend,
+            _claim: claim,
+        })
     }
 
     fn look(

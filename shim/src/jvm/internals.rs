@@ -45,8 +45,8 @@ internals! {
         "threads that only wait may miss in lists, dumps and traces";
     COUNTDOWN: "countdown", since OLDEST, Warn,
         "of each thread that runs already, the first allocations may stay unknown";
-    ASYNC_GET_CALL_TRACE: "AsyncGetCallTrace", since 17, Warn,
-        "threads are stopped by JVMTI, which is slower";
+    ASYNC_GET_CALL_TRACE: "AsyncGetCallTrace", since OLDEST, Warn,
+        "call traces are of safepoint polls only";
     SLEEP: "JVM_Sleep", since OLDEST, Warn,
         "MONITOR_WAIT does not tell of Thread.sleep";
     WAIT: "JVM_MonitorWait", since OLDEST, Warn,
@@ -71,14 +71,16 @@ internals! {
         "virtual=own does nothing";
     REDEFINED_COUNT: "classRedefinedCount", since OLDEST, Warn,
         "a method that another agent has replaced may have the lines of the old one";
+    COMPONENT_TYPE: "componentType", since OLDEST, Info,
+        "in a dump, an array of a class that is just being loaded has no element class";
     PROTECTION_DOMAIN: "protectionDomain", since OLDEST, Info,
         "OBJECT_DUMP of a class takes a walk through the heap";
     MUTEX_OWNER: "mutex", since OLDEST, Info,
         "a wait for a thread that waits for somebody's lock is given up sooner";
     MEMBARRIER: "membarrier", since OLDEST, Info,
         "each event takes some nanoseconds more";
-    SIGNAL: "signal", since 17, Warn,
-        "threads are stopped by JVMTI, which is slower";
+    SIGNAL: "signal", since OLDEST, Warn,
+        "call traces are of safepoint polls only";
 }
 
 impl Internal {

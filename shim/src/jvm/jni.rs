@@ -2,6 +2,7 @@
 
 use super::jni_table;
 use crate::lock::assert_none_held;
+use crate::suspending::assert_may_allocate;
 use jni_sys::{
     JNI_OK, JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jthrowable,
     jvalue, jweak,
@@ -180,6 +181,7 @@ impl Jni {
     /// A class of the boot loader or, from native code of a class, of its loader; None if there
     /// is none.
     pub fn find_class(self, name: &CStr) -> Option<jclass> {
+        assert_may_allocate();
         let class = jni!(self, FindClass, name.as_ptr());
         self.unless_thrown(class)
     }
@@ -192,6 +194,7 @@ impl Jni {
     /// Defines a class of the boot loader.
     pub fn define_class(self, name: &CStr, file: &[u8]) -> Option<jclass> {
         let (bytes, length) = (file.as_ptr().cast(), file.len() as jint);
+        assert_may_allocate();
         let class = jni!(self, DefineClass, name.as_ptr(), ptr::null_mut(), bytes, length);
         self.unless_thrown(class)
     }
@@ -213,12 +216,14 @@ impl Jni {
 
     /// A new array of so many bytes; None if memory is short.
     pub fn new_bytes(self, length: jint) -> Option<jobject> {
+        assert_may_allocate();
         let array = jni!(self, NewByteArray, length);
         self.unless_thrown(array)
     }
 
     /// A new array of references, all of them NULL; None if memory is short.
     pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
+        assert_may_allocate();
         let array = jni!(self, NewObjectArray, length, class, ptr::null_mut());
         self.unless_thrown(array)
     }
@@ -309,6 +314,7 @@ impl Jni {
         method: MethodId,
         arguments: &[jvalue],
     ) -> Option<jobject> {
+        assert_may_allocate();
         let result = jni!(self, CallStaticObjectMethodA, class, method.0, arguments.as_ptr());
         self.unless_thrown(result)
     }
@@ -316,12 +322,14 @@ impl Jni {
     /// Calls a static method that takes an object and returns a `boolean`; false if it threw.
     pub fn call_static_boolean(self, class: jclass, method: MethodId, object: jobject) -> bool {
         let arguments = [jvalue { l: object }];
+        assert_may_allocate();
         let result = jni!(self, CallStaticBooleanMethodA, class, method.0, arguments.as_ptr());
         !self.clear_exception() && result
     }
 
     /// Calls a static method that takes nothing and returns nothing; None if it threw.
     pub fn call_static_void(self, class: jclass, method: MethodId) -> Option<()> {
+        assert_may_allocate();
         jni!(self, CallStaticVoidMethodA, class, method.0, ptr::null());
         (!self.clear_exception()).then_some(())
     }
@@ -333,12 +341,14 @@ impl Jni {
         method: MethodId,
         arguments: &[jvalue],
     ) -> Option<jobject> {
+        assert_may_allocate();
         let result = jni!(self, CallObjectMethodA, object, method.0, arguments.as_ptr());
         self.unless_thrown(result)
     }
 
     /// Calls an instance method that returns a `long`; None if it threw.
     pub fn call_long(self, object: jobject, method: MethodId) -> Option<jlong> {
+        assert_may_allocate();
         let result = jni!(self, CallLongMethodA, object, method.0, ptr::null());
         (!self.clear_exception()).then_some(result)
     }
@@ -350,18 +360,21 @@ impl Jni {
         constructor: MethodId,
         arguments: &[jvalue],
     ) -> Option<jobject> {
+        assert_may_allocate();
         let object = jni!(self, NewObjectA, class, constructor.0, arguments.as_ptr());
         self.unless_thrown(object)
     }
 
     /// A new object of which no constructor has run; None if memory is short.
     pub fn allocate(self, class: jclass) -> Option<jobject> {
+        assert_may_allocate();
         let object = jni!(self, AllocObject, class);
         self.unless_thrown(object)
     }
 
     /// A `java.lang.String` of modified UTF-8.
     pub fn new_string(self, text: &CStr) -> Option<jobject> {
+        assert_may_allocate();
         let string = jni!(self, NewStringUTF, text.as_ptr());
         self.unless_thrown(string)
     }

@@ -5,6 +5,7 @@ use crate::jvm::async_call_trace::RawFrame;
 use crate::jvm::{self, Jni};
 use crate::translate::frames::{self, Frame, Resolver, Walked};
 use crate::world::agents::Agent;
+use crate::world::classes;
 use crate::world::phase;
 use crate::world::seen_frames::SeenFrames;
 use crate::world::suspension::{
@@ -27,6 +28,9 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         return;
     }
     let Some((jni, current)) = threads::current_attached() else { return };
+    // `frames` needs it, also while threads are suspended.
+    classes::class_fields(jni);
+    let _suspending = suspension::respecting_suspended();
     let other = (!threads::is_current(trace.env_id)).then(|| threads::by_env(trace.env_id));
     let other = match &other {
         None => None,

@@ -6,9 +6,11 @@ use super::tags::{self, Kind};
 use super::{method_classes, methods, native_methods, suspension, tagging, threads};
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef, internals};
 use crate::lock::{Map, Memo};
+use crate::suspending;
 use jni_sys::{jclass, jint, jobject, jvalue};
 use jvmpi_sys::*;
 use jvmti_sys::JVMTI_ERROR_INVALID_CLASS;
+use std::ffi::CStr;
 use std::ptr;
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -69,6 +71,12 @@ fn instances(jni: Jni, class: jclass, signature: &[u8]) -> Instances {
 /// The class of an array class's elements.
 fn component(jni: Jni, array_class: jclass) -> Option<Arc<Class>> {
     jni.frame(8, |jni| {
+        if let Some(field) = class_fields(jni).component_type {
+            return of(jni, jni.object_field(array_class, field)).ok();
+        }
+        if suspending::is_suspending() {
+            return None;
+        }
         let reflection = jni.find_class(c"java/lang/Class")?;
         let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
         // Quietly, as an event of this call would name the array class, which has no record yet.
@@ -173,11 +181,27 @@ pub fn each_loaded(jni: Jni, mut visit: impl FnMut(Jni, jclass) -> Result<()>) -
 /// How often the class or one that it inherits from was redefined or retransformed, by any agent. The
 /// VM counts that in a field of its own, at the moment when it installs the new methods.
 pub fn redefinitions(jni: Jni, class: jclass) -> jint {
-    static COUNT: Memo<Option<FieldId>> = Memo::new();
-    let find =
-        |jni: Jni| jni.field(jni.find_class(c"java/lang/Class")?, c"classRedefinedCount", c"I");
-    let count = COUNT.get_or_find(|| internals::REDEFINED_COUNT.find(|| jni.frame(4, find)));
-    count.map_or(0, |count| jni.int_field(class, count))
+    class_fields(jni).redefined_count.map_or(0, |count| jni.int_field(class, count))
+}
+
+/// Fields of `java.lang.Class`.
+#[derive(Clone, Copy)]
+pub struct ClassFields {
+    redefined_count: Option<FieldId>,
+    component_type: Option<FieldId>,
+}
+
+/// Looks the fields up the first time. That must not happen while threads are suspended.
+pub fn class_fields(jni: Jni) -> ClassFields {
+    static FIELDS: Memo<ClassFields> = Memo::new();
+    let find = |name: &CStr, signature: &CStr| {
+        jni.frame(4, |jni| jni.field(jni.find_class(c"java/lang/Class")?, name, signature))
+    };
+    *FIELDS.get_or_find(|| ClassFields {
+        redefined_count: internals::REDEFINED_COUNT.find(|| find(c"classRedefinedCount", c"I")),
+        component_type: internals::COMPONENT_TYPE
+            .find(|| find(c"componentType", c"Ljava/lang/Class;")),
+    })
 }
 
 /// The class with this ID, if it has a record and is not unloaded.

@@ -22,6 +22,7 @@ use super::order::claims;
 use super::threads::{self, Thread, registry};
 use crate::jvm::async_call_trace::RawFrame;
 use crate::jvm::{self, Error};
+use crate::suspending::{self, Suspending};
 use jni_sys::jint;
 use jvmti_sys::{
     JVMTI_ERROR_THREAD_SUSPENDED, JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE,
@@ -60,6 +61,7 @@ pub fn prepare() -> bool {
 /// has ended.
 pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let _lock = claims::to_suspend();
+    let _suspending = suspending::begin();
     request_trace(agent, thread);
     sampling::await_handler(thread);
     stop(agent, thread)
@@ -73,6 +75,7 @@ pub fn suspend_all(
     mut result: impl FnMut(usize, bool),
 ) {
     let _lock = claims::to_suspend();
+    let _suspending = suspending::begin();
     threads.clone().flatten().for_each(|thread| request_trace(agent, &thread));
     for thread in threads.clone().flatten() {
         sampling::await_handler(&thread);
@@ -156,6 +159,12 @@ pub fn current_suspends_others() -> bool {
     threads::known_current().is_some_and(|current| current.suspension.suspends_others())
 }
 
+/// For a function that an agent may call while the current thread has others suspended: until the result is
+/// dropped, nothing may be allocated in the Java heap if that is so.
+pub fn respecting_suspended() -> Option<Suspending> {
+    current_suspends_others().then(suspending::begin)
+}
+
 /// Takes back the agent's suspension of a thread; false if there is none. The thread goes on unless
 /// another agent has suspended it, too.
 pub fn resume(agent: &Agent, thread: &Thread) -> bool {
@@ -210,6 +219,7 @@ pub fn while_suspended<R>(thread: &Thread, look: impl FnOnce() -> R) -> R {
         thread.sample.discard();
     }
     let jvmti = jvm::get().jvmti;
+    let _suspending = suspending::begin();
     let object = thread.object().filter(|_| borrowed.is_ok());
     let suspended = object.filter(|object| jvmti.suspend(object.get()).is_ok());
     let result = look();
@@ -231,7 +241,7 @@ pub fn jvmti_state(thread: &Thread) -> Option<jint> {
 }
 
 /// The thread's CPU time, None if it cannot be known.
-fn cpu_time(thread: &Thread) -> Option<i64> {
+pub fn cpu_time(thread: &Thread) -> Option<i64> {
     thread.cpu_time().or_else(|| {
         let object = thread.object()?;
         jvm::get().jvmti.thread_cpu_time(object.get()).ok()

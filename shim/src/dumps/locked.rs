@@ -1,0 +1,91 @@
+//! What threads have locked, as `jdk.internal.vm.ThreadSnapshot` of JDK 25 says. JVMTI leaves out what a thread waits in,
+//! and how often a virtual thread has entered a monitor.
+//!
+//! Taking a snapshot allocates Java objects, so all are taken before the threads are suspended. A thread that has used
+//! no CPU time between the two has done nothing, so its snapshot still holds. If one has, the dump is begun anew.
+
+use crate::jvm::{self, Jni, thread_snapshot};
+use crate::world::lookup;
+use crate::world::suspension::cpu_time;
+use crate::world::threads::{self, Thread};
+use jni_sys::jobject;
+use jvmpi_sys::jobjectID;
+use jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+/// The snapshots of threads, by the IDs of their Thread objects. Their references are those of the current frame.
+pub struct Snapshots {
+    /// False before JDK 25.
+    pub are_available: bool,
+    by_thread: HashMap<usize, Snapshot>,
+    /// The virtual threads that have to be asked.
+    missing: RefCell<Vec<jobjectID>>,
+    is_exact: Cell<bool>,
+}
+
+struct Snapshot {
+    /// The objects that the thread has locked, once for each time, and the one that it waits in.
+    locked: Vec<jobject>,
+    /// The thread's CPU time just before.
+    cpu: Option<i64>,
+}
+
+impl Snapshots {
+    /// Takes the snapshots of the threads that wait, of the virtual threads that are threads of their own, and of those
+    /// that were missing in the attempt before.
+    pub fn take(jni: Jni, missing: &[jobjectID]) -> Self {
+        let snapshots = thread_snapshot::get(jni);
+        let mut all = Self {
+            are_available: snapshots.is_some(),
+            by_thread: HashMap::new(),
+            missing: RefCell::new(missing.to_vec()),
+            is_exact: Cell::new(true),
+        };
+        let Some(snapshots) = snapshots else { return all };
+        for thread in threads::all().into_iter().filter(|thread| !thread.is_hidden()) {
+            let Some(object) = thread.object() else { continue };
+            let cpu = cpu_time(&thread);
+            let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
+            let may_be_asked =
+                thread.is_virtual() || state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0;
+            if may_be_asked && let Some(locked) = snapshots.locked(jni, object.get()) {
+                all.by_thread.insert(thread.id().addr(), Snapshot { locked, cpu });
+            }
+        }
+        for id in missing {
+            let locked = lookup::object(jni, *id).and_then(|thread| snapshots.locked(jni, thread));
+            all.by_thread.extend(locked.map(|locked| (id.addr(), Snapshot { locked, cpu: None })));
+        }
+        all
+    }
+
+    /// What a suspended thread that waits has locked or waits in. None if that is not known.
+    pub fn of_waiting(&self, thread: &Thread) -> Option<&[jobject]> {
+        if !self.are_available {
+            return None;
+        }
+        let snapshot = self.by_thread.get(&thread.id().addr());
+        let current =
+            snapshot.filter(|snapshot| snapshot.cpu.is_some() && snapshot.cpu == cpu_time(thread));
+        if current.is_none() {
+            self.is_exact.set(false);
+        }
+        current.map(|snapshot| &snapshot.locked[..])
+    }
+
+    /// What a virtual thread had locked. A mounted one goes on while a dump is made, so this is as of that moment.
+    pub fn of_owner(&self, thread: jobjectID) -> &[jobject] {
+        let snapshot = self.by_thread.get(&thread.addr());
+        if snapshot.is_none() {
+            self.is_exact.set(false);
+            self.missing.borrow_mut().push(thread);
+        }
+        snapshot.map_or(&[], |snapshot| &snapshot.locked)
+    }
+
+    /// What [`Self::take`] needs for another attempt, if a snapshot was missing or did not hold any more.
+    pub fn again(self) -> Option<Vec<jobjectID>> {
+        (!self.is_exact.get()).then(|| self.missing.into_inner())
+    }
+}
