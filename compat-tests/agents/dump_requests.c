@@ -1,5 +1,6 @@
 /*
- * dump_requests.c - requests a dump whenever the program says so, and drops it: "heap", "monitors", "both".
+ * dump_requests.c - requests a dump whenever the program says so, and drops it: "heap", "monitors", "both". With "objects"
+ * it enables OBJECT_ALLOC anew, which announces all objects to it.
  */
 #include "call.h"
 
@@ -19,6 +20,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     jint result = JVMPI_SUCCESS;
 
+    if (strcmp(what, "objects") == 0) {
+        jvmpi->DisableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);
+        return jvmpi->EnableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);
+    }
     if (strcmp(what, "monitors") != 0)
         result = request(JVMPI_EVENT_HEAP_DUMP);
     if (strcmp(what, "heap") != 0 && result == JVMPI_SUCCESS)

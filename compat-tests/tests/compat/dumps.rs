@@ -35,6 +35,7 @@ cases![
     without_a_standstill,
     what_a_standstill_takes_is_given_back,
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
+    beside_virtual_threads_that_start.since(21),
 ];
 
 /// What CLASS_LOAD has told of a class.
@@ -861,4 +862,14 @@ fn beside_critical_sections(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.flag("-Xmx24m").flag("-Xmn1m").run()?;
     let dumps = outcome.expects.one("expect")?.int("dumps")?;
     equal("dumps", outcome.report().count("requested") as i64, 2 * dumps)
+}
+
+/// HotSpot crashes if the heap is walked while another thread is in the constructor of a virtual thread.
+fn beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
+    for settings in ["virtual=carrier", "virtual=own"] {
+        let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?;
+        let outcome = java.settings(settings).argument("10").run()?;
+        equal("requested", outcome.report().count("requested"), 20)?;
+    }
+    Ok(())
 }

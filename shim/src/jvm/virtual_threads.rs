@@ -3,10 +3,12 @@
 use super::global_ref::GlobalRef;
 use super::internals;
 use super::jni::{FieldId, Jni};
+use super::jvmti::MountedVirtualThread;
 use crate::lock::{Memo, assert_none_held};
-use jni_sys::{JNI_FALSE, jclass, jint, jobject, jvalue};
+use jni_sys::{JNI_FALSE, jclass, jint, jmethodID, jobject, jvalue};
 use jvmti_sys::{JVMTI_CLASS_STATUS_INITIALIZED, jthread};
 use std::ffi::CStr;
+use std::mem::MaybeUninit;
 use std::ptr;
 
 impl Jni {
@@ -54,6 +56,58 @@ fn find_class(jni: Jni) -> Option<GlobalRef> {
     let name = jvalue { l: jni.new_string(c"java.lang.VirtualThread")? };
     let arguments = [name, jvalue { z: JNI_FALSE }, jvalue { l: ptr::null_mut() }];
     GlobalRef::new(jni, jni.call_static_object(reflection, for_name, &arguments)?)
+}
+
+/// How to find out if a suspended thread is making a virtual thread: until that is made, HotSpot crashes if the
+/// heap is walked (`JvmtiEnvBase::is_vthread_alive`).
+pub struct Making {
+    /// The methods that are being executed then.
+    methods: Vec<usize>,
+    mounted: Option<MountedVirtualThread>,
+}
+
+/// None as for [`get`].
+pub fn making(jni: Jni) -> Option<&'static Making> {
+    static MAKING: Memo<Making> = Memo::new();
+    let threads = get(jni)?;
+    Some(MAKING.get_or_find(|| {
+        let jvmti = super::get().jvmti;
+        let methods = jni.frame(4, |jni| {
+            let factory = jni.find_class(c"java/lang/ThreadBuilders");
+            let factory = factory.map(|class| named(class, c"newVirtualThread"));
+            [named(threads.class(), c"<init>"), factory.unwrap_or_default()].concat()
+        });
+        Making { methods, mounted: jvmti.mounted_virtual_thread().unwrap_or(None) }
+    }))
+}
+
+/// The methods of a class with this name.
+fn named(class: jclass, name: &CStr) -> Vec<usize> {
+    let jvmti = super::get().jvmti;
+    let Ok(methods) = jvmti.class_methods(class) else { return Vec::new() };
+    let has_name = |method: &jmethodID| {
+        jvmti.method_name(*method).is_ok_and(|(found, _)| found.as_c_str() == name)
+    };
+    methods.iter().copied().filter(has_name).map(|method| method.addr()).collect()
+}
+
+impl Making {
+    /// True if a suspended platform thread, or the virtual thread that is mounted on it, is making a virtual thread.
+    pub fn is_done_by(&self, jni: Jni, thread: jthread) -> bool {
+        /// A thread that does it has no more frames above.
+        const FRAMES: usize = 64;
+        let is_done = |thread| {
+            let mut room = [MaybeUninit::uninit(); FRAMES];
+            let walked = super::get().jvmti.stack_trace(thread, 0, &mut room).unwrap_or(0);
+            // SAFETY: the walk wrote that many frames.
+            let mut frames = room[..walked].iter().map(|frame| unsafe { frame.assume_init_ref() });
+            frames.any(|frame| self.methods.contains(&frame.method.addr()))
+        };
+        is_done(thread)
+            || jni.frame(4, |_| {
+                self.mounted.and_then(|mounted| mounted.get(thread)).is_some_and(is_done)
+            })
+    }
 }
 
 impl VirtualThreads {

@@ -3,7 +3,7 @@
 use super::objects::{event, event_of, knows_elements};
 use super::send;
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
-use crate::jvm::{self, Jni, Result};
+use crate::jvm::{self, Jni, Result, virtual_threads};
 use crate::notify;
 use crate::world::agents::Agent;
 use crate::world::class::Instances;
@@ -11,6 +11,7 @@ use crate::world::classes::Linking;
 use crate::world::ids::{self, Tag};
 use crate::world::order::announcements::Replay;
 use crate::world::order::{bounded_wait, deaths, gate};
+use crate::world::stopped::Stopped;
 use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, tagging};
 use jni_sys::jlong;
@@ -26,7 +27,10 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     // What was found must not be reported dead before it is announced.
     let _no_gc = gate::NoGc::begin();
     let _replay = Replay::begin(agent);
-    announce_found(jni, agent, thread, &find_unknown(agent, class_of_classes));
+    match find_unknown(jni, agent, thread, class_of_classes) {
+        Ok(found) => announce_found(jni, agent, thread, &found),
+        Err(reason) => log::warn!("objects that exist already stay unknown: {reason}"),
+    }
 }
 
 /// The agent, if OBJECT_ALLOC would be sent to it now.
@@ -108,12 +112,23 @@ impl Visitor for Unknown<'_> {
     }
 }
 
-fn find_unknown(agent: &Agent, class_of_classes: jobjectID) -> Vec<Unannounced> {
+fn find_unknown(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    class_of_classes: jobjectID,
+) -> std::result::Result<Vec<Unannounced>, String> {
+    // HotSpot can crash if one is being made while the heap is walked.
+    let there_are_virtual_threads = threads::quietly(jni, || virtual_threads::get(jni).is_some());
+    let stopped = match there_are_virtual_threads {
+        true => Some(Stopped::begin(jni, thread)?),
+        false => None,
+    };
     let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
-    if let Err(error) =
-        deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown))
-    {
+    let followed = deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown));
+    drop(stopped);
+    if let Err(error) = followed {
         log::warn!("objects that exist already stay unknown: {error}");
     }
-    unknown.found
+    Ok(unknown.found)
 }

@@ -35,6 +35,7 @@ pub mod references;
 mod runs;
 pub mod scheduling;
 pub mod seen_frames;
+pub mod stopped;
 pub mod suspension;
 pub mod tagging;
 pub mod tags;

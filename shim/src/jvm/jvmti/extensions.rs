@@ -1,4 +1,4 @@
-//! Events that JVMTI's specification leaves to each VM.
+//! Events and functions that JVMTI's specification leaves to each VM.
 
 use super::{Jvmti, jvmti};
 use crate::jvm::error::{Error, Result};
@@ -50,5 +50,51 @@ impl Jvmti {
             self.deallocate(event.params.cast());
         }
         Ok(found)
+    }
+
+    /// HotSpot's function that returns the virtual thread which is mounted on a suspended carrier; None if the VM has no
+    /// such function.
+    pub fn mounted_virtual_thread(self) -> Result<Option<MountedVirtualThread>> {
+        const NAME: &CStr = c"com.sun.hotspot.functions.GetVirtualThread";
+        let (mut count, mut functions) = (0, ptr::null_mut());
+        jvmti!(self, GetExtensionFunctions, &mut count, &mut functions)?;
+        let functions = self.array(functions, count);
+        let mut found = None;
+        for function in functions.iter() {
+            if self.string(function.id).as_c_str() == NAME {
+                found = function.func;
+            }
+            self.deallocate(function.short_description.cast());
+            if let Ok(count) = usize::try_from(function.param_count)
+                && !function.params.is_null()
+            {
+                for i in 0..count {
+                    // SAFETY: JVMTI gave so many parameters.
+                    let name = unsafe { (*function.params.add(i)).name };
+                    self.deallocate(name.cast());
+                }
+            }
+            self.deallocate(function.params.cast());
+            self.deallocate(function.errors.cast());
+        }
+        Ok(found.map(|function| MountedVirtualThread { jvmti: self, function }))
+    }
+}
+
+/// HotSpot's function GetVirtualThread.
+#[derive(Clone, Copy)]
+pub struct MountedVirtualThread {
+    jvmti: Jvmti,
+    function: unsafe extern "C" fn(*mut jvmtiEnv, ...) -> jvmtiError,
+}
+
+impl MountedVirtualThread {
+    /// The virtual thread on a suspended carrier, a reference in the current frame; None if there is none.
+    pub fn get(&self, carrier: jthread) -> Option<jthread> {
+        let mut thread: jthread = ptr::null_mut();
+        crate::lock::assert_none_held();
+        // SAFETY: the VM gave this function for these arguments, and checks the thread itself.
+        let result = unsafe { (self.function)(self.jvmti.0, carrier, ptr::from_mut(&mut thread)) };
+        (Error::check(result).is_ok() && !thread.is_null()).then_some(thread)
     }
 }

@@ -9,6 +9,8 @@ mod monitors;
 mod objects;
 mod threads;
 
+pub use extensions::MountedVirtualThread;
+
 use super::error::{Error, Result};
 use crate::lock::assert_none_held;
 use jni_sys::{jint, jlong};

@@ -114,6 +114,16 @@ impl Jvmti {
         Ok(results.into_iter().map(Error::check).collect())
     }
 
+    /// Suspends all virtual threads but these. JDK 21 and later.
+    pub fn suspend_all_virtual(self, except: &[jthread]) -> Result<()> {
+        jvmti!(self, SuspendAllVirtualThreads, except.len() as jint, except.as_ptr())
+    }
+
+    /// Resumes all virtual threads but these. JDK 21 and later.
+    pub fn resume_all_virtual(self, except: &[jthread]) -> Result<()> {
+        jvmti!(self, ResumeAllVirtualThreads, except.len() as jint, except.as_ptr())
+    }
+
     /// The thread's CPU time in nanoseconds.
     pub fn thread_cpu_time(self, thread: jthread) -> Result<jlong> {
         let mut nanos = 0;
