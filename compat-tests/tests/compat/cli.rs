@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -31,6 +32,8 @@ cases![
     record_passes_signals_on,
     record_tells_each_jvm_of_a_script,
     record_attaches_for_a_while,
+    commands_end_though_a_jvm_does_not_answer,
+    record_ends_though_its_jvm_is_stopped,
     record_attaches_until_it_is_stopped,
     record_ends_as_the_program,
     record_keeps_what_a_killed_jvm_has_told,
@@ -278,6 +281,109 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
         let has_monitors = file.profile().monitor_dumps().next().is_some();
         equal(what, has_monitors, what == "--locks")?;
     }
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// A JVM that is stopped, and somebody else's socket in the place of a JVM's, which does not answer or answers without end,
+/// keep no command from ending: at a signal, or when its time is over.
+fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("never.txt");
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let record = ["record", "-o", text(&file)?, "--pid", &pid];
+    let agent = build::agent("empty")?;
+    let commands = [
+        (record.to_vec(), Some(libc::SIGINT)),
+        (record.to_vec(), Some(libc::SIGTERM)),
+        (record.to_vec(), Some(libc::SIGHUP)),
+        ([&record[..], &["-d", "0.3"]].concat(), None),
+        (vec!["top", "--pid", &pid], Some(libc::SIGTERM)),
+        (vec!["run", "--pid", &pid, text(&agent)?], Some(libc::SIGINT)),
+    ];
+    java.signal(libc::SIGSTOP)?;
+    for (command, _) in &commands {
+        let Err(refusal) = jvmpi(None, command) else {
+            return Err(format!("{command:?} says nothing of a JVM that is stopped"));
+        };
+        ensure!(refusal.contains("is stopped by a signal"), "{refusal}");
+    }
+    let socket = format!("/tmp/.java_pid{pid}");
+    for talks in [false, true] {
+        let listener = UnixListener::bind(&socket).map_err(|e| e.to_string())?;
+        for (command, signal) in &commands {
+            let mut connected = None;
+            listener.set_nonblocking(true).map_err(|e| e.to_string())?;
+            ends_without_an_answer(command, *signal, "somebody's socket", || {
+                if connected.is_none() {
+                    connected = listener.accept().ok();
+                }
+                if let Some((socket, _)) = &mut connected
+                    && talks
+                {
+                    // Never a line's end, and slowly.
+                    let _ = socket.write(b"0");
+                }
+                Ok(connected.is_some())
+            })?;
+        }
+        fs::remove_file(&socket).map_err(|e| e.to_string())?;
+    }
+    java.signal(libc::SIGCONT)?;
+    ensure!(!file.exists(), "a file without a profile is left");
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// Runs a command that gets no answer. Once it `waits` it gets the signal, and ends with a line that says so.
+fn ends_without_an_answer(
+    command: &[&str],
+    signal: Option<libc::c_int>,
+    what: &str,
+    mut waits: impl FnMut() -> Result<bool, String>,
+) -> Result<(), String> {
+    let (mut child, _guard) = hung::start(&mut jvmpi_command(command)?, None)?;
+    let listens = |child: &Child| {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let blocked = status.unwrap_or_default();
+        blocked.lines().any(|line| line.starts_with("SigBlk:") && !line.ends_with("0000"))
+    };
+    let mut is_sent = signal.is_none();
+    while child.try_wait().map_err(|e| e.to_string())?.is_none() {
+        let is_waiting = waits()?;
+        if let Some(signal) = signal.filter(|_| !is_sent && is_waiting && listens(&child)) {
+            let number = libc::pid_t::try_from(child.id()).map_err(|e| e.to_string())?;
+            // SAFETY: kill has no precondition, and the child was not waited for.
+            unsafe { libc::kill(number, signal) };
+            is_sent = true;
+        }
+        thread::sleep(TICK);
+    }
+    let output = child.wait_with_output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_said = said.contains("interrupted before") || said.contains("has not answered in time");
+    ensure!(!output.status.success() && is_said, "{what}: {command:?}: {said}");
+    equal("lines", said.trim().lines().count(), 1)
+}
+
+/// The time of a recording is over while its JVM is stopped.
+fn record_ends_though_its_jvm_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("stopped.txt");
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let arguments = ["record", "--every", "0.2", "-d", "5", "-o", text(&file)?, "--pid", &pid];
+    let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
+    while !maps_hprof(&pid)? {
+        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
+        thread::sleep(TICK);
+    }
+    java.signal(libc::SIGSTOP)?;
+    let output = record.wait_with_output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(said.contains("is stopped by a signal") || said.contains("in time"), "{said}");
+    java.signal(libc::SIGCONT)?;
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 

@@ -3,6 +3,7 @@
 use crate::attach;
 use crate::installation;
 use crate::process::Process;
+use crate::waiting::Waiting;
 use agent_library::{LibraryError, examine};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -69,14 +70,14 @@ impl Agent {
     ///
     /// # Errors
     /// What is wrong with its library, or what the JVM says.
-    pub fn attach(&self, process: &Process) -> Result<(), String> {
+    pub fn attach(&self, process: &Process, waiting: &Waiting) -> Result<(), String> {
         let libjvmpi = installation::libjvmpi()?;
         let library = self.examined()?;
         let files: Vec<&Path> =
             [&libjvmpi].into_iter().chain(&library).map(PathBuf::as_path).collect();
         let seen = attach::visible(process, &files)?;
         let name = seen.get(1).map_or(self.name.as_os_str(), |path| path.as_os_str());
-        attach::load_agent(process, &seen[0], &self.specification(name)?)
+        attach::load_agent(process, &seen[0], &self.specification(name)?, waiting)
     }
 
     /// The path of its library if it is known; it can be that of an agent.

@@ -6,9 +6,10 @@
 //! `/tmp` its own: both matter if it runs in a container.
 
 use crate::process::{Process, without_version};
+use crate::waiting::Waiting;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -81,9 +82,14 @@ fn copy(process: &Process, library: &Path, directory: &Path) -> io::Result<PathB
 ///
 /// # Errors
 /// What is in the way, or the JVM's own words.
-pub fn load_agent(process: &Process, library: &Path, options: &OsStr) -> Result<(), String> {
+pub fn load_agent(
+    process: &Process,
+    library: &Path,
+    options: &OsStr,
+    waiting: &Waiting,
+) -> Result<(), String> {
     let _user = process.as_its_user()?;
-    let mut socket = connect(process)?;
+    let mut socket = connect(process, waiting)?;
     let arguments = [b"load", library.as_os_str().as_bytes(), b"true", options.as_bytes()];
     const { assert!(ARGUMENTS + 1 == 4) };
     let mut command = [PROTOCOL, b"\0"].concat();
@@ -91,11 +97,7 @@ pub fn load_agent(process: &Process, library: &Path, options: &OsStr) -> Result<
         command.extend(argument);
         command.push(0);
     }
-    let mut answer = Vec::new();
-    socket
-        .write_all(&command)
-        .and_then(|()| socket.read_to_end(&mut answer))
-        .map_err(|error| format!("the JVM {process} has not answered: {error}"))?;
+    let answer = waiting.ask(process, &mut socket, &command)?;
     understand(&String::from_utf8_lossy(&answer))
         .map_err(|why| format!("the JVM {process} has not loaded {}: {why}", library.display()))
 }
@@ -117,9 +119,9 @@ fn understand(answer: &str) -> Result<(), String> {
 }
 
 /// A connection with the JVM, which opens its socket now if it has not done so before.
-fn connect(process: &Process) -> Result<UnixStream, String> {
+fn connect(process: &Process, waiting: &Waiting) -> Result<UnixStream, String> {
     let socket = process.root().join(format!("tmp/.java_pid{}", process.own_number));
-    match UnixStream::connect(&socket) {
+    match waiting.connect(process, &socket)? {
         Ok(stream) => return Ok(stream),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             return Err(format!("{}: {error}", socket.display()));
@@ -128,14 +130,21 @@ fn connect(process: &Process) -> Result<UnixStream, String> {
         Err(_) => {}
     }
     process.takes_signals()?;
+    if process.is_stopped() {
+        // It would print a thread dump when it goes on, as nobody waits for the socket by then.
+        return Err(format!(
+            "the JVM {process} is stopped by a signal; let it go on with kill -CONT {process}"
+        ));
+    }
     let _request = Request::make(process)?;
     process.signal(libc::SIGQUIT)?;
     let mut patience = process.patience(PATIENCE);
     loop {
-        if let Ok(stream) = UnixStream::connect(&socket) {
+        if let Ok(stream) = waiting.connect(process, &socket)? {
             return Ok(stream);
         }
         process.is_alive()?;
+        waiting.check(process)?;
         if patience.left().is_zero() {
             return Err(format!(
                 "the JVM {process} has not opened {} within {} s: it hangs, or was started with \

@@ -25,6 +25,7 @@ mod run;
 mod signals;
 mod top;
 mod trace;
+mod waiting;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;

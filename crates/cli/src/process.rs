@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A process that is a JVM.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Process {
     number: libc::pid_t,
     /// The number it has in its own namespace.
@@ -100,6 +100,13 @@ impl Process {
             Ok(_) => Ok(()),
             Err(_) => Err(format!("process {self} has ended")),
         }
+    }
+
+    /// True if the process is stopped by a signal, such as SIGSTOP.
+    pub fn is_stopped(&self) -> bool {
+        let stat = fs::read_to_string(self.directory().join("stat")).unwrap_or_default();
+        // Behind the name, which may contain anything.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
     }
 
     /// So much time of its own, to wait for something that it does.

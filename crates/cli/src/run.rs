@@ -4,6 +4,8 @@ use crate::agent::Agent;
 use crate::failure::{Failure, NOT_STARTED};
 use crate::launch::{not_executed, with_jvm_option};
 use crate::process::Process;
+use crate::signals;
+use crate::waiting::Waiting;
 use clap::value_parser;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -39,7 +41,11 @@ pub struct Arguments {
 /// `jvmpi run`; returns only if no program is started.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(pid) = arguments.pid {
-        Agent::parse(&arguments.agent).attach(&Process::jvm(pid)?)?;
+        let process = Process::jvm(pid)?;
+        let waiting = Waiting::default();
+        let interrupted = waiting.clone();
+        signals::listen(move |_| interrupted.interrupt());
+        Agent::parse(&arguments.agent).attach(&process, &waiting)?;
         return Ok(ExitCode::SUCCESS);
     }
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);

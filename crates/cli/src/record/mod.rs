@@ -11,6 +11,7 @@ use crate::launch::{not_executed, with_jvm_option};
 use crate::output::{NewFile, Output};
 use crate::process::Process;
 use crate::signals::{self, Signal};
+use crate::waiting::Waiting;
 use clap::value_parser;
 use hprof::control::Command;
 use profile::{File, Format, Weight};
@@ -146,18 +147,22 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     let files = Files::create(arguments)?;
     let process = Process::jvm(pid)?;
     let (sender, events) = mpsc::channel();
-    hear_signals(&sender);
+    let waiting = Waiting::for_at_most(arguments.duration);
+    hear_signals(&sender, &waiting);
     let channel = Channel::open(Some(&process))?;
     let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.option()))?;
     serve(channel, &sender);
-    agent.attach(&process)?;
+    agent.attach(&process, &waiting)?;
 
     let progress = Progress::line(format!("process {pid}"));
     let mut recording = Recording::new(events, arguments.every, progress);
     // HPROF has connected while it was loaded.
     while recording.jvms.is_empty() {
-        recording.next(None);
+        waiting.check(&process)?;
+        recording.next(Some(LOOK));
     }
+    recording.started = Instant::now();
+    recording.process = Some(process.clone());
     recording
         .until(arguments.duration, |recording| recording.interrupts > 0 || !recording.has_open());
     recording.stop();
@@ -175,7 +180,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
     let files = Files::create(arguments).map_err(not_started)?;
     let (sender, events) = mpsc::channel();
-    hear_signals(&sender);
+    hear_signals(&sender, &Waiting::default());
     let channel = Channel::open(None).map_err(not_started)?;
     let options = format!("{},{}", arguments.hprof_options(), channel.option());
     let mut program = Agent::hprof(&options)
@@ -208,9 +213,10 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
-fn hear_signals(sender: &Sender<Event>) {
-    let sender = sender.clone();
+fn hear_signals(sender: &Sender<Event>, waiting: &Waiting) {
+    let (sender, waiting) = (sender.clone(), waiting.clone());
     signals::listen(move |signal| {
+        waiting.interrupt();
         // Nobody listens any more when the command ends.
         let _ = sender.send(Event::Signal(signal));
     });
@@ -248,6 +254,9 @@ struct Jvm {
     /// When it was closed.
     closed: Option<Instant>,
 }
+
+/// How long an event is waited for before the process is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How many times the time that a snapshot takes passes before the next one is asked for, at least.
 const REST: u32 = 20;
@@ -322,6 +331,8 @@ struct Recording {
     events: Receiver<Event>,
     /// By the numbers of their connections.
     jvms: BTreeMap<usize, Jvm>,
+    /// The process that was attached to.
+    process: Option<Process>,
     /// The program that was started.
     program: Option<Child>,
     /// Its exit status.
@@ -337,7 +348,17 @@ struct Recording {
 impl Recording {
     fn new(events: Receiver<Event>, every: Duration, progress: Progress) -> Self {
         let (jvms, started) = (BTreeMap::new(), Instant::now());
-        Self { events, jvms, program: None, ended: None, interrupts: 0, started, every, progress }
+        Self {
+            events,
+            jvms,
+            process: None,
+            program: None,
+            ended: None,
+            interrupts: 0,
+            started,
+            every,
+            progress,
+        }
     }
 
     /// Records until `is_over`, or the time is.
@@ -378,7 +399,14 @@ impl Recording {
         }
         let before = self.interrupts;
         while self.has_open() && self.interrupts == before {
-            self.next(None);
+            self.next(Some(LOOK));
+            if let Some(process) = self.process.as_ref().filter(|process| process.is_stopped()) {
+                eprintln!(
+                    "jvmpi: process {process} is stopped by a signal: the profile ends with what it \
+                     sent last"
+                );
+                break;
+            }
         }
         for jvm in self.jvms.values_mut().filter(|jvm| jvm.is_open()) {
             jvm.connection.close();

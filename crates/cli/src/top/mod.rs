@@ -9,6 +9,7 @@ use crate::channel::{self, Channel, Connection};
 use crate::failure::Failure;
 use crate::process::Process;
 use crate::signals;
+use crate::waiting::Waiting;
 use clap::value_parser;
 use hprof::control::Command;
 use screen::{Key, Screen};
@@ -57,7 +58,10 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let process = Process::jvm(arguments.pid)?;
     let (sender, events) = mpsc::channel();
     let to = sender.clone();
+    let waiting = Waiting::default();
+    let interrupted = waiting.clone();
     signals::listen(move |_| {
+        interrupted.interrupt();
         // Nobody listens any more when the command ends.
         let _ = to.send(Event::Signal);
     });
@@ -71,7 +75,7 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     channel.serve(move |event| {
         let _ = to.send(Event::Channel(event));
     });
-    agent.attach(&process)?;
+    agent.attach(&process, &waiting)?;
 
     let shown = if arguments.once || !io::stdout().is_terminal() {
         Shown::Lines

@@ -1,0 +1,164 @@
+//! Waiting for a JVM for no longer than the user wants.
+
+use crate::process::Process;
+use own_time::Patience;
+use std::io::{self, Read, Write};
+use std::mem;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a call blocks before it is looked whether the user still wants to wait.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What ends a wait: a signal to this command, or the end of the time that the user has given.
+#[derive(Clone, Debug, Default)]
+pub struct Waiting {
+    /// When the signal came.
+    interrupted: Arc<OnceLock<Instant>>,
+    end: Option<Instant>,
+    extra: Arc<Mutex<Option<Patience>>>,
+}
+
+/// How much time of its own a JVM has for its answer when the user's time is over: one that is stopped or hangs has had
+/// it after as long on the clock, and one that is loading the agent on a busy machine has not.
+const EXTRA: Duration = Duration::from_millis(900);
+
+/// For how long a wait goes on after a signal: a JVM that is just about to answer has done what it was asked for. Less
+/// than the second within which the command ends.
+const GRACE: Duration = Duration::from_millis(500);
+
+impl Waiting {
+    /// Waits begin to end after this time; never because of the time if there is none.
+    pub fn for_at_most(time: Option<Duration>) -> Self {
+        let end = time.and_then(|time| Instant::now().checked_add(time));
+        Self { end, ..Self::default() }
+    }
+
+    /// Ends all waits.
+    pub fn interrupt(&self) {
+        self.interrupted.get_or_init(Instant::now);
+    }
+
+    /// # Errors
+    /// Why the wait for an answer of the process is over.
+    pub fn check(&self, process: &Process) -> Result<(), String> {
+        if self.interrupted.get().is_some_and(|since| since.elapsed() >= GRACE) {
+            return Err(format!("interrupted before the JVM {process} answered"));
+        }
+        if self.end.is_some_and(|end| end <= Instant::now()) && self.is_idle(process) {
+            return Err(format!(
+                "the JVM {process} has not answered in time: it is stopped, hangs, or is very busy"
+            ));
+        }
+        Ok(())
+    }
+
+    /// True if the process has had [`EXTRA`] since the end of the user's time.
+    fn is_idle(&self, process: &Process) -> bool {
+        let mut extra = self.extra.lock().unwrap_or_else(PoisonError::into_inner);
+        extra.get_or_insert_with(|| process.patience(EXTRA)).left().is_zero()
+    }
+
+    /// Connects with a socket, also if that takes no connections at the moment. The result of the attempt is inside.
+    ///
+    /// # Errors
+    /// Why the wait is over.
+    pub fn connect(
+        &self,
+        process: &Process,
+        path: &Path,
+    ) -> Result<io::Result<UnixStream>, String> {
+        loop {
+            match connect_now(path) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.check(process)?;
+                    thread::sleep(LOOK);
+                }
+                result => return Ok(result),
+            }
+        }
+    }
+
+    /// Sends a command and reads the answer to its end.
+    ///
+    /// # Errors
+    /// Why there is none, or why the wait is over.
+    pub fn ask(
+        &self,
+        process: &Process,
+        socket: &mut UnixStream,
+        command: &[u8],
+    ) -> Result<Vec<u8>, String> {
+        /// No JVM says more.
+        const MOST: usize = 1 << 16;
+        let failed = |error| format!("the JVM {process} has not answered: {error}");
+        socket.set_read_timeout(Some(LOOK)).map_err(failed)?;
+        socket.set_write_timeout(Some(LOOK)).map_err(failed)?;
+        let mut sent = 0;
+        while sent < command.len() {
+            self.check(process)?;
+            match socket.write(&command[sent..]) {
+                Ok(length) => sent += length,
+                Err(error) if is_no_failure(&error) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let (mut answer, mut part) = (Vec::new(), [0; 1024]);
+        loop {
+            self.check(process)?;
+            match socket.read(&mut part) {
+                Ok(0) => return Ok(answer),
+                Ok(length) => answer.extend_from_slice(&part[..length]),
+                Err(error) if is_no_failure(&error) => {}
+                Err(error) => return Err(failed(error)),
+            }
+            if answer.len() > MOST {
+                return Err(format!("what answers for the JVM {process} is no JVM"));
+            }
+        }
+    }
+}
+
+/// True if the time of one look was over, or a signal came.
+fn is_no_failure(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}
+
+/// Connects with a socket that listens; `WouldBlock` if its queue is full.
+fn connect_now(path: &Path) -> io::Result<UnixStream> {
+    // SAFETY: all bits zero are a valid address.
+    let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.len() >= address.sun_path.len() {
+        // The standard library says so.
+        return UnixStream::connect(path);
+    }
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    for (place, byte) in address.sun_path.iter_mut().zip(bytes) {
+        *place = *byte as libc::c_char;
+    }
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: the call takes no pointers.
+    let number = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
+    if number < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(number) };
+    let length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+    // SAFETY: the address is a local and as long as that.
+    if unsafe { libc::connect(number, (&raw const address).cast(), length) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
