@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 pub mod build;
 pub mod conformance;
 pub mod debian;
+pub mod hangs;
 pub mod hung;
 pub mod jdk;
 pub mod machine;

@@ -150,6 +150,7 @@ pub struct Launch {
     patience: Duration,
     partner: Option<u32>,
     tolerated: Option<&'static str>,
+    has_one_processor: bool,
 }
 
 impl Launch {
@@ -166,6 +167,7 @@ impl Launch {
             patience: PATIENCE,
             partner: None,
             tolerated: None,
+            has_one_processor: false,
         })
     }
 
@@ -302,6 +304,12 @@ impl Launch {
         self
     }
 
+    /// Has it run on one processor only.
+    pub fn on_one_processor(mut self) -> Self {
+        self.has_one_processor = true;
+        self
+    }
+
     /// A complaint that is not the shim's fault.
     pub fn tolerates(mut self, complaint: &'static str) -> Self {
         self.tolerated = Some(complaint);
@@ -351,6 +359,10 @@ impl Launch {
         fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
         // SAFETY: the closure runs in the child between fork and exec, where the calls in it are allowed.
         unsafe { command.pre_exec(reset_signals) };
+        if self.has_one_processor {
+            // SAFETY: as above.
+            unsafe { command.pre_exec(use_one_processor) };
+        }
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
         let patience = patience::with(child.id(), self.partner, self.patience);
         Ok(Running {
@@ -374,6 +386,25 @@ fn reset_signals() -> io::Result<()> {
         let mut none: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+    Ok(())
+}
+
+/// Leaves this process the first of the processors that it may use.
+fn use_one_processor() -> io::Result<()> {
+    // SAFETY: all bits zero are a valid set, which is as large as the calls are told.
+    unsafe {
+        let mut processors: libc::cpu_set_t = mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut processors) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let most = 8 * size_of::<libc::cpu_set_t>();
+        let first = (0..most).find(|number| libc::CPU_ISSET(*number, &processors)).unwrap_or(0);
+        libc::CPU_ZERO(&mut processors);
+        libc::CPU_SET(first, &mut processors);
+        if libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &processors) != 0 {
+            return Err(io::Error::last_os_error());
+        }
     }
     Ok(())
 }

@@ -4,16 +4,16 @@ import java.util.zip.Deflater;
 
 /**
  * Asks for dumps while the heap is nearly full, beside threads that are in JNI critical sections most of the time,
- * where the VM cannot collect, and threads that wait.
+ * where the VM cannot collect, and threads that wait. The argument is the number of dumps of each kind.
  */
 final class CriticalSections {
-    private static final int DUMPS = 40;
     private static final int WAITING = 16;
     private static final int CHUNK = 1 << 16;
     /** What stays free of the heap. */
     private static final int FREE = 1 << 20;
 
     public static void main(String[] arguments) {
+        int dumps = Integer.parseInt(arguments[0]);
         AtomicInteger compressing = new AtomicInteger();
         for (int i = 0; i < 3; i++) {
             start("compresses " + i, () -> compress(compressing));
@@ -23,13 +23,13 @@ final class CriticalSections {
         }
         Await.until("threads to compress", () -> compressing.get() > 10);
         ArrayDeque<byte[]> filling = fill();
-        for (int i = 0; i < DUMPS; i++) {
+        for (int i = 0; i < dumps; i++) {
             long result = Agent.call("both");
             if (result != 0) {
                 throw new IllegalStateException("dump " + i + ": " + result);
             }
         }
-        System.out.println("expect dumps=" + DUMPS + " chunks=" + filling.size());
+        System.out.println("expect dumps=" + dumps + " chunks=" + filling.size());
     }
 
     private static ArrayDeque<byte[]> fill() {

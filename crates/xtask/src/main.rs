@@ -7,6 +7,7 @@ mod conformance;
 mod cross;
 mod demo;
 mod dist;
+mod hangs;
 mod install;
 mod jdk;
 mod layers;
@@ -45,7 +46,8 @@ const COMMANDS: [Command; 11] = [
         run: bench::run,
     },
     Command {
-        usage: "soak [--machine NAME] [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]",
+        usage: "soak [--machine NAME] [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]\n       \
+                soak hangs [RUNS] [PROGRAM...] [jdkNN...]",
         about: "everything at random under load, for half an hour; a failing round names its seed",
         run: soak::run,
     },

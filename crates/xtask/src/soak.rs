@@ -6,7 +6,7 @@ use compat_tests::jdk::{self, Gc, Jdk};
 use compat_tests::programs::{self, Program};
 use compat_tests::soak::{CHURN, End, Expected, Round};
 
-use crate::cross;
+use crate::{cross, hangs};
 
 /// How long the program runs that can run for any time. Every fourth time it is three times that,
 /// which is long enough to see memory grow.
@@ -73,6 +73,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let machine = cross::machine(&mut arguments)?;
     if !machine.is_this() {
         return cross::run(machine, "soak", &arguments);
+    }
+    if let Some(hangs) = arguments.strip_prefix(&["hangs".to_owned()]) {
+        return hangs::run(hangs);
     }
     let wanted = Wanted::parse(&arguments)?;
     let found = jdk::found().into_values();
