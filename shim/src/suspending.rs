@@ -1,47 +1,123 @@
-//! The rule that a thread allocates nothing in the Java heap while it has other threads suspended.
+//! The rule that a thread allocates nothing while it has other threads suspended.
 //!
-//! A suspended thread may be inside a JNI critical section, where HotSpot cannot collect garbage. An allocation
-//! that needs a collection would wait for that thread, which waits for this one. With debug assertions, as all
-//! tests run, such an allocation aborts the process.
+//! A suspended thread may be inside a JNI critical section, where HotSpot cannot collect garbage. An allocation in
+//! the Java heap that needs a collection would wait for that thread, which waits for this one. SuspendThread and
+//! SuspendThreadList do not call `malloc` or `free` either. With debug assertions, as all tests run, a call that breaks
+//! the rule aborts the process.
+//!
+//! `malloc` is allowed where threads are looked at: in dumps and GetCallTrace. JVMTI suspends no thread inside
+//! `malloc`, so none has its lock.
 
+#[cfg(all(debug_assertions, not(test)))]
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
 thread_local! {
-    /// How many [`Suspending`]s the current thread has.
-    static COUNT: Cell<u32> = const { Cell::new(0) };
+    /// How many [`Suspending`]s the current thread has, and how many of them forbid `malloc`.
+    static COUNTS: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+fn counts() -> (u32, u32) {
+    COUNTS.try_with(Cell::get).unwrap_or_default()
 }
 
 /// The current thread has other threads suspended until this is dropped.
 #[must_use]
-pub struct Suspending(PhantomData<*mut ()>);
+pub struct Suspending {
+    forbids_malloc: bool,
+    _of_this_thread: PhantomData<*mut ()>,
+}
 
-/// Begins before the first thread is suspended. May be nested.
-pub fn begin() -> Suspending {
-    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-    Suspending(PhantomData)
+impl Suspending {
+    fn new(forbids_malloc: bool) -> Self {
+        let (all, strict) = counts();
+        let _ = COUNTS.try_with(|counts| counts.set((all + 1, strict + u32::from(forbids_malloc))));
+        Self { forbids_malloc, _of_this_thread: PhantomData }
+    }
 }
 
 impl Drop for Suspending {
     fn drop(&mut self) {
-        let _ = COUNT.try_with(|count| count.set(count.get() - 1));
+        let (all, strict) = counts();
+        let strict = strict - u32::from(self.forbids_malloc);
+        let _ = COUNTS.try_with(|counts| counts.set((all - 1, strict)));
     }
+}
+
+/// Begins before the first thread is suspended. May be nested.
+pub fn begin() -> Suspending {
+    Suspending::new(false)
+}
+
+/// As [`begin`], also without `malloc` and `free`.
+pub fn begin_without_malloc() -> Suspending {
+    Suspending::new(true)
 }
 
 /// True if the current thread has other threads suspended.
 pub fn is_suspending() -> bool {
-    COUNT.try_with(Cell::get).is_ok_and(|count| count > 0)
+    counts().0 > 0
 }
 
 /// Called before each JNI function that may allocate in the Java heap.
 #[inline]
 pub fn assert_may_allocate() {
     if cfg!(debug_assertions) && is_suspending() {
-        eprintln!(
-            "[jvmpi] error: a Java object is allocated while threads are suspended\n{}",
-            std::backtrace::Backtrace::force_capture()
-        );
-        std::process::abort();
+        fail("a Java object is allocated");
+    }
+}
+
+fn fail(what: &str) -> ! {
+    // What follows allocates.
+    let _ = COUNTS.try_with(|counts| counts.set((0, 0)));
+    let stack = std::backtrace::Backtrace::force_capture();
+    eprintln!("[jvmpi] error: {what} while threads are suspended\n{stack}");
+    std::process::abort();
+}
+
+/// The system's allocator, with the check.
+#[cfg(all(debug_assertions, not(test)))]
+struct Checked;
+
+#[cfg(all(debug_assertions, not(test)))]
+#[global_allocator]
+static CHECKED: Checked = Checked;
+
+#[cfg(all(debug_assertions, not(test)))]
+impl Checked {
+    fn assert_may_call() {
+        if counts().1 > 0 {
+            fail("malloc or free is called");
+        }
+    }
+}
+
+// SAFETY: all calls are passed on to the system's allocator.
+#[cfg(all(debug_assertions, not(test)))]
+unsafe impl GlobalAlloc for Checked {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Self::assert_may_call();
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Self::assert_may_call();
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        Self::assert_may_call();
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(block, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        Self::assert_may_call();
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(block, layout) }
     }
 }
 
@@ -50,12 +126,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn java_objects_may_be_allocated_again_when_all_threads_are_resumed() {
+    fn allocation_is_allowed_again_when_all_threads_are_resumed() {
         let outer = begin();
-        drop(begin());
-        assert_eq!(COUNT.get(), 1);
+        drop(begin_without_malloc());
+        assert_eq!(counts(), (1, 0));
         drop(outer);
-        assert_eq!(COUNT.get(), 0);
+        assert!(!is_suspending());
         assert_may_allocate();
     }
 }

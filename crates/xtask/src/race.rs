@@ -4,10 +4,9 @@ use std::process::Command;
 
 use compat_tests::workspace_root;
 
-/// The unit tests of the shim's `world`, and the thread-local data of agents in Rust. The sanitizer delivers
-/// signals late, so what interrupts threads is left out.
+/// The unit tests of the shim's `world`, and the thread-local data of agents in Rust.
 const TESTS: [&[&str]; 2] = [
-    &["--package", "jvmpi-shim", "--lib", "--", "world::", "--skip", "interruption"],
+    &["--package", "jvmpi-shim", "--lib", "--", "world::"],
     &["--package", "jvmpi", "--test", "thread_local_race", "--"],
 ];
 

@@ -3,6 +3,7 @@
 use super::frame_room::Room;
 use crate::jvm::async_call_trace::RawFrame;
 use crate::jvm::{self, Jni};
+use crate::suspending;
 use crate::translate::frames::{self, Frame, Resolver, Walked};
 use crate::world::agents::Agent;
 use crate::world::classes;
@@ -30,7 +31,7 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     let Some((jni, current)) = threads::current_attached() else { return };
     // `frames` needs it, also while threads are suspended.
     classes::class_fields(jni);
-    let _suspending = suspension::respecting_suspended();
+    let _suspending = suspension::current_suspends_others().then(suspending::begin);
     let other = (!threads::is_current(trace.env_id)).then(|| threads::by_env(trace.env_id));
     let other = match &other {
         None => None,

@@ -61,7 +61,7 @@ pub fn prepare() -> bool {
 /// has ended.
 pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let _lock = claims::to_suspend();
-    let _suspending = suspending::begin();
+    let _suspending = respecting_suspended();
     request_trace(agent, thread);
     sampling::await_handler(thread);
     stop(agent, thread)
@@ -75,13 +75,14 @@ pub fn suspend_all(
     mut result: impl FnMut(usize, bool),
 ) {
     let _lock = claims::to_suspend();
-    let _suspending = suspending::begin();
+    let mut suspending = respecting_suspended();
     threads.clone().flatten().for_each(|thread| request_trace(agent, &thread));
     for thread in threads.clone().flatten() {
         sampling::await_handler(&thread);
     }
     for (i, thread) in threads.enumerate() {
         result(i, thread.is_some_and(|thread| stop(agent, &thread)));
+        suspending = suspending.or_else(respecting_suspended);
     }
 }
 
@@ -159,10 +160,10 @@ pub fn current_suspends_others() -> bool {
     threads::known_current().is_some_and(|current| current.suspension.suspends_others())
 }
 
-/// For a function that an agent may call while the current thread has others suspended: until the result is
-/// dropped, nothing may be allocated in the Java heap if that is so.
-pub fn respecting_suspended() -> Option<Suspending> {
-    current_suspends_others().then(suspending::begin)
+/// Until the result is dropped, neither Java objects nor memory of `malloc` may be allocated, if the current thread has
+/// others suspended.
+fn respecting_suspended() -> Option<Suspending> {
+    current_suspends_others().then(suspending::begin_without_malloc)
 }
 
 /// Takes back the agent's suspension of a thread; false if there is none. The thread goes on unless

@@ -2,7 +2,6 @@
 
 use crate::jvm::async_call_trace::{self, RawFrame};
 use jni_sys::{JNIEnv, jint};
-use std::alloc::{self, Layout};
 use std::ffi::c_void;
 use std::ptr;
 use std::slice;
@@ -32,17 +31,19 @@ struct Buffer {
 }
 
 impl Trace {
-    /// Allocates the memory, before the signal is sent.
+    /// Maps the memory, before the signal is sent. Not by `malloc`: other threads may be suspended.
     pub fn allocate(&self) {
         if !self.memory.load(Ordering::Acquire).is_null() {
             return;
         }
-        // SAFETY: the layout is not empty.
-        let memory = unsafe { alloc::alloc_zeroed(LAYOUT) }.cast::<RawFrame>();
-        if memory.is_null() {
-            alloc::handle_alloc_error(LAYOUT);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping changes no other memory.
+        let memory = unsafe { libc::mmap(ptr::null_mut(), SIZE, protection, flags, -1, 0) };
+        // Without memory JVMTI takes the traces.
+        if memory != libc::MAP_FAILED {
+            self.memory.store(memory.cast(), Ordering::Release);
         }
-        self.memory.store(memory, Ordering::Release);
     }
 
     /// Takes the call trace of the current thread. Called only in the signal handler of the thread that the trace
@@ -87,17 +88,15 @@ impl Trace {
     }
 }
 
-const LAYOUT: Layout = match Layout::array::<RawFrame>(2 * MAX_DEPTH) {
-    Ok(layout) => layout,
-    Err(_) => panic!("the depth is a reasonable one"),
-};
+/// The size of both buffers in bytes.
+const SIZE: usize = 2 * MAX_DEPTH * size_of::<RawFrame>();
 
 impl Drop for Trace {
     fn drop(&mut self) {
         let memory = std::mem::replace(self.memory.get_mut(), ptr::null_mut());
         if !memory.is_null() {
-            // SAFETY: `allocate` got the memory with this layout.
-            unsafe { alloc::dealloc(memory.cast(), LAYOUT) };
+            // SAFETY: `allocate` has mapped it, and nobody uses it any more.
+            unsafe { libc::munmap(memory.cast(), SIZE) };
         }
     }
 }
