@@ -18,18 +18,18 @@ pub enum Program {
     Virtual,
 }
 
-/// What differs from run to run.
+/// A setting in which a program runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// The JVM.
     pub jdk: &'a Jdk,
     /// Its collector.
     pub gc: Gc,
-    /// Whether the JVM has one processor or all.
+    /// True if the JVM has one processor, false if it has all.
     pub has_one_processor: bool,
-    /// Whether `malloc` has one arena, and so one lock, or as many as it likes.
+    /// True if `malloc` has one arena, and so one lock.
     pub has_one_arena: bool,
-    /// Whether other processes spin.
+    /// True if other processes spin.
     pub is_busy: bool,
 }
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use compat_tests::jdk::Gc;
-use compat_tests::run::{Outcome, Vm};
+use compat_tests::run::{Outcome, Running, Vm};
 use compat_tests::{build, hung, text};
 
 use crate::assert::equal;
@@ -302,7 +302,7 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
         (vec!["top", "--pid", &pid], Some(libc::SIGTERM)),
         (vec!["run", "--pid", &pid, text(&agent)?], Some(libc::SIGINT)),
     ];
-    java.signal(libc::SIGSTOP)?;
+    stop(&java)?;
     for (command, _) in &commands {
         let Err(refusal) = jvmpi(None, command) else {
             return Err(format!("{command:?} says nothing of a JVM that is stopped"));
@@ -333,6 +333,16 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
     java.signal(libc::SIGCONT)?;
     ensure!(!file.exists(), "a file without a profile is left");
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// Stops the JVM, and waits until the system says that it is.
+fn stop(java: &Running) -> Result<(), String> {
+    java.signal(libc::SIGSTOP)?;
+    let path = format!("/proc/{}/stat", java.process());
+    while !fs::read_to_string(&path).map_err(|e| e.to_string())?.contains(") T ") {
+        thread::sleep(TICK);
+    }
+    Ok(())
 }
 
 /// Runs a command that gets no answer. Once it `waits` it gets the signal, and ends with a line that says so.
@@ -379,7 +389,7 @@ fn record_ends_though_its_jvm_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(!java.has_ended_with_input_open()?, "the program has ended");
         thread::sleep(TICK);
     }
-    java.signal(libc::SIGSTOP)?;
+    stop(&java)?;
     let output = record.wait_with_output().map_err(|e| e.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(said.contains("is stopped by a signal") || said.contains("in time"), "{said}");

@@ -130,12 +130,8 @@ fn connect(process: &Process, waiting: &Waiting) -> Result<UnixStream, String> {
         Err(_) => {}
     }
     process.takes_signals()?;
-    if process.is_stopped() {
-        // It would print a thread dump when it goes on, as nobody waits for the socket by then.
-        return Err(format!(
-            "the JVM {process} is stopped by a signal; let it go on with kill -CONT {process}"
-        ));
-    }
+    // A stopped JVM would print a thread dump when it continues: nobody waits for the socket by then.
+    not_stopped(process)?;
     let _request = Request::make(process)?;
     process.signal(libc::SIGQUIT)?;
     let mut patience = process.patience(PATIENCE);
@@ -144,6 +140,7 @@ fn connect(process: &Process, waiting: &Waiting) -> Result<UnixStream, String> {
             return Ok(stream);
         }
         process.is_alive()?;
+        not_stopped(process)?;
         waiting.check(process)?;
         if patience.left().is_zero() {
             return Err(format!(
@@ -155,6 +152,13 @@ fn connect(process: &Process, waiting: &Waiting) -> Result<UnixStream, String> {
         }
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+fn not_stopped(process: &Process) -> Result<(), String> {
+    if !process.is_stopped() {
+        return Ok(());
+    }
+    Err(format!("the JVM {process} is stopped by a signal; continue it with kill -CONT {process}"))
 }
 
 /// The file that makes a JVM open its socket; removed when it is not needed any more.

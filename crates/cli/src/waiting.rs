@@ -12,23 +12,23 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a call blocks before it is looked whether the user still wants to wait.
+/// The longest time that a call blocks. Between two calls the signal and the user's time are checked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What ends a wait: a signal to this command, or the end of the time that the user has given.
+/// Ends waits for a JVM: at a signal to this command, or when the time is over that the user has given.
 #[derive(Clone, Debug, Default)]
 pub struct Waiting {
-    /// When the signal came.
+    /// The time of the signal.
     interrupted: Arc<OnceLock<Instant>>,
     end: Option<Instant>,
     extra: Arc<Mutex<Option<Patience>>>,
 }
 
-/// How much time of its own a JVM has for its answer when the user's time is over: one that is stopped or hangs has had
-/// it after as long on the clock, and one that is loading the agent on a busy machine has not.
+/// The time of its own that a JVM has for its answer after the user's time is over. For a JVM that is stopped or hangs,
+/// that is as long on the clock. A JVM that loads the agent on a busy machine gets longer.
 const EXTRA: Duration = Duration::from_millis(900);
 
-/// For how long a wait goes on after a signal: a JVM that is just about to answer has done what it was asked for. Less
+/// A wait ends so long after a signal. A JVM that is about to answer has already done what it was asked to do. It must be less
 /// than the second within which the command ends.
 const GRACE: Duration = Duration::from_millis(500);
 

@@ -255,7 +255,7 @@ struct Jvm {
     closed: Option<Instant>,
 }
 
-/// How long an event is waited for before the process is looked at.
+/// The longest wait for an event before the process is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How many times the time that a snapshot takes passes before the next one is asked for, at least.
