@@ -293,7 +293,7 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
     java.wait_for("ready")?;
     let pid = java.process().to_string();
     let record = ["record", "-o", text(&file)?, "--pid", &pid];
-    let agent = build::agent("empty")?;
+    let agent = build::agent("idle")?;
     let commands = [
         (record.to_vec(), Some(libc::SIGINT)),
         (record.to_vec(), Some(libc::SIGTERM)),
