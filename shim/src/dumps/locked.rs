@@ -74,7 +74,7 @@ impl Snapshots {
         current.map(|snapshot| &snapshot.locked[..])
     }
 
-    /// What a virtual thread had locked. A mounted one goes on while a dump is made, so this is as of that moment.
+    /// What a virtual thread had locked just before it was suspended. It may have entered a monitor once more since.
     pub fn of_owner(&self, thread: jobjectID) -> &[jobject] {
         let snapshot = self.by_thread.get(&thread.addr());
         if snapshot.is_none() {

@@ -50,10 +50,13 @@ impl Stopped {
             let of_virtual = threads::quietly(jni, || virtual_threads::making(jni));
             let threads = live(jni, current).map_err(failed)?;
             let stopped = Self::of(jni, &threads, current, of_virtual.is_some())?;
-            let is_making = |object: &Arc<GlobalRef>| {
-                of_virtual.is_some_and(|making| making.is_done_by(jni, object.get()))
+            // Agents may have suspended some of them before.
+            let is_making = |thread: &Arc<Thread>| {
+                let object = thread.object().filter(|_| thread.env() != current.env());
+                let both = of_virtual.zip(object);
+                both.is_some_and(|(making, object)| making.is_done_by(jni, object.get()))
             };
-            if stopped.suspended.iter().any(is_making) {
+            if threads.iter().any(is_making) {
                 making += 1;
                 if making == MAKING_ATTEMPTS {
                     return Err("the program never stops making virtual threads".to_owned());
