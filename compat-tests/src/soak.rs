@@ -123,9 +123,6 @@ impl Round<'_> {
         if self.virtual_threads_are_threads() {
             settings.push("virtual=own");
         }
-        if self.seed.is_multiple_of(3) {
-            settings.push("disablegc=hold");
-        }
         launch = launch.settings(&settings.join(","));
         if self.jdk.feature < 21 {
             launch = launch.tolerates(LOCAL_REFERENCES);

@@ -26,7 +26,6 @@ mod compiled;
 mod conformance;
 mod dumps;
 mod emulation;
-mod gc_hold;
 mod hprof;
 mod instructions;
 mod internals;
@@ -205,7 +204,6 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("instructions", instructions::cases()),
         ("internals", internals::cases()),
         ("dumps", dumps::cases()),
-        ("gc_hold", gc_hold::cases()),
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),
         ("rust_agents", rust_agents::cases()),

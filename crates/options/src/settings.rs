@@ -219,14 +219,6 @@ settings! {
             Wall = "wall",
         } = CpuTime::Cpu;
 
-        /// What `DisableGC` keeps from happening.
-        disablegc: DisableGc {
-            /// That an ID dies or changes.
-            Ids = "ids",
-            /// Also that the JVM collects.
-            Hold = "hold",
-        } = DisableGc::Ids;
-
         /// What `INSTRUCTION_START` tells of a `lookupswitch` beside the pair that it chooses.
         lookupswitch: Lookupswitch {
             /// How many pairs there are, as headers of version 1.2 have it.

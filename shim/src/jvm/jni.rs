@@ -49,8 +49,6 @@ macro_rules! jni {
     }};
 }
 
-pub(super) use jni;
-
 /// As `jni!`, but calls the function that was there before the shim replaced it: the shim's own
 /// references are not reported.
 macro_rules! original {

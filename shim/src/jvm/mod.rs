@@ -5,7 +5,6 @@ pub mod bound_functions;
 pub mod caller;
 pub mod capabilities;
 mod class_files;
-mod critical;
 pub mod error;
 mod global_ref;
 pub mod internals;
@@ -25,7 +24,6 @@ pub mod virtual_threads;
 mod vm;
 
 pub use class_files::ClassFileHook;
-pub use critical::Critical;
 pub use error::{Error, Result};
 pub use global_ref::{GlobalRef, WeakRef};
 pub use invocation::answer_get_env;

@@ -2,21 +2,14 @@
 
 use crate::translate::collection;
 use crate::world::agents::Agent;
-use crate::world::order::{collections, gate, gc_hold, gc_switch};
+use crate::world::order::{collections, gate, gc_switch};
 use crate::world::{lookup, phase, threads};
-use options::DisableGc;
 
-pub fn disable(agent: &Agent) {
+pub fn disable(_: &Agent) {
     gate::disable_gc();
-    if agent.options().disablegc == DisableGc::Hold {
-        gc_hold::begin();
-    }
 }
 
-pub fn enable(agent: &Agent) {
-    if agent.options().disablegc == DisableGc::Hold {
-        gc_hold::end();
-    }
+pub fn enable(_: &Agent) {
     gate::enable_gc();
     lookup::end_run();
 }

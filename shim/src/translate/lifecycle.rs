@@ -8,7 +8,7 @@ use super::{
 use crate::boundary::guard;
 use crate::jvm::{self, Jni};
 use crate::world::agents::{self, Agent};
-use crate::world::order::{collections, gate, gc_hold};
+use crate::world::order::{collections, gate};
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{self, Thread};
 use crate::world::{classes as world_classes, method_numbers, methods};
@@ -19,7 +19,7 @@ use jvmpi_sys::{
     JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START,
 };
 use jvmti_sys::{jthread, jvmtiEnv};
-use options::{DisableGc, Reset};
+use options::Reset;
 
 pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     // SAFETY: JVMTI passes the environment of the main thread, which runs this.
@@ -36,9 +36,6 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
         if blocking::parking_is_reported() {
             subscriptions::report_parking(jni);
         }
-    }
-    if agents.iter().any(|agent| agent.options().disablegc == DisableGc::Hold) {
-        gc_hold::start(jni);
     }
     for agent in agents {
         thread_events::announce(jni, agent, &thread, &thread);
@@ -115,7 +112,6 @@ fn shut_down(jni: Jni) {
     send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
     collections::end();
-    gc_hold::stop();
 }
 
 pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {

@@ -41,7 +41,7 @@ pub fn count_step() {
 
 /// How often in a row a thread is found asleep until it counts as blocked for good. This is no guess
 /// at a time: the thread that counts is itself slowed down where there are too few processors.
-pub(super) const TURNS: u32 = 24;
+const TURNS: u32 = 24;
 
 /// How many nanoseconds of its processor's time a thread may use without a step.
 const COMPUTING: i64 = 250_000_000;
@@ -178,12 +178,12 @@ fn steps() -> u64 {
     STEPS.load(Ordering::Relaxed)
 }
 
-pub(super) fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
+fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
     threads.iter().find(|thread| thread.os_thread() == os_thread)
 }
 
 /// Where the chain of threads that wait for each other ends.
-pub(super) enum End {
+enum End {
     /// At the current thread: a deadlock.
     Me,
     /// At a wait of this kind, which is given up if need be: it ends.
@@ -193,7 +193,7 @@ pub(super) enum End {
 }
 
 /// Follows the threads that wait one for the other, beginning with `first`.
-pub(super) fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
+fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
     let me = os_thread();
     let (mut last, mut is_bounded, mut has_mutex) = (first, false, false);
     // The bound ends a circle of other threads. Any of them then stands for all: if it is no deadlock,

@@ -58,16 +58,6 @@ pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
     source.lock().count(pauses, has_effect)
 }
 
-/// Whether the collector leaves an object in its place without waiting for it: G1 since JDK 22 (JEP 423), and
-/// Shenandoah. False where it is not known.
-pub fn collector_pins() -> bool {
-    const G1_PINS_SINCE: u32 = 22;
-    let name = internals::COUNTERS.find(Memory::of_counters).map(|memory| memory.collector());
-    let name = name.unwrap_or_default();
-    let g1_pins = || jvm::get().feature_version() >= G1_PINS_SINCE;
-    name.starts_with("Shenandoah") || name.starts_with("G1") && g1_pins()
-}
-
 impl Source {
     fn choose() -> Self {
         let Some(memory) = internals::COUNTERS.find(Memory::of_counters) else {
