@@ -397,17 +397,12 @@ typedef struct JVMPI_Event {
                     jint hi;
                 } tableswitch_info;
                 /*
-                 * The specification of J2SE 5 has is_default. Headers that agents were built
-                 * with have pairs_total; so has libjvmpi, unless its setting lookupswitch is
-                 * "is_default" for the agent. The macro goes with the setting.
+                 * The specification of J2SE 5 has jboolean is_default in the place of
+                 * pairs_total. Headers that agents were built with have pairs_total.
                  */
                 struct {
                     jint chosen_pair_index; /* 0 for the first pair */
-#ifdef JVMPI_LOOKUPSWITCH_IS_DEFAULT
-                    jboolean is_default; /* whether no pair is chosen */
-#else
                     jint pairs_total; /* chosen_pair_index of the default: how many pairs there are */
-#endif
                 } lookupswitch_info;
             } u;
         } instruction;

@@ -12,7 +12,7 @@ use compat_tests::run::Vm;
 use crate::assert::equal;
 use crate::cases;
 
-cases![every_step, the_default_of_a_lookupswitch, enabled_late, all_classes];
+cases![every_step, enabled_late, all_classes];
 
 /// Every step of every method leads to the next one: nothing is missing or too much, and every
 /// branch goes where it was said to.
@@ -44,27 +44,6 @@ fn every_step(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(branches > 300, "only {branches} branches");
     ensure!(steps.keys().all(|method| method.starts_with("Instructions$")), "{:?}", steps.keys());
     Ok(())
-}
-
-/// Agents can have it as J2SE 5 specified it.
-fn the_default_of_a_lookupswitch(vm: &Vm<'_>) -> Result<(), String> {
-    let steps = |settings: &str| {
-        let java = vm.java("Instructions")?.agent("instructions", "prefix=")?;
-        let outcome = java.settings(&format!("include=Instructions* {settings}")).run()?;
-        let is_it = |line: &&Line| line.text("method") == Ok("Instructions.lookup");
-        let step = |line: &Line| Ok([line.int("offset")?, line.int("pair")?, line.int("pairs")?]);
-        let steps = outcome.report().lines("step").filter(is_it).map(step);
-        steps.collect::<Result<Vec<_>, String>>()
-    };
-    let (with_pairs, with_default) = (steps("")?, steps("lookupswitch=is_default")?);
-    equal("steps", with_default.len(), with_pairs.len())?;
-    let mut seen = [false; 2];
-    for ([offset, pair, pairs], other) in with_pairs.into_iter().zip(with_default) {
-        let is_default = pairs > 0 && pair == pairs;
-        equal("step", other, [offset, pair, i64::from(is_default)])?;
-        seen[usize::from(is_default)] |= pairs > 0;
-    }
-    equal("both kinds", seen, [true; 2])
 }
 
 /// Follows the steps of the class's methods and takes them out; how many branches there were.

@@ -11,7 +11,6 @@ const INTRODUCTION: &str = include_str!("document.md");
 
 /// What no case can prove, and why.
 pub const NOT_PROVED: &[(&str, &str)] = &[
-    ("instruction.u.lookupswitch_info.is_default", "the other form of `pairs_total`"),
     ("JVMPI_GC_ROOT_NATIVE_STACK", "what native code holds are JNI's references"),
     ("JVMPI_GC_ROOT_THREAD_OBJ", "a record of profile files, which no dump has"),
 ];

@@ -7,20 +7,12 @@ use std::process::Command;
 
 /// A source file of either language that leaves no use of the header to chance.
 const SOURCE: &str = r#"
-#include <stddef.h>
-
 #include "jvmpi.h"
 #include "jvmpi.h"
 
 extern char is_as_wide_as_said[sizeof(jobjectID) == WIDTH ? 1 : -1];
 
 static JVMPI_Interface *jvmpi;
-
-#ifdef JVMPI_LOOKUPSWITCH_IS_DEFAULT
-extern char is_where_pairs_total_is[
-    offsetof(JVMPI_Event, u.instruction.u.lookupswitch_info.is_default)
-    == offsetof(JVMPI_Event, u.instruction.u.tableswitch_info.low) ? 1 : -1];
-#endif
 
 /* Functions in variables of the types that the specification gives them. */
 static JVMPI_RawMonitor (*create)(char *);
@@ -40,11 +32,7 @@ static void notify(JVMPI_Event *event)
             (unsigned char *)event->u.class_load_hook.malloc_f(1);
         break;
     case JVMPI_EVENT_INSTRUCTION_START:
-#ifdef JVMPI_LOOKUPSWITCH_IS_DEFAULT
-        if (event->u.instruction.u.lookupswitch_info.is_default == JNI_TRUE)
-#else
         if (event->u.instruction.u.lookupswitch_info.pairs_total)
-#endif
             jvmpi->ProfilerExit(1);
         break;
     }
@@ -76,7 +64,6 @@ fn compile(test: &str, language: &str, standard: &str) {
         cc.arg(format!("-DWIDTH={width}"));
         cc.args([format!("-std={standard}"), format!("-x{language}")]).arg(&source);
         compiles(&mut cc);
-        compiles(cc.arg("-DJVMPI_LOOKUPSWITCH_IS_DEFAULT"));
     }
 }
 

@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(
             file_error("log = \"info\"\n\nname = \"dot\"\n"),
             "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, ids, include, \
-             exclude, instructions, natives, virtual, park, names, cputime, lookupswitch, unload, hook, classload, onload, reset, check, trace"
+             exclude, instructions, natives, virtual, park, names, cputime, unload, hook, classload, onload, reset, check, trace"
         );
         assert_eq!(
             file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             file_error("\n[agent.\"libfoo.so\"]\nlog = \"info\"\n"),
             "/etc/jvmpi.toml:3: 'log' holds for all agents, so it goes to the top of the file; \
-             valid in a section: names, cputime, lookupswitch, unload, hook, classload, onload, reset, check, trace"
+             valid in a section: names, cputime, unload, hook, classload, onload, reset, check, trace"
         );
     }
 
@@ -207,7 +207,7 @@ mod tests {
                 file_error(file),
                 format!(
                     "/etc/jvmpi.toml:{line}: not the section of an agent; write \
-                     [agent.\"libfoo.so\"], with the quotes, and below it: names, cputime, lookupswitch, unload, hook, classload, onload, reset, check, trace"
+                     [agent.\"libfoo.so\"], with the quotes, and below it: names, cputime, unload, hook, classload, onload, reset, check, trace"
                 )
             );
         }

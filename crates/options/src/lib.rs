@@ -18,8 +18,8 @@ pub use agents::{Quirk, quirks_of};
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 pub use settings::{
-    AgentOptions, Alloc, Arenas, Check, ClassLoad, CpuTime, Hook, Ids, Instructions, Log,
-    Lookupswitch, Names, Natives, OnLoad, Options, Park, Reset, Suspend, Unload, Virtual,
+    AgentOptions, Alloc, Arenas, Check, ClassLoad, CpuTime, Hook, Ids, Instructions, Log, Names,
+    Natives, OnLoad, Options, Park, Reset, Suspend, Unload, Virtual,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;

@@ -219,14 +219,6 @@ settings! {
             Wall = "wall",
         } = CpuTime::Cpu;
 
-        /// What `INSTRUCTION_START` tells of a `lookupswitch` beside the pair that it chooses.
-        lookupswitch: Lookupswitch {
-            /// How many pairs there are, as headers of version 1.2 have it.
-            PairsTotal = "pairs_total",
-            /// Whether it chooses the default, as the specification of J2SE 5 has it.
-            IsDefault = "is_default",
-        } = Lookupswitch::PairsTotal;
-
         /// Whether `CLASS_UNLOAD` is sent.
         unload: Unload {
             /// As the specification has it.

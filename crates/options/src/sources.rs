@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             environment_error("lgo=info"),
             "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, ids, include, exclude, \
-             instructions, natives, virtual, park, names, cputime, lookupswitch, unload, hook, classload, onload, reset, check, trace"
+             instructions, natives, virtual, park, names, cputime, unload, hook, classload, onload, reset, check, trace"
         );
         assert_eq!(
             environment_error("log=info,names=dots"),

@@ -4,11 +4,10 @@ use super::{classes as class_events, send};
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
-use crate::world::agents::{self, Agent, OnlyListener};
+use crate::world::agents::{self, OnlyListener};
 use crate::world::{lookupswitch, threads};
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
-use options::Lookupswitch;
 
 /// An instruction that is no branch begins.
 #[inline]
@@ -52,31 +51,18 @@ pub fn tableswitch(jni: Jni, key: jint, low: jint, hi: jint, offset: jint, metho
 /// A `lookupswitch` begins, whose keys have a number.
 pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint) {
     let Some((pair, pairs)) = lookupswitch::choose(keys as usize, key) else { return };
-    let info = |agent: &Agent| JVMPI_Event_instruction_lookupswitch_info {
+    let lookupswitch_info = JVMPI_Event_instruction_lookupswitch_info {
         chosen_pair_index: pair as jint,
-        pairs_total: match agent.options().lookupswitch {
-            Lookupswitch::PairsTotal => pairs as jint,
-            // The byte that agents look at is the first one of the four.
-            Lookupswitch::IsDefault => jint::from(pair == pairs).to_le(),
-        },
+        pairs_total: pairs as jint,
     };
-    post_for(jni, offset, method, |agent| JVMPI_Event_instruction_u {
-        lookupswitch_info: info(agent),
-    });
+    post(jni, offset, method, JVMPI_Event_instruction_u { lookupswitch_info });
 }
 
 #[inline]
 fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
-    post_for(jni, offset, method, |_| u);
-}
-
-#[inline]
-fn post_for(jni: Jni, offset: jint, method: jint, u: impl Fn(&Agent) -> JVMPI_Event_instruction_u) {
-    let event =
-        |agent: &Agent, method_id| JVMPI_Event_instruction { method_id, offset, u: u(agent) };
+    let event = |method_id| JVMPI_Event_instruction { method_id, offset, u };
     let sent = short_cut::with(OnlyListener::Instruction, method, |way| {
-        let agent = way.agent();
-        way.send(JVMPI_EVENT_INSTRUCTION_START, |method_id| event(agent, method_id));
+        way.send(JVMPI_EVENT_INSTRUCTION_START, event);
     });
     if sent.is_none() {
         post_to_all(jni, method, event);
@@ -85,11 +71,7 @@ fn post_for(jni: Jni, offset: jint, method: jint, u: impl Fn(&Agent) -> JVMPI_Ev
 
 #[cold]
 #[inline(never)]
-fn post_to_all(
-    jni: Jni,
-    method: jint,
-    event: impl Fn(&Agent, jmethodID) -> JVMPI_Event_instruction,
-) {
+fn post_to_all(jni: Jni, method: jint, event: impl Fn(jmethodID) -> JVMPI_Event_instruction) {
     let thread = threads::current(jni);
     if !short_cut::is_reportable(&thread) {
         return;
@@ -98,8 +80,7 @@ fn post_to_all(
         thread.in_flight.while_tracking(|| {
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
                 class_events::announce(jni, agent, &thread, method.class);
-                let u = event(agent, method.id);
-                send::to(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, u);
+                send::to(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, event(method.id));
             }
         });
     });
