@@ -223,11 +223,20 @@ impl Launch {
     ///
     /// # Errors
     /// If one of the two does not compile.
-    pub fn behind_jvmpi(mut self, arguments: &[&str]) -> Result<Self, String> {
-        let java = mem::replace(&mut self.executable, build::command()?);
+    pub fn behind_jvmpi(self, arguments: &[&str]) -> Result<Self, String> {
+        let behind = self.behind(&build::command()?, arguments)?;
+        Ok(behind.variable("JVMPI_LIBRARY", text(&build::shim()?)?))
+    }
+
+    /// Behind another program with these arguments.
+    ///
+    /// # Errors
+    /// If a path is not text.
+    pub fn behind(mut self, program: &Path, arguments: &[&str]) -> Result<Self, String> {
+        let java = mem::replace(&mut self.executable, program.to_owned());
         let arguments = arguments.iter().map(|&argument| argument.to_owned());
         self.before.splice(..0, arguments.chain([text(&java)?.to_owned()]));
-        Ok(self.variable("JVMPI_LIBRARY", text(&build::shim()?)?))
+        Ok(self)
     }
 
     /// The agent `agents/NAME.c` of JVMTI with these options, beside the shim.

@@ -41,6 +41,7 @@ mod other_vms;
 mod raw_monitors;
 mod rust_agents;
 mod sampling;
+mod security;
 mod soak;
 mod table;
 mod threads;
@@ -208,6 +209,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("jni_references", jni_references::cases()),
         ("rust_agents", rust_agents::cases()),
         ("cli", cli::cases()),
+        ("security", security::cases()),
         ("hprof", hprof::cases()),
         ("checks", checks::cases()),
         ("trace", trace::cases()),

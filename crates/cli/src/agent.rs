@@ -75,9 +75,10 @@ impl Agent {
         let library = self.examined()?;
         let files: Vec<&Path> =
             [&libjvmpi].into_iter().chain(&library).map(PathBuf::as_path).collect();
-        let seen = attach::visible(process, &files)?;
-        let name = seen.get(1).map_or(self.name.as_os_str(), |path| path.as_os_str());
-        attach::load_agent(process, &seen[0], &self.specification(name)?, waiting)
+        let options = |seen: &[PathBuf]| {
+            self.specification(seen.get(1).map_or(self.name.as_os_str(), |path| path.as_os_str()))
+        };
+        attach::load_agent(process, &files, options, waiting)
     }
 
     /// The path of its library if it is known; it can be that of an agent.

@@ -5,12 +5,15 @@
 //! command in each connection. `N` is the number that the process has in its own namespace, and
 //! `/tmp` its own: both matter if it runs in a container.
 
+use crate::directory::Directory;
 use crate::process::{Process, without_version};
 use crate::waiting::Waiting;
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Seek};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -25,71 +28,35 @@ const ARGUMENTS: usize = 3;
 /// told not to by `-XX:+DisableAttachMechanism`, or hangs; the JDK's own tools wait as long, on the clock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The paths under which the process sees these libraries. Of those that it does not, as it runs in a
-/// container, it gets copies in its `/tmp`.
+/// Has the JVM load the first of these libraries, with the options that `options` makes of the paths under which the
+/// JVM sees them all. A JVM in a container gets copies of those that it does not see.
 ///
 /// # Errors
-/// Why they cannot be copied.
-pub fn visible(process: &Process, libraries: &[&Path]) -> Result<Vec<PathBuf>, String> {
-    let mut directory: Option<PathBuf> = None;
-    let mut place = |library: &&Path| {
-        let loaded = process.loaded(library.file_name().unwrap_or_default());
-        if let Some(loaded) = loaded.filter(|loaded| is_the_same(process, loaded, library)) {
-            return Ok(loaded);
-        }
-        if process.sees(library) {
-            return Ok(library.to_path_buf());
-        }
-        let directory = match &mut directory {
-            Some(directory) => directory,
-            none => none.insert(new_directory(process)?),
-        };
-        copy(process, library, directory)
-    };
-    libraries.iter().map(&mut place).collect::<io::Result<_>>().map_err(|error| {
+/// Why the libraries cannot be copied, what is in the way, or the JVM's own words.
+pub fn load_agent(
+    process: &Process,
+    libraries: &[&Path],
+    options: impl FnOnce(&[PathBuf]) -> Result<OsString, String>,
+    waiting: &Waiting,
+) -> Result<(), String> {
+    // Both need the rights that this process has now.
+    let view = View::of(process)?;
+    let sources = libraries.iter().map(|library| view.source(library));
+    let sources = sources.collect::<Result<Vec<_>, _>>()?;
+    let _user = process.as_its_user()?;
+    let mut socket = view.connect(waiting)?;
+    let mut copies = Copies { tmp: None, files: Vec::new(), are_kept: false };
+    let paths = sources.into_iter().map(|source| match source {
+        Source::Seen(path) => Ok(path),
+        Source::Unseen(name, file) => copies.add(&view, &name, file),
+    });
+    let paths = paths.collect::<io::Result<Vec<_>>>().map_err(|error| {
         format!(
             "the JVM {process} does not see the libraries, and gets no copies in its /tmp: {error}"
         )
-    })
-}
-
-/// Whether a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
-fn is_the_same(process: &Process, loaded: &Path, library: &Path) -> bool {
-    let content = fs::read(library).ok();
-    without_version(library.file_name().unwrap_or_default()) == b"libjvmpi.so"
-        || content.is_some() && content == fs::read(process.in_its_root(loaded)).ok()
-}
-
-/// A directory in the `/tmp` of the process that was not there before: anybody can write to `/tmp`.
-fn new_directory(process: &Process) -> io::Result<PathBuf> {
-    for number in 0.. {
-        let directory = PathBuf::from(format!("/tmp/jvmpi-{}-{number}", std::process::id()));
-        match fs::create_dir(process.in_its_root(&directory)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            created => return created.map(|()| directory),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
-fn copy(process: &Process, library: &Path, directory: &Path) -> io::Result<PathBuf> {
-    let place = directory.join(library.file_name().unwrap_or_default());
-    fs::copy(library, process.in_its_root(&place)).map(|_| place)
-}
-
-/// Has the JVM load the agent library of this path, which is seen as the JVM sees it, with these
-/// options.
-///
-/// # Errors
-/// What is in the way, or the JVM's own words.
-pub fn load_agent(
-    process: &Process,
-    library: &Path,
-    options: &OsStr,
-    waiting: &Waiting,
-) -> Result<(), String> {
-    let _user = process.as_its_user()?;
-    let mut socket = connect(process, waiting)?;
+    })?;
+    let options = options(&paths)?;
+    let library = &paths[0];
     let arguments = [b"load", library.as_os_str().as_bytes(), b"true", options.as_bytes()];
     const { assert!(ARGUMENTS + 1 == 4) };
     let mut command = [PROTOCOL, b"\0"].concat();
@@ -97,9 +64,266 @@ pub fn load_agent(
         command.extend(argument);
         command.push(0);
     }
+    // What the JVM has loaded it may be asked to load again.
+    copies.are_kept = true;
     let answer = waiting.ask(process, &mut socket, &command)?;
     understand(&String::from_utf8_lossy(&answer))
         .map_err(|why| format!("the JVM {process} has not loaded {}: {why}", library.display()))
+}
+
+/// The file system as a JVM sees it.
+struct View<'a> {
+    process: &'a Process,
+    root: Directory,
+    working_directory: Directory,
+}
+
+/// A library for a JVM.
+enum Source {
+    /// The JVM sees it under this path.
+    Seen(PathBuf),
+    /// A file of this name that it does not see.
+    Unseen(OsString, File),
+}
+
+impl<'a> View<'a> {
+    fn of(process: &'a Process) -> Result<Self, String> {
+        let open = |name| {
+            let path = process.directory().join(name);
+            Directory::open(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        Ok(Self { process, root: open("root")?, working_directory: open("cwd")? })
+    }
+
+    /// A library, which this process sees under this path.
+    fn source(&self, library: &Path) -> Result<Source, String> {
+        let name = library.file_name().unwrap_or_default();
+        if let Some(loaded) = self.process.loaded(name)
+            && self.is_the_same(&loaded, library)
+        {
+            return Ok(Source::Seen(loaded));
+        }
+        let identity = |file: Metadata| (file.dev(), file.ino());
+        let file = File::open(library).and_then(|file| Ok((identity(file.metadata()?), file)));
+        let (own, file) = file.map_err(|error| format!("{}: {error}", library.display()))?;
+        let seen = self.root.in_root(library, libc::O_PATH).and_then(|file| file.metadata());
+        Ok(if seen.is_ok_and(|seen| identity(seen) == own) {
+            Source::Seen(library.to_owned())
+        } else {
+            Source::Unseen(name.to_owned(), file)
+        })
+    }
+
+    /// Whether a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
+    fn is_the_same(&self, loaded: &Path, library: &Path) -> bool {
+        if without_version(library.file_name().unwrap_or_default()) == b"libjvmpi.so" {
+            return true;
+        }
+        let Ok(content) = fs::read(library) else { return false };
+        // It may have become anything else by now, such as a pipe or a huge file.
+        let Ok(there) = self.root.in_root(loaded, libc::O_RDONLY | libc::O_NONBLOCK) else {
+            return false;
+        };
+        let length = content.len() as u64;
+        let is_as_long =
+            there.metadata().is_ok_and(|there| there.is_file() && there.len() == length);
+        let mut read = Vec::new();
+        is_as_long && there.take(length).read_to_end(&mut read).is_ok() && read == content
+    }
+
+    /// The `/tmp` in which a JVM opens its socket.
+    fn tmp(&self) -> io::Result<Directory> {
+        self.root.directory_in_root(Path::new("/tmp"))
+    }
+
+    /// A connection with the JVM, which opens its socket now if it has not done so before.
+    fn connect(&self, waiting: &Waiting) -> Result<UnixStream, String> {
+        let process = self.process;
+        match self.connection(waiting)? {
+            Ok(stream) => return Ok(stream),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(format!("{}: {error}", self.socket()));
+            }
+            // There is none, or one that a JVM has left which had the same number.
+            Err(_) => {}
+        }
+        process.takes_signals()?;
+        // A stopped JVM would print a thread dump when it continues: nobody waits for the socket by then.
+        not_stopped(process)?;
+        let _request = Request::make(self)?;
+        process.signal(libc::SIGQUIT)?;
+        let mut patience = process.patience(PATIENCE);
+        loop {
+            if let Ok(stream) = self.connection(waiting)? {
+                return Ok(stream);
+            }
+            process.is_alive()?;
+            not_stopped(process)?;
+            waiting.check(process)?;
+            if patience.left().is_zero() {
+                return Err(format!(
+                    "the JVM {process} has not opened {} within {} s: it hangs, or was started with \
+                     -XX:+DisableAttachMechanism; start it anew without, or with the agent",
+                    self.socket(),
+                    PATIENCE.as_secs()
+                ));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The JVM's own name for its socket.
+    fn socket(&self) -> String {
+        format!("/tmp/.java_pid{}", self.process.own_number)
+    }
+
+    /// Connects with the JVM's socket if it is there. The result of the attempt is inside.
+    ///
+    /// # Errors
+    /// Something else has the socket's name, or the wait is over.
+    fn connection(&self, waiting: &Waiting) -> Result<io::Result<UnixStream>, String> {
+        let process = self.process;
+        let name = self.socket();
+        let found = self.tmp().and_then(|tmp| tmp.entry(name.trim_start_matches("/tmp/")));
+        let (file, metadata) =
+            match found.and_then(|file| file.metadata().map(|metadata| (file, metadata))) {
+                Ok(found) => found,
+                Err(error) => return Ok(Err(error)),
+            };
+        let is_socket = metadata.file_type().is_socket();
+        if !is_socket || metadata.uid() != process.user() || metadata.mode() & 0o077 != 0 {
+            let in_the_way = "is not the JVM's socket, or others may write to it; remove it";
+            return Err(format!("{name}, as the JVM {process} sees it, {in_the_way}"));
+        }
+        // Whatever has the name now, this is the socket that was looked at.
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let connected = waiting.connect(process, Path::new(&path))?;
+        if let Ok(stream) = &connected {
+            let listener = listener(stream).map_err(|error| format!("{name}: {error}"))?;
+            if listener != process.number() {
+                return Err(format!(
+                    "{name} is the socket of process {listener}, not of the JVM {process}; end that process, or \
+                     remove the file"
+                ));
+            }
+        }
+        Ok(connected)
+    }
+}
+
+/// The process that has opened the socket to which this one is connected.
+fn listener(stream: &UnixStream) -> io::Result<libc::pid_t> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: both are locals, and the first is as long as the second says.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(peer.pid) } else { Err(io::Error::last_os_error()) }
+}
+
+fn not_stopped(process: &Process) -> Result<(), String> {
+    if !process.is_stopped() {
+        return Ok(());
+    }
+    Err(format!("the JVM {process} is stopped by a signal; continue it with kill -CONT {process}"))
+}
+
+/// Copies of libraries in a new directory in the `/tmp` of a JVM, which are for its user alone.
+struct Copies {
+    /// The directory, the name that it has in `/tmp`, and `/tmp`.
+    tmp: Option<(Directory, PathBuf, Directory)>,
+    files: Vec<OsString>,
+    are_kept: bool,
+}
+
+impl Copies {
+    /// Copies a library; returns its path as the JVM sees it.
+    fn add(&mut self, view: &View<'_>, name: &OsStr, mut library: File) -> io::Result<PathBuf> {
+        if self.tmp.is_none() {
+            let tmp = view.tmp()?;
+            let (directory, name) = tmp.create_directory("jvmpi-")?;
+            self.tmp = Some((directory, name, tmp));
+        }
+        let Some((directory, directory_name, _)) = &self.tmp else { unreachable!() };
+        let mut copy = directory.create(name)?;
+        self.files.push(name.to_owned());
+        library.rewind()?;
+        io::copy(&mut library, &mut copy)?;
+        Ok(Path::new("/tmp").join(directory_name).join(name))
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        let Some((directory, name, tmp)) = self.tmp.as_ref().filter(|_| !self.are_kept) else {
+            return;
+        };
+        // Somebody may have removed them, or put something there.
+        for file in &self.files {
+            let _ = directory.remove(file);
+        }
+        let _ = tmp.remove(name.as_os_str());
+    }
+}
+
+/// The file that makes a JVM open its socket; removed when it is not needed any more.
+struct Request {
+    place: Directory,
+    name: String,
+    /// Another command may have made it, or have left it.
+    is_ours: bool,
+}
+
+impl Request {
+    fn make(view: &View<'_>) -> Result<Self, String> {
+        let name = format!(".attach_pid{}", view.process.own_number);
+        let cwd = view.process.directory().join("cwd");
+        let mut failure = None;
+        for (shown, place) in
+            [(cwd.as_path(), view.working_directory.try_clone()), (Path::new("/tmp"), view.tmp())]
+        {
+            let path = shown.join(&name);
+            let created = place.and_then(|place| match place.create(OsStr::new(&name)) {
+                Ok(_) => Ok((place, true)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((place, false)),
+                Err(error) => Err(error),
+            });
+            match created {
+                Ok((place, is_ours)) => {
+                    let request = Self { place, name, is_ours };
+                    if is_ours || request.is_of(view.process.user()) {
+                        return Ok(request);
+                    }
+                    // The JVM looks no further than for the first that there is.
+                    let path = path.display();
+                    return Err(format!("{path} is not a file of the JVM's user; remove it"));
+                }
+                Err(error) => failure = Some(format!("{}: {error}", path.display())),
+            }
+        }
+        Err(failure.unwrap_or_default())
+    }
+
+    fn is_of(&self, user: libc::uid_t) -> bool {
+        let metadata = self.place.entry(&self.name).and_then(|file| file.metadata());
+        metadata.is_ok_and(|there| there.is_file() && there.uid() == user)
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if self.is_ours {
+            // The JVM may have removed it.
+            let _ = self.place.remove(OsStr::new(&self.name));
+        }
+    }
 }
 
 /// The result of a `load`: a line with 0 if the JVM has executed it, then what it has to say: `0`
@@ -115,74 +339,6 @@ fn understand(answer: &str) -> Result<(), String> {
         }
         ("", "") => Err("it ended before it answered".into()),
         _ => Err(said.lines().next().unwrap_or("it does not say why").to_owned()),
-    }
-}
-
-/// A connection with the JVM, which opens its socket now if it has not done so before.
-fn connect(process: &Process, waiting: &Waiting) -> Result<UnixStream, String> {
-    let socket = process.root().join(format!("tmp/.java_pid{}", process.own_number));
-    match waiting.connect(process, &socket)? {
-        Ok(stream) => return Ok(stream),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Err(format!("{}: {error}", socket.display()));
-        }
-        // There is none, or one that a JVM has left which had the same number.
-        Err(_) => {}
-    }
-    process.takes_signals()?;
-    // A stopped JVM would print a thread dump when it continues: nobody waits for the socket by then.
-    not_stopped(process)?;
-    let _request = Request::make(process)?;
-    process.signal(libc::SIGQUIT)?;
-    let mut patience = process.patience(PATIENCE);
-    loop {
-        if let Ok(stream) = waiting.connect(process, &socket)? {
-            return Ok(stream);
-        }
-        process.is_alive()?;
-        not_stopped(process)?;
-        waiting.check(process)?;
-        if patience.left().is_zero() {
-            return Err(format!(
-                "the JVM {process} has not opened {} within {} s: it hangs, or was started with \
-                 -XX:+DisableAttachMechanism; start it anew without, or with the agent",
-                socket.display(),
-                PATIENCE.as_secs()
-            ));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn not_stopped(process: &Process) -> Result<(), String> {
-    if !process.is_stopped() {
-        return Ok(());
-    }
-    Err(format!("the JVM {process} is stopped by a signal; continue it with kill -CONT {process}"))
-}
-
-/// The file that makes a JVM open its socket; removed when it is not needed any more.
-struct Request(PathBuf);
-
-impl Request {
-    fn make(process: &Process) -> Result<Self, String> {
-        let name = format!(".attach_pid{}", process.own_number);
-        let places = [process.directory().join("cwd"), process.root().join("tmp")];
-        let mut failure = None;
-        for path in places.map(|place| place.join(&name)) {
-            match File::create(&path) {
-                Ok(_) => return Ok(Self(path)),
-                Err(error) => failure = Some(format!("{}: {error}", path.display())),
-            }
-        }
-        Err(failure.unwrap_or_default())
-    }
-}
-
-impl Drop for Request {
-    fn drop(&mut self) {
-        // The JVM may have removed it.
-        let _ = fs::remove_file(&self.0);
     }
 }
 

@@ -9,6 +9,7 @@ mod channel;
 mod check;
 mod conformance;
 mod convert;
+mod directory;
 mod doctor;
 mod dump;
 mod failure;

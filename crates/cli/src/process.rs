@@ -6,7 +6,6 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,9 +15,16 @@ pub struct Process {
     number: libc::pid_t,
     /// The number it has in its own namespace.
     pub own_number: libc::pid_t,
+    identity: Identity,
+    caught_signals: u64,
+}
+
+/// The rights of a process: its effective user and group, and its other groups.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Identity {
     user: libc::uid_t,
     group: libc::gid_t,
-    caught_signals: u64,
+    groups: Vec<libc::gid_t>,
 }
 
 /// Its number, and in a container the one that it has there.
@@ -48,8 +54,11 @@ impl Process {
             Some(Self {
                 number,
                 own_number: field("NSpid:")?.last()?.parse().ok()?,
-                user: effective("Uid:")?,
-                group: effective("Gid:")?,
+                identity: Identity {
+                    user: effective("Uid:")?,
+                    group: effective("Gid:")?,
+                    groups: field("Groups:")?.iter().filter_map(|g| g.parse().ok()).collect(),
+                },
                 caught_signals: u64::from_str_radix(field("SigCgt:")?.first()?, 16).ok()?,
             })
         };
@@ -61,7 +70,7 @@ impl Process {
     fn is_a_jvm(&self) -> Result<(), String> {
         let maps = fs::read_to_string(self.directory().join("maps")).map_err(|error| {
             if error.kind() == io::ErrorKind::PermissionDenied {
-                let user = name_of(self.user);
+                let user = name_of(self.user());
                 format!(
                     "process {self} belongs to {user}: run jvmpi as {user} (sudo -u {user} jvmpi …)"
                 )
@@ -86,9 +95,14 @@ impl Process {
         PathBuf::from(format!("/proc/{}", self.number))
     }
 
-    /// The root of the file system as it sees it.
-    pub fn root(&self) -> PathBuf {
-        self.directory().join("root")
+    /// The system's number of the process.
+    pub fn number(&self) -> libc::pid_t {
+        self.number
+    }
+
+    /// The user with whose rights it runs.
+    pub fn user(&self) -> libc::uid_t {
+        self.identity.user
     }
 
     /// Whether it is still there.
@@ -145,25 +159,14 @@ impl Process {
     /// # Errors
     /// Whose the process is.
     pub fn as_its_user(&self) -> Result<AsUser, String> {
-        // SAFETY: neither has a precondition.
-        let own = unsafe { (libc::geteuid(), libc::getegid()) };
+        let own = Identity::of_this_process();
+        let is_its_user = own.has_the_user_of(&self.identity);
         let user = AsUser { own };
-        if own != (self.user, self.group) && !become_user(self.user, self.group) {
-            let user = name_of(self.user);
+        if !is_its_user && !self.identity.adopt() {
+            let user = name_of(self.user());
             return Err(format!("process {self} belongs to {user}: run jvmpi as {user} or root"));
         }
         Ok(user)
-    }
-
-    /// A path of the process as this one sees it.
-    pub fn in_its_root(&self, path: &Path) -> PathBuf {
-        self.root().join(path.strip_prefix("/").unwrap_or(path))
-    }
-
-    /// Whether this process and that one see the same file under this path.
-    pub fn sees(&self, path: &Path) -> bool {
-        let identity = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-        identity(path).is_some_and(|own| identity(&self.in_its_root(path)) == Some(own))
     }
 
     /// The path of a library of this name that the process has loaded, whatever the version behind it.
@@ -189,24 +192,47 @@ pub fn without_version(library: &OsStr) -> &[u8] {
 
 /// See [`Process::as_its_user`].
 pub struct AsUser {
-    own: (libc::uid_t, libc::gid_t),
+    own: Identity,
 }
 
 impl Drop for AsUser {
     fn drop(&mut self) {
-        become_user(self.own.0, self.own.1);
+        self.own.adopt();
     }
 }
 
-/// Changes the effective user and group of this process, which root can.
-fn become_user(user: libc::uid_t, group: libc::gid_t) -> bool {
-    // Only root may change the group, so before it becomes another user or after it is root again.
-    // SAFETY: none of these has a precondition.
-    unsafe {
-        libc::setegid(group);
-        libc::seteuid(user);
-        libc::setegid(group);
-        (libc::geteuid(), libc::getegid()) == (user, group)
+impl Identity {
+    fn of_this_process() -> Self {
+        // SAFETY: the first calls have no precondition; the last one writes no more groups than it is told,
+        // and the first time none.
+        unsafe {
+            let count = libc::getgroups(0, std::ptr::null_mut());
+            let mut groups = vec![0; usize::try_from(count).unwrap_or(0)];
+            let count = libc::getgroups(count, groups.as_mut_ptr());
+            groups.truncate(usize::try_from(count).unwrap_or(0));
+            Self { user: libc::geteuid(), group: libc::getegid(), groups }
+        }
+    }
+
+    fn has_the_user_of(&self, other: &Self) -> bool {
+        (self.user, self.group) == (other.user, other.group)
+    }
+
+    /// Gives this process these rights and no others, which root can. False if that fails.
+    fn adopt(&self) -> bool {
+        if Self::of_this_process() == *self {
+            return true;
+        }
+        // Only root may change groups, so before it becomes another user or after it is root again.
+        for _ in 0..2 {
+            // SAFETY: the groups are as many as the call is told.
+            unsafe {
+                libc::setgroups(self.groups.len(), self.groups.as_ptr());
+                libc::setegid(self.group);
+                libc::seteuid(self.user);
+            }
+        }
+        Self::of_this_process() == *self
     }
 }
 
@@ -231,6 +257,31 @@ mod tests {
             assert_eq!(without_version(OsStr::new(name)), b"libfoo.so");
         }
         assert_eq!(without_version(OsStr::new("libsomething.a")), b"libsomething.a");
+    }
+
+    /// Rights are the whole process's, so that the test has one of its own.
+    #[test]
+    fn root_gives_up_all_its_groups() {
+        // SAFETY: has no precondition.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("skipped: only root can become another user");
+            return;
+        }
+        const VARIABLE: &str = "JVMPI_TEST_RIGHTS";
+        if std::env::var_os(VARIABLE).is_none() {
+            let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+            let name = "process::tests::root_gives_up_all_its_groups";
+            let status = again.args(["--exact", name]).env(VARIABLE, "1").status().unwrap();
+            assert!(status.success());
+            return;
+        }
+        let root = Identity { user: 0, group: 0, groups: vec![0, 7, 42] };
+        assert!(root.adopt());
+        let other = Identity { user: 65534, group: 65534, groups: vec![1234] };
+        assert!(other.adopt());
+        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        assert!(status.lines().any(|line| line.trim_end() == "Groups:\t1234"), "{status}");
+        assert!(root.adopt());
     }
 
     #[test]

@@ -1,0 +1,269 @@
+//! Directories that others can write to: those of a container, or `/tmp`.
+//!
+//! A path there may lead anywhere, because its owner can put a symbolic link at any place of it at any time. So
+//! nothing here is found by a path from this process's own root, and nothing is created through a link.
+
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Directory(OwnedFd);
+
+/// Only what needs no permission to read.
+const PATH_ONLY: libc::c_int = libc::O_PATH | libc::O_CLOEXEC;
+
+impl Directory {
+    /// Opens a directory of this process's own, or one that the kernel names, such as `/proc/PID/root`.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        open_at(libc::AT_FDCWD, path.as_os_str(), PATH_ONLY | libc::O_DIRECTORY, 0).map(Self)
+    }
+
+    /// The same directory once more.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Opens a directory of those who see this one as `/`.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn directory_in_root(&self, path: &Path) -> io::Result<Self> {
+        self.in_root(path, PATH_ONLY | libc::O_DIRECTORY).map(|file| Self(file.into()))
+    }
+
+    /// Opens what those who see this directory as `/` find under this path. Links are followed as they follow
+    /// them, but for the last part of the path if `flags` has `O_NOFOLLOW`.
+    ///
+    /// # Errors
+    /// The system's. Where it has no `openat2`, links in the path are an error.
+    pub fn in_root(&self, path: &Path, flags: libc::c_int) -> io::Result<File> {
+        let opened = self.openat2(path, flags).or_else(|error| match error.raw_os_error() {
+            // Before Linux 5.6, or forbidden by a filter that does not know it.
+            Some(libc::ENOSYS | libc::EPERM) => self.without_links(path, flags),
+            _ => Err(error),
+        });
+        opened.map(File::from)
+    }
+
+    fn openat2(&self, path: &Path, flags: libc::c_int) -> io::Result<OwnedFd> {
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        // SAFETY: all bits zero are valid for numbers.
+        let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+        how.flags = u64::from((flags | libc::O_CLOEXEC).unsigned_abs());
+        how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
+        // SAFETY: the path ends with NUL, and `how` is as long as the call is told.
+        let number = unsafe {
+            libc::syscall(
+                libc::SYS_openat2,
+                self.0.as_raw_fd(),
+                path.as_ptr(),
+                &raw const how,
+                size_of::<libc::open_how>(),
+            )
+        };
+        // The call returns an int.
+        owned(number as RawFd)
+    }
+
+    fn without_links(&self, path: &Path, flags: libc::c_int) -> io::Result<OwnedFd> {
+        let mut parts = path.components().filter(|part| *part != Component::RootDir).peekable();
+        let mut found = open_at(self.0.as_raw_fd(), OsStr::new("."), PATH_ONLY, 0)?;
+        while let Some(part) = parts.next() {
+            let Component::Normal(name) = part else {
+                return Err(io::ErrorKind::InvalidInput.into());
+            };
+            let is_last = parts.peek().is_none();
+            let flags = if is_last { flags } else { PATH_ONLY | libc::O_DIRECTORY };
+            found = open_at(found.as_raw_fd(), name, flags | libc::O_NOFOLLOW, 0)?;
+        }
+        Ok(found)
+    }
+
+    /// What has this name, for its metadata alone; a link is not followed.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn entry(&self, name: &str) -> io::Result<File> {
+        let flags = PATH_ONLY | libc::O_NOFOLLOW;
+        open_at(self.0.as_raw_fd(), OsStr::new(name), flags, 0).map(File::from)
+    }
+
+    /// Creates a file, for its owner alone.
+    ///
+    /// # Errors
+    /// The system's; something that has the name already, such as a link, is an error.
+    pub fn create(&self, name: &OsStr) -> io::Result<File> {
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+        open_at(self.0.as_raw_fd(), name, flags, 0o600).map(File::from)
+    }
+
+    /// Creates a directory with a name that begins so, for its owner alone; returns it and its name.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create_directory(&self, prefix: &str) -> io::Result<(Self, PathBuf)> {
+        // Random, as std seeds it; it need only be one that nobody can use up beforehand.
+        let name = format!("{prefix}{:016x}", RandomState::new().build_hasher().finish());
+        let c_name = CString::new(name.as_str())?;
+        // SAFETY: the name ends with NUL.
+        if unsafe { libc::mkdirat(self.0.as_raw_fd(), c_name.as_ptr(), 0o700) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Whoever may rename what is in this directory can put another in its place, but no link.
+        let flags = PATH_ONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        let created = open_at(self.0.as_raw_fd(), OsStr::new(&name), flags, 0)?;
+        Ok((Self(created), name.into()))
+    }
+
+    /// Removes a file, or a directory that is empty.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+        let name = CString::new(name.as_bytes())?;
+        let remove = |flags| {
+            // SAFETY: the name ends with NUL.
+            unsafe { libc::unlinkat(self.0.as_raw_fd(), name.as_ptr(), flags) == 0 }
+        };
+        if remove(0) || remove(libc::AT_REMOVEDIR) {
+            return Ok(());
+        }
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn open_at(
+    directory: RawFd,
+    name: &OsStr,
+    flags: libc::c_int,
+    mode: libc::c_uint,
+) -> io::Result<OwnedFd> {
+    let name = CString::new(name.as_bytes())?;
+    // SAFETY: the name ends with NUL.
+    owned(unsafe { libc::openat(directory, name.as_ptr(), flags | libc::O_CLOEXEC, mode) })
+}
+
+fn owned(number: RawFd) -> io::Result<OwnedFd> {
+    if number < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::{Read, Write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use tempfile::TempDir;
+
+    /// A directory that stands for a container's root, and one outside of it with a file to protect.
+    struct Place {
+        root: TempDir,
+        outside: TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let place = Self { root: TempDir::new().unwrap(), outside: TempDir::new().unwrap() };
+            fs::create_dir(place.root.path().join("tmp")).unwrap();
+            fs::write(place.victim(), "precious").unwrap();
+            place
+        }
+
+        fn victim(&self) -> PathBuf {
+            self.outside.path().join("victim")
+        }
+
+        fn opened(&self) -> Directory {
+            Directory::open(self.root.path()).unwrap()
+        }
+    }
+
+    #[test]
+    fn absolute_link_stays_in_the_root() {
+        let place = Place::new();
+        let root = place.opened();
+        symlink(place.outside.path(), place.root.path().join("link")).unwrap();
+        let missing = root.directory_in_root(Path::new("/link")).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        // The same path inside is where the link leads.
+        let inside = place.root.path().join(place.outside.path().strip_prefix("/").unwrap());
+        fs::create_dir_all(&inside).unwrap();
+        let found = root.directory_in_root(Path::new("/link")).unwrap();
+        found.create(OsStr::new("file")).unwrap();
+        assert!(inside.join("file").is_file());
+        assert_eq!(fs::read_dir(place.outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn parent_of_the_root_is_the_root() {
+        let place = Place::new();
+        fs::write(place.root.path().join("inside"), "yes").unwrap();
+        let mut text = String::new();
+        let path = Path::new("../../tmp/../../inside");
+        place.opened().in_root(path, libc::O_RDONLY).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "yes");
+    }
+
+    #[test]
+    fn links_are_errors_without_openat2() {
+        let place = Place::new();
+        let root = place.opened();
+        let found = |path: &str| root.without_links(Path::new(path), libc::O_RDONLY);
+        fs::write(place.root.path().join("tmp/file"), "yes").unwrap();
+        let mut text = String::new();
+        File::from(found("/tmp/file").unwrap()).read_to_string(&mut text).unwrap();
+        assert_eq!(text, "yes");
+        symlink(place.victim(), place.root.path().join("tmp/link")).unwrap();
+        symlink(place.outside.path(), place.root.path().join("away")).unwrap();
+        for path in ["/tmp/link", "/away/victim", "/tmp/../tmp/file"] {
+            assert!(found(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn planted_name_is_not_written_to() {
+        let place = Place::new();
+        let tmp = place.opened().directory_in_root(Path::new("/tmp")).unwrap();
+        let planted = place.root.path().join("tmp/name");
+        for target in [place.victim(), place.outside.path().join("not there")] {
+            symlink(&target, &planted).unwrap();
+            let error = tmp.create(OsStr::new("name")).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert!(tmp.entry("name").unwrap().metadata().unwrap().is_symlink());
+            fs::remove_file(&planted).unwrap();
+        }
+        assert_eq!(fs::read_to_string(place.victim()).unwrap(), "precious");
+        assert_eq!(fs::read_dir(place.outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_created_is_for_its_owner_alone() {
+        let place = Place::new();
+        let root = place.opened();
+        let (directory, name) = root.create_directory("jvmpi-").unwrap();
+        let path = place.root.path().join(&name);
+        directory.create(OsStr::new("file")).unwrap().write_all(b"text").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(&path.join("file"))), (0o700, 0o600));
+        assert_ne!(root.create_directory("jvmpi-").unwrap().1, name);
+        directory.remove(OsStr::new("file")).unwrap();
+        root.remove(name.as_os_str()).unwrap();
+        assert!(!path.exists());
+    }
+}
