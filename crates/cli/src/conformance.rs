@@ -1,8 +1,10 @@
 //! `jvmpi conformance`: whether the JVMs of this machine have JVMPI as its specification says.
 
+use crate::directory;
 use crate::doctor::{jvms, probe};
 use crate::failure::Failure;
 use crate::installation;
+use crate::output::NewFile;
 use conformance::compile::Compiled;
 use conformance::manifest::Manifest;
 use conformance::report;
@@ -12,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
+use tempfile::TempDir;
 
 /// Try whether JVMs have JVMPI as its specification says
 ///
@@ -60,7 +63,7 @@ pub fn conformance(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (&arguments.html, report::page(&manifest, &results)),
     ] {
         if let Some(path) = path {
-            fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+            NewFile::create(path)?.finish(|out| out.write_all(text.as_bytes()))?;
         }
     }
     print!("{}", report::matrix(&results));
@@ -86,8 +89,12 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     if places.is_empty() {
         return Err("no JVM was found that starts: name its root directory".into());
     }
-    let temporary = std::env::temp_dir().join(format!("jvmpi-conformance-{}", std::process::id()));
-    let directory = arguments.keep.as_ref().unwrap_or(&temporary);
+    let temporary = match &arguments.keep {
+        Some(_) => None,
+        None => Some(directory::temporary("jvmpi-conformance-")?),
+    };
+    let kept = arguments.keep.as_deref();
+    let directory = kept.or(temporary.as_ref().map(TempDir::path)).unwrap_or(Path::new("."));
     let compiled =
         Compiled::new(directory, manifest.agents(), &include, arguments.header.as_deref())?;
     let directory = directory.canonicalize().map_err(|error| error.to_string())?;
@@ -97,9 +104,9 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     let shard = arguments.shard.unwrap_or(Shard::ALL);
     let told = |line: &str| eprintln!("{line}");
     let results = run_all(manifest, &compiled, &places, &implementation, shard, workers, &told);
-    if arguments.keep.is_none() && results.is_good() {
-        let _ = fs::remove_dir_all(&temporary);
-    } else {
+    // A directory for a run that succeeds is removed.
+    if kept.is_some() || !results.is_good() {
+        temporary.map(TempDir::keep);
         eprintln!("what was run lies in {}", directory.display());
     }
     Ok(results)

@@ -4,12 +4,14 @@
 //! nothing here is found by a path from this process's own root, and nothing is created through a link.
 
 use std::ffi::{CString, OsStr};
-use std::fs::File;
+use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use tempfile::TempDir;
 
 /// An open directory.
 #[derive(Debug)]
@@ -144,6 +146,18 @@ impl Directory {
     }
 }
 
+/// Creates a temporary directory with a name that begins so, for this user alone: what runs code or believes files in
+/// it must find nothing that somebody else has put there.
+///
+/// # Errors
+/// One line.
+pub fn temporary(prefix: &str) -> Result<TempDir, String> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));
+    let failed = |error| format!("no directory in {}: {error}", std::env::temp_dir().display());
+    builder.tempdir().map_err(failed)
+}
+
 fn open_at(
     directory: RawFd,
     name: &OsStr,
@@ -166,10 +180,8 @@ fn owned(number: RawFd) -> io::Result<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::io::{Read, Write};
-    use std::os::unix::fs::{PermissionsExt, symlink};
-    use tempfile::TempDir;
+    use std::os::unix::fs::symlink;
 
     /// A directory that stands for a container's root, and one outside of it with a file to protect.
     struct Place {
@@ -250,6 +262,18 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(place.victim()).unwrap(), "precious");
         assert_eq!(fs::read_dir(place.outside.path()).unwrap().count(), 1);
+    }
+
+    /// The bits are those that the call asks for, so that no umask matters.
+    #[test]
+    fn temporary_directory_is_new_and_for_its_owner_alone() {
+        let (one, other) = (temporary("jvmpi-test-").unwrap(), temporary("jvmpi-test-").unwrap());
+        assert_ne!(one.path(), other.path());
+        let metadata = fs::symlink_metadata(one.path()).unwrap();
+        assert_eq!((metadata.is_dir(), metadata.permissions().mode() & 0o777), (true, 0o700));
+        let path = one.path().to_owned();
+        drop(one);
+        assert!(!path.exists());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The libraries, without the ending that Cargo's programs do not have.
@@ -43,10 +44,12 @@ fn place(library: &str, from: &Path, to: &Path) -> io::Result<()> {
     if fs::read(&place).is_ok_and(|there| there == content) {
         return Ok(());
     }
-    let new = to.join(format!("{library}.{}", std::process::id()));
-    fs::write(&new, content).and_then(|()| fs::rename(&new, &place)).inspect_err(|_| {
-        let _ = fs::remove_file(&new);
-    })
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(library).permissions(fs::Permissions::from_mode(0o644));
+    let mut new = builder.tempfile_in(to)?;
+    new.write_all(&content)?;
+    new.persist(&place)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -55,8 +58,8 @@ mod tests {
 
     #[test]
     fn a_copy_is_replaced_only_by_another_content() {
-        let root = env::temp_dir().join(format!("jvmpi-installed-{}", std::process::id()));
-        let (from, to) = (root.join("from"), root.join("to"));
+        let root = tempfile::TempDir::new().unwrap();
+        let (from, to) = (root.path().join("from"), root.path().join("to"));
         for directory in [&from, &to] {
             fs::create_dir_all(directory).unwrap();
         }
@@ -74,6 +77,5 @@ mod tests {
         let kept = fs::File::open(to.join("libfoo.so")).unwrap();
         assert_ne!(placed("two"), first);
         drop(kept);
-        fs::remove_dir_all(root).unwrap();
     }
 }

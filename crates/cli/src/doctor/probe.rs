@@ -1,13 +1,14 @@
 //! Trying a JVM.
 
 use super::jvms::Jvm;
+use crate::directory;
 use crate::installation;
 use profile::{Amount, Profile, TraceSerial};
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use tempfile::TempDir;
 
 /// A garbage collector: how it is called here, and the flag that selects it.
 pub const COLLECTORS: [(&str, &str); 6] = [
@@ -34,7 +35,7 @@ pub fn collectors(jvm: &Jvm) -> Vec<(&'static str, &'static str)> {
 }
 
 /// A small program that counts what it does, and a folder for it.
-pub struct Program(PathBuf);
+pub struct Program(TempDir);
 
 impl Program {
     /// Puts it there.
@@ -42,11 +43,11 @@ impl Program {
     /// # Errors
     /// One line.
     pub fn new() -> Result<Self, String> {
-        let program = Self(env::temp_dir().join(format!("jvmpi-doctor-{}", std::process::id())));
-        let put = fs::create_dir(&program.0)
-            .and_then(|()| fs::write(program.0.join("Probe.class"), include_bytes!("Probe.class")));
-        put.map_err(|error| format!("cannot write {}: {error}", program.0.display()))?;
-        Ok(program)
+        let directory = directory::temporary("jvmpi-doctor-")?;
+        let path = directory.path().join("Probe.class");
+        fs::write(&path, include_bytes!("Probe.class"))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok(Self(directory))
     }
 
     /// Whether libjvmpi.so works in the JVM with this collector: HPROF tells exactly what the program does.
@@ -54,7 +55,8 @@ impl Program {
     /// # Errors
     /// What the JVM or libjvmpi.so says, or what is not told.
     pub fn works(&self, jvm: &Jvm, libjvmpi: &Path, collector: &str) -> Result<(), String> {
-        let file = self.0.join("probe.txt");
+        let directory = self.0.path();
+        let file = directory.join("probe.txt");
         let mut option = OsString::from("-agentpath:");
         option.push(libjvmpi);
         option.push("=");
@@ -62,7 +64,7 @@ impl Program {
         option.push(":cpu=times,heap=sites,cutoff=0,depth=1,verbose=n,file=");
         option.push(&file);
         let arguments =
-            [collector.as_ref(), &*option, "-cp".as_ref(), self.0.as_ref(), "Probe".as_ref()];
+            [collector.as_ref(), &*option, "-cp".as_ref(), directory.as_ref(), "Probe".as_ref()];
         let Said { stdout, stderr } = run(jvm, &arguments, "log=info include=Probe")?;
         if !stderr.lines().any(|line| line.starts_with("[jvmpi] info: jvmpi ")) {
             return Err("the JVM has not loaded libjvmpi.so".into());
@@ -76,13 +78,6 @@ impl Program {
         compare("calls", told.calls, made.calls)?;
         compare("objects", told.objects, made.objects)?;
         compare("arrays", told.arrays, made.arrays)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // There is nobody to tell that it is left.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
