@@ -16,7 +16,7 @@ use compat_tests::{build, hung, text};
 
 use crate::assert::equal;
 use crate::cases;
-use crate::hprof::{has_waited_for_locks, is_of_parking};
+use crate::hprof::{has_waited_for_locks, is_of_parking, unfinished};
 
 cases![
     run_gives_java_the_agent,
@@ -400,14 +400,16 @@ fn record_ends_though_its_jvm_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
 fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("stopped.txt");
+    while let Some(left) = unfinished(&file) {
+        fs::remove_file(left).map_err(|e| e.to_string())?;
+    }
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
     let pid = java.process().to_string();
     let arguments = ["record", "--alloc", "--locks", "-o", text(&file)?, "--pid", &pid];
     let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
     // What is written beside its place is there when signals are heard.
-    let part = format!("{}.{}.part", text(&file)?, record.id());
-    while !Path::new(&part).exists() {
+    while unfinished(&file).is_none() {
         ensure!(!java.has_ended_with_input_open()?, "the program has ended");
         thread::sleep(TICK);
     }

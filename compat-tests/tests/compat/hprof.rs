@@ -58,7 +58,9 @@ fn profiled(
 ) -> Result<(Launch, PathBuf), String> {
     let file = vm.file(name);
     let options = format!("{options},file={}", text(&file)?);
-    let _ = fs::remove_file(&file);
+    for left in [Some(file.clone()), unfinished(&file)].into_iter().flatten() {
+        let _ = fs::remove_file(left);
+    }
     let java = with_hprof(vm.java("Profiled")?, &options)?;
     Ok((work.split(' ').fold(java, |java, argument| java.argument(argument)), file))
 }
@@ -478,8 +480,8 @@ fn killed_while_it_dumps(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "objects wait", "killed.hprof", "heap=all")?;
     let mut running = java.start()?;
     running.wait_for("waits")?;
-    let part = file.with_file_name(format!("killed.hprof.{}.part", running.process()));
-    ensure!(!file.exists() && part.exists(), "the file is not written beside its place");
+    let part = unfinished(&file).ok_or("the file is not written beside its place")?;
+    ensure!(!file.exists(), "the file has its name");
     running.signal(libc::SIGQUIT)?;
     let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     wait_for_file(&mut running, || length(&part) > 0 || file.exists())?;
@@ -491,6 +493,19 @@ fn killed_while_it_dumps(vm: &Vm<'_>) -> Result<(), String> {
     }
     let _ = fs::remove_file(part);
     Ok(())
+}
+
+/// The file beside this one that is to become it.
+pub fn unfinished(file: &Path) -> Option<PathBuf> {
+    let name = file.file_name()?.to_str()?;
+    let entries = fs::read_dir(file.parent()?).ok()?.flatten().map(|entry| entry.path());
+    let is_part = |path: &PathBuf| {
+        let found = path.file_name().and_then(|name| name.to_str());
+        let rest = found.and_then(|found| found.strip_prefix(name));
+        rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(".part"))
+    };
+    let mut parts = entries.filter(is_part);
+    parts.next()
 }
 
 /// It dies as it would alone, and the dump tells of what.

@@ -1,6 +1,8 @@
 //! A profile as a file, in the format that the file's name tells.
 
-use profile::{BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile};
+use profile::{
+    BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile, printable,
+};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -61,7 +63,7 @@ impl NewFile {
     /// One line.
     pub fn create(path: &Path) -> Result<Self, String> {
         let create = || {
-            let place = WholeFile::new(path, std::process::id())?;
+            let place = WholeFile::new(path)?;
             let file = BufWriter::new(place.create()?);
             Ok(Self { place, file })
         };
@@ -91,4 +93,34 @@ impl Drop for NewFile {
 
 fn cannot_write(path: &Path, error: &io::Error) -> String {
     format!("cannot write {}: {error}", path.display())
+}
+
+/// Writes lines of text with nothing in them that would do something to a terminal.
+pub struct Printable<W>(pub W);
+
+impl<W: Write> Write for Printable<W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        for line in String::from_utf8_lossy(text).split_inclusive('\n') {
+            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            write!(self.0, "{}{end}", printable(line))?;
+        }
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_and_escape_sequences_do_not() {
+        let mut out = Printable(Vec::new());
+        writeln!(out, "class {}", "\u{1b}]0;title\u{7}").unwrap();
+        writeln!(out, "next").unwrap();
+        assert_eq!(String::from_utf8(out.0).unwrap(), "class \\u{1b}]0;title\\u{7}\nnext\n");
+    }
 }

@@ -293,7 +293,7 @@ impl FileInTheMaking {
         if !force && path.exists() {
             name.push(format!(".{process}"));
         }
-        let file = WholeFile::new(Path::new(&name), process)?;
+        let file = WholeFile::new(Path::new(&name))?;
         let open = Arc::new(Mutex::new(Some(file.create()?)));
         Ok(Self { file, open, has_dumps: false })
     }

@@ -1,11 +1,15 @@
 //! A file that has its name only while it is whole.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A file that is written beside its place, as `NAME.PROCESS.part`, and renamed when it is whole. What is no
-/// regular file, as `/dev/stdout` or a pipe, is written to as it is.
+/// A file that is written beside its place, as `NAME.RANDOM.part`, and renamed when it is whole. It is for its
+/// owner alone: a profile has names and values of the program in it. What is no regular file, as `/dev/stdout` or
+/// a pipe, is written to as it is.
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
@@ -19,15 +23,17 @@ impl WholeFile {
     ///
     /// # Errors
     /// If it is a directory.
-    pub fn new(path: &Path, process: u32) -> io::Result<Self> {
+    pub fn new(path: &Path) -> io::Result<Self> {
         let path = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
         let there = fs::metadata(&path).ok();
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
         let part = there.is_none_or(|there| there.is_file()).then(|| {
-            let mut name = path.clone().into_os_string();
-            name.push(format!(".{process}.part"));
+            let mut name = OsString::from(&path);
+            // As std seeds it, from the system's random numbers: nobody can have put a file there.
+            let random = RandomState::new().build_hasher().finish();
+            name.push(format!(".{random:016x}.part"));
             PathBuf::from(name)
         });
         Ok(Self { path, part })
@@ -44,7 +50,7 @@ impl WholeFile {
     /// What is wrong with it.
     pub fn create(&self) -> io::Result<File> {
         match &self.part {
-            Some(part) => File::create(part),
+            Some(part) => new_file(part),
             None => OpenOptions::new().append(true).open(&self.path),
         }
     }
@@ -54,10 +60,11 @@ impl WholeFile {
     /// # Errors
     /// What is wrong with it; `NotFound` if somebody has moved it away.
     pub fn go_on(&self) -> io::Result<File> {
-        if let Some(part) = &self.part {
-            fs::copy(&self.path, part)?;
-        }
-        OpenOptions::new().append(true).open(self.part.as_ref().unwrap_or(&self.path))
+        let Some(part) = &self.part else { return self.create() };
+        let mut whole = File::open(&self.path)?;
+        let mut file = new_file(part)?;
+        io::copy(&mut whole, &mut file)?;
+        Ok(file)
     }
 
     /// It is whole, and gets its name.
@@ -77,11 +84,21 @@ impl WholeFile {
     }
 }
 
+/// Creates a file for its owner alone. Whatever has the name already, such as a link, is an error.
+fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
     use std::process::Command;
 
     fn directory(name: &str) -> PathBuf {
@@ -100,7 +117,7 @@ mod tests {
     fn it_has_its_name_only_while_it_is_whole() {
         let directory = directory("name");
         let path = directory.join("x.txt");
-        let file = WholeFile::new(&path, 7).unwrap();
+        let file = WholeFile::new(&path).unwrap();
         write(&file, "a", false);
         assert!(!path.exists());
         file.finish().unwrap();
@@ -117,12 +134,45 @@ mod tests {
     }
 
     #[test]
+    fn it_is_for_its_owner_alone() {
+        let directory = directory("mode");
+        let path = directory.join("x");
+        fs::write(&path, "for everybody").unwrap();
+        let file = WholeFile::new(&path).unwrap();
+        for more in [false, true] {
+            write(&file, "secret", more);
+            file.finish().unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        }
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn planted_link_is_not_followed() {
+        let directory = directory("planted");
+        let victim = directory.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let file = WholeFile::new(&directory.join("x")).unwrap();
+        let other = WholeFile::new(&directory.join("x")).unwrap();
+        assert_ne!(file.part, other.part);
+        // Who sees the name afterwards, or guesses it.
+        for target in [&victim, &directory.join("not there")] {
+            symlink(target, file.part.as_ref().unwrap()).unwrap();
+            assert_eq!(file.create().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            fs::remove_file(file.part.as_ref().unwrap()).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
     fn a_link_stays_one() {
         let directory = directory("link");
         let (path, link) = (directory.join("x"), directory.join("link"));
         fs::write(&path, "old").unwrap();
         symlink("x", &link).unwrap();
-        let file = WholeFile::new(&link, 7).unwrap();
+        let file = WholeFile::new(&link).unwrap();
         write(&file, "new", false);
         file.finish().unwrap();
         assert!(link.is_symlink());
@@ -143,13 +193,13 @@ mod tests {
                 text
             }
         });
-        let file = WholeFile::new(&path, 7).unwrap();
+        let file = WholeFile::new(&path).unwrap();
         write(&file, "a", false);
         file.finish().unwrap();
         file.give_up();
         assert_eq!(reader.join().unwrap(), "a");
         assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
-        assert!(WholeFile::new(&directory, 7).is_err());
+        assert!(WholeFile::new(&directory).is_err());
         fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -14,9 +14,10 @@ use jvmpi_sys::*;
 use layer::{Layer, Neighbours, SLOTS, Slots};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::mem;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
@@ -344,7 +345,9 @@ fn create(path: &Path, about: &About) -> std::io::Result<File> {
         std::process::id(),
         size_of::<usize>()
     );
-    let mut file = File::create(path)?;
+    // The user names it, and it may be a pipe or a link. It has what the agent was given in it.
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(&file::head(&text))?;
     Ok(file)
 }
