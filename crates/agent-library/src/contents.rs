@@ -1,10 +1,13 @@
 //! What is in a library that can be an agent.
 
-use crate::{LibraryError, Machine, Native, examine};
-use object::Endianness;
-use object::elf;
+use crate::{LibraryError, Machine, Native, examine_elf};
+use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
-use std::fs;
+use object::{Endianness, ReadRef};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The functions through which a VM enters the library of an agent.
@@ -39,49 +42,228 @@ pub struct Code {
     pub bytes: Vec<u8>,
 }
 
+/// The parts of a library that the dynamic loader connects with others.
+#[derive(Debug, Default)]
+pub struct Linkage {
+    /// The name under which it is loaded (DT_SONAME).
+    pub name: Option<String>,
+    /// The libraries that it names as needed (DT_NEEDED).
+    pub needed: Vec<String>,
+    /// Where those are looked for first (DT_RPATH), and after LD_LIBRARY_PATH (DT_RUNPATH).
+    pub search: [Option<String>; 2],
+    /// The symbols that it must get from others.
+    pub undefined: Vec<String>,
+    /// The symbols that others get from it.
+    pub defined: Vec<String>,
+}
+
 /// Looks into the file of an agent's library without loading it.
 ///
 /// # Errors
-/// As [`examine`].
+/// As [`examine`](crate::examine).
 pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
-    examine(path)?;
-    let data =
-        fs::read(path).map_err(|error| LibraryError::Unreadable { path: path.into(), error })?;
-    read::<Native>(&data)
-        .map_err(|error| LibraryError::Damaged { path: path.into(), what: error.to_string() })
+    let data = read_file(path)?;
+    contents_of(path, &data)
 }
 
-fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<Contents> {
-    let header = Elf::parse(data)?;
+/// Looks into these bytes of the file of an agent's library.
+///
+/// # Errors
+/// As [`examine`](crate::examine).
+pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
+    let data = Bounded(data);
+    match data.0.get(..5) {
+        Some([0x7f, b'E', b'L', b'F', 1]) => {
+            examine_elf::<FileHeader32<Endianness>>(path, data)?;
+        }
+        Some([0x7f, b'E', b'L', b'F', 2]) => {
+            examine_elf::<FileHeader64<Endianness>>(path, data)?;
+        }
+        _ => return Err(LibraryError::NotElf { path: path.into() }),
+    }
+    read(data).map_err(|what| LibraryError::Damaged { path: path.into(), what })
+}
+
+/// What the library in this file has to do with others; it need be no agent.
+///
+/// # Errors
+/// The file cannot be read, is no library for this machine, or is damaged.
+pub fn linkage(path: &Path) -> Result<Linkage, LibraryError> {
+    linkage_of(path, &read_file(path)?)
+}
+
+/// What the library with these bytes has to do with others.
+///
+/// # Errors
+/// It is no library for this machine, or is damaged.
+pub fn linkage_of(path: &Path, data: &[u8]) -> Result<Linkage, LibraryError> {
+    let damaged =
+        |error: object::Error| LibraryError::Damaged { path: path.into(), what: error.to_string() };
+    let data = Bounded(data);
+    let header = Native::parse(data).map_err(damaged)?;
+    let machine = Machine::of(Ok(header)).map_err(damaged)?;
+    if machine != Machine::THIS {
+        return Err(LibraryError::Foreign { path: path.into(), machine });
+    }
+    linkage_in(header, data).map_err(damaged)
+}
+
+fn linkage_in(header: &Native, data: Bounded<'_>) -> object::Result<Linkage> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let endian = header.endian()?;
     let sections = header.sections(endian, data)?;
-
-    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM)?;
-    let mut defined = Vec::new();
-    for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined(endian)) {
-        defined.push(symbols.symbol_name(endian, symbol)?);
-    }
-    let is_defined = |name: &&str| defined.contains(&name.as_bytes());
-
-    let mut needed = Vec::new();
+    let mut linkage = Linkage::default();
     let dynamic = sections.dynamic_table(endian, data)?;
-    for entry in dynamic.iter().filter(|entry| entry.tag == elf::DT_NEEDED) {
-        needed.push(String::from_utf8_lossy(dynamic.string(entry)?).into_owned());
-    }
-
-    let mut code = Vec::new();
-    for section in sections.iter() {
-        if section.sh_flags(endian).contains(elf::SHF_EXECINSTR) {
-            let bytes = section.data(endian, data)?.to_vec();
-            code.push(Code { address: section.sh_addr(endian).into(), bytes });
+    for entry in dynamic.iter() {
+        let value = || dynamic.string(entry).map(text);
+        match entry.tag {
+            elf::DT_NEEDED => linkage.needed.push(value()?),
+            elf::DT_SONAME => linkage.name = Some(value()?),
+            elf::DT_RPATH => linkage.search[0] = Some(value()?),
+            elf::DT_RUNPATH => linkage.search[1] = Some(value()?),
+            _ => {}
         }
     }
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM)?;
+    for symbol in symbols.iter().filter(|symbol| symbol.st_bind() != elf::STB_LOCAL) {
+        let name = || symbols.symbol_name(endian, symbol).map(text);
+        if !symbol.is_undefined(endian) {
+            linkage.defined.push(name()?);
+        } else if symbol.st_bind() == elf::STB_GLOBAL {
+            linkage.undefined.push(name()?);
+        }
+    }
+    Ok(linkage)
+}
 
+/// A file whose sections may overlap, and whose strings may have no end: a name of more than 4 KiB is an error, so that
+/// reading the names of many symbols takes no longer than the file is long.
+#[derive(Clone, Copy)]
+struct Bounded<'data>(&'data [u8]);
+
+impl<'data> ReadRef<'data> for Bounded<'data> {
+    fn len(self) -> Result<u64, ()> {
+        self.0.len().try_into().map_err(|_| ())
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'data [u8], ()> {
+        self.0.read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'data [u8], ()> {
+        const LONGEST: u64 = 4096;
+        let end = range.end.min(range.start.saturating_add(LONGEST));
+        self.0.read_bytes_at_until(range.start..end, delimiter)
+    }
+}
+
+/// The bytes of a regular file that is no larger than a library can be.
+fn read_file(path: &Path) -> Result<Vec<u8>, LibraryError> {
+    const LARGEST: u64 = 1 << 30;
+    let read = || {
+        // Opening a pipe would wait for its writer.
+        let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_file() && metadata.len() > LARGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut data = Vec::new();
+        if metadata.is_file() || metadata.is_dir() {
+            File::take(file, LARGEST).read_to_end(&mut data)?;
+        }
+        Ok(data)
+    };
+    read().map_err(|error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => LibraryError::NoFile { path: path.into() },
+        _ => LibraryError::Unreadable { path: path.into(), error },
+    })
+}
+
+/// As the kernel has it on all machines for which this is built.
+const O_NONBLOCK: i32 = 0o4000;
+
+fn read(data: Bounded<'_>) -> Result<Contents, String> {
+    let header = Native::parse(data).map_err(|error| error.to_string())?;
+    let linkage = linkage_in(header, data).map_err(|error| error.to_string())?;
+    let is_defined = |name: &&str| linkage.defined.iter().any(|defined| defined == name);
     Ok(Contents {
         machine: Machine::THIS,
         entry_points: ENTRY_POINTS.into_iter().filter(is_defined).collect(),
         has_no_quirks: is_defined(&NO_QUIRKS),
-        needed,
-        code,
+        code: code(header, data)?,
+        needed: linkage.needed,
     })
+}
+
+fn code(header: &Native, data: Bounded<'_>) -> Result<Vec<Code>, String> {
+    let endian = header.endian().map_err(|error| error.to_string())?;
+    let sections = header.sections(endian, data).map_err(|error| error.to_string())?;
+    let mut code: Vec<(u64, &[u8])> = Vec::new();
+    for section in sections.iter() {
+        if section.sh_flags(endian).contains(elf::SHF_EXECINSTR) {
+            let bytes = section.data(endian, data).map_err(|error| error.to_string())?;
+            code.push((section.sh_addr(endian).into(), bytes));
+        }
+    }
+    // As many sections as a file may have would be that many times its size.
+    if code.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > data.0.len() {
+        return Err("its sections of code overlap".into());
+    }
+    let copied = |(address, bytes): (u64, &[u8])| Code { address, bytes: bytes.to_vec() };
+    Ok(code.into_iter().map(copied).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{AGENT, Directory, complaint};
+    use std::fs;
+
+    /// Each section by itself is right: only together they are more than the file has.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn overlapping_sections_of_code_are_refused() {
+        let directory = Directory::new("overlapping");
+        let mut data = fs::read(directory.library("whole", AGENT)).unwrap();
+        let number = |data: &[u8], at: usize, size: usize| {
+            data[at..at + size].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+        };
+        // e_shoff, e_shentsize and e_shnum.
+        let (at, size, count) = (number(&data, 40, 8), number(&data, 58, 2), number(&data, 60, 2));
+        let section = |index: usize| at + index * size;
+        // sh_flags has SHF_EXECINSTR.
+        let is_code = |index: &usize| data[section(*index) + 8] & 4 != 0;
+        let text =
+            (0..count).filter(is_code).max_by_key(|index| number(&data, section(*index) + 32, 8));
+        let mut text = data[section(text.unwrap())..][..size].to_vec();
+        let whole = data.len() as u64;
+        text[24..32].fill(0);
+        text[32..40].copy_from_slice(&whole.to_le_bytes());
+        // Those behind the table would be moved otherwise.
+        let mut table = data[at..section(count)].to_vec();
+        for _ in 0..1500 {
+            table.extend(&text);
+        }
+        let new = data.len() as u64;
+        data[40..48].copy_from_slice(&new.to_le_bytes());
+        data[60..62].copy_from_slice(&u16::try_from(count + 1500).unwrap().to_le_bytes());
+        data.extend(table);
+        let file = directory.write("file", &data);
+        let refusal = complaint(&file, contents(&file).unwrap_err());
+        assert_eq!(refusal, "is damaged (its sections of code overlap): install or build it anew");
+    }
+
+    #[test]
+    fn symbols_name_what_a_library_gives_and_takes() {
+        let directory = Directory::new("linkage");
+        let source = "int frob(void), puts(const char *);
+             int JVM_OnLoad(void) { return frob() + puts(\"\"); }\n";
+        let arguments = ["-shared", "-fPIC", "-Wl,-soname,libx.so.1", "-Wl,-rpath,$ORIGIN/y"];
+        let linkage = linkage(&directory.compile("x", source, &arguments)).unwrap();
+        assert_eq!(linkage.name.as_deref(), Some("libx.so.1"));
+        assert!(linkage.search.iter().flatten().eq(["$ORIGIN/y"]), "{linkage:?}");
+        assert!(linkage.undefined.iter().any(|name| name == "frob"));
+        assert!(linkage.defined.iter().any(|name| name == "JVM_OnLoad"));
+        assert!(linkage.needed.iter().any(|name| name.starts_with("libc.so")));
+    }
 }

@@ -142,7 +142,7 @@ impl fmt::Display for LibraryError {
                 path.display()
             ),
             Self::Unloadable { path, what } => format!(
-                "{} cannot be loaded: {what}: provide what is missing ('ldd -r' on the library \
+                "{} cannot be loaded: {what}: provide what is missing ('jvmpi check' on the library \
                  lists it) or rebuild the agent",
                 path.display()
             ),

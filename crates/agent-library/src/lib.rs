@@ -7,7 +7,7 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use contents::{Code, Contents, contents};
+pub use contents::{Code, Contents, Linkage, contents, contents_of, linkage, linkage_of};
 pub use error::{Instead, LibraryError};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, Sym};

@@ -46,9 +46,8 @@ impl Agent {
             return path.map(Some).map_err(|_| LibraryError::NoFile { path: given.into() });
         }
         let name = [OsStr::new("lib"), &self.name, OsStr::new(".so")].join(OsStr::new(""));
-        let search = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let beside = installation::libjvmpi().ok().and_then(|path| Some(path.parent()?.to_owned()));
-        let directories = beside.into_iter().chain(env::split_paths(&search));
+        let directories = beside.into_iter().chain(library_path());
         let mut candidates = directories.map(|directory| directory.join(&name));
         Ok(candidates.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()))
     }
@@ -101,6 +100,13 @@ impl Agent {
         let options = self.options.iter().flat_map(|options| [OsStr::new(":"), options]);
         Ok([name].into_iter().chain(options).collect())
     }
+}
+
+/// The directories of `LD_LIBRARY_PATH`. An empty one, as an empty variable has it, would be the working directory, where
+/// anybody may have put a library.
+pub fn library_path() -> Vec<PathBuf> {
+    let path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    env::split_paths(&path).filter(|directory| !directory.as_os_str().is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use agent_library::testing::{AGENT, Directory};
 use std::env;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -106,7 +107,7 @@ fn check_refuses_with_the_line_of_the_shim() {
 #[test]
 fn check_names_what_is_missing() {
     if env::var_os("JVMPI_EMULATOR").is_some() {
-        println!("skipped: ldd is not the emulated machine's");
+        println!("skipped: the loader's cache is not the emulated machine's");
         return;
     }
     let directory = Directory::new("missing");
@@ -125,6 +126,25 @@ fn refuses(file: &Path, line: &str) {
     let output = jvmpi(&["check", "--json", file.to_str().unwrap()]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["fit"], false);
+}
+
+/// An empty LD_LIBRARY_PATH names no directory: not the working directory, in which anybody may have put a library.
+#[test]
+fn run_takes_no_library_from_the_working_directory() {
+    let directory = Directory::new("library-path");
+    directory.library("libfrob.so", AGENT);
+    let elsewhere = Directory::new("elsewhere");
+    let libjvmpi = elsewhere.write("libjvmpi.so", b"");
+    for path in [None, Some(""), Some(":/no/such/directory:")] {
+        let mut jvmpi = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
+        jvmpi.args(["run", "frob:x", "--", "sh", "-c", "echo $JAVA_TOOL_OPTIONS"]);
+        jvmpi.env("JVMPI_LIBRARY", &libjvmpi).env_remove("LD_LIBRARY_PATH");
+        jvmpi.envs(path.map(|path| ("LD_LIBRARY_PATH", path))).current_dir(&directory.0);
+        let output = jvmpi.env_remove("JAVA_TOOL_OPTIONS").output().unwrap();
+        // The JVM looks for it as it would without the command.
+        let said = text(&output.stdout);
+        assert!(said.trim_end().ends_with("libjvmpi.so=frob:x"), "{path:?}: {output:?}");
+    }
 }
 
 #[test]
@@ -317,4 +337,28 @@ fn parts_of_a_conformance_run_are_put_together() {
     let output = jvmpi(&["conformance", "--shard", "4/3"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("give a part and how many there are, as 2/3"));
+}
+
+/// 6 MB whose threads were 3 GB when they were read.
+#[test]
+fn recording_with_100_000_threads_is_shown_in_little_memory() {
+    let directory = Directory::new("threads");
+    let file = directory.write("x.trace", &trace::for_tests::threads_in_turns(100_000, 2));
+    let mut jvmpi = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
+    jvmpi.args(["trace", "show", file.to_str().unwrap()]);
+    let output = with_memory(&mut jvmpi, 1 << 30).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 200_000);
+}
+
+/// Limits the address space of the command.
+fn with_memory(command: &mut Command, bytes: u64) -> &mut Command {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: setrlimit may be called between fork and exec.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        })
+    }
 }

@@ -274,7 +274,7 @@ mod tests {
         let file =
             directory.library("file", "int frob(void); int JVM_OnLoad(void) { return frob(); }\n");
         examine(&file).unwrap();
-        let advice = ": provide what is missing ('ldd -r' on the library lists it) or rebuild the \
+        let advice = ": provide what is missing ('jvmpi check' on the library lists it) or rebuild the \
                       agent";
         assert_eq!(
             complaint(&file, open(&file).unwrap_err()),

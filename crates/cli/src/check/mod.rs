@@ -5,6 +5,7 @@ mod symbols;
 
 use crate::failure::Failure;
 use agent_library::{Contents, LibraryError, contents};
+use profile::printable;
 use serde_json::json;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -46,8 +47,7 @@ enum Findings {
 
 struct Agent {
     contents: Contents,
-    /// None if it cannot be told.
-    missing: Option<Missing>,
+    missing: Missing,
     quirks: Vec<options::Quirk>,
     /// None if code for this machine is not understood.
     events: Option<Vec<&'static str>>,
@@ -68,7 +68,7 @@ impl Findings {
     fn is_fit(&self) -> bool {
         match self {
             Self::Refused(_) => false,
-            Self::Agent(agent) => agent.missing.as_ref().is_none_or(Missing::is_nothing),
+            Self::Agent(agent) => agent.missing.is_nothing(),
         }
     }
 
@@ -84,12 +84,7 @@ impl Findings {
         row("machine", &agent.contents.machine.to_string());
         row("entry points", &list(&agent.contents.entry_points));
         row("needs", &list(&agent.contents.needed));
-        match &agent.missing {
-            None => row("missing", "not known, as there is no ldd here"),
-            Some(missing) => {
-                row("missing", &list(missing.libraries.iter().chain(&missing.symbols)));
-            }
-        }
+        row("missing", &list(agent.missing.libraries.iter().chain(&agent.missing.symbols)));
         row("quirks", &list(&agent.quirks));
         match &agent.events {
             None => row("events", "not known: only code for x86-64 is understood"),
@@ -120,8 +115,8 @@ impl Findings {
                 "machine": agent.contents.machine.to_string(),
                 "entry_points": agent.contents.entry_points,
                 "needed": agent.contents.needed,
-                "missing_libraries": agent.missing.as_ref().map(|missing| &missing.libraries),
-                "missing_symbols": agent.missing.as_ref().map(|missing| &missing.symbols),
+                "missing_libraries": agent.missing.libraries,
+                "missing_symbols": agent.missing.symbols,
                 "quirks": agent.quirks.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "events": agent.events,
             }),
@@ -131,7 +126,8 @@ impl Findings {
 
 /// The items with commas in between.
 fn list(items: impl IntoIterator<Item: Display>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    let items = items.into_iter().map(|item| printable(&item.to_string()).into_owned());
+    let items: Vec<String> = items.collect();
     if items.is_empty() { "none".into() } else { items.join(", ") }
 }
 

@@ -1,9 +1,16 @@
-//! What a library needs that is not there.
+//! Libraries and symbols that a library needs and that are not there.
+//!
+//! They are looked for in files, as the dynamic loader would. `ldd` is no help: it has the loader load the library, which
+//! then runs the libraries that DT_AUDIT and DT_DEPAUDIT name.
 
-use std::path::Path;
-use std::process::Command;
+use crate::agent::library_path;
+use agent_library::{Linkage, linkage};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Libraries and symbols that the dynamic loader does not find.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Missing {
     pub libraries: Vec<String>,
     pub symbols: Vec<String>,
@@ -15,27 +22,45 @@ impl Missing {
     }
 }
 
-/// What `ldd -r` finds missing, which is what the dynamic loader would: it alone knows its cache and
-/// the paths within libraries. It runs no code of the library. None if there is no `ldd`.
-pub fn missing(path: &Path) -> Option<Missing> {
-    let output = Command::new("ldd").arg("-r").arg(path).env("LC_ALL", "C").output().ok()?;
-    let text = [output.stdout, output.stderr].concat();
-    Some(in_output(&String::from_utf8_lossy(&text)))
-}
+/// More libraries than any agent needs.
+const MOST: usize = 1000;
 
-fn in_output(text: &str) -> Missing {
-    let mut missing = Missing { libraries: Vec::new(), symbols: Vec::new() };
-    for line in text.lines() {
-        if let Some((library, _)) = line.split_once(" => not found") {
-            missing.libraries.push(library.trim().to_owned());
-        } else if let Some((_, rest)) = line.split_once("undefined symbol: ") {
-            let symbol = rest.split(['\t', ' ', ',']).next().unwrap_or(rest);
-            if !is_of_the_vm(symbol) {
-                missing.symbols.push(symbol.to_owned());
+/// What the library needs, and what the libraries that it needs, need in turn.
+pub fn missing(path: &Path) -> Missing {
+    let cache = Cache::read();
+    let mut missing = Missing::default();
+    let mut loaded: Vec<(PathBuf, Linkage)> = Vec::new();
+    let mut known = HashSet::new();
+    loaded.extend(linkage(path).ok().map(|linkage| (path.to_owned(), linkage)));
+    let mut next = 0;
+    while let Some((requirer, linkage_of_requirer)) = loaded.get(next) {
+        let mut found = Vec::new();
+        for name in &linkage_of_requirer.needed {
+            if is_library_of_the_vm(name) || !known.insert(name.clone()) {
+                continue;
+            }
+            let of_root = &loaded[0];
+            match cache.find(name, (requirer, linkage_of_requirer), (&of_root.0, &of_root.1)) {
+                Some(library) => found.push(library),
+                None => missing.libraries.push(name.clone()),
             }
         }
+        loaded.extend(found);
+        next += 1;
+        if loaded.len() > MOST {
+            break;
+        }
     }
-    missing.libraries.dedup();
+    let linkages = || loaded.iter().map(|(_, linkage)| linkage);
+    let defined: HashSet<&String> = linkages().flat_map(|linkage| &linkage.defined).collect();
+    let undefined: BTreeSet<&String> = linkages()
+        .flat_map(|linkage| &linkage.undefined)
+        .filter(|symbol| !defined.contains(symbol) && !is_of_the_vm(symbol))
+        .collect();
+    // With a library, all that it defines is missing.
+    if missing.libraries.is_empty() {
+        missing.symbols = undefined.into_iter().cloned().collect();
+    }
     missing
 }
 
@@ -44,21 +69,149 @@ fn is_of_the_vm(symbol: &str) -> bool {
     symbol.starts_with("JNI_") || symbol.starts_with("JVM_")
 }
 
+/// Whether the library is loaded before any agent.
+fn is_library_of_the_vm(name: &str) -> bool {
+    name == "libjvm.so"
+}
+
+/// The paths of libraries by their names, which `ldconfig` collects.
+struct Cache(HashMap<String, Vec<PathBuf>>);
+
+impl Cache {
+    fn read() -> Self {
+        Self::parse(&fs::read("/etc/ld.so.cache").unwrap_or_default())
+    }
+
+    /// A head of 48 bytes, then entries: flags, where the name is, where the path is, and more, in 24 bytes.
+    fn parse(bytes: &[u8]) -> Self {
+        const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
+        const HEAD: usize = 48;
+        const ENTRY: usize = 24;
+        // Behind an older format, which glibc before 2.32 puts before it.
+        let start = bytes.windows(MAGIC.len()).position(|bytes| bytes == MAGIC);
+        let bytes = &bytes[start.unwrap_or(bytes.len())..];
+        let number = |at: usize| {
+            let bytes = bytes.get(at..at + size_of::<u32>())?;
+            usize::try_from(u32::from_ne_bytes(bytes.try_into().ok()?)).ok()
+        };
+        let text = |at: usize| {
+            let bytes = bytes.get(at..bytes.len().min(at + 4096))?;
+            let end = bytes.iter().position(|byte| *byte == 0)?;
+            std::str::from_utf8(&bytes[..end]).ok()
+        };
+        let mut paths: HashMap<String, Vec<PathBuf>> = HashMap::new();
+        for index in 0..number(MAGIC.len()).unwrap_or(0) {
+            let entry = HEAD + index * ENTRY;
+            let (Some(name), Some(path)) = (number(entry + 4), number(entry + 8)) else { break };
+            if let (Some(name), Some(path)) = (text(name), text(path)) {
+                paths.entry(name.to_owned()).or_default().push(path.into());
+            }
+        }
+        Self(paths)
+    }
+
+    /// The library of this name that `requirer` gets, in a process where `root` was loaded first of them. The loader takes
+    /// the first for this machine.
+    fn find(
+        &self,
+        name: &str,
+        (requirer, linkage_of_requirer): (&Path, &Linkage),
+        root: (&Path, &Linkage),
+    ) -> Option<(PathBuf, Linkage)> {
+        let load = |path: PathBuf| linkage(&path).ok().map(|linkage| (path, linkage));
+        if name.contains('/') {
+            return load(expanded(name, requirer)?);
+        }
+        let [rpath, runpath] = &linkage_of_requirer.search;
+        let in_path = |path: &Option<String>, requirer: &Path| -> Vec<PathBuf> {
+            let directories = path.iter().flat_map(|path| path.split(':'));
+            directories.filter_map(|directory| expanded(directory, requirer)).collect()
+        };
+        let mut directories = Vec::new();
+        // DT_RUNPATH makes DT_RPATH be ignored, also those of the libraries that led here.
+        if runpath.is_none() {
+            directories.extend(in_path(rpath, requirer));
+            let [rpath, runpath] = &root.1.search;
+            if runpath.is_none() {
+                directories.extend(in_path(rpath, root.0));
+            }
+        }
+        directories.extend(library_path());
+        directories.extend(in_path(runpath, requirer));
+        let cached = self.0.get(name).into_iter().flatten().cloned();
+        // Without a cache, as with musl, the loader has but these.
+        let last =
+            ["/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib"].map(PathBuf::from);
+        let named = directories.into_iter().map(|directory| directory.join(name));
+        let last = last.into_iter().map(|directory| directory.join(name));
+        named.chain(cached).chain(last).find_map(load)
+    }
+}
+
+/// The directory that an entry of a library's search path stands for. None if it is relative to what is not known.
+fn expanded(entry: &str, library: &Path) -> Option<PathBuf> {
+    let origin = library.parent()?.to_str()?;
+    let path = entry.replace("${ORIGIN}", origin).replace("$ORIGIN", origin);
+    (!path.is_empty() && !path.contains('$')).then(|| path.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agent_library::testing::Directory;
+
+    fn missing_names(missing: Missing) -> (Vec<String>, Vec<String>) {
+        (missing.libraries, missing.symbols)
+    }
 
     #[test]
-    fn what_the_vm_defines_is_not_missing() {
-        let text = "\tlinux-vdso.so.1 (0x00007ffd)\n\
-                    \tlibgone.so => not found\n\
-                    \tlibc.so.6 => /lib/libc.so.6 (0x00007f5c)\n\
-                    undefined symbol: frob\t(./libfoo.so)\n\
-                    undefined symbol: JNI_GetCreatedJavaVMs\t(./libfoo.so)\n";
-        let missing = in_output(text);
-        assert_eq!(
-            (missing.libraries, missing.symbols),
-            (vec!["libgone.so".into()], vec!["frob".into()])
+    fn symbols_of_the_vm_and_of_needed_libraries_are_not_missing() {
+        if std::env::var_os("JVMPI_EMULATOR").is_some() {
+            println!("skipped: the loader's cache is not the emulated machine's");
+            return;
+        }
+        let directory = Directory::new("symbols");
+        directory.library("libother.so", "int other(void) { return 1; }\n");
+        let source = "int frob(void), other(void), JNI_GetCreatedJavaVMs(void); double cos(double);
+             int JVM_OnLoad(int n) { return frob() + other() + JNI_GetCreatedJavaVMs() + (int)cos(n); }\n";
+        let place = directory.0.to_str().unwrap();
+        let flags = ["-shared", "-fPIC", "-L", place, "-lother", "-lm", "-Wl,-rpath,$ORIGIN"];
+        let file = directory.compile("libfoo.so", source, &flags);
+        assert_eq!(missing_names(missing(&file)), (vec![], vec!["frob".into()]));
+        fs::remove_file(directory.0.join("libother.so")).unwrap();
+        assert_eq!(missing_names(missing(&file)), (vec!["libother.so".into()], vec![]));
+        // No library, and none that could be waited for.
+        directory.write("libother.so", b"text");
+        assert_eq!(missing_names(missing(&file)).0, ["libother.so"]);
+    }
+
+    /// The loader itself would run the constructor of the library that DT_DEPAUDIT names.
+    #[test]
+    fn audit_library_is_not_run() {
+        let directory = Directory::new("audit");
+        let ran = directory.0.join("ran");
+        let audit = format!(
+            "#include <stdio.h>
+             __attribute__((constructor)) static void run(void) {{ fclose(fopen(\"{}\", \"w\")); }}
+             unsigned la_version(unsigned version) {{ return version; }}\n",
+            ran.display()
         );
+        let audit = directory.library("libaudit.so", &audit);
+        let source = "int JVM_OnLoad(void *vm, char *o, void *r) { return 0; }\n";
+        let depaudit = format!("-Wl,--depaudit={}", audit.display());
+        let file = directory.compile("libfoo.so", source, &["-shared", "-fPIC", &depaudit]);
+        assert!(missing(&file).libraries.is_empty());
+        assert!(!ran.exists(), "the audit library was run");
+    }
+
+    #[test]
+    fn cache_that_is_cut_off_has_what_is_whole() {
+        let whole = fs::read("/etc/ld.so.cache").unwrap_or_default();
+        let all = Cache::parse(&whole).0.len();
+        for length in (0..whole.len()).step_by(whole.len() / 50 + 1) {
+            assert!(Cache::parse(&whole[..length]).0.len() <= all);
+        }
+        let huge = [b"glibc-ld.so.cache1.1".as_slice(), &[0xff; 200]].concat();
+        assert!(Cache::parse(&huge).0.is_empty());
     }
 }
