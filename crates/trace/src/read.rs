@@ -4,7 +4,7 @@ use crate::events;
 use crate::fields::{Memory, Read};
 use crate::file::{HEAD, Header, MAGIC, VERSION};
 use crate::functions::{self, Details, Function};
-use crate::state::{HIT_MASK, In, SLOTS, State, slot_of, tag};
+use crate::state::{HIT_MASK, In, Packed, SLOTS, State, slot_of, tag};
 use jni_sys::jint;
 use jvmpi_sys::{EventType, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
 use memmap2::Mmap;
@@ -293,9 +293,12 @@ impl Trace {
             .map(|(i, thread)| Reverse((thread.first(), i)))
             .collect();
         let mut open: BTreeMap<usize, Records<'_>> = BTreeMap::new();
+        let mut packed: BTreeMap<usize, PackedRecords<'_>> = BTreeMap::new();
         let mut problems = Vec::new();
         while let Some(Reverse((_, i))) = heap.pop() {
-            let mut records = open.remove(&i).unwrap_or_else(|| self.records(i));
+            let unpacked = || packed.remove(&i).map(PackedRecords::unpacked);
+            let begun = open.remove(&i).or_else(unpacked);
+            let mut records = begun.unwrap_or_else(|| self.records(i));
             let limit = heap.peek().map(|Reverse((key, _))| *key);
             loop {
                 match records.key() {
@@ -305,7 +308,12 @@ impl Trace {
                     }
                     Some(key) if limit.is_some_and(|limit| key > limit) => {
                         heap.push(Reverse((key, i)));
-                        open.insert(i, records);
+                        // A file of 60 bytes a thread may have any number of them.
+                        if open.len() < MOST_OPEN {
+                            open.insert(i, records);
+                        } else {
+                            packed.insert(i, records.packed());
+                        }
                         break;
                     }
                     Some(_) => {
@@ -321,19 +329,46 @@ impl Trace {
 }
 
 /// The records of a thread, one after the other.
-pub struct Records<'a> {
+pub struct Records<'a, S = Box<State>> {
     bytes: &'a [u8],
     thread: &'a Thread,
     /// The chunk behind.
     chunk: usize,
     input: In<'a>,
-    state: Box<State>,
+    state: S,
     /// The place of the next record, if it has one.
     place: Option<u64>,
     problem: Option<TraceError>,
 }
 
+/// The threads whose records are kept ready to be read, in 32 KiB each.
+const MOST_OPEN: usize = 1024;
+
+/// The records of a thread that are not read at the moment.
+struct PackedRecords<'a> {
+    records: Records<'a, ()>,
+    state: Packed,
+}
+
+impl<'a> PackedRecords<'a> {
+    fn unpacked(self) -> Records<'a> {
+        self.records.with_state(self.state.unpacked())
+    }
+}
+
+impl<'a, S> Records<'a, S> {
+    fn with_state<T>(self, state: T) -> Records<'a, T> {
+        let Self { bytes, thread, chunk, input, state: _, place, problem } = self;
+        Records { bytes, thread, chunk, input, state, place, problem }
+    }
+}
+
 impl<'a> Records<'a> {
+    fn packed(self) -> PackedRecords<'a> {
+        let state = self.state.packed();
+        PackedRecords { records: self.with_state(()), state }
+    }
+
     /// What was wrong with the records.
     #[must_use]
     pub fn problem(&self) -> Option<&TraceError> {

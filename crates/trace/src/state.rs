@@ -91,6 +91,16 @@ impl State {
         self.methods = [0; SLOTS];
     }
 
+    /// What is remembered, in as little memory as the records took that made it so.
+    pub fn packed(&self) -> Packed {
+        let rows = self.last.as_flattened().iter().chain(&self.methods).enumerate();
+        let filled = rows.filter(|(_, number)| **number != 0);
+        Packed {
+            numbers: filled.map(|(place, number)| (place as u16, *number)).collect(),
+            rest: [self.time, self.env, self.seen],
+        }
+    }
+
     /// A record with this tag begins.
     pub fn begin(&mut self, tag: u8) {
         (self.row, self.column) = (usize::from(tag), 0);
@@ -112,6 +122,29 @@ impl State {
         let place = &mut self.last[self.row][self.column % COLUMNS];
         self.column += 1;
         place
+    }
+}
+
+/// A [`State`] of a thread whose records are not read at the moment, without numbers that are 0.
+pub struct Packed {
+    numbers: Box<[(u16, u64)]>,
+    rest: [u64; 3],
+}
+
+const _: () = assert!(ROWS * COLUMNS + SLOTS <= 1 << u16::BITS);
+
+impl Packed {
+    pub fn unpacked(&self) -> Box<State> {
+        let mut state = Box::new(State::new());
+        for (place, number) in &self.numbers {
+            let place = usize::from(*place);
+            match place.checked_sub(ROWS * COLUMNS) {
+                Some(slot) => state.methods[slot] = *number,
+                None => state.last.as_flattened_mut()[place] = *number,
+            }
+        }
+        [state.time, state.env, state.seen] = self.rest;
+        state
     }
 }
 

@@ -709,3 +709,21 @@ fn records_that_make_no_sense_end_their_thread() {
         assert!(matches!(of_thread.problem(), Some(TraceError::Malformed { thread: 0, .. })));
     }
 }
+
+#[test]
+fn more_threads_than_are_kept_open_are_read_as_they_were() {
+    const THREADS: usize = 3000;
+    const TURNS: usize = 4;
+    let trace =
+        Trace::from_bytes(for_tests::threads_in_turns(THREADS as u64, TURNS as u64)).unwrap();
+    let mut read = Vec::new();
+    let problems = trace.in_order(|thread, entry| match entry.record {
+        Record::Method { is_exit: false, method } => read.push((thread, method)),
+        _ => panic!("another record"),
+    });
+    assert_eq!(problems, []);
+    let method = |thread, turn| (0x1000 * (thread + 1) + 16 * turn) as u64;
+    let turns = (0..TURNS).flat_map(|turn| (0..THREADS).map(move |thread| (thread, turn)));
+    let expected: Vec<_> = turns.map(|(thread, turn)| (thread, method(thread, turn))).collect();
+    assert!(read == expected);
+}

@@ -128,23 +128,49 @@ impl Collector {
     /// The classes whose `referent` is not kept alive, and those below them.
     fn weak_kinds(&mut self) -> FxHashSet<Kind> {
         let weak = ["java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
-        let mut weak: FxHashSet<Kind> =
-            weak.map(|name| self.builder.kind(name)).into_iter().collect();
-        // One more level of subclasses each time, as a class may come before the one above it.
-        loop {
-            let known = weak.len();
-            for &(kind, above) in self.classes.values() {
-                if self.classes.get(&above).is_some_and(|(above, _)| weak.contains(above)) {
-                    weak.insert(kind);
-                }
-            }
-            if weak.len() == known {
-                return weak;
+        let mut weak: Vec<Kind> = weak.map(|name| self.builder.kind(name)).into();
+        let mut below: FxHashMap<Kind, Vec<Kind>> = FxHashMap::default();
+        for &(kind, above) in self.classes.values() {
+            if let Some((above, _)) = self.classes.get(&above) {
+                below.entry(*above).or_default().push(kind);
             }
         }
+        let mut found: FxHashSet<Kind> = weak.iter().copied().collect();
+        while let Some(above) = weak.pop() {
+            let new = below.remove(&above).unwrap_or_default().into_iter();
+            weak.extend(new.filter(|kind| found.insert(*kind)));
+        }
+        found
     }
 }
 
 fn or_unknown(name: &str) -> &str {
     if name.is_empty() { "<Unknown>" } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many that this would not end if each level took a look at all classes.
+    #[test]
+    fn weak_classes_are_found_at_the_end_of_a_long_chain() {
+        const LENGTH: u64 = 300_000;
+        let mut collector = Collector::default();
+        let mut add = |id: u64, name: &str, above: u64| {
+            let kind = collector.builder.kind(name);
+            collector.classes.insert(ObjectId(id), (kind, ObjectId(above)));
+            kind
+        };
+        add(1, "java.lang.ref.WeakReference", 0);
+        let last = (2..LENGTH).map(|id| add(id, &format!("C{id}"), id - 1)).last();
+        let other = add(LENGTH, "Other", 0);
+        // Of a broken file: classes above each other.
+        add(LENGTH + 1, "One", LENGTH + 2);
+        add(LENGTH + 2, "Two", LENGTH + 1);
+        let weak = collector.weak_kinds();
+        assert!(last.is_some_and(|last| weak.contains(&last)) && !weak.contains(&other));
+        // The phantom references are of no class in the dump.
+        assert_eq!(weak.len() as u64, LENGTH);
+    }
 }
