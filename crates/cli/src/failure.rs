@@ -1,5 +1,6 @@
 //! What a command that fails says, and the exit status it ends with.
 
+use profile::printable;
 use std::process::ExitCode;
 
 /// The status of a command that starts programs, when it has failed before there is one: as `env`,
@@ -25,7 +26,8 @@ impl Failure {
 
     /// Says it on standard error.
     pub fn report(self) -> ExitCode {
-        eprintln!("jvmpi: error: {}", self.message);
+        // Parts of it may come from a file or a JVM of somebody else.
+        eprintln!("jvmpi: error: {}", printable(&self.message));
         ExitCode::from(self.status)
     }
 }

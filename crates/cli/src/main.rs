@@ -4,6 +4,7 @@
 //! manual page, and what it does.
 
 mod agent;
+mod answer;
 mod attach;
 mod channel;
 mod check;

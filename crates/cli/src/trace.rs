@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Subcommand;
+use profile::printable;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -103,7 +104,7 @@ fn show(
         let time = entry.time - *began.get_or_insert(entry.time).min(&mut entry.time);
         if thread.is_none_or(|thread| thread == number) && is_wanted(&name) && written.is_ok() {
             let (seconds, nanoseconds) = (time / 1_000_000_000, time % 1_000_000_000);
-            written = writeln!(out, "{seconds:4}.{nanoseconds:09} {number:4} {text}");
+            written = writeln!(out, "{seconds:4}.{nanoseconds:09} {number:4} {}", printable(&text));
         }
     });
     problems.iter().for_each(|problem| warn(file, problem));
@@ -118,8 +119,8 @@ fn stats(file: &Path, out: &mut dyn Write) -> Result<ExitCode, String> {
     let (events, calls) = (statistics.all_events(), statistics.all_calls());
     let end = if trace.is_complete() { "" } else { ", without the end of the process" };
     let mut print = || {
-        writeln!(out, "agent {}", trace.about("agent"))?;
-        writeln!(out, "vm {}", trace.about("vm"))?;
+        writeln!(out, "agent {}", printable(trace.about("agent")))?;
+        writeln!(out, "vm {}", printable(trace.about("vm")))?;
         writeln!(
             out,
             "{events} events and {calls} calls on {} threads in {:.3} s{end}",
@@ -156,6 +157,7 @@ fn diff(a: &Path, b: &Path, out: &mut dyn Write) -> Result<ExitCode, String> {
             writeln!(out, "{name}: {in_a} and {in_b}")?;
         }
         for (thread, alike, in_a, in_b) in &differences.threads {
+            let [in_a, in_b] = [in_a, in_b].map(|record| printable(record));
             writeln!(out, "thread {thread}, after {alike} records:\n  {in_a}\n  {in_b}")?;
         }
         Ok(())

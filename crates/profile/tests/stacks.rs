@@ -4,8 +4,8 @@ mod fixture;
 
 use fixture::{binary_sections, tables, text_sections};
 use profile::{
-    CpuSample, CpuSamples, Format, Profile, Section, TraceSerial, Weight, write_difference,
-    write_stacks,
+    CpuSample, CpuSamples, Format, Profile, Section, TextWriter, TraceSerial, Weight, Writer,
+    write_difference, write_stacks,
 };
 use prost::Message;
 use std::collections::BTreeMap;
@@ -120,6 +120,42 @@ fn a_flame_graph_shows_each_method() {
     assert!(svg.contains("<title>Main.fib (543 ms, 92.66%)</title>"), "{svg}");
     let none = String::from_utf8(written(&tables(), Format::Svg, None)).unwrap();
     assert!(none.contains("no CPU samples"), "{none}");
+}
+
+/// A thread may be called anything, and whoever names it does not own the terminal or the browser.
+#[test]
+fn names_with_control_characters_do_nothing_in_any_format() {
+    const NAME: &str = "a\u{1b}[2J<b>&\"'\u{0}\u{9b}]]>\n\u{202e}\u{ffff}c";
+    let mut profile = profile();
+    let name = profile.names.intern(NAME);
+    for thread in profile.threads.values_mut() {
+        thread.name = name;
+    }
+    let clean = r#"a\u{1b}[2J<b>&"'\u{0}\u{9b}]]>\n\u{202e}\u{ffff}c"#;
+    let does_something =
+        |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{ffff}');
+
+    let collapsed = collapsed(&profile, Weight::CpuSamples);
+    assert!(collapsed.contains(&format!("[{clean}];")), "{collapsed}");
+    let svg = String::from_utf8(written(&profile, Format::Svg, None)).unwrap();
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let titles = document.descendants().filter(|node| node.has_tag_name("title"));
+    let shown = titles
+        .filter_map(|title| title.text())
+        .any(|title| title.starts_with(&format!("[{clean}] (")));
+    assert!(shown, "{svg}");
+    let mut text = Vec::new();
+    let mut writer = TextWriter::new(&mut text, &profile).unwrap();
+    for thread in profile.threads.keys() {
+        writer.thread_start(&profile, *thread).unwrap();
+    }
+    writer.flush().unwrap();
+    drop(writer);
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains(clean), "{text}");
+    for written in [collapsed, svg, text] {
+        assert!(!written.contains(does_something), "{written:?}");
+    }
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_name_with_an_end_of_line_stays_on_its_line() {
     let text = String::from_utf8(writer.into_inner()).unwrap();
     assert_eq!(
         text.lines().last().unwrap(),
-        "THREAD START (obj=10, id = 1, name=\"a THREAD END (id = 1) \", group=\"main\")"
+        "THREAD START (obj=10, id = 1, name=\"a\\nTHREAD END (id = 1)\\r\", group=\"main\")"
     );
 }
 

@@ -4,6 +4,7 @@ mod hprof;
 mod raw;
 
 use crate::failure::Failure;
+use crate::output::Printable;
 use profile::{ObjectId, Value};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ struct Show {
 
 /// `jvmpi dump`.
 pub fn dump(Arguments { command: Command::Show(show) }: &Arguments) -> Result<ExitCode, Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Printable(BufWriter::new(io::stdout().lock()));
     match show.raw {
         Some(kind) => raw::show(kind, &show.file, show.classes.as_deref(), &mut out)?,
         None => show_hprof(show, &mut out)?,

@@ -1,6 +1,6 @@
 //! The hottest methods.
 
-use profile::{Frame, MethodId, Profile, TraceSerial};
+use profile::{Frame, MethodId, Profile, TraceSerial, printable};
 use std::collections::HashMap;
 
 /// How often methods were found, from one look to the next and in all.
@@ -104,7 +104,8 @@ impl Table {
 fn name(profile: &Profile, id: MethodId) -> String {
     let method = profile.methods.get(id).unwrap_or_default();
     let [class, name] = [method.class, method.name].map(|name| profile.names.get(name));
-    if class.is_empty() { name.to_owned() } else { format!("{class}.{name}") }
+    let name = if class.is_empty() { name.to_owned() } else { format!("{class}.{name}") };
+    printable(&name).into_owned()
 }
 
 #[cfg(test)]

@@ -2,21 +2,24 @@
 
 use super::{NO_FRAMES, thread_name};
 use crate::model::{Profile, ThreadSerial};
+use crate::printable;
 use crate::weight::{Stack, Weight, stacks};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
-    lines(profile, weight).into_iter().try_for_each(|line| writeln!(out, "{line}"))
+    let sums = sums(profile, weight);
+    sums.into_iter().try_for_each(|(names, value)| writeln!(out, "{names} {value}"))
 }
 
-/// `outermost;…;innermost value`, in the order of the names. Stacks that differ in lines only are one.
-pub fn lines(profile: &Profile, weight: Weight) -> Vec<String> {
-    let mut sums = std::collections::BTreeMap::new();
+/// The values of the stacks by their names, `outermost;…;innermost`. Stacks that differ in lines only are one.
+pub fn sums(profile: &Profile, weight: Weight) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
     for stack in stacks(profile, weight) {
         let sum = sums.entry(names(profile, &stack)).or_insert(0u64);
         *sum = sum.saturating_add(stack.value);
     }
-    sums.into_iter().map(|(names, value)| format!("{names} {value}")).collect()
+    sums
 }
 
 fn names(profile: &Profile, stack: &Stack<'_>) -> String {
@@ -40,15 +43,11 @@ fn names(profile: &Profile, stack: &Stack<'_>) -> String {
     names
 }
 
-/// Adds a frame, without the characters that have a meaning here. Names of methods and classes have none of
-/// them; those of array classes, threads and raw monitors may.
+/// Adds a frame, without the characters that have a meaning here or in a terminal. Names of methods and classes should have
+/// none of them; those of array classes, threads and raw monitors may.
 fn push(names: &mut String, name: &str) {
     if !names.is_empty() {
         names.push(';');
     }
-    names.extend(name.chars().map(|c| match c {
-        ';' => ':',
-        '\n' | '\r' => ' ',
-        c => c,
-    }));
+    names.extend(printable(name).chars().map(|c| if c == ';' { ':' } else { c }));
 }

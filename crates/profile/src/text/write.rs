@@ -7,6 +7,7 @@ use crate::model::{
     MonitorDump, MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial,
     ThreadState, Time, TraceSerial, Value,
 };
+use crate::printable;
 use crate::writer::{EachRecord, Writer};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -483,21 +484,12 @@ fn frame_number(frame: Option<u32>) -> i64 {
     frame.map_or(-1, i64::from)
 }
 
-/// A name without ends of lines, which would make other records of its rest.
+/// A name in which nothing ends the line, or does something to the terminal that shows it.
 struct OneLine<'a>(&'a str);
 
 impl Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.0.contains(['\n', '\r']) {
-            return f.write_str(self.0);
-        }
-        for part in self.0.split_inclusive(['\n', '\r']) {
-            match part.strip_suffix(['\n', '\r']) {
-                Some(part) => write!(f, "{part} ")?,
-                None => f.write_str(part)?,
-            }
-        }
-        Ok(())
+        f.write_str(&printable(self.0))
     }
 }
 

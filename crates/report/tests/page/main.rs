@@ -76,7 +76,11 @@ fn open_file(browser: &mut Browser, content: &str) {
 }
 
 fn open_page(browser: &mut Browser, page: &[u8]) {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report.html");
-    fs::write(&path, page).expect("the page is written");
+    open_as(browser, "report.html", page);
+}
+
+fn open_as(browser: &mut Browser, name: &str, content: &[u8]) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, content).expect("the file is written");
     browser.open(&path);
 }

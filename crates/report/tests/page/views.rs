@@ -5,7 +5,7 @@ use profile::Profile;
 use report::Input;
 
 use crate::fixture::{self, HOSTILE};
-use crate::{open, open_comparison, open_file, open_single};
+use crate::{open, open_as, open_comparison, open_file, open_single};
 
 type Case = (&'static str, fn(&mut Browser));
 
@@ -20,6 +20,7 @@ cases! {
     methods_have_what_they_and_their_callees_have,
     tables_are_sorted_and_searched,
     flame_graph_zooms_and_finds,
+    picture_of_a_flame_graph_zooms_and_finds,
     trees_open_by_keys,
     a_method_has_callers_callees_and_lines,
     sites_are_told_by_stack_and_by_class,
@@ -34,6 +35,42 @@ cases! {
     a_file_is_shown_with_its_numbers,
     a_file_that_is_cut_off_is_shown_up_to_there,
     a_file_of_nothing_is_shown,
+}
+
+/// The file that `.svg` names, which is no part of a page.
+fn picture_of_a_flame_graph_zooms_and_finds(browser: &mut Browser) {
+    let mut picture = Vec::new();
+    let format = profile::Format::Svg;
+    profile::write_stacks(&fixture::profile(1), format, None, &mut picture)
+        .expect("memory takes it");
+    open_as(browser, "picture.svg", &picture);
+    let shown = |browser: &mut Browser| {
+        let frames = "[...document.querySelectorAll('#frames > g')]";
+        let names = format!(
+            "{frames}.filter(frame => frame.style.display !== 'none')
+                .map(frame => frame.querySelector('title').textContent.split(' (')[0])"
+        );
+        let names: Vec<String> = serde_json::from_value(browser.evaluate(&names)).expect("names");
+        names
+    };
+    let all = shown(browser);
+    for name in ["all", "app.Main.work", "java.util.HashMap.hash"] {
+        assert!(all.iter().any(|shown| shown == name), "{name} of {all:?}");
+    }
+    browser.evaluate("window.prompt = () => 'Main.work|HashMap'");
+    browser.press(&["/"]);
+    assert_eq!(browser.text("#matched"), "matched 85.00%");
+    let work = "[...document.querySelectorAll('#frames > g')].find(it => it.textContent.startsWith('app.Main.work'))";
+    browser.evaluate(&format!("{work}.dispatchEvent(new MouseEvent('click'))"));
+    let zoomed = shown(browser);
+    assert!(zoomed.iter().any(|name| name == "app.Main.main"), "{zoomed:?}");
+    assert!(!zoomed.iter().any(|name| name == "java.util.HashMap.hash"), "{zoomed:?}");
+    assert_eq!(
+        browser.evaluate(&format!("{work}.querySelector('rect').getAttribute('width')")),
+        "1180"
+    );
+    browser.press(&["Escape"]);
+    assert_eq!((shown(browser), browser.text("#matched")), (all, String::new()));
 }
 
 fn every_view_is_shown_without_a_complaint(browser: &mut Browser) {

@@ -1,0 +1,36 @@
+//! What a JVM answers to the command `load`.
+
+/// Reads an answer: a line with 0 if the JVM has executed it, then what it has to say: `0`
+/// for the agent's own result, behind `return code: ` since JDK 9.
+pub fn understand(answer: &str) -> Result<(), String> {
+    let (result, said) = answer.split_once('\n').unwrap_or((answer, ""));
+    let said = said.trim();
+    let code = said.strip_prefix("return code: ").unwrap_or(said);
+    match (result.trim(), code) {
+        ("0", "0" | "") => Ok(()),
+        ("0", code) if code.parse::<i32>().is_ok() => {
+            Err("it has refused; its standard error says why".into())
+        }
+        ("", "") => Err("it ended before it answered".into()),
+        _ => Err(said.lines().next().unwrap_or("it does not say why").to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_all_versions_are_understood() {
+        for answer in ["0\n0\n", "0\nreturn code: 0\n", "0\n"] {
+            assert_eq!(understand(answer), Ok(()), "{answer:?}");
+        }
+        let refused = Err("it has refused; its standard error says why".to_owned());
+        assert_eq!(understand("0\nreturn code: -1\n"), refused);
+        assert_eq!(understand("0\n102\n"), refused);
+        let missing = "/x.so was not loaded.\nno such file";
+        assert_eq!(understand(&format!("0\n{missing}")), Err("/x.so was not loaded.".into()));
+        assert_eq!(understand(&format!("100\n{missing}")), Err("/x.so was not loaded.".into()));
+        assert!(understand("").is_err());
+    }
+}
