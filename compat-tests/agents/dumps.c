@@ -3,7 +3,7 @@
  * the bytes as they came, with what CLASS_LOAD told of classes in "classes" and "fields".
  *
  * Options: in=TYPE+TYPE... enables these events and asks for dumps in the first of each; shutdown=1
- * asks in JVM_SHUT_DOWN, after it has switched every event off; gc=1 asks in GC_FINISH, with a raw monitor
+ * asks in JVM_SHUT_DOWN, after it has switched every event off, shutdown=2 with all events on; gc=1 asks in GC_FINISH, with a raw monitor
  * that it has entered in GC_START.
  */
 #include <pthread.h>
@@ -227,10 +227,10 @@ static void notify(JVMPI_Event *e)
         report("data_dumped");
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
-        if (strcmp(option("shutdown", ""), "1") == 0) {
+        if (strcmp(option("shutdown", ""), "1") == 0)
             disable_everything();
+        if (option("shutdown", NULL) != NULL)
             ask_for_all("shutdown");
-        }
         break;
     case JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT:
         report("heap_dump file=%s level=%d env=%#lx traces=%d", q(file_name), e->u.heap_dump.dump_level,

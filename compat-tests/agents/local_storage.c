@@ -1,6 +1,6 @@
 /*
  * local_storage.c - thread-local storage: empty in a new thread, kept until THREAD_END returns,
- * and open to other threads.
+ * and open to other threads. The thread that ends the VM has it in JVM_SHUT_DOWN too.
  */
 #include "call.h"
 #include "threads.h"
@@ -30,6 +30,10 @@ static void notify(JVMPI_Event *e)
         __atomic_add_fetch(&kept, jvmpi->GetThreadLocalStorage(env) == value_for(env), __ATOMIC_RELAXED);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
+        env = e->env_id;
+        CHECK("kept at the end", jvmpi->GetThreadLocalStorage(env) == value_for(env));
+        jvmpi->SetThreadLocalStorage(env, &started);
+        CHECK("set at the end", jvmpi->GetThreadLocalStorage(env) == &started);
         report("storage started=%ld fresh=%ld ended=%ld kept=%ld", started, fresh, ended, kept);
     }
 }

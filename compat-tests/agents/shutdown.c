@@ -1,11 +1,12 @@
 /*
  * shutdown.c - does in JVM_SHUT_DOWN what HPROF does there: switches every event off, then makes
- * requests. Afterwards nothing may come, and every function must still be harmless.
+ * requests. Meanwhile another thread makes a request, which must fail. Afterwards nothing may come, and every
+ * function must still be harmless.
  */
 #include "threads.h"
 
 static jobjectID some_class;
-static volatile int over;
+static volatile int over, is_ending, has_asked;
 
 static void make_requests(JNIEnv *env)
 {
@@ -30,6 +31,17 @@ static void make_requests(JNIEnv *env)
     CHECK("time", jvmpi->GetCurrentThreadCpuTime() > 0);
 }
 
+/* Runs on a thread of its own. */
+static void ask_beside(void *unused)
+{
+    while (!is_ending)
+        usleep(1000);
+    report("beside result=%d", (int)jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL));
+    has_asked = 1;
+    for (;;)
+        pause();
+}
+
 static void notify(JVMPI_Event *e)
 {
     if (over)
@@ -42,9 +54,15 @@ static void notify(JVMPI_Event *e)
         if (strcmp(e->u.class_load.class_name, "java.lang.String") == 0)
             some_class = e->u.class_load.class_id;
         break;
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        jvmpi->CreateSystemThread("beside", JVMPI_NORMAL_PRIORITY, ask_beside);
+        break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         report("jvm_shut_down env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
         make_requests(e->env_id);
+        is_ending = 1;
+        while (!has_asked)
+            usleep(1000);
         over = 1;
         report("end_of_handler");
         break;

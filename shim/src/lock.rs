@@ -239,11 +239,6 @@ impl<K: Copy + Eq + Hash, V> Map<K, V> {
     {
         self.0.iter().map(|entry| (*entry.key(), entry.value().clone())).collect()
     }
-
-    pub fn any(&self, is_one: impl Fn(&V) -> bool) -> bool {
-        let _counted = Counted::new();
-        self.0.iter().any(|entry| is_one(entry.value()))
-    }
 }
 
 #[cfg(test)]

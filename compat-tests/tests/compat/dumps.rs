@@ -36,6 +36,7 @@ cases![
     what_a_standstill_takes_is_given_back,
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21),
+    classes_loaded_in_transitions_are_announced.since(21),
 ];
 
 /// What CLASS_LOAD has told of a class.
@@ -72,7 +73,12 @@ fn types(letters: &str) -> Result<Vec<Type>, String> {
 
 impl Files {
     fn of(vm: &Vm<'_>) -> Result<Self, String> {
-        let mut files = Self { directory: vm.file("0"), classes: HashMap::new() };
+        Self::of_run(vm, 0)
+    }
+
+    /// The files of the run with this number.
+    fn of_run(vm: &Vm<'_>, run: usize) -> Result<Self, String> {
+        let mut files = Self { directory: vm.file(&run.to_string()), classes: HashMap::new() };
         for line in files.text("classes")?.lines() {
             let [class, interfaces, statics, instances, name] =
                 line.splitn(5, ' ').collect::<Vec<_>>()[..]
@@ -870,6 +876,33 @@ fn beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
         let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?;
         let outcome = java.settings(settings).argument("10").run()?;
         equal("requested", outcome.report().count("requested"), 20)?;
+    }
+    Ok(())
+}
+
+/// JDK 21 reports no class that is loaded while a virtual thread leaves its carrier. The class is announced before a
+/// dump names it or a method of it, also if the agent disables CLASS_LOAD for the dump.
+fn classes_loaded_in_transitions_are_announced(vm: &Vm<'_>) -> Result<(), String> {
+    let runs = [
+        ("shutdown=1", "", "shutdown"),
+        ("shutdown=2", "", "shutdown"),
+        ("", "disabled", "disabled"),
+    ];
+    for (run, (options, argument, point)) in runs.into_iter().enumerate() {
+        let java = vm.java_for(21, "VirtualSleeper")?.agent("dumps", options)?;
+        let outcome = java.argument(argument).run()?;
+        let files = Files::of_run(vm, run)?;
+        whole(&files, &outcome, point)?;
+        let dump = files.bytes(&format!("heap-{point}"))?;
+        for (id, record) in Heap::read(&files, &dump, Level::Values)?.objects {
+            if let Record::Instance { class, .. } = record {
+                let is_known = files.classes.contains_key(&class);
+                ensure!(is_known, "run {run}: no CLASS_LOAD of {class:#x}, the class of {id:#x}");
+            }
+        }
+        let frames = outcome.report().lines("frame");
+        let unknown: Vec<_> = frames.filter(|frame| frame.is_null("method") != Ok(false)).collect();
+        ensure!(unknown.is_empty(), "run {run}: no CLASS_LOAD with the methods of {unknown:?}");
     }
     Ok(())
 }

@@ -116,6 +116,7 @@ fn names(vm: &Vm<'_>) -> Result<(), String> {
 fn local_storage(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Storage")?.agent("local_storage", "")?.run()?;
     outcome.checks(&["own", "other's", "set by other", "own is untouched", "cleared"])?;
+    outcome.checks(&["kept at the end", "set at the end"])?;
     let line = outcome.report().one("storage")?;
     equal("empty at first", line.int("fresh")?, line.int("started")?)?;
     equal("there at the end", line.int("kept")?, line.int("ended")?)?;

@@ -21,7 +21,9 @@ use crate::world::threads::{self, Thread};
 use crate::world::{classes, lookup, references};
 use dump::{Buffer, Id, Level};
 use jni_sys::{jclass, jint};
-use jvmpi_sys::{JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump};
+use jvmpi_sys::{
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump,
+};
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::Arc;
@@ -56,8 +58,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
         num_traces,
         traces,
     };
-    notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump);
-    true
+    notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump)
 }
 
 struct Dump {
@@ -78,7 +79,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
         }
     };
     for class in walk.classes() {
-        class_events::announce(jni, agent, thread, class);
+        class_events::announce_in_dump(jni, agent, thread, class);
     }
     heap_objects::announce_found(jni, agent, thread, &unannounced);
     let stacks = Stacks::of(jni, agent, thread, &resting);
@@ -87,10 +88,11 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     Ok(Dump { bytes, stacks })
 }
 
-/// Which classes an agent can read in a dump: those announced to it, or all if none ever was.
+/// Returns true for the classes that an agent can read in a dump: those announced to it, or all if it has never
+/// enabled CLASS_LOAD and so requests that of each.
 pub fn announced_classes(agent: &Agent) -> impl Fn(&Class) -> bool {
-    let are_announced = classes::any_announced(agent);
-    move |class| class.announced.to(agent) || !are_announced
+    let has_wanted = agent.has_wanted(JVMPI_EVENT_CLASS_LOAD);
+    move |class| class.announced.to(agent) || !has_wanted
 }
 
 type Known = Vec<(Arc<Class>, Option<Arc<Layout>>)>;

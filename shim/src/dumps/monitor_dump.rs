@@ -40,8 +40,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
         traces,
         threads_status: dump.statuses.as_mut_ptr(),
     };
-    notify::request(agent, thread, JVMPI_EVENT_MONITOR_DUMP, monitor_dump);
-    true
+    notify::request(agent, thread, JVMPI_EVENT_MONITOR_DUMP, monitor_dump)
 }
 
 /// How often the monitors are looked at anew because a thread has moved since its snapshot was taken.

@@ -5,7 +5,7 @@ use super::record::{self, Reader};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, internals};
 use crate::notify;
-use crate::translate::{heap_objects, objects};
+use crate::translate::{classes as class_events, heap_objects, objects};
 use crate::world::agents::Agent;
 use crate::world::class::Class;
 use crate::world::ids::{self, Tag};
@@ -42,8 +42,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         data_len: jint::try_from(bytes.len()).unwrap_or(jint::MAX),
         data: bytes.as_mut_ptr().cast(),
     };
-    notify::request(agent, thread, JVMPI_EVENT_OBJECT_DUMP, object_dump);
-    true
+    notify::request(agent, thread, JVMPI_EVENT_OBJECT_DUMP, object_dump)
 }
 
 fn make(
@@ -57,6 +56,7 @@ fn make(
     let class_object = jni.class_of(object);
     let (class, layout) =
         readable(jni, classes::of(jni, class_object).map_err(failed)?, class_object)?;
+    class_events::announce_in_dump(jni, agent, thread, &class);
     let listener = heap_objects::listener(agent, thread);
     let name = |object| {
         let id = tagging::id_of(object)?;
@@ -77,7 +77,8 @@ fn make(
     if status & JVMTI_CLASS_STATUS_PRIMITIVE as jint != 0 {
         return record::mirror(id.addr(), class.id().addr(), &layout).map_err(failed);
     }
-    let (_, layout) = readable(jni, classes::of(jni, object).map_err(failed)?, object)?;
+    let (class, layout) = readable(jni, classes::of(jni, object).map_err(failed)?, object)?;
+    class_events::announce_in_dump(jni, agent, thread, &class);
     let loader = jvm::get().jvmti.class_loader(object).map_err(failed)?;
     let is_array = status & JVMTI_CLASS_STATUS_ARRAY as jint != 0;
     // Those of the boot loader have neither signers nor a protection domain.

@@ -3,11 +3,11 @@
 use super::standstill::Resting;
 use crate::jvm::Jni;
 use crate::translate::frames::Resolver;
-use crate::translate::threads as thread_events;
+use crate::translate::{classes as class_events, threads as thread_events};
 use crate::world::agents::Agent;
-use crate::world::threads::{self, Thread};
+use crate::world::threads::Thread;
 use jni_sys::jint;
-use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
+use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
 
 /// Call traces, with all that they name announced to an agent.
 pub struct Stacks {
@@ -22,21 +22,20 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// The traces of all threads. To an agent that had some threads announced and has disabled
-    /// THREAD_START since, the others are announced as if it had requested that: it looks up its
-    /// record of each.
+    /// Returns the traces of all threads. An agent that has once enabled THREAD_START looks up its record of each
+    /// thread. If it would not get that event now, threads are announced to it as if it had requested that.
     pub fn of(jni: Jni, agent: &Agent, current: &Thread, resting: &[Resting]) -> Self {
         for Resting { thread, .. } in resting {
             thread_events::announce(jni, agent, current, thread);
         }
-        let are_announced = threads::all().iter().any(|thread| thread.announced.to(agent));
+        let has_wanted = agent.has_wanted(JVMPI_EVENT_THREAD_START);
         for Resting { thread, .. } in resting {
-            if are_announced && !thread.announced.to(agent) {
+            if has_wanted && !thread.announced.to(agent) {
                 thread_events::define(jni, agent, current, thread);
             }
         }
         // A thread that has ended meanwhile cannot be announced.
-        let is_shown = |thread: &Thread| thread.announced.to(agent) || !are_announced;
+        let is_shown = |thread: &Thread| thread.announced.to(agent) || !has_wanted;
         let mut stacks = Self {
             _frames: Vec::new(),
             traces: Vec::new(),
@@ -52,6 +51,9 @@ impl Stacks {
             let mut numbers = Vec::with_capacity(frames.len());
             let mut resolver = Resolver::default();
             for frame in frames {
+                if let Some(class) = frame.class() {
+                    class_events::announce_in_dump(jni, agent, current, class);
+                }
                 let shown = resolver.show(jni, agent, current, frame);
                 numbers.push(shown.map(|_| trace.len() as u32));
                 trace.extend(shown);

@@ -41,13 +41,13 @@ pub fn deliver_as<A: Arm>(
     }
 }
 
-/// Sends an event that no thread of the program causes: what a collection does. `env_id` is that of
-/// a live thread that is announced to the agent, as agents look up its thread-local data and its
-/// `time`.
-pub fn deliver_for_collector<A: Arm>(
+/// Sends an event that no thread of the program causes: what a collection does, and what the VM has not reported.
+/// `env_id` is that of a live thread that is announced to the agent, as agents look up its thread-local data and
+/// its `time`, which is None for that of the current thread.
+pub fn deliver_for_vm<A: Arm>(
     agent: &Agent,
     current: &Thread,
-    (env_id, time): (*mut JNIEnv, i64),
+    (env_id, time): (*mut JNIEnv, Option<i64>),
     event_type: jint,
     arm: A,
 ) {
@@ -63,10 +63,16 @@ pub fn deliver_for_collector<A: Arm>(
 }
 
 /// Sends the event that an agent has requested. During the events of a collection it is sent in the
-/// name of the same thread as those.
-pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) {
+/// name of the same thread as those. False if the VM has ended meanwhile, so that it was not sent.
+#[must_use]
+pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> bool {
+    // Asked when it has passed, as the VM may end while the request is served.
     let _passage = gate::enter(thread);
-    call_inside(agent, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
+    let is_open = phase::answers_requests();
+    if is_open {
+        call_inside(agent, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
+    }
+    is_open
 }
 
 /// Whether the agent has enabled this type of event, and would get one of the current thread now.

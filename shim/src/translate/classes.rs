@@ -129,7 +129,7 @@ fn define(jni: Jni, class: jclass) {
         }
         Ok(record) => {
             for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
-                announce_object(jni, agent, &thread, &record, class, Linking::Boot);
+                announce_prepared(jni, agent, &thread, &record, class);
             }
         }
         Err(error) => log::debug!("a class stays unknown: {error}"),
@@ -145,8 +145,14 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     for class in loaded {
         jni.frame(8, |jni| {
             let Some(object) = class.object(jni) else { return };
-            announce_object(jni, agent, thread, &class, object, Linking::Boot);
+            announce_prepared(jni, agent, thread, &class, object);
         });
+    }
+}
+
+fn announce_prepared(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, object: jclass) {
+    if notify::may_get(agent, thread, JVMPI_EVENT_CLASS_LOAD) {
+        announce_object(jni, agent, thread, class, object, (Linking::Boot, SentAs::Event));
     }
 }
 
@@ -178,9 +184,61 @@ fn announce_with(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, linkin
 
 #[cold]
 fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, linking: Linking) {
+    // A class that cannot be announced now is announced when it is named next.
+    if notify::may_get(agent, thread, JVMPI_EVENT_CLASS_LOAD) {
+        announce_if_alive(jni, agent, thread, class, (linking, SentAs::Event));
+    }
+}
+
+/// Announces a class that a dump is about to name. An agent that has once enabled CLASS_LOAD looks up its record of
+/// each class. If it would not get that event now, the class is announced to it as if it had requested that.
+pub fn announce_in_dump(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
+    if !agent.has_wanted(JVMPI_EVENT_CLASS_LOAD) || class.announced.to(agent) {
+        return;
+    }
+    let sent_as = match notify::may_get(agent, thread, JVMPI_EVENT_CLASS_LOAD) {
+        true => SentAs::Event,
+        false => SentAs::Requested,
+    };
+    announce_if_alive(jni, agent, thread, class, (Linking::Jdk, sent_as));
+}
+
+/// Announces the linked classes that the VM has not reported, before JVM_SHUT_DOWN. Its handler may disable CLASS_LOAD
+/// and request dumps, which name these classes. JDK 21 reports no class that is loaded while a virtual thread leaves
+/// its carrier.
+///
+/// The current thread has ended for agents, so the event names another one.
+pub fn announce_unreported(jni: Jni, agent: &Agent, thread: &Thread) {
+    let loaded = match classes::all_loaded(jni) {
+        Ok(loaded) => loaded,
+        Err(error) => return log::warn!("the classes that are loaded stay unknown: {error}"),
+    };
+    for class in loaded.iter().filter(|class| !class.announced.to(agent)) {
+        announce_if_alive(jni, agent, thread, class, (Linking::Boot, SentAs::OfVm));
+    }
+}
+
+/// Says how a CLASS_LOAD is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SentAs {
+    /// The event belongs to the current thread, or to the one that has loaded the class.
+    Event,
+    /// The event is marked as requested.
+    Requested,
+    /// The event names a thread that did not cause it. No class is linked for it.
+    OfVm,
+}
+
+fn announce_if_alive(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    class: &Class,
+    how: (Linking, SentAs),
+) {
     jni.frame(8, |jni| {
         if let Some(object) = class.object(jni) {
-            announce_object(jni, agent, thread, class, object, linking);
+            announce_object(jni, agent, thread, class, object, how);
         }
     });
 }
@@ -191,11 +249,9 @@ fn announce_object(
     thread: &Thread,
     class: &Class,
     object: jclass,
-    linking: Linking,
+    how: (Linking, SentAs),
 ) {
-    // A class that cannot be announced now is announced when it is named next.
-    let can_be_sent = !class.is_own() && notify::may_get(agent, thread, JVMPI_EVENT_CLASS_LOAD);
-    if class.announced.to(agent) || !can_be_sent {
+    if class.announced.to(agent) || class.is_own() {
         return;
     }
     jni.frame(8, |jni| {
@@ -203,10 +259,12 @@ fn announce_object(
         if !superclass.is_null()
             && let Ok(record) = classes::of(jni, superclass)
         {
-            announce_object(jni, agent, thread, &record, superclass, linking);
+            announce_object(jni, agent, thread, &record, superclass, how);
         }
     });
-    if !class.is_linked(object, || classes::link_if(jni, object, linking)) {
+    let (linking, sent_as) = how;
+    let link = || sent_as != SentAs::OfVm && classes::link_if(jni, object, linking);
+    if !class.is_linked(object, link) {
         return;
     }
     let _passage = gate::enter(thread);
@@ -215,15 +273,7 @@ fn announce_object(
         match definition {
             Ok(mut definition) => {
                 let u = definition.event(agent, class);
-                let is_wanted = agent.options().classload == ClassLoad::Load;
-                match loaded_by(class).filter(|_| is_wanted) {
-                    Some(loader) => {
-                        send::to_as(jni, agent, thread, &loader, JVMPI_EVENT_CLASS_LOAD, u);
-                    }
-                    None => {
-                        send::to(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
-                    }
-                }
+                send(jni, agent, thread, class, sent_as, u);
             }
             Err(error) => log::warn!(
                 "class {:?} cannot be announced: {error}",
@@ -231,6 +281,31 @@ fn announce_object(
             ),
         }
     });
+}
+
+fn send(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    class: &Class,
+    sent_as: SentAs,
+    u: JVMPI_Event_class_load,
+) {
+    const TYPE: jint = JVMPI_EVENT_CLASS_LOAD;
+    let is_wanted = agent.options().classload == ClassLoad::Load;
+    match (sent_as, loaded_by(class).filter(|_| is_wanted)) {
+        (SentAs::Requested, _) => {
+            let _ = notify::request(agent, thread, TYPE, u);
+        }
+        (SentAs::OfVm, _) => {
+            let named = threads::known_to(agent).map_or(thread.env(), |named| named.env());
+            notify::deliver_for_vm(agent, thread, (named, None), TYPE, u);
+        }
+        (SentAs::Event, Some(loader)) => send::to_as(jni, agent, thread, &loader, TYPE, u),
+        (SentAs::Event, None) => {
+            send::to(jni, agent, thread, TYPE, u);
+        }
+    }
 }
 
 /// The thread that has loaded the class, if that was seen and the thread is still there.
@@ -254,8 +329,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         let Ok(mut definition) = Definition::of(object) else { return false };
         class.announced.mark(agent);
         let u = definition.event(agent, &class);
-        notify::request(agent, thread, JVMPI_EVENT_CLASS_LOAD, u);
-        true
+        notify::request(agent, thread, JVMPI_EVENT_CLASS_LOAD, u)
     })
 }
 

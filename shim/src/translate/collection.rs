@@ -54,8 +54,8 @@ impl Listener {
 
     fn send<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
         gate::call_agent(|| {
-            let named = (self.named.env(), self.clock.time);
-            notify::deliver_for_collector(self.agent, thread, named, event_type, arm);
+            let named = (self.named.env(), Some(self.clock.time));
+            notify::deliver_for_vm(self.agent, thread, named, event_type, arm);
         });
         bounded_wait::count_step();
     }

@@ -3,6 +3,7 @@
 use super::classes;
 use crate::jvm::{self, Jni};
 use crate::world::agents::Agent;
+use crate::world::class::Class;
 use crate::world::methods::{self, Method};
 use crate::world::order::in_flight::Reporter;
 use crate::world::seen_frames::SeenFrames;
@@ -113,6 +114,11 @@ impl Frame {
     pub fn of_suspended(jni: Jni, frame: jvmtiFrameInfo) -> Self {
         let method = Resolver::default().known(jni, frame.method);
         Self { method, location: frame.location }
+    }
+
+    /// Returns the class that declares the method, unless the frame is never shown.
+    pub fn class(&self) -> Option<&Class> {
+        self.method.as_deref().map(|method| &*method.class)
     }
 }
 

@@ -101,8 +101,11 @@ pub unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 fn shut_down(jni: Jni) {
     let thread = threads::current(jni);
     classes::announce_loaded(jni, &thread);
+    for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
+        classes::announce_unreported(jni, agent, &thread);
+    }
     // Agents hold their locks from GC_START to GC_FINISH.
-    if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
+    if !collections::between(phase::begin_shut_down) {
         return;
     }
     gate::let_pass();

@@ -355,10 +355,11 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         let object = lookup::object(jni, id)?;
         let tag = tagging::update(object, |tag| tag.announced_to(agent)).ok()?;
         let u = event_of(jni, agent, thread, object, tag).ok()?;
-        thread.subject.with(id, object, || {
-            notify::request(agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
-        });
-        Some(())
+        Some(
+            thread
+                .subject
+                .with(id, object, || notify::request(agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u)),
+        )
     });
-    requested.is_some()
+    requested.unwrap_or(false)
 }

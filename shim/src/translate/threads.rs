@@ -122,7 +122,7 @@ pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool
 }
 
 /// Sends THREAD_START to an agent as if it had requested it; false if the thread is never shown to
-/// agents, or has ended.
+/// agents, if it has ended, or if the VM has.
 pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bool {
     let definition = jni.frame(16, |_| {
         if subject.is_hidden() {
@@ -133,8 +133,7 @@ pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bo
         Some(definition)
     });
     let Some(definition) = definition else { return false };
-    notify::request(agent, current, JVMPI_EVENT_THREAD_START, definition.event());
-    true
+    notify::request(agent, current, JVMPI_EVENT_THREAD_START, definition.event())
 }
 
 /// The contents of THREAD_START: names are never NULL, as agents pass them to `strlen`.

@@ -22,6 +22,8 @@ pub struct Agent {
     pub index: usize,
     interface: AtomicPtr<JVMPI_Interface>,
     enabled: AtomicU64,
+    /// The event types that it has enabled at any time.
+    ever_enabled: AtomicU64,
     /// Whether it has asked for the interface.
     asked: AtomicBool,
     /// Whether its JVM_OnLoad runs.
@@ -61,6 +63,7 @@ impl Agent {
             index,
             interface: AtomicPtr::new(ptr::null_mut()),
             enabled: AtomicU64::new(0),
+            ever_enabled: AtomicU64::new(0),
             asked: AtomicBool::new(false),
             beginning: AtomicBool::new(false),
             library: OnceLock::new(),
@@ -70,6 +73,12 @@ impl Agent {
     /// Whether the agent has enabled the event type, which must be 0 to 63.
     pub fn wants(&self, event_type: jint) -> bool {
         self.enabled.load(Ordering::Relaxed) & bit(event_type) != 0
+    }
+
+    /// True if the agent has enabled the event type at any time, so that it keeps records of what a defining event
+    /// defines. An agent that only requests such events looks nothing up unless it has requested it.
+    pub fn has_wanted(&self, event_type: jint) -> bool {
+        self.ever_enabled.load(Ordering::Relaxed) & bit(event_type) != 0
     }
 
     /// Whether the agent gets entries: then it gets only the exits that belong to them.
@@ -97,6 +106,7 @@ impl Agent {
     /// The caller holds [`CHANGE`].
     fn set(&self, event_type: jint, wants: bool) {
         if wants {
+            self.ever_enabled.fetch_or(bit(event_type), Ordering::Relaxed);
             self.enabled.fetch_or(bit(event_type), Ordering::Relaxed);
         } else {
             self.enabled.fetch_and(!bit(event_type), Ordering::Relaxed);

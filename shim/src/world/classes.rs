@@ -1,6 +1,5 @@
 //! Classes. A class's ID is that of its `java.lang.Class` object; CLASS_LOAD defines it.
 
-use super::agents::Agent;
 use super::class::{self, Class, Instances, name_in_signature};
 use super::tags::{self, Kind};
 use super::{method_classes, methods, native_methods, suspension, tagging, threads};
@@ -207,11 +206,6 @@ pub fn class_fields(jni: Jni) -> ClassFields {
 /// The class with this ID, if it has a record and is not unloaded.
 pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(id.addr())
-}
-
-/// Whether any class was announced to the agent.
-pub fn any_announced(agent: &Agent) -> bool {
-    BY_ID.any(|class| class.announced.to(agent))
 }
 
 /// How many classes have records.

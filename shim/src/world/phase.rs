@@ -1,7 +1,8 @@
 //! How far the VM's life has gone, as agents see it.
 
 use super::order::epoch;
-use std::sync::atomic::{AtomicU8, Ordering};
+use super::threads::os_thread::os_thread;
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 /// The stages of the VM's life, in order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,6 +22,8 @@ pub enum Phase {
 }
 
 static PHASE: AtomicU8 = AtomicU8::new(Phase::Loading as u8);
+/// The OS thread that sends JVM_SHUT_DOWN, 0 before.
+static ENDING: AtomicI32 = AtomicI32::new(0);
 
 /// The current stage.
 pub fn now() -> Phase {
@@ -38,6 +41,23 @@ pub fn advance(to: Phase) -> bool {
     let is_new = PHASE.fetch_max(to as u8, Ordering::AcqRel) < to as u8;
     epoch::change();
     is_new
+}
+
+/// Begins [`Phase::ShuttingDown`], in which the current thread sends JVM_SHUT_DOWN. False if that was begun before.
+pub fn begin_shut_down() -> bool {
+    let begun = ENDING.compare_exchange(0, os_thread(), Ordering::Relaxed, Ordering::Relaxed);
+    begun.is_ok() && advance(Phase::ShuttingDown)
+}
+
+/// True if the current thread is the one that sends JVM_SHUT_DOWN, and does so now.
+pub fn is_shutting_down_here() -> bool {
+    now() == Phase::ShuttingDown && ENDING.load(Ordering::Relaxed) == os_thread()
+}
+
+/// True if what the current thread requests for an agent is sent: once JVM_SHUT_DOWN has begun, only what its
+/// handlers request.
+pub fn answers_requests() -> bool {
+    matches!(now(), Phase::Replaying | Phase::Live) || is_shutting_down_here()
 }
 
 /// Whether functions that need a running VM can work.

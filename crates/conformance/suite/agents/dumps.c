@@ -124,17 +124,41 @@ static uint64_t value(int letter)
 static jobjectID monitor, known_class, known_object, known_array, known_ints, local_object, sticky, thread_id, global_object;
 static jobject global_ref;
 static JNIEnv *main_env;
+static int is_requesting, has_objects;
+/* One bit for each ID that an event has defined. */
+static unsigned char defined[1 << 20];
 static uint64_t first_static, fields[8];
 static uint64_t ints[4];
 static int n_ints, n_fields;
 
 static struct {
     int classes, objects, arrays, primitive_arrays, unknown_classes, wrong_lengths, constants, wrong_supers;
+    int unknown_types, unknown_objects, requested;
     int interfaces, super_is_object, size, array_length, array_class, ints_type, object_class;
     int globals, locals, frames, frames_elsewhere, stickies, threads, threads_of_main, monitors;
     int simple, simple_known, simple_wrong;
     int tags[256];
 } found;
+
+static void define(jobjectID id)
+{
+    unsigned long n = (unsigned long)id / 16;
+
+    pthread_mutex_lock(&methods_lock);
+    if (n / 8 < sizeof defined)
+        defined[n / 8] |= (unsigned char)(1 << n % 8);
+    pthread_mutex_unlock(&methods_lock);
+}
+
+/* An object of a dump. Of Class objects, only those of classes that can be loaded are defined. */
+static void look_at_object(jobjectID id, const Class *type)
+{
+    unsigned long n = (unsigned long)id / 16;
+
+    if (!has_objects || n / 8 >= sizeof defined || (type != NULL && strcmp(type->name, "java.lang.Class") == 0))
+        return;
+    found.unknown_objects += !(defined[n / 8] >> n % 8 & 1);
+}
 
 static void read_class(void)
 {
@@ -147,6 +171,11 @@ static void read_class(void)
         pointer(); /* loader, signers, domain, name, reserved */
     size = number(4);
     found.classes++;
+    look_at_object(id, NULL);
+    if (c == NULL && is_requesting) {
+        found.requested += jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, id) == JVMPI_SUCCESS;
+        c = class_of(id);
+    }
     if (c == NULL) {
         found.unknown_classes++;
         broken = 1;
@@ -184,6 +213,8 @@ static void read_instance(void)
     int i;
 
     found.objects++;
+    found.unknown_types += class_of(type) == NULL;
+    look_at_object(id, class_of(type));
     /* The superclasses are known from what was read before, or are not: then the length is believed. */
     for (c = class_of(type); c != NULL && at < begin + length && !broken; c = class_of(c->super))
         for (i = 0; c->fields[i] != '\0'; i++) {
@@ -206,6 +237,7 @@ static void read_array(void)
 
     element_class = pointer();
     found.arrays++;
+    look_at_object(id, NULL);
     if (id == known_array) {
         found.array_length = (int)n;
         found.array_class = element_class == known_class;
@@ -225,6 +257,7 @@ static void read_primitive_array(void)
     int type = (int)number(1), bytes = width_of_type(type);
 
     found.primitive_arrays++;
+    look_at_object(id, NULL);
     if (id == known_ints)
         found.ints_type = type;
     if (level == JVMPI_DUMP_LEVEL_1)
@@ -396,6 +429,7 @@ static void look_at_traces(const JVMPI_Event *e)
     }
 }
 
+static void at_the_end(void);
 static volatile int heap_dumps, monitor_dumps, object_dumps, unknown_frames;
 static JNIEnv *dump_env;
 static jint dump_level;
@@ -407,7 +441,15 @@ static void notify(JVMPI_Event *e)
 
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
+    case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT:
+        define(e->u.class_load.class_id);
         learn_class(e);
+        break;
+    case JVMPI_EVENT_OBJECT_ALLOC:
+        define(e->u.obj_alloc.obj_id);
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        at_the_end();
         break;
     case JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT:
         heap_dumps++;
@@ -468,7 +510,7 @@ static void full(JNIEnv *env)
     expect_int("dumps-001", "dumps", heap_dumps - before, 2);
     judge("dumps-001", !broken && found.objects > 100, "it cannot be read to its end");
     judge("dumps-002", dump_env == env && dump_level == JVMPI_DUMP_LEVEL_2, "env_id or dump_level is not who asked, or what for");
-    judge("dumps-003", found.objects > 0 && found.unknown_classes == 0 && found.classes > 100, "CLASS_LOAD has not told of a class");
+    judge("dumps-003", found.objects > 0 && found.unknown_classes == 0 && found.unknown_types == 0 && found.classes > 100, "CLASS_LOAD has not told of a class");
     judge("dumps-004", found.objects > 0 && found.wrong_lengths == 0, "an instance has not the bytes of its fields");
     expect("dumps-005", n_fields == 5, "the object has not the fields of its class and its superclass");
     expect("dumps-005", fields[0] == 0x12345678UL && fields[1] == ((uint64_t)0x01020304 << 32 | 0x05060708), "an int or a long is another one");
@@ -528,6 +570,38 @@ static void single(void)
     judge("dumps-033", n_ints == 3 && ints[2] == 0x01020304UL, "the elements are others");
 }
 
+/* No event is enabled. */
+static void requesting(void)
+{
+    expect_int("dumps-025", "CLASS_LOAD", jvmpi->RequestEvent(JVMPI_EVENT_CLASS_LOAD, sticky), JVMPI_SUCCESS);
+    expect_int("dumps-025", "HEAP_DUMP", dump(JVMPI_DUMP_LEVEL_2), JVMPI_SUCCESS);
+    expect("dumps-025", !broken && found.unknown_classes == 0, "it cannot be read to its end");
+    judge("dumps-025", found.classes > 100 && found.requested == found.classes - 1, "not every class has its own record");
+}
+
+static void objects(void)
+{
+    expect_int("dumps-027", "HEAP_DUMP", dump(JVMPI_DUMP_LEVEL_2), JVMPI_SUCCESS);
+    expect("dumps-027", !broken && found.objects > 100 && found.arrays > 100, "it cannot be read to its end");
+    expect_int("dumps-027", "objects without OBJECT_ALLOC", found.unknown_objects, 0);
+    done("dumps-027");
+}
+
+static void at_the_end(void)
+{
+    jint type;
+
+    for (type = 0; type <= JVMPI_MAX_EVENT_TYPE_VAL; type++)
+        jvmpi->DisableEvent(type, NULL);
+    expect_int("dumps-026", "HEAP_DUMP", dump(JVMPI_DUMP_LEVEL_2), JVMPI_SUCCESS);
+    expect("dumps-026", !broken && found.objects > 100, "it cannot be read to its end");
+    expect("dumps-026", found.unknown_classes == 0 && found.unknown_types == 0, "CLASS_LOAD has not told of a class");
+    judge("dumps-026", unknown_frames == 0, "CLASS_LOAD has not told of a method in the traces");
+    memset(&in_dump, 0, sizeof in_dump);
+    expect_int("dumps-047", "MONITOR_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL), JVMPI_SUCCESS);
+    judge("dumps-047", monitor_dumps == 1 && in_dump.unknown_methods == 0, "CLASS_LOAD has not told of a method in the traces");
+}
+
 static void monitors(JNIEnv *env)
 {
     owner = env;
@@ -573,7 +647,11 @@ static jint called(JNIEnv *env, const char *what, jint n, jobject object)
         global_ref = (*env)->NewGlobalRef(env, object);
     } else if (strcmp(what, "local") == 0)
         local_object = id;
-    else if (strcmp(what, "dump") == 0) {
+    else if (is_requesting || has_objects) {
+        if (strcmp(what, "dump") == 0)
+            is_requesting ? requesting() : objects();
+        return 1;
+    } else if (strcmp(what, "dump") == 0) {
         full(env);
         others(env);
         single();
@@ -595,7 +673,16 @@ static jint called(JNIEnv *env, const char *what, jint n, jobject object)
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     start(vm, notify);
+    is_requesting = options != NULL && strcmp(options, "requesting") == 0;
+    if (is_requesting)
+        return JNI_OK;
     raw = jvmpi->RawMonitorCreate("in the dump");
+    has_objects = options != NULL && strcmp(options, "objects") == 0;
+    if (has_objects) {
+        enable(JVMPI_EVENT_ARENA_NEW);
+        enable(JVMPI_EVENT_OBJECT_ALLOC);
+    } else if (options != NULL)
+        enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_JNI_GLOBALREF_ALLOC);

@@ -7,7 +7,7 @@
 
 static const char *mode;
 static volatile int shut_downs, ends_after, dumps, resets, in_order, exiting;
-static volatile int heap_dumps, monitor_dumps;
+static volatile int heap_dumps, monitor_dumps, stored;
 
 /* Ends the process; whoever comes back has not. */
 static void leave(const char *id)
@@ -28,6 +28,9 @@ static void shut_down(const JVMPI_Event *e)
     expect("endings-002", e->env_id == current(), "env_id is not the thread's");
     if (strcmp(mode, "plain") != 0)
         return;
+    expect("storage-007", jvmpi->GetThreadLocalStorage(e->env_id) == e->env_id, "what was stored in its THREAD_END is not there");
+    jvmpi->SetThreadLocalStorage(e->env_id, (void *)&stored);
+    judge("storage-007", jvmpi->GetThreadLocalStorage(e->env_id) == (void *)&stored, "nothing can be stored");
     for (type = 0; type <= JVMPI_MAX_EVENT_TYPE_VAL; type++)
         jvmpi->DisableEvent(type, NULL);
     expect_int("endings-004", "HEAP_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, NULL), JVMPI_SUCCESS);
@@ -58,6 +61,7 @@ static void notify(JVMPI_Event *e)
         break;
     case JVMPI_EVENT_THREAD_END:
         ends_after++;
+        jvmpi->SetThreadLocalStorage(e->env_id, e->env_id);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         shut_down(e);

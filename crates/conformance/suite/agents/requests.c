@@ -134,6 +134,9 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
                && jvmpi->GetThreadObject(got.event.u.thread_start.thread_env_id) == id,
                "thread_env_id is not that thread");
         done("requests-002");
+        expect_one("requests-017", JVMPI_EVENT_MONITOR_DUMP, NULL);
+        expect_one("requests-017", JVMPI_EVENT_MONITOR_DUMP, NULL);
+        done("requests-017");
         dead_env = got.event.u.thread_start.thread_env_id;
     } else if (strcmp(what, "dead thread") == 0) {
         expect_none("requests-013", JVMPI_EVENT_THREAD_START, id, JVMPI_FAIL);

@@ -7,23 +7,29 @@ use super::registry::{by_env, by_id, forget, has_ended, record};
 use super::running::is_current;
 use super::{mounting, structure};
 use crate::jvm::Jni;
-use crate::world::tagging;
+use crate::world::{phase, tagging};
 use jni_sys::{JNIEnv, jobject};
 use std::ptr;
 use std::sync::Arc;
 
-/// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that
-/// have ended. Costs no more than a comparison for the current thread.
+/// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that have ended. The thread
+/// that sends JVM_SHUT_DOWN has ended for agents, but is there in its handlers. Costs no more than a comparison for
+/// the current thread.
 pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
     if is_current(env) {
-        return try_current().filter(|thread| !thread.has_ended()).map(|thread| f(&thread));
+        return try_current().filter(|thread| is_there(thread)).map(|thread| f(&thread));
     }
     if let Some(thread) = by_env(env) {
         return (!thread.is_hidden()).then(|| f(&thread));
     }
     // The current thread may have no record yet.
     let (_, thread) = current_attached().filter(|(jni, _)| jni.env() == env)?;
-    (!thread.has_ended()).then(|| f(&thread))
+    is_there(&thread).then(|| f(&thread))
+}
+
+/// True if agents may use the record of the current thread.
+fn is_there(current: &Thread) -> bool {
+    !current.has_ended() || phase::is_shutting_down_here()
 }
 
 /// The record of the live thread that this `java.lang.Thread` stands for, although it may never have run

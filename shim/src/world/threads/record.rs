@@ -205,9 +205,14 @@ impl Thread {
     }
 
     /// Runs `work`, in which a hidden thread stands for another, whose clock shows this time.
-    pub fn standing_for<R>(&self, env: *mut JNIEnv, time: i64, work: impl FnOnce() -> R) -> R {
+    pub fn standing_for<R>(
+        &self,
+        env: *mut JNIEnv,
+        time: Option<i64>,
+        work: impl FnOnce() -> R,
+    ) -> R {
         let outer = self.stands_for.swap(env, Ordering::Relaxed);
-        let outer_time = self.told_time.swap(time, Ordering::Relaxed);
+        let outer_time = self.told_time.swap(time.unwrap_or(NO_TIME), Ordering::Relaxed);
         let _after = OnDrop(|| {
             self.stands_for.store(outer, Ordering::Relaxed);
             self.told_time.store(outer_time, Ordering::Relaxed);

@@ -1,0 +1,22 @@
+/** A virtual thread that sleeps: the VM loads classes meanwhile, of which JVMTI says nothing on JDK 21. */
+final class VirtualSleeper {
+    private static final long[] KEPT = new long[3];
+
+    public static void main(String[] arguments) throws InterruptedException {
+        Agent.call("remember", KEPT);
+        Thread thread = Thread.ofVirtual().start(VirtualSleeper::sleep);
+        thread.join();
+        for (String what : arguments) {
+            Agent.call(what);
+        }
+        System.out.println("done");
+    }
+
+    private static void sleep() {
+        try {
+            Thread.sleep(5);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}
