@@ -1,4 +1,4 @@
-//! What is in a library that can be an agent.
+//! Reads the contents of an agent's library.
 
 use crate::{LibraryError, Machine, Native, examine_elf};
 use object::elf::{self, FileHeader32, FileHeader64};
@@ -10,33 +10,33 @@ use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The functions through which a VM enters the library of an agent.
+/// The functions through which a VM calls into the library of an agent.
 const ENTRY_POINTS: [&str; 5] =
     ["JVM_OnLoad", "JVM_OnUnload", "Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload"];
 
-/// The symbol of a library for which there are no quirks, whatever its name.
+/// A symbol by which a library opts out of the quirks that its file name would select.
 const NO_QUIRKS: &str = "jvmpi_no_quirks";
 
-/// What a look into a library shows that [`examine`] does not refuse.
+/// The contents of a library that [`examine`] accepts.
 #[derive(Debug)]
 pub struct Contents {
-    /// What it was built for.
+    /// The machine that the library was built for.
     pub machine: Machine,
-    /// The functions through which a VM enters it.
+    /// The entry points that it exports.
     pub entry_points: Vec<&'static str>,
-    /// Whether it says, by a symbol, that it is not the library that is known to need settings under its
-    /// name.
+    /// True if the library opts out of the quirks for its file name, by exporting the symbol
+    /// `jvmpi_no_quirks`.
     pub has_no_quirks: bool,
-    /// The libraries that it names as needed.
+    /// The libraries that it depends on (`DT_NEEDED`).
     pub needed: Vec<String>,
-    /// Its machine code, a piece for each executable segment.
+    /// Its machine code, one piece per executable section.
     pub code: Vec<Code>,
 }
 
 /// A piece of machine code.
 #[derive(Debug)]
 pub struct Code {
-    /// Where it lies relative to the library's base.
+    /// The address of the piece, relative to the library's base.
     pub address: u64,
     /// The instructions.
     pub bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Why an agent library is refused.
+//! The errors that reject an agent library.
 
 use crate::Machine;
 use std::ffi::OsString;
@@ -6,78 +6,78 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What a library exports that has no `JVM_OnLoad`.
+/// The closest match in a library that does not export `JVM_OnLoad`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Instead {
-    /// `Agent_OnLoad`: it is an agent for JVMTI, not for JVMPI.
+    /// `Agent_OnLoad`: the library is a JVMTI agent.
     AgentOnLoad,
-    /// `JVM_OnLoad` as C++ names it.
+    /// `JVM_OnLoad` with a mangled C++ name.
     Mangled,
-    /// Nothing of the kind.
+    /// No similar function.
     Nothing,
 }
 
-/// What else can be done with an agent of JVMPI's time.
+/// The alternative for an agent built for i386, as most agents of JVMPI's time were.
 const JVM_FOR_I386: &str = ", or use a JVM for i386 (Debian's openjdk-17-jre-headless:i386) with the \
                             libjvmpi.so for it (jvmpi_*_i386.deb)";
 
-/// Why an agent library is refused. Displayed, it is one line: which library, what is wrong with
-/// it, what to do.
+/// The reason why an agent library is rejected. Its `Display` form is one line: which library, what is wrong with it,
+/// what to do.
 #[derive(Debug)]
 pub enum LibraryError {
-    /// There is no file of this path.
+    /// There is no file at this path.
     NoFile {
-        /// As the user gave it.
+        /// The path as the user gave it.
         path: PathBuf,
     },
-    /// There is no library of this name.
+    /// There is no library of this name on the search path.
     NotFound {
-        /// `libfoo.so`.
+        /// The file name, for example `libfoo.so`.
         file_name: OsString,
-        /// Where it was looked for, besides where the dynamic loader looks by itself.
+        /// The directories that were searched before the dynamic loader's own search.
         search: Vec<PathBuf>,
     },
     /// The file cannot be read.
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// The file is of another kind.
+    /// The file is not an ELF file.
     NotElf {
         /// The file.
         path: PathBuf,
     },
-    /// The file breaks the rules of its format.
+    /// The file violates the ELF format.
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Which part of it.
+        /// The part that is wrong.
         what: String,
     },
-    /// The library was built for another machine than this JVM.
+    /// The library was built for another machine than this JVM's.
     Foreign {
         /// The library.
         path: PathBuf,
-        /// What it was built for.
+        /// The machine that it was built for.
         machine: Machine,
     },
-    /// The file is a program or an object file.
+    /// The file is a program, an object file or a core dump.
     NotShared {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file, in words.
         what: &'static str,
     },
     /// The library does not export `JVM_OnLoad`.
     NoOnLoad {
         /// The library.
         path: PathBuf,
-        /// What it exports instead.
+        /// The closest match among its exports.
         instead: Instead,
     },
-    /// The dynamic loader refuses the library.
+    /// The dynamic loader cannot load the library.
     Unloadable {
         /// The library.
         path: PathBuf,
@@ -137,7 +137,7 @@ impl fmt::Display for LibraryError {
                 path.display()
             ),
             Self::NoOnLoad { path, instead: Instead::Nothing } => format!(
-                "{} does not export JVM_OnLoad, so it is no JVMPI agent: check that it is the \
+                "{} does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the \
                  right library and that nothing hides the symbol",
                 path.display()
             ),

@@ -1,4 +1,4 @@
-//! The file of an agent library, read without running anything in it.
+//! Examines the file of an agent library without running code from it.
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
@@ -18,14 +18,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Examines the file of a library, without loading it, for what makes an agent.
+/// Examines the file of a library, without loading it, and returns an error unless it can be an agent.
 ///
-/// `JVM_OnLoad` must be in the file itself. Libraries that it needs in turn are not looked at;
-/// the dynamic loader reports what is missing there.
+/// `JVM_OnLoad` must be in the file itself. The libraries that it depends on are not examined; the dynamic loader
+/// reports what is missing there.
 ///
 /// # Errors
-/// What is wrong with the file: all variants but [`LibraryError::NotFound`] and
-/// [`LibraryError::Unloadable`].
+/// Returns any variant except [`LibraryError::NotFound`] and [`LibraryError::Unloadable`].
 pub fn examine(path: &Path) -> Result<(), LibraryError> {
     let (bits, data) = open(path)?;
     match bits {
@@ -34,10 +33,10 @@ pub fn examine(path: &Path) -> Result<(), LibraryError> {
     }
 }
 
-/// What the library in this file was built for.
+/// Returns the machine that a library was built for.
 ///
 /// # Errors
-/// That there is no ELF file of this path, or that it is damaged.
+/// Fails if there is no ELF file at this path, or if it is damaged.
 pub fn machine(path: &Path) -> Result<Machine, LibraryError> {
     let (bits, data) = open(path)?;
     match bits {
@@ -52,7 +51,7 @@ enum Bits {
     SixtyFour,
 }
 
-/// Opens an ELF file, and tells of which class it is.
+/// Opens an ELF file, and returns its class: 32 or 64 bits.
 fn open(path: &Path) -> Result<(Bits, ReadCache<File>), LibraryError> {
     let mut ident = Vec::new();
     let file = File::open(path)
@@ -97,7 +96,7 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
 
     let sections = header.sections(endian, data).map_err(damaged)?;
     if sections.is_empty() {
-        // A file stripped of its section headers loads all the same: `open` looks there.
+        // A library without section headers still loads; the caller checks its symbols after `dlopen`.
         return Ok(());
     }
     let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).map_err(damaged)?;
@@ -113,22 +112,22 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
     Err(LibraryError::NoOnLoad { path: path.into(), instead })
 }
 
-/// The header of a library for this machine.
+/// The ELF file header of this machine's libraries.
 #[cfg(target_pointer_width = "64")]
 type Native = FileHeader64<Endianness>;
 #[cfg(target_pointer_width = "32")]
 type Native = FileHeader32<Endianness>;
 
-/// A symbol that a library needs from others.
+/// A symbol that a library imports.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NeededSymbol {
-    /// Its name.
+    /// The name.
     pub name: CString,
-    /// Its version, as `GLIBC_2.0`, if it must be that one.
+    /// The required version, for example `GLIBC_2.0`; `None` for an unversioned symbol.
     pub version: Option<CString>,
 }
 
-/// The symbols that the library needs from others; none if the file cannot be read.
+/// Returns the symbols that a library imports; none if the file cannot be read.
 pub fn needed_symbols(path: &Path) -> Vec<NeededSymbol> {
     undefined_symbols(path).unwrap_or_default()
 }
@@ -152,7 +151,7 @@ fn undefined_symbols(path: &Path) -> Option<Vec<NeededSymbol>> {
     Some(needed.filter(|symbol| !symbol.name.is_empty()).collect())
 }
 
-/// What a library was built for.
+/// A machine that a library was built for: the architecture, its word size and its byte order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Machine {
     bits: u8,
@@ -161,7 +160,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// What this JVM, and so this library, runs on.
+    /// The machine of this process.
     pub const THIS: Self = Self {
         bits: if cfg!(target_pointer_width = "64") { 64 } else { 32 },
         big_endian: cfg!(target_endian = "big"),
@@ -186,7 +185,7 @@ impl Machine {
         },
     };
 
-    /// What most agents of JVMPI's time were built for.
+    /// The machine of most agents of JVMPI's time.
     const I386: Self = Self { bits: 32, big_endian: false, architecture: elf::EM_386 };
 
     fn of<Elf: FileHeader<Endian = Endianness>>(
@@ -200,7 +199,7 @@ impl Machine {
         })
     }
 
-    /// As in `x86-64`.
+    /// Returns the name of the architecture, for example `x86-64`.
     pub fn architecture(self) -> String {
         let name = match self.architecture {
             elf::EM_386 => "i386",
@@ -221,7 +220,7 @@ impl Machine {
     }
 }
 
-/// As in `32-bit (i386)`.
+/// Formats the machine like `32-bit (i386)`.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let big_endian = if self.big_endian { "big-endian " } else { "" };
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_library_is_refused() {
+    fn files_other_than_shared_libraries_are_rejected() {
         let directory = Directory::new("no-library");
         for (content, expected) in [
             (&b""[..], "is not an ELF file: give the agent's shared library for Linux"),
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_cut_short_is_refused() {
+    fn truncated_library_is_rejected() {
         let directory = Directory::new("prefix");
         let content = fs::read(directory.library("whole", AGENT)).unwrap();
         for length in (0..content.len()).step_by(97) {
@@ -284,7 +283,7 @@ mod tests {
 
     #[test]
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
-    fn foreign_libraries_are_named_in_words() {
+    fn error_names_the_foreign_machine() {
         use crate::testing::elf_header;
         let directory = Directory::new("machine");
         let mut big_endian = elf_header(2, elf::Machine(21_u16.swap_bytes()));
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_without_on_load_is_refused() {
+    fn library_without_on_load_is_rejected() {
         let directory = Directory::new("on-load");
         let refusal = |source| examine_complaint(&directory.library("file", source));
         let path = directory.0.join("file");
@@ -326,7 +325,7 @@ mod tests {
             "exports JVM_OnLoad under its C++ name only: declare it extern \"C\" and rebuild the \
              agent"
         );
-        let nothing = "does not export JVM_OnLoad, so it is no JVMPI agent: check that it is the \
+        let nothing = "does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the \
                        right library and that nothing hides the symbol";
         for source in [
             "static int JVM_OnLoad(void) { return 0; }\nint (*f)(void) = JVM_OnLoad;\n",

@@ -1,4 +1,4 @@
-//! What tests of libraries are made of: folders, and libraries compiled into them.
+//! Helpers for tests: directories, and libraries compiled into them.
 
 use crate::LibraryError;
 pub use object::elf;
@@ -17,21 +17,21 @@ pub struct Directory(
 );
 
 impl Directory {
-    /// One for the test of this name.
+    /// Creates a directory for the test with this name.
     pub fn new(test: &str) -> Self {
         let path = std::env::temp_dir().join(format!("jvmpi-{}-{test}", process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    /// Writes a file.
+    /// Writes a file and returns its path.
     pub fn write(&self, file: &str, content: &[u8]) -> PathBuf {
         let path = self.0.join(file);
         fs::write(&path, content).unwrap();
         path
     }
 
-    /// Compiles C source text to `file`.
+    /// Compiles C source text to the file `file`.
     pub fn compile(&self, file: &str, source: &str, arguments: &[&str]) -> PathBuf {
         let path = self.0.join(file);
         let source = self.write(&format!("{file}.c"), source.as_bytes());
@@ -53,7 +53,7 @@ impl Drop for Directory {
     }
 }
 
-/// The start of an ELF shared library for the given class and machine.
+/// Returns the ELF header of a shared library with the given class and machine.
 pub fn elf_header(class: u8, machine: elf::Machine) -> Vec<u8> {
     let mut header = vec![0; 64];
     header[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
@@ -62,7 +62,7 @@ pub fn elf_header(class: u8, machine: elf::Machine) -> Vec<u8> {
     header
 }
 
-/// The error's line without the path at its start.
+/// Returns the error's line without the path at its start.
 pub fn complaint(path: &Path, error: LibraryError) -> String {
     let line = error.to_string();
     line.strip_prefix(&format!("{} ", path.display())).expect(&line).to_string()

@@ -1,14 +1,14 @@
-//! Reading bytes from their beginning.
+//! Reads records from bytes.
 
 use crate::{ID, Id};
 use std::fmt;
 
-/// A dump that is not one.
+/// The error of a dump that violates its format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// Where the record begins, in bytes from the beginning.
+    /// The offset of the faulty record in the dump, in bytes.
     pub position: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
@@ -20,10 +20,10 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// What is wrong with a record.
+/// The fault in a record, in words.
 pub type Reason = String;
 
-/// The bytes that are still to be read.
+/// The bytes that have not been read yet.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a>(pub &'a [u8]);
 
@@ -32,7 +32,7 @@ impl<'a> Cursor<'a> {
         let (bytes, rest) = self
             .0
             .split_at_checked(count)
-            .ok_or_else(|| format!("{count} bytes are missing, {} are left", self.0.len()))?;
+            .ok_or_else(|| format!("{count} bytes expected, {} left", self.0.len()))?;
         self.0 = rest;
         Ok(bytes)
     }
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Reads records one after the other, until the end or the first that is malformed.
+/// Reads the record at `position` and advances. Returns `None` at the end and after the first malformed record.
 pub fn next<'a, R>(
     all: &'a [u8],
     position: &mut usize,

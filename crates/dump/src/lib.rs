@@ -1,12 +1,11 @@
-//! The buffers of JVMPI's heap, object and monitor dumps: one writer and one reader of each format.
-//! This crate knows nothing of a running JVM.
+//! The formats of JVMPI's heap, object and monitor dumps, with one writer and one reader for each. This crate does
+//! not depend on a running JVM.
 //!
-//! Everything is packed. Numbers are big-endian; IDs, thread environments and other pointers are
-//! as wide as the host's and in its byte order.
+//! Records are packed without padding. Numbers are big-endian. IDs, thread environments and other pointers have the
+//! host's pointer size and byte order.
 //!
-//! A heap dump of level 0 is a sequence of [`Listed`] objects. Levels 1 and 2 are a sequence of
-//! [`Record`]s, of which level 1 leaves primitive values out. An object dump is one record of
-//! level 2. A monitor dump is a sequence of [`Monitor`]s.
+//! A heap dump of level 0 is a sequence of [`Listed`] objects. Levels 1 and 2 are sequences of [`Record`]s; level 1
+//! omits primitive values. An object dump is one record of level 2. A monitor dump is a sequence of [`Monitor`]s.
 
 mod buffer;
 mod cursor;
@@ -22,8 +21,8 @@ pub use heap::{Class, Constant, Frame, Ids, Listed, Record, Root};
 pub use monitor::{Kind, Monitor, Monitors, write_monitor};
 pub use value::{Type, Value};
 
-/// An object's ID, a thread's environment or another pointer; NULL is 0.
+/// The ID of an object, the environment of a thread, or another pointer; NULL is 0.
 pub type Id = usize;
 
-/// How many bytes an [`Id`] has in a dump.
+/// The size of an [`Id`] in a dump, in bytes.
 pub const ID: usize = size_of::<Id>();

@@ -5,33 +5,33 @@ use crate::buffer::{Buffer, Full};
 use crate::cursor::{self, Cursor, Malformed, Reason};
 use crate::heap::Ids;
 
-/// What a monitor is.
+/// The kind of a monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// An object's.
+    /// The monitor of a Java object.
     Java {
         /// The object.
         object: Id,
     },
     /// A JVMPI raw monitor.
     Raw {
-        /// Its name, a `char *` of the process that made the dump.
+        /// The address of its name in the process that made the dump.
         name: Id,
-        /// The `JVMPI_RawMonitor`.
+        /// The `JVMPI_RawMonitor` itself.
         monitor: Id,
     },
 }
 
-/// A monitor; threads are named by their environments.
+/// A monitor. Threads are identified by their environments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Monitor {
-    /// What it is.
+    /// The kind of the monitor.
     pub kind: Kind,
     /// The thread that owns it; NULL if none does.
     pub owner: Id,
-    /// How often the owner has entered it.
+    /// The number of times that the owner has entered it.
     pub entry_count: u32,
-    /// The threads that want to enter.
+    /// The threads that wait to enter.
     pub waiting_to_enter: Vec<Id>,
     /// The threads that wait to be notified.
     pub waiting_to_be_notified: Vec<Id>,
@@ -66,14 +66,14 @@ pub fn write_monitor(buffer: &mut Buffer, monitor: &Monitor) -> Result<(), Full>
     Ok(())
 }
 
-/// The monitors in a dump.
+/// An iterator over the monitors in a dump.
 pub struct Monitors<'a> {
     all: &'a [u8],
     position: usize,
 }
 
 impl<'a> Monitors<'a> {
-    /// The monitors in these bytes.
+    /// Creates an iterator over the monitors in `dump`.
     pub fn new(dump: &'a [u8]) -> Self {
         Self { all: dump, position: 0 }
     }
@@ -91,7 +91,7 @@ fn monitor(cursor: &mut Cursor<'_>) -> Result<Monitor, Reason> {
     let kind = match cursor.u1()? {
         JAVA => Kind::Java { object: cursor.id()? },
         RAW => Kind::Raw { name: cursor.id()?, monitor: cursor.id()? },
-        other => return Err(format!("{other} is no kind of monitor")),
+        other => return Err(format!("unknown monitor kind {other}")),
     };
     let (owner, entry_count) = (cursor.id()?, cursor.u4()?);
     let threads = |cursor: &mut Cursor<'_>| {

@@ -2,7 +2,7 @@
 
 use crate::{ID, Id};
 
-/// A type as dumps name it: the codes `JVMPI_CLASS` and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
+/// A type with its code in dumps: `JVMPI_CLASS`, and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Type {
@@ -27,7 +27,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// Every type.
+    /// All types.
     pub const ALL: [Self; 9] = [
         Self::Reference,
         Self::Boolean,
@@ -40,12 +40,12 @@ impl Type {
         Self::Long,
     ];
 
-    /// The type with this code.
+    /// Returns the type with this code.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|t| *t as u8 == code)
     }
 
-    /// The type of a field with this descriptor, of which the first character tells.
+    /// Returns the type of a field from the first character of its descriptor.
     pub fn of_descriptor(first: u8) -> Option<Self> {
         Some(match first {
             b'L' | b'[' => Self::Reference,
@@ -61,7 +61,7 @@ impl Type {
         })
     }
 
-    /// The first character of the descriptors of fields of this type.
+    /// Returns the first character of the descriptor of fields of this type.
     pub fn descriptor(self) -> u8 {
         match self {
             Self::Reference => b'L',
@@ -76,12 +76,12 @@ impl Type {
         }
     }
 
-    /// How many bytes a value has in a dump.
+    /// Returns the size of a value in a dump, in bytes.
     pub const fn width(self) -> usize {
         self.width_with(ID)
     }
 
-    /// How many bytes a value has in a file whose IDs have `id_size`.
+    /// Returns the size of a value in bytes, in a file whose IDs have `id_size` bytes.
     pub const fn width_with(self, id_size: usize) -> usize {
         match self {
             Self::Reference => id_size,
@@ -92,7 +92,7 @@ impl Type {
         }
     }
 
-    /// Its name in Java; HPROF's text calls references by their class.
+    /// Returns the name in Java. For references, whose class would be needed, it is `<Unknown>`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reference => "<Unknown>",
@@ -107,7 +107,7 @@ impl Type {
         }
     }
 
-    /// The name of an array of these whose class is not known.
+    /// Returns the name of an array with elements of this type and of unknown class.
     pub const fn array_name(self) -> &'static str {
         match self {
             Self::Reference => "[L<Unknown>;",
@@ -123,7 +123,7 @@ impl Type {
     }
 }
 
-/// A value of a field or an element of an array.
+/// A value of a field or of an array element.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs)]
 pub enum Value {
@@ -139,7 +139,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Its type.
+    /// Returns the type of the value.
     pub fn of_type(self) -> Type {
         match self {
             Self::Reference(_) => Type::Reference,
@@ -154,7 +154,7 @@ impl Value {
         }
     }
 
-    /// Writes it where it belongs, into as many bytes as its type has.
+    /// Writes the value to `to`, which has exactly the size of the type.
     #[inline]
     pub fn write(self, to: &mut [u8]) {
         match self {
@@ -170,8 +170,8 @@ impl Value {
         }
     }
 
-    /// Reads a value of a type from the beginning of `bytes`; the value and what follows it. None if
-    /// there are too few.
+    /// Reads a value of the given type from the beginning of `bytes`. Returns the value and the rest, or `None` if
+    /// there are too few bytes.
     pub fn read(of_type: Type, bytes: &[u8]) -> Option<(Self, &[u8])> {
         macro_rules! be {
             ($type:ty) => {{
@@ -210,8 +210,7 @@ impl Value {
         })
     }
 
-    /// Reads values of these types one after the other. None if there are too few bytes, or some are
-    /// left over.
+    /// Reads values of the given types one after the other. Returns `None` unless they take up all bytes exactly.
     pub fn read_all(types: impl IntoIterator<Item = Type>, bytes: &[u8]) -> Option<Vec<Self>> {
         let mut rest = bytes;
         let mut values = Vec::new();

@@ -1,4 +1,4 @@
-//! What is written is read as it was written, and no bytes make a reader panic.
+//! Checks that readers return what writers wrote, and that no input makes a reader panic.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The classes of a test, as CLASS_LOAD would tell of them.
+/// The classes of a test, as CLASS_LOAD would describe them.
 #[derive(Default)]
 struct Known(HashMap<Id, (usize, Vec<Type>)>);
 
@@ -20,7 +20,7 @@ impl Classes for Known {
     }
 }
 
-/// Knows every class, as having this shape.
+/// Describes every class with the same shape.
 struct All(usize, Vec<Type>);
 
 impl Classes for All {
@@ -29,7 +29,7 @@ impl Classes for All {
     }
 }
 
-/// A record that owns what it consists of.
+/// A record that owns its parts.
 #[derive(Clone, Debug)]
 enum Owned {
     Root(Root),
@@ -120,7 +120,7 @@ fn record() -> impl Strategy<Value = Owned> {
     ]
 }
 
-/// The values that the level tells, as they lie in the dump.
+/// Encodes those values that dumps of the level contain.
 fn bytes(values: &[Value], level: Level) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values.iter().filter(|value| level.has(value.of_type())) {
@@ -131,7 +131,7 @@ fn bytes(values: &[Value], level: Level) -> Vec<u8> {
     bytes
 }
 
-/// The values as the VM has them in an array.
+/// Encodes values the way the VM stores them in an array.
 fn host_order(values: &[Value]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
@@ -145,7 +145,7 @@ fn host_order(values: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// Writes a record value by value, as a walk through the heap does.
+/// Writes a record value by value, as a heap walk does.
 fn write(writer: &mut HeapWriter, record: &Owned) {
     let level = writer.level();
     match record {
@@ -176,16 +176,16 @@ fn write(writer: &mut HeapWriter, record: &Owned) {
     }
 }
 
-/// Whether both are the same, a NaN being the same as itself.
+/// Returns true if both are equal, where a NaN equals itself.
 fn same(one: &[Value], other: &[Value]) -> bool {
     bytes(one, Level::Values) == bytes(other, Level::Values) && one.len() == other.len()
 }
 
 fn check(seen: &Record<'_>, expected: &Owned, level: Level) {
     let read = |values: &[Value], bytes: &[u8]| {
-        let told: Vec<_> = values.iter().copied().filter(|v| level.has(v.of_type())).collect();
-        let types = told.iter().map(|value| value.of_type());
-        assert!(same(&Value::read_all(types, bytes).unwrap(), &told), "{bytes:?}");
+        let dumped: Vec<_> = values.iter().copied().filter(|v| level.has(v.of_type())).collect();
+        let types = dumped.iter().map(|value| value.of_type());
+        assert!(same(&Value::read_all(types, bytes).unwrap(), &dumped), "{bytes:?}");
     };
     match (seen, expected) {
         (Record::Root(seen), Owned::Root(expected)) => assert_eq!(seen, expected),
@@ -215,7 +215,7 @@ fn check(seen: &Record<'_>, expected: &Owned, level: Level) {
             assert_eq!(*count as usize, elements.len());
             read(elements, values);
         }
-        other => panic!("another kind: {other:?}"),
+        other => panic!("different kinds: {other:?}"),
     }
 }
 
@@ -238,7 +238,7 @@ fn monitor() -> impl Strategy<Value = Monitor> {
 
 proptest! {
     #[test]
-    fn records_come_back(records in vec(record(), 0..20), level in 1..=2) {
+    fn records_are_read_as_written(records in vec(record(), 0..20), level in 1..=2) {
         let level = Level::from_number(level).unwrap();
         let mut known = Known::default();
         for record in &records {
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn lists_come_back(objects in vec((proptest::option::of(of_type()), any::<Id>()), 0..50)) {
+    fn lists_are_read_as_written(objects in vec((proptest::option::of(of_type()), any::<Id>()), 0..50)) {
         let mut writer = HeapWriter::new(Buffer::new().unwrap(), Level::Objects);
         let objects: Vec<_> =
             objects.into_iter().map(|(elements, id)| Listed { elements, id }).collect();
@@ -272,21 +272,21 @@ proptest! {
     }
 
     #[test]
-    fn monitors_come_back(monitors in vec(monitor(), 0..10)) {
+    fn monitors_are_read_as_written(monitors in vec(monitor(), 0..10)) {
         let mut buffer = Buffer::new().unwrap();
         monitors.iter().for_each(|monitor| write_monitor(&mut buffer, monitor).unwrap());
         assert_eq!(Monitors::new(&buffer).collect::<Result<Vec<_>, _>>().unwrap(), monitors);
     }
 
     #[test]
-    fn no_bytes_make_a_reader_panic(
+    fn readers_do_not_panic_on_arbitrary_bytes(
         bytes in vec(prop_oneof![any::<u8>(), select(&[0, 1, 2, 3, 7, 0x20, 0x21, 0x22, 0x23][..])], 0..300),
         interfaces in 0..4_usize,
         statics in vec(of_type(), 0..5),
     ) {
         let all = All(interfaces, statics);
         for level in [Level::References, Level::Values] {
-            // What could be read is what it says.
+            // Writing the records that could be read yields no more bytes than there were.
             let mut writer = HeapWriter::new(Buffer::new().unwrap(), level);
             for record in Records::new(&bytes, level, &all).map_while(Result::ok) {
                 writer.record(&record).unwrap();
@@ -299,9 +299,9 @@ proptest! {
     }
 }
 
-/// The bytes that the specification asks for, one by one.
+/// Compares the encoding with the bytes that the specification requires.
 #[test]
-fn the_layout_is_the_specified_one() {
+fn encoding_equals_the_specification() {
     let mut writer = HeapWriter::new(Buffer::new().unwrap(), Level::Values);
     let frame = Frame { thread: 0x11, number: Some(0x0102_0304) };
     let place = writer.root(Root::JavaFrame(0x22, frame)).unwrap().unwrap();

@@ -14,102 +14,101 @@ pub struct Listed {
     pub id: Id,
 }
 
-/// A frame of a thread's stack.
+/// A frame in a thread's stack trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// The thread's environment.
     pub thread: Id,
-    /// The frame's index in the trace of that thread, counted from the innermost; None if it is in
-    /// none.
+    /// The index of the frame in the trace of that thread, where 0 is the innermost frame; `None` if the trace does
+    /// not contain it.
     pub number: Option<u32>,
 }
 
-/// Why an object is alive.
+/// The reason why an object is reachable: the kind of a GC root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Root {
-    /// For a reason of the VM's.
+    /// An unspecified reference inside the VM.
     Unknown(Id),
-    /// By a JNI global reference.
+    /// A JNI global reference.
     JniGlobal {
         /// The object.
         object: Id,
         /// The `jobject`.
         reference: Id,
     },
-    /// By a local reference of native code.
+    /// A JNI local reference.
     JniLocal(Id, Frame),
-    /// By a local variable of Java code.
+    /// A local variable of a Java method.
     JavaFrame(Id, Frame),
-    /// By native code of a thread.
+    /// A reference on the native stack of a thread.
     NativeStack {
         /// The object.
         object: Id,
         /// The thread's environment.
         thread: Id,
     },
-    /// As a class that is never unloaded.
+    /// A class that is never unloaded.
     StickyClass(Id),
-    /// As a live thread.
+    /// A live thread.
     ThreadBlock {
         /// The `java.lang.Thread`.
         object: Id,
         /// The thread's environment.
         thread: Id,
     },
-    /// As a monitor in use.
+    /// A monitor in use.
     MonitorUsed(Id),
 }
 
-/// An entry of a class's constant pool.
+/// An entry in the constant pool of a class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Constant {
-    /// Its index.
+    /// The index in the constant pool.
     pub index: u16,
-    /// What it is; agents expect nothing but references.
+    /// The value. Agents expect references only.
     pub value: Value,
 }
 
-/// A class and the values of its static fields.
+/// A class, with the values of its static fields.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Class<'a> {
     /// The class.
     pub id: Id,
-    /// Its superclass.
+    /// The superclass.
     pub superclass: Id,
-    /// Its loader; NULL for the boot loader.
+    /// The class loader; NULL for the bootstrap loader.
     pub loader: Id,
-    /// Its signers, an array.
+    /// The array of signers.
     pub signers: Id,
-    /// Its protection domain.
+    /// The protection domain.
     pub protection_domain: Id,
-    /// Its name, a `String`.
+    /// The name, a `java.lang.String`.
     pub name: Id,
-    /// How many bytes the fields of an instance have, inherited ones included.
+    /// The size of an instance's field values in bytes, including inherited fields.
     pub instance_size: u32,
-    /// The interfaces that it names, in the order of CLASS_LOAD.
+    /// The direct interfaces, in the order of CLASS_LOAD.
     pub interfaces: Vec<Id>,
-    /// Entries of its constant pool.
+    /// The entries of the constant pool.
     pub constants: Vec<Constant>,
-    /// The values of its static fields in the order of CLASS_LOAD, without those that the level
-    /// leaves out.
+    /// The values of the static fields in the order of CLASS_LOAD, without the types that the level omits.
     pub statics: &'a [u8],
 }
 
 /// A record of level 1 or 2.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Record<'a> {
-    /// A reason why an object is alive.
+    /// A GC root.
     Root(Root),
     /// A class.
     Class(Class<'a>),
-    /// An object that is no array and no class.
+    /// An object that is neither an array nor a class.
     Instance {
         /// The object.
         id: Id,
         /// Its class.
         class: Id,
-        /// The values of its fields, its own class's first, then the superclass's, each in the
-        /// order of CLASS_LOAD, without those that the level leaves out.
+        /// The values of the fields in the order of CLASS_LOAD: those of its own class first, then those of its
+        /// superclasses in turn. Types that the level omits are missing.
         values: &'a [u8],
     },
     /// An array of references.
@@ -127,36 +126,36 @@ pub enum Record<'a> {
         id: Id,
         /// The type of its elements.
         of_type: Type,
-        /// How many there are.
+        /// The number of elements.
         count: u32,
-        /// The elements; nothing at level 1.
+        /// The elements; empty at level 1.
         values: &'a [u8],
     },
 }
 
-/// IDs as they lie in a dump.
+/// A list of IDs in the encoding of dumps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ids<'a>(&'a [u8]);
 
 impl<'a> Ids<'a> {
-    /// The IDs in these bytes; what is too short for one at the end is left out.
+    /// Wraps encoded IDs. Trailing bytes that do not make up an ID are ignored.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// How many there are.
+    /// Returns the number of IDs.
     pub fn count(self) -> usize {
         self.0.len() / crate::ID
     }
 
-    /// The IDs.
+    /// Returns an iterator over the IDs.
     pub fn iter(self) -> impl Iterator<Item = Id> + 'a {
         let (chunks, _) = self.0.as_chunks();
         chunks.iter().map(|bytes| Id::from_ne_bytes(*bytes))
     }
 }
 
-/// The tags of records, `JVMPI_GC_…`.
+/// The tags of the records: the `JVMPI_GC_…` constants.
 mod tag {
     pub const ROOT_UNKNOWN: u8 = 0xff;
     pub const ROOT_JNI_GLOBAL: u8 = 0x01;

@@ -1,32 +1,32 @@
-//! Reading heap and object dumps.
+//! Reads heap and object dumps.
 
 use super::{Class, Constant, Frame, Ids, Listed, NO_FRAME, Record, Root, tag};
 use crate::cursor::{self, Cursor, Malformed, Reason};
 use crate::{Id, Level, Type, Value};
 
-/// What CLASS_LOAD tells of a class and a dump does not.
+/// The part of a class's CLASS_LOAD event that a reader needs because dumps omit it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape<'a> {
-    /// How many interfaces it names.
+    /// The number of direct interfaces.
     pub interfaces: usize,
-    /// The types of its static fields.
+    /// The types of the static fields.
     pub statics: &'a [Type],
 }
 
-/// The classes that a reader of a dump knows of.
+/// The classes known to the reader of a dump.
 pub trait Classes {
-    /// The class with this ID.
+    /// Returns the shape of the class with this ID, if it is known.
     fn shape(&self, class: Id) -> Option<Shape<'_>>;
 }
 
-/// The objects in a dump of level 0.
+/// An iterator over the objects in a dump of level 0.
 pub struct List<'a> {
     all: &'a [u8],
     position: usize,
 }
 
 impl<'a> List<'a> {
-    /// The objects in these bytes.
+    /// Creates an iterator over the objects in `dump`.
     pub fn new(dump: &'a [u8]) -> Self {
         Self { all: dump, position: 0 }
     }
@@ -46,7 +46,7 @@ impl Iterator for List<'_> {
     }
 }
 
-/// The records in a dump of level 1 or 2, or the one in an object dump.
+/// An iterator over the records in a dump of level 1 or 2, or over the single record in an object dump.
 pub struct Records<'a, C> {
     all: &'a [u8],
     position: usize,
@@ -55,7 +55,7 @@ pub struct Records<'a, C> {
 }
 
 impl<'a, C: Classes> Records<'a, C> {
-    /// The records in these bytes.
+    /// Creates an iterator over the records in `dump`.
     pub fn new(dump: &'a [u8], level: Level, classes: &'a C) -> Self {
         Self { all: dump, position: 0, level, classes }
     }
@@ -71,7 +71,7 @@ impl<'a, C: Classes> Iterator for Records<'a, C> {
 }
 
 fn of_type(code: u8) -> Result<Type, Reason> {
-    Type::from_code(code).ok_or_else(|| format!("{code} is no type"))
+    Type::from_code(code).ok_or_else(|| format!("unknown type code {code}"))
 }
 
 fn frame(cursor: &mut Cursor<'_>) -> Result<Frame, Reason> {
@@ -117,7 +117,7 @@ fn record<'a>(
             let count = cursor.u4()?;
             let of_type = of_type(cursor.u1()?)?;
             if of_type == Type::Reference {
-                return Err("references in an array of a primitive type".to_owned());
+                return Err("array of a primitive type has references as elements".to_owned());
             }
             let length = if level.has_primitives() {
                 (count as usize).checked_mul(of_type.width()).ok_or("too many elements")?
@@ -126,7 +126,7 @@ fn record<'a>(
             };
             Record::Primitives { id, of_type, count, values: cursor.bytes(length)? }
         }
-        other => return Err(format!("{other:#x} is no kind of record")),
+        other => return Err(format!("unknown record tag {other:#x}")),
     })
 }
 
@@ -136,7 +136,7 @@ fn class<'a>(
     level: Level,
     classes: &impl Classes,
 ) -> Result<Class<'a>, Reason> {
-    let shape = classes.shape(id).ok_or_else(|| format!("class {id:#x} is not known"))?;
+    let shape = classes.shape(id).ok_or_else(|| format!("unknown class {id:#x}"))?;
     let (superclass, loader, signers) = (cursor.id()?, cursor.id()?, cursor.id()?);
     let (protection_domain, name, _reserved) = (cursor.id()?, cursor.id()?, cursor.id()?);
     let instance_size = cursor.u4()?;
@@ -146,7 +146,7 @@ fn class<'a>(
         let index = cursor.u2()?;
         let of_type = of_type(cursor.u1()?)?;
         let (value, _) = Value::read(of_type, cursor.bytes(of_type.width())?)
-            .expect("as many bytes as the type has");
+            .expect("the cursor returned as many bytes as the type has");
         constants.push(Constant { index, value });
     }
     let written = shape.statics.iter().filter(|of_type| level.has(**of_type));

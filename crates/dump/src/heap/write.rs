@@ -1,40 +1,40 @@
-//! Writing heap and object dumps.
+//! Writes heap and object dumps.
 
 use super::{Class, Constant, Frame, Listed, NO_FRAME, Record, Root, tag};
 use crate::buffer::{Buffer, Full};
 use crate::{ID, Id, Type, Value};
 
-/// How much a heap dump tells.
+/// The level of a heap dump.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
-    /// Every object and what it is.
+    /// Level 0: every object with its type.
     Objects,
-    /// Also what refers to what.
+    /// Level 1: also the references between objects.
     References,
-    /// Also all values.
+    /// Level 2: also all primitive values.
     Values,
 }
 
 impl Level {
-    /// The level with this number.
+    /// Returns the level with this number.
     pub fn from_number(number: i32) -> Option<Self> {
         [Self::Objects, Self::References, Self::Values]
             .into_iter()
             .find(|level| *level as i32 == number)
     }
 
-    /// Whether primitive values are told.
+    /// Returns true if dumps of this level contain primitive values.
     pub fn has_primitives(self) -> bool {
         self == Self::Values
     }
 
-    /// Whether values of this type are told.
+    /// Returns true if dumps of this level contain values of this type.
     pub fn has(self, of_type: Type) -> bool {
         self.has_primitives() || of_type == Type::Reference
     }
 }
 
-/// Where the values of a record begin in the buffer.
+/// The position of a record's values in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Place(usize);
 
@@ -44,14 +44,14 @@ pub struct HeapWriter {
     level: Level,
 }
 
-/// Fills bytes from their beginning.
+/// Fills a slice from its beginning.
 struct Filler<'a>(&'a mut [u8]);
 
 impl<'a> Filler<'a> {
     #[inline]
     fn bytes<const N: usize>(self, bytes: [u8; N]) -> Self {
         let (first, rest) =
-            self.0.split_first_chunk_mut::<N>().expect("the record has room for all of its parts");
+            self.0.split_first_chunk_mut::<N>().expect("the slice is as long as the record");
         *first = bytes;
         Self(rest)
     }
@@ -73,22 +73,22 @@ impl<'a> Filler<'a> {
 }
 
 impl HeapWriter {
-    /// Writes a dump of this level; an object dump is one of level 2.
+    /// Creates a writer for a dump of this level. Object dumps have level 2.
     pub fn new(buffer: Buffer, level: Level) -> Self {
         Self { buffer, level }
     }
 
-    /// The level.
+    /// Returns the level.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// What was written.
+    /// Returns the buffer with the records.
     pub fn finish(self) -> Buffer {
         self.buffer
     }
 
-    /// A new part of the buffer.
+    /// Extends the buffer by `length` bytes.
     #[inline]
     fn part(&mut self, length: usize) -> Result<Filler<'_>, Full> {
         let position = self.buffer.extend(length)?;
@@ -103,8 +103,8 @@ impl HeapWriter {
         Ok(())
     }
 
-    /// Appends a root. If it is in a frame, the place of the frame's number is returned, which may
-    /// be set later.
+    /// Appends a root. If it has a frame, returns the position of the frame number, which
+    /// [`set_frame`](Self::set_frame) may change later.
     pub fn root(&mut self, root: Root) -> Result<Option<Place>, Full> {
         let in_frame = |writer: &mut Self, kind, object, frame: Frame| {
             let number = frame.number.unwrap_or(NO_FRAME);
@@ -134,15 +134,15 @@ impl HeapWriter {
         Ok(None)
     }
 
-    /// Sets the number of a root's frame.
+    /// Sets the frame number of a root.
     pub fn set_frame(&mut self, place: Place, number: Option<u32>) {
         Filler(&mut self.buffer[place.0..place.0 + 4]).u4(number.unwrap_or(NO_FRAME));
     }
 
-    /// The most bytes that the record of an object has besides its values.
+    /// The maximum size of an object's record without its values, in bytes.
     pub const HEAD: usize = 1 + 2 * ID + 4 + 1;
 
-    /// How many bytes the record of a class has.
+    /// Returns the size of a class's record, in bytes.
     pub fn class_length(class: &Class<'_>) -> usize {
         let constant = |constant: &Constant| 2 + 1 + constant.value.of_type().width();
         let constants: usize = class.constants.iter().map(constant).sum();
@@ -167,7 +167,7 @@ impl HeapWriter {
         self.buffer.append(class.statics)
     }
 
-    /// Appends an instance with so many bytes of values, all of them zero until they are set.
+    /// Appends an instance with `length` bytes of values, which are zero until they are set.
     #[inline]
     pub fn instance(&mut self, id: Id, class: Id, length: u32) -> Result<Place, Full> {
         const HEAD: usize = 1 + 2 * ID + 4;
@@ -176,7 +176,7 @@ impl HeapWriter {
         Ok(Place(self.buffer.len() - length as usize))
     }
 
-    /// Appends an array of references, all of them NULL until they are set.
+    /// Appends an array of references, which are NULL until they are set.
     #[inline]
     pub fn objects(&mut self, id: Id, class: Id, count: u32) -> Result<Place, Full> {
         const HEAD: usize = 1 + 2 * ID + 4;
@@ -185,17 +185,17 @@ impl HeapWriter {
         Ok(Place(self.buffer.len() - count as usize * ID))
     }
 
-    /// Sets a value of the record that begins at `place`, `offset` bytes into its values.
+    /// Sets a value of the record whose values begin at `place`, at `offset` bytes from there.
     ///
     /// # Panics
-    /// If that is beyond the buffer's end.
+    /// Panics if the value would end beyond the end of the buffer.
     #[inline]
     pub fn set(&mut self, place: Place, offset: usize, value: Value) {
         let begin = place.0 + offset;
         value.write(&mut self.buffer[begin..begin + value.of_type().width()]);
     }
 
-    /// Appends an array of a primitive type, whose elements are in the host's byte order.
+    /// Appends an array of a primitive type, with elements in the host's byte order.
     pub fn primitives(&mut self, id: Id, of_type: Type, elements: &[u8]) -> Result<(), Full> {
         let count = elements.len() / of_type.width();
         let count = u32::try_from(count).map_err(|_| Full)?;
@@ -206,7 +206,7 @@ impl HeapWriter {
         Ok(())
     }
 
-    /// Appends an array of a primitive type, whose elements are zero until they are set.
+    /// Appends an array of a primitive type, with elements that are zero until they are set.
     pub fn primitives_to_be_set(
         &mut self,
         id: Id,
@@ -219,18 +219,18 @@ impl HeapWriter {
         Ok(Place(self.buffer.len() - length))
     }
 
-    /// Sets elements of the array that begins at `place`, given in the host's byte order, from the
-    /// one with the number `first` on.
+    /// Sets elements of the array whose values begin at `place`, from index `first` on. The elements are in the
+    /// host's byte order.
     ///
     /// # Panics
-    /// If there are more than the buffer has room for.
+    /// Panics if the elements would end beyond the end of the buffer.
     pub fn set_primitives(&mut self, place: Place, first: usize, of_type: Type, elements: &[u8]) {
         let begin = place.0 + first * of_type.width();
         let length = elements.len() / of_type.width() * of_type.width();
         big_endian(of_type, elements, &mut self.buffer[begin..begin + length]);
     }
 
-    /// Appends a record as a reader has it.
+    /// Appends a record that a reader returned.
     pub fn record(&mut self, record: &Record<'_>) -> Result<(), Full> {
         match record {
             Record::Root(root) => self.root(*root).map(drop),
@@ -256,7 +256,7 @@ impl HeapWriter {
     }
 }
 
-/// Copies elements, each with its most significant byte first.
+/// Copies elements from the host's byte order to big-endian.
 fn big_endian(of_type: Type, elements: &[u8], to: &mut [u8]) {
     fn swap<const N: usize>(elements: &[u8], to: &mut [u8]) {
         let (from, _) = elements.as_chunks::<N>();
