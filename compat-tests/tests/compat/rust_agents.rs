@@ -106,7 +106,7 @@ fn calls_counted_as_in_c(vm: &Vm<'_>) -> Result<(), String> {
 
 fn options_that_there_are_not(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = points(vm, &[(RustAgent::Allocations, "bottom=3")])?.run_to(1)?;
-    let line = r#"[allocations] error: no such option: "bottom=3"; there is top=NUMBER"#;
+    let line = r#"[allocations] error: unknown option "bottom=3"; use top=NUMBER"#;
     ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
     Ok(())
 }
@@ -180,13 +180,14 @@ fn a_panic_in_an_event(vm: &Vm<'_>) -> Result<(), String> {
     let slow = outcome.report().one("slow")?;
     equal("entries", slow.int("entries")?, 1)?;
     equal("exits", slow.int("exits")?, outcome.expects.one("expect")?.int("slow")?)?;
-    let line = "[probe] error: METHOD_ENTRY is disabled after the panic above; the program goes on";
+    let line =
+        "[probe] error: METHOD_ENTRY is disabled after the panic above; the program continues";
     equal("lines", outcome.stderr.lines().filter(|found| *found == line).count(), 1)
 }
 
 fn a_panic_in_load(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = probe(vm, "panic-in-load")?.run_to(1)?;
-    let line = "[probe] error: JVM_OnLoad fails by the panic above";
+    let line = "[probe] error: JVM_OnLoad failed with the panic above; the agent is not loaded";
     ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
     Ok(())
 }
@@ -194,7 +195,7 @@ fn a_panic_in_load(vm: &Vm<'_>) -> Result<(), String> {
 fn loaded_twice(vm: &Vm<'_>) -> Result<(), String> {
     let twice = [(RustAgent::Probe, "requests"), (RustAgent::Probe, "requests")];
     let outcome = points(vm, &twice)?.run_to(1)?;
-    let line = "[probe] error: the agent is loaded already, and can be loaded once";
+    let line = "[probe] error: the agent is already loaded and cannot be loaded twice";
     ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
     Ok(())
 }

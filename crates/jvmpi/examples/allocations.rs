@@ -1,11 +1,11 @@
-//! Counts the objects that a program allocates, by class, and prints the table when it ends.
+//! Counts the objects that a program allocates, by class, and prints a table when the program ends.
 //!
 //! ```text
 //! java -agentpath:libjvmpi.so=./liballocations.so:top=20 Main
 //! ```
 //!
-//! The option `top` is how many classes are printed, 10 unless it is given. The classes are sorted by the
-//! bytes that their objects took:
+//! The option `top` sets the number of classes to print (default 10). Classes are sorted by the total size of
+//! their objects:
 //!
 //! ```text
 //! allocations: 3 of 512 classes, 81920 objects, 4194304 bytes
@@ -13,15 +13,15 @@
 //!   2097152     1024  byte[]
 //! ```
 //!
-//! An allocation costs the lock of one of [`SHARDS`] parts of the table, each with the classes whose IDs
-//! belong to it, so that threads seldom meet.
+//! The table has [`SHARDS`] parts, each with its own lock; the class ID selects the part. So threads rarely wait
+//! for each other.
 
 use jvmpi::*;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// What is allocated: a class, or the elements of an array.
+/// The kind of an allocated object: an instance of a class, or an array with elements of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Instance(Option<ClassId>),
@@ -40,7 +40,7 @@ const SHARDS: usize = 16;
 
 struct Allocations {
     top: usize,
-    /// By ID.
+    /// The names of the classes.
     names: RawMonitor<RefCell<HashMap<ClassId, String>>>,
     counts: [RawMonitor<Table>; SHARDS],
 }
@@ -50,9 +50,9 @@ impl Agent for Allocations {
         let top = match options.split_once('=') {
             None if options.is_empty() => 10,
             Some(("top", number)) => {
-                number.parse().map_err(|_| format!("top is a number, not {number:?}"))?
+                number.parse().map_err(|_| format!("top must be a number, not {number:?}"))?
             }
-            _ => return Err(format!("no such option: {options:?}; there is top=NUMBER").into()),
+            _ => return Err(format!("unknown option {options:?}; use top=NUMBER").into()),
         };
         jvmpi.enable_all([EventType::ClassLoad, EventType::ObjectAlloc, EventType::JvmShutDown]);
         Ok(Self {
@@ -87,7 +87,7 @@ impl Agent for Allocations {
         }
         counts.sort_by_key(|(_, count)| std::cmp::Reverse((count.bytes, count.objects)));
         let names = self.names.enter(jvmpi);
-        // There is nobody left to tell that it failed.
+        // A failed write to stderr cannot be reported anywhere.
         let _ = print(&counts, self.top, |kind| kind.name(&names.borrow()));
     }
 }

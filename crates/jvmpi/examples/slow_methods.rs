@@ -1,11 +1,11 @@
-//! Finds calls that take long, and prints which methods they were of when the program ends.
+//! Finds slow method calls and prints their methods when the program ends.
 //!
 //! ```text
 //! java -agentpath:libjvmpi.so=./libslow_methods.so:ms=50 Main
 //! ```
 //!
-//! The option `ms` says from how many milliseconds on a call is slow, 100 unless it is given. The time is
-//! that on the wall, so a call that waits is slow too. The methods are sorted by their longest call:
+//! The option `ms` sets the duration in milliseconds from which on a call is slow (default 100). Durations are
+//! wall-clock time, so time spent waiting counts. Methods are sorted by their longest call:
 //!
 //! ```text
 //! slow_methods: 2 methods had calls of 50 ms and more
@@ -14,8 +14,7 @@
 //!    203 ms        4  Main.query
 //! ```
 //!
-//! Each thread keeps its open calls for itself, in the place that the VM has for its data. Only a slow call
-//! takes a lock.
+//! Each thread keeps a stack of its open calls in thread-local storage. Only a slow call takes a lock.
 
 use jvmpi::*;
 use std::cell::RefCell;
@@ -33,9 +32,9 @@ struct Slow {
 
 struct SlowMethods {
     limit: Duration,
-    /// What each thread has entered and not left, and when.
+    /// The open calls of each thread, with the time of entry.
     open: ThreadLocal<RefCell<Vec<(MethodId, Instant)>>>,
-    /// By name, as the ID of a method is void when its class is unloaded.
+    /// The slow methods by name, because unloading a class invalidates the IDs of its methods.
     slow: RawMonitor<RefCell<HashMap<String, Slow>>>,
     names: RawMonitor<RefCell<HashMap<MethodId, String>>>,
 }
@@ -45,9 +44,9 @@ impl Agent for SlowMethods {
         let ms = match options.split_once('=') {
             None if options.is_empty() => 100,
             Some(("ms", number)) => {
-                number.parse().map_err(|_| format!("ms is a number, not {number:?}"))?
+                number.parse().map_err(|_| format!("ms must be a number, not {number:?}"))?
             }
-            _ => return Err(format!("no such option: {options:?}; there is ms=NUMBER").into()),
+            _ => return Err(format!("unknown option {options:?}; use ms=NUMBER").into()),
         };
         jvmpi.enable_all([EventType::ClassLoad, EventType::JvmShutDown]);
         jvmpi.enable_all([EventType::MethodEntry, EventType::MethodExit]);
@@ -74,7 +73,7 @@ impl Agent for SlowMethods {
 
     fn method_exit(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
         let Some(open) = self.open.get(jvmpi) else { return };
-        // The events pair up, but for methods that were entered before the agent came.
+        // Each exit has an entry, except for methods that were entered before the agent was loaded.
         let Some((_, entered)) = open.borrow_mut().pop_if(|(entered, _)| *entered == method) else {
             return;
         };
@@ -94,7 +93,7 @@ impl Agent for SlowMethods {
         let slow = slow.borrow();
         let mut slow: Vec<_> = slow.iter().collect();
         slow.sort_by_key(|(name, slow)| (Reverse(slow.longest), *name));
-        // There is nobody left to tell that it failed.
+        // A failed write to stderr cannot be reported anywhere.
         let _ = print(&slow, self.limit);
     }
 }

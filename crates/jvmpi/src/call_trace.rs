@@ -1,18 +1,18 @@
-//! Stacks of threads.
+//! Stack traces.
 
 use crate::{MethodId, ThreadId};
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
 use std::{fmt, ptr, slice};
 
-/// Where in its method a frame is.
+/// The position of a frame in its method.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Line {
-    /// In this line of the source.
+    /// A line number in the source file.
     Number(u32),
-    /// Not known.
+    /// Unknown.
     Unknown,
-    /// In a compiled method of which no lines are known.
+    /// Somewhere in a compiled method without line information.
     Compiled,
     /// In a native method.
     Native,
@@ -28,26 +28,26 @@ impl Line {
     }
 }
 
-/// One frame of a stack.
+/// One frame of a stack trace.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Frame(JVMPI_CallFrame);
 
-// SAFETY: a method is only an ID here.
+// SAFETY: the method ID is never dereferenced here, and the VM accepts it from any thread.
 unsafe impl Send for Frame {}
 // SAFETY: as above.
 unsafe impl Sync for Frame {}
 
 impl Frame {
-    /// The method that executes.
+    /// Returns the method that executes in this frame.
     ///
     /// # Panics
-    /// If the VM has told none.
+    /// Panics if the VM reported a frame without a method.
     pub fn method(&self) -> MethodId {
-        MethodId::of(self.0.method_id).expect("the VM has told a frame of no method")
+        MethodId::of(self.0.method_id).expect("the VM reported a frame without a method")
     }
 
-    /// Where in the method.
+    /// Returns the position in the method.
     pub fn line(&self) -> Line {
         Line::of(self.0.lineno)
     }
@@ -73,48 +73,48 @@ impl fmt::Debug for Frame {
     }
 }
 
-/// Room for the frames of one stack. To be kept, so that it need not be allocated for each.
+/// A buffer for the frames of one stack trace. Reuse it to avoid an allocation per trace.
 #[derive(Clone, Debug)]
 pub struct Frames(Box<[Frame]>);
 
 impl Frames {
-    /// Room for this many frames.
+    /// Creates a buffer for `depth` frames.
     pub fn with_depth(depth: usize) -> Self {
         let empty = Frame(JVMPI_CallFrame { lineno: -1, method_id: ptr::null_mut() });
         Self(vec![empty; depth].into())
     }
 
-    /// For how many frames there is room.
+    /// Returns the number of frames that fit.
     pub fn depth(&self) -> usize {
         self.0.len()
     }
 
-    /// Where GetCallTrace is to write, and how many frames.
+    /// Returns the address of the buffer and its size in frames, for GetCallTrace.
     pub(crate) fn room(&mut self) -> (*mut JVMPI_CallFrame, jint) {
-        // A `Frame` is a `JVMPI_CallFrame` and nothing else.
+        // `Frame` is `repr(transparent)` over `JVMPI_CallFrame`.
         (self.0.as_mut_ptr().cast(), jint::try_from(self.0.len()).unwrap_or(jint::MAX))
     }
 
-    /// The frames, of which GetCallTrace has written this many.
+    /// Returns the first `count` frames, which GetCallTrace has written.
     pub(crate) fn filled(&self, count: jint) -> &[Frame] {
         let count = usize::try_from(count).unwrap_or(0);
         &self.0[..count.min(self.0.len())]
     }
 }
 
-/// The stack of a thread, in a dump.
+/// The stack trace of one thread in a dump.
 #[derive(Clone, Copy, Debug)]
 pub struct CallTrace<'e> {
-    /// Whose stack; None if the VM does not say.
+    /// The thread; `None` if the VM does not name it.
     pub thread: Option<ThreadId>,
-    /// The callee before its caller.
+    /// The frames, innermost first.
     pub frames: &'e [Frame],
 }
 
-/// The stacks in a dump.
+/// Returns the stack traces of a dump.
 ///
 /// # Safety
-/// `traces` are that many for as long as `'e`, and so are the frames of each.
+/// `traces` points to `count` traces, and each trace to its frames, all valid for `'e`.
 pub(crate) unsafe fn traces<'e>(
     count: jint,
     traces: *const JVMPI_CallTrace,
@@ -123,15 +123,15 @@ pub(crate) unsafe fn traces<'e>(
     let traces = unsafe { slice(traces, count) };
     traces.iter().map(|trace| CallTrace {
         thread: ThreadId::of(trace.env_id),
-        // SAFETY: as the caller promises. A `Frame` is a `JVMPI_CallFrame` and nothing else.
+        // SAFETY: as the caller promises. `Frame` is `repr(transparent)` over `JVMPI_CallFrame`.
         frames: unsafe { slice(trace.frames.cast(), trace.num_frames) },
     })
 }
 
-/// What an event tells by a pointer and a number.
+/// Converts the pointer and the length that an event has for a list.
 ///
 /// # Safety
-/// The pointer is NULL or points to so many elements, for as long as `'e`.
+/// `first` is NULL or points to `count` elements that are valid for `'e`.
 pub(crate) unsafe fn slice<'e, T>(first: *const T, count: jint) -> &'e [T] {
     match usize::try_from(count) {
         // SAFETY: as the caller promises.

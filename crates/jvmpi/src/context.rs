@@ -1,4 +1,4 @@
-//! In which mode a thread runs the agent's code, and what it may do there.
+//! The mode in which a thread runs the agent's code, and the functions that the mode permits.
 
 use crate::{ClassId, Frame, Frames, Jvmpi, MethodId, ObjectId, ThreadId, ThreadStatus};
 use jni_sys::{JNIEnv, jobject};
@@ -7,24 +7,24 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// The modes as types, and what they have in common.
+/// The modes as types, and the traits that group them.
 pub mod mode {
     use super::SpecifiedMode;
 
-    /// Multithreaded, GC enabled. Everything is allowed but what needs IDs to stay valid.
+    /// Multithreaded, GC enabled. Everything is permitted except functions that need IDs to stay valid.
     #[derive(Debug)]
     pub enum MultiThreaded {}
 
-    /// Multithreaded, GC disabled: IDs stay valid and do not change. Locks only with a consistent
-    /// order; no garbage collection, no new threads.
+    /// Multithreaded, GC disabled: IDs stay valid and do not change. Locks need a consistent order; garbage
+    /// collections and new threads are forbidden.
     #[derive(Debug)]
     pub enum GcDisabled {}
 
-    /// Threads are suspended, or a collection runs: no allocation of memory, no I/O, no locks.
+    /// Threads are suspended, or a collection is in progress: no memory allocation, no I/O, no locks.
     #[derive(Debug)]
     pub enum Stopped {}
 
-    /// In `JVM_OnLoad`.
+    /// `JVM_OnLoad` is running.
     #[derive(Debug)]
     pub enum OnLoad {}
 
@@ -40,7 +40,7 @@ pub mod mode {
 
     /// The agent is loaded: all modes but [`OnLoad`].
     pub trait Loaded: Mode {
-        /// As `jvmpi_sys` calls it.
+        /// The mode's name in `jvmpi_sys`.
         const SPECIFIED: SpecifiedMode;
     }
 
@@ -62,7 +62,7 @@ pub mod mode {
     }
 
     mod sealed {
-        /// There are no other modes.
+        /// Prevents other crates from adding modes.
         pub trait Sealed {}
         impl Sealed for super::MultiThreaded {}
         impl Sealed for super::GcDisabled {}
@@ -73,12 +73,12 @@ pub mod mode {
 
 use mode::{Loaded, MayLock, Mode};
 
-/// The current thread, in a mode of the specification: what may be done in the mode `M` are functions
-/// of `Context<M>`. An event's handler is given that of the event.
+/// The current thread, in a mode of the specification. `Context<M>` has the functions that mode `M` permits.
+/// The method for an event gets a context of the event's mode.
 ///
 /// It dereferences to [`Jvmpi`], whose functions may be called in every mode.
 ///
-/// What is forbidden in a mode does not compile. No collection while GC is disabled:
+/// Calls that a mode forbids do not compile. No collection may be run while GC is disabled:
 ///
 /// ```compile_fail,E0599
 /// # use jvmpi::*;
@@ -87,7 +87,7 @@ use mode::{Loaded, MayLock, Mode};
 /// }
 /// ```
 ///
-/// nor where the agent itself has disabled it; that is over when the guard is dropped:
+/// The same holds where the agent itself has disabled GC, until it drops the guard:
 ///
 /// ```compile_fail,E0499
 /// # use jvmpi::*;
@@ -106,7 +106,7 @@ use mode::{Loaded, MayLock, Mode};
 /// }
 /// ```
 ///
-/// No locks in the events of a collection:
+/// The events of a collection permit no locks:
 ///
 /// ```compile_fail,E0277
 /// # use jvmpi::*;
@@ -115,7 +115,7 @@ use mode::{Loaded, MayLock, Mode};
 /// }
 /// ```
 ///
-/// nor while the agent has suspended threads, though the context from before is still there:
+/// Neither do they while the agent has suspended threads, even through the context from before:
 ///
 /// ```compile_fail,E0502
 /// # use jvmpi::*;
@@ -141,7 +141,7 @@ use mode::{Loaded, MayLock, Mode};
 /// }
 /// ```
 ///
-/// And a context stays on its thread, and does not outlive the event:
+/// A context stays on its thread and does not outlive the event:
 ///
 /// ```compile_fail,E0277
 /// # use jvmpi::*;
@@ -153,41 +153,41 @@ pub struct Context<'e, M> {
     jvmpi: Jvmpi,
     env: *mut JNIEnv,
     is_current: bool,
-    /// Neither `Send` nor `Sync`: it is about the current thread.
+    /// Makes the type neither `Send` nor `Sync`, as it stands for the current thread.
     mode: PhantomData<(&'e (), *mut M)>,
 }
 
-/// The current thread, where everything is allowed but what needs IDs to stay valid.
+/// The current thread, where everything is permitted except functions that need IDs to stay valid.
 pub type MultiThreaded<'e> = Context<'e, mode::MultiThreaded>;
-/// The current thread, while GC is disabled: in an event that carries an ID, or by a [`GcOff`].
+/// The current thread while GC is disabled: in an event that carries an ID, or under a [`GcOff`].
 pub type GcDisabled<'e> = Context<'e, mode::GcDisabled>;
-/// The current thread, in an event of a collection or while it has [`Suspended`](crate::Suspended) others.
+/// The current thread in an event of a collection, or while it has [`Suspended`](crate::Suspended) others.
 pub type Stopped<'e> = Context<'e, mode::Stopped>;
 
 impl<'e, M: Mode> Context<'e, M> {
     /// # Safety
-    /// The current thread is in this mode for as long as `'e`; if `is_current`, `env` is its own,
-    /// and the thread does not end before.
+    /// The current thread is in mode `M` for `'e`. If `is_current`, `env` belongs to the current thread,
+    /// and the thread does not end before `'e` does.
     #[inline]
     pub(crate) unsafe fn new(jvmpi: Jvmpi, env: *mut JNIEnv, is_current: bool) -> Self {
         Self { jvmpi, env, is_current, mode: PhantomData }
     }
 
-    /// The same thread in another mode.
+    /// Returns a context of the same thread in another mode.
     ///
     /// # Safety
-    /// It is in that mode for as long as the result is used.
+    /// The thread is in mode `N` for as long as the result is used.
     pub(crate) unsafe fn in_mode<N: Mode>(&self) -> Context<'e, N> {
         Context { jvmpi: self.jvmpi, env: self.env, is_current: self.is_current, mode: PhantomData }
     }
 
-    /// The VM's functions that may be called in every mode.
+    /// Returns the functions of the VM that may be called in every mode.
     #[inline]
     pub fn jvmpi(&self) -> Jvmpi {
         self.jvmpi
     }
 
-    /// The environment of the current thread; None if that is another's or not known.
+    /// Returns the environment of the current thread, or `None` if `env` is unknown or another thread's.
     pub(crate) fn current(&self) -> Option<*mut JNIEnv> {
         Some(self.env).filter(|env| self.is_current && !env.is_null())
     }
@@ -208,81 +208,82 @@ impl<M> fmt::Debug for Context<'_, M> {
     }
 }
 
-/// In every event.
+/// Functions for every event.
 impl<M: Loaded> Context<'_, M> {
-    /// `env_id` of the event: the thread on which it happened. In the events of a collection it is some
-    /// live thread, not the current one.
+    /// Returns the `env_id` of the event: the thread on which the event happened. In the events of a collection
+    /// it is some live thread, not the current one.
     ///
     /// # Panics
-    /// If the VM has sent the event without one.
+    /// Panics if the VM sent the event without an `env_id`.
     #[inline]
     pub fn thread(&self) -> ThreadId {
-        ThreadId::of(self.env).expect("the VM has sent the event of no thread")
+        ThreadId::of(self.env).expect("the VM sent an event without a thread")
     }
 
-    /// GetCallTrace: the innermost frames of a thread, the callee before its caller, as many as there
-    /// is room for. The thread is the current one, or should be suspended, or was just asked
-    /// [whether it has run](Context::thread_has_run). None if there is no such thread.
+    /// GetCallTrace: returns the innermost frames of a thread, callee before caller, as many as fit in `frames`.
+    ///
+    /// The thread should be the current one, or suspended, or one for which
+    /// [`thread_has_run`](Context::thread_has_run) was just called. The result is empty if there is no such thread.
     pub fn call_trace<'f>(&self, thread: ThreadId, frames: &'f mut Frames) -> &'f [Frame] {
         let room = frames.room();
         let mut trace = JVMPI_CallTrace { env_id: thread.as_ptr(), num_frames: 0, frames: room.0 };
-        // SAFETY: there is room for that many frames.
+        // SAFETY: `trace.frames` points to `room.1` frames.
         unsafe { (self.table().GetCallTrace)(&mut trace, room.1) };
         frames.filled(trace.num_frames)
     }
 
-    /// GetThreadStatus; None if there is no such thread.
+    /// GetThreadStatus: returns the status of a thread, or `None` if there is no such thread.
     pub fn thread_status(&self, thread: ThreadId) -> Option<ThreadStatus> {
-        // SAFETY: bad threads do nothing.
+        // SAFETY: GetThreadStatus accepts invalid threads.
         ThreadStatus::of(unsafe { (self.table().GetThreadStatus)(thread.as_ptr()) })
     }
 }
 
-/// Where locks may be taken.
+/// Functions where locks may be taken.
 impl<'e, M: MayLock> Context<'e, M> {
-    /// DisableGC: until the guard is dropped, no object dies or moves. It nests.
+    /// DisableGC: keeps objects from dying and moving until the guard is dropped. Calls nest.
     pub fn disable_gc(&mut self) -> GcOff<'_, 'e> {
-        // SAFETY: may be called in this mode; `GcOff` enables it again.
+        // SAFETY: this mode permits the call; dropping `GcOff` enables GC again.
         unsafe { (self.table().DisableGC)() };
-        // SAFETY: that is the mode until `GcOff` is dropped, which keeps `self` from being used.
+        // SAFETY: GC is disabled until `GcOff` is dropped, and `GcOff` borrows `self` until then.
         GcOff { context: unsafe { self.in_mode() }, outer: PhantomData }
     }
 }
 
 impl MultiThreaded<'_> {
-    /// RunGC: a full collection. Its events are sent before this returns.
+    /// RunGC: runs a full collection. Its events are sent before the function returns.
     pub fn run_gc(&mut self) {
-        // SAFETY: may be called in this mode.
+        // SAFETY: this mode permits the call.
         unsafe { (self.table().RunGC)() };
     }
 }
 
 impl GcDisabled<'_> {
-    /// GetThreadObject: the Thread object of a thread.
+    /// GetThreadObject: returns the Thread object of a thread.
     pub fn thread_object(&self, thread: ThreadId) -> Option<ObjectId> {
-        // SAFETY: may be called in this mode; bad threads give NULL.
+        // SAFETY: this mode permits the call; an invalid thread yields NULL.
         ObjectId::of(unsafe { (self.table().GetThreadObject)(thread.as_ptr()) })
     }
 
-    /// GetMethodClass: the class that declares a method.
+    /// GetMethodClass: returns the class that declares a method.
     #[inline]
     pub fn method_class(&self, method: MethodId) -> Option<ClassId> {
-        // SAFETY: may be called in this mode. The ID is one that the VM has told.
+        // SAFETY: this mode permits the call, and the ID comes from the VM.
         ClassId::of(unsafe { (self.table().GetMethodClass)(method.as_ptr()) })
     }
 
-    /// jobjectID2jobject: a new local reference of the current thread; NULL if the object is gone, or
-    /// the VM has JVMPI 1.0.
+    /// jobjectID2jobject: creates a local reference to an object for the current thread. Returns NULL if the
+    /// object is gone, or the VM only has version 1 of JVMPI.
     pub fn jobject(&self, object: ObjectId) -> jobject {
         let Some(convert) = self.table().jobjectID2jobject else { return std::ptr::null_mut() };
-        // SAFETY: may be called in this mode; bad IDs give NULL.
+        // SAFETY: this mode permits the call; an invalid ID yields NULL.
         unsafe { convert(object.as_ptr()) }
     }
 
-    /// jobject2jobjectID: the object that is referred to; None for NULL.
+    /// jobject2jobjectID: returns the object that a reference refers to, or `None` for NULL.
     ///
     /// # Safety
-    /// The reference is one that the current thread may use, or NULL.
+    /// `reference` is NULL or a reference that the current thread may use.
     pub unsafe fn object(&self, reference: jobject) -> Option<ObjectId> {
         let convert = self.table().jobject2jobjectID?;
         // SAFETY: as the caller promises.
@@ -290,12 +291,12 @@ impl GcDisabled<'_> {
     }
 }
 
-/// Keeps GC disabled until it is dropped; in between, it is the context.
+/// A guard that keeps GC disabled until it is dropped. It dereferences to the context for that time.
 #[derive(Debug)]
 #[must_use = "GC is enabled again when this is dropped"]
 pub struct GcOff<'a, 'e> {
     context: GcDisabled<'e>,
-    /// The context from before, which must not be used meanwhile.
+    /// Borrows the context from before, which must not be used meanwhile.
     outer: PhantomData<&'a mut ()>,
 }
 
@@ -315,7 +316,7 @@ impl DerefMut for GcOff<'_, '_> {
 
 impl Drop for GcOff<'_, '_> {
     fn drop(&mut self) {
-        // SAFETY: it was disabled once for this.
+        // SAFETY: `disable_gc` called DisableGC once for this guard.
         unsafe { (self.context.table().EnableGC)() };
     }
 }

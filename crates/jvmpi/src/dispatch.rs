@@ -1,4 +1,4 @@
-//! From the VM's handler to the agent's methods.
+//! Dispatches an event from the VM to the agent's method for it.
 
 use crate::context::mode::Mode;
 use crate::{
@@ -9,41 +9,41 @@ use crate::{
 };
 use jvmpi_sys::*;
 
-/// An event that the VM sends just now.
+/// An event that the VM is sending.
 pub struct Sent<'a, A> {
     agent: &'a A,
     jvmpi: Jvmpi,
     event: *mut JVMPI_Event,
 }
 
-/// The data of the event, in the arm that its type names.
+/// Borrows the event's data: the union member that its type selects.
 macro_rules! arm {
     ($sent:ident.$arm:ident) => {
-        // SAFETY: the VM has filled it, for this is the type.
+        // SAFETY: the VM has filled this member, as the event has the type that uses it.
         unsafe { &mut (*$sent.event).u.$arm }
     };
 }
 
 impl<'a, A: Agent> Sent<'a, A> {
     /// # Safety
-    /// The VM sends the event just now.
+    /// The VM is sending `event` and waits for the handler to return.
     #[inline]
     pub unsafe fn new(agent: &'a A, jvmpi: Jvmpi, event: *mut JVMPI_Event) -> Self {
         Self { agent, jvmpi, event }
     }
 
-    /// The type of the event.
+    /// Returns the type of the event.
     #[inline]
     pub fn event_type(&self) -> jni_sys::jint {
-        // SAFETY: the VM has filled it in.
+        // SAFETY: `new`'s caller promised a valid event.
         unsafe { (*self.event).event_type }
     }
 
-    /// Gives the event to the method of the agent that it is for, or to who has requested it. An event that
-    /// is not known, or whose ID is NULL, is for none.
+    /// Calls the agent's method for the event, or passes the event to the request that waits for it. Events of
+    /// unknown type and events with a NULL ID are dropped.
     ///
-    /// Those that come by the million are looked at first: what they need of the stack and the registers is
-    /// little, beside what all need.
+    /// The most frequent events are handled here, and all others in [`rare`]. That keeps this function's stack
+    /// frame and its use of registers small.
     #[inline]
     pub fn dispatch(&self) {
         match self.event_type() {
@@ -90,7 +90,7 @@ impl<'a, A: Agent> Sent<'a, A> {
                 self.call_some(A::thread_start, ThreadStart::of(arm!(self.thread_start)));
             }
             JVMPI_EVENT_THREAD_END => {
-                // SAFETY: the VM has filled it in.
+                // SAFETY: `new`'s caller promised a valid event.
                 let _end = thread_local::AtEnd::new(self.jvmpi, unsafe { (*self.event).env_id });
                 self.call(A::thread_end);
             }
@@ -168,7 +168,7 @@ impl<'a, A: Agent> Sent<'a, A> {
             JVMPI_EVENT_DATA_RESET_REQUEST => self.call(A::data_reset_request),
 
             event_type if event_type & JVMPI_REQUESTED_EVENT != 0 => {
-                // SAFETY: the VM sends it just now.
+                // SAFETY: the VM is sending this requested event.
                 unsafe { request::answer(self.event) }
             }
             _ => {}
@@ -181,12 +181,13 @@ impl<'a, A: Agent> Sent<'a, A> {
         method(self.agent, &mut self.context());
     }
 
+    /// Calls a method with the event's data.
     #[inline]
     fn call_with<M: Mode, D>(&self, method: impl FnOnce(&A, &mut Context<'_, M>, D), data: D) {
         method(self.agent, &mut self.context(), data);
     }
 
-    /// Calls the method if there is data for it.
+    /// Calls a method if the event's data is complete.
     #[inline]
     fn call_some<M: Mode, D>(
         &self,
@@ -198,20 +199,20 @@ impl<'a, A: Agent> Sent<'a, A> {
         }
     }
 
-    /// The context in the mode that the method wants, which is that of the event: a test compares them with
-    /// the specification.
+    /// Returns a context in the mode that the method expects. The test `modes` compares the modes of all methods
+    /// with those of the specification.
     #[inline]
     fn context<M: Mode>(&self) -> Context<'_, M> {
-        // In the events of a collection the thread is some live one; others are sent on the thread that
-        // they name.
+        // The `env_id` of GC_START and GC_FINISH is some live thread; all other events are sent on the
+        // thread that they name.
         let in_collection =
             matches!(self.event_type(), JVMPI_EVENT_GC_START | JVMPI_EVENT_GC_FINISH);
-        // SAFETY: the VM sends the event just now, in this mode, and the thread does not end meanwhile.
+        // SAFETY: the VM is sending the event, in this mode, and the thread lives until the handler returns.
         unsafe { Context::new(self.jvmpi, (*self.event).env_id, !in_collection) }
     }
 }
 
-/// A function of its own, which gets all in registers.
+/// Dispatches the less frequent events. It takes its arguments in registers and is never inlined.
 #[inline(never)]
 fn rare<A: Agent>(agent: &A, jvmpi: Jvmpi, event: *mut JVMPI_Event) {
     Sent { agent, jvmpi, event }.dispatch_rare();

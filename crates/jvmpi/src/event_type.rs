@@ -5,10 +5,11 @@ use jvmpi_sys::*;
 
 macro_rules! event_types {
     ($($(#[doc = $what:literal])* $name:ident = $constant:ident,)*) => {
-        /// An event that can be enabled, and the method of [`Agent`](crate::Agent) that gets it.
+        /// An event that can be enabled. Each variant names the method of [`Agent`](crate::Agent) that
+        /// receives it.
         ///
-        /// Those that can only be asked for are functions: `heap_dump`, `object_dump` and
-        /// `monitor_dump` of a [`Context`](crate::Context).
+        /// The events that can only be requested are functions of a [`Context`](crate::Context):
+        /// `heap_dump`, `object_dump` and `monitor_dump`.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(i32)]
         pub enum EventType {
@@ -16,10 +17,10 @@ macro_rules! event_types {
         }
 
         impl EventType {
-            /// All of them.
+            /// All events that can be enabled.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The name in the specification, as `METHOD_ENTRY`.
+            /// Returns the name in the specification, for example `METHOD_ENTRY`.
             pub fn name(self) -> &'static str {
                 jvmpi_sys::EventType::of(self as jint).map_or("", jvmpi_sys::EventType::name)
             }
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_those_that_can_be_enabled() {
+    fn all_lists_exactly_the_events_that_can_be_enabled() {
         let mine: Vec<jint> = EventType::ALL.iter().map(|t| *t as jint).collect();
         let all: Vec<jint> = EVENTS.iter().filter(|e| e.enabled).map(|e| e.number).collect();
         assert_eq!(mine, all);

@@ -1,4 +1,4 @@
-//! What an agent exports: JVM_OnLoad, and its handler of events.
+//! The functions that an agent exports to the VM: `JVM_OnLoad` and the event handler.
 
 use crate::boundary::{report, set_name};
 use crate::dispatch::Sent;
@@ -9,9 +9,9 @@ use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-/// Makes the library an agent: exports `JVM_OnLoad`, which loads this type.
+/// Exports `JVM_OnLoad`, which loads an agent of the given type.
 ///
-/// The library's `crate-type` is `cdylib`, and it is built with `panic = "unwind"`, which is the default.
+/// The library needs `crate-type = ["cdylib"]` and the default `panic = "unwind"`.
 ///
 /// ```
 /// use jvmpi::*;
@@ -41,32 +41,32 @@ macro_rules! export_agent {
             static LOADED: $crate::export::Loaded<$agent> = $crate::export::Loaded::new();
 
             unsafe extern "C" fn notify_event(event: *mut $crate::sys::JVMPI_Event) {
-                // SAFETY: the VM calls it, with an event.
+                // SAFETY: only the VM calls this function, and it passes a valid event.
                 unsafe { LOADED.notify_event(event) }
             }
 
-            /// The agent's entry.
+            /// The entry point of the agent, which the VM calls once it has loaded the library.
             #[unsafe(no_mangle)]
             pub unsafe extern "system" fn JVM_OnLoad(
                 vm: *mut $crate::sys::jni_sys::JavaVM,
                 options: *mut ::core::ffi::c_char,
                 _reserved: *mut ::core::ffi::c_void,
             ) -> $crate::sys::jni_sys::jint {
-                // SAFETY: the VM calls it.
+                // SAFETY: the VM calls this function with the arguments that `on_load` requires.
                 unsafe { LOADED.on_load(vm, options, env!("CARGO_CRATE_NAME"), notify_event) }
             }
         };
     };
 }
 
-/// An agent, once it is loaded.
+/// The slot for the agent of this library; empty until the agent is loaded.
 #[derive(Debug)]
 pub struct Loaded<A>(OnceLock<(Jvmpi, A)>);
 
 type NotifyEvent = unsafe extern "C" fn(*mut JVMPI_Event);
 
 impl<A: Agent> Loaded<A> {
-    /// Not loaded yet.
+    /// Creates an empty slot.
     #[allow(clippy::new_without_default, reason = "only for a static")]
     pub const fn new() -> Self {
         Self(OnceLock::new())
@@ -75,7 +75,8 @@ impl<A: Agent> Loaded<A> {
     /// Loads the agent.
     ///
     /// # Safety
-    /// The VM calls `JVM_OnLoad` with the first two arguments; `notify_event` passes events on to this.
+    /// The VM has just called `JVM_OnLoad` with `vm` and `options`, and `notify_event` calls
+    /// [`notify_event`](Self::notify_event) of this slot.
     pub unsafe fn on_load(
         &'static self,
         vm: *mut JavaVM,
@@ -93,7 +94,7 @@ impl<A: Agent> Loaded<A> {
                 JNI_ERR
             }
             Err(_) => {
-                report(&"JVM_OnLoad fails by the panic above");
+                report(&"JVM_OnLoad failed with the panic above; the agent is not loaded");
                 JNI_ERR
             }
         }
@@ -109,12 +110,12 @@ impl<A: Agent> Loaded<A> {
     ) -> Result<(), LoadError> {
         // SAFETY: as the caller promises.
         let (jvmpi, interface) = unsafe { Jvmpi::get(vm) }?;
-        // SAFETY: as the caller promises, it is NULL or a string.
+        // SAFETY: the caller promises that `options` comes from the VM: NULL or a NUL-terminated string.
         let options = if options.is_null() { c"" } else { unsafe { CStr::from_ptr(options) } };
         let options = options.to_str().map_err(|_| {
             format!("the options are not UTF-8: {}", options.to_bytes().escape_ascii())
         })?;
-        // SAFETY: this is `JVM_OnLoad`.
+        // SAFETY: `on_load` lives until the end of this function, and `JVM_OnLoad` is running until then.
         let mut on_load = unsafe { OnLoad::new(jvmpi) };
         if let Some((_, agent)) = self.0.get() {
             agent.load_again(&mut on_load, options)?;
@@ -123,7 +124,7 @@ impl<A: Agent> Loaded<A> {
             if self.0.set((jvmpi, agent)).is_err() {
                 return Err("the agent is being loaded twice".into());
             }
-            // SAFETY: the VM leaves this slot to the agent.
+            // SAFETY: `interface` is the VM's table, whose `NotifyEvent` entry is for the agent to fill.
             unsafe { (*interface).NotifyEvent = Some(notify_event) };
         }
         for (i, event) in on_load.events.iter().enumerate() {
@@ -137,10 +138,10 @@ impl<A: Agent> Loaded<A> {
         Ok(())
     }
 
-    /// Passes an event on to the agent.
+    /// Passes an event to the agent's method for it.
     ///
     /// # Safety
-    /// The VM sends it just now.
+    /// The VM is sending `event` and waits for this function to return.
     #[inline]
     pub unsafe fn notify_event(&'static self, event: *mut JVMPI_Event) {
         let Some((jvmpi, agent)) = self.0.get() else { return };
@@ -152,11 +153,11 @@ impl<A: Agent> Loaded<A> {
     }
 }
 
-/// Has no more events of this type sent, which the agent cannot handle.
+/// Disables an event whose method panicked.
 #[cold]
 fn disable_after_panic(jvmpi: Jvmpi, event_type: jint) {
     let name = EventType::of(event_type).map_or("", EventType::name);
-    // SAFETY: may be called in all modes; the second argument is not used.
+    // SAFETY: DisableEvent may be called in all modes; it does not use the second argument.
     unsafe { (jvmpi.table().DisableEvent)(event_type, std::ptr::null_mut()) };
-    report(&format_args!("{name} is disabled after the panic above; the program goes on"));
+    report(&format_args!("{name} is disabled after the panic above; the program continues"));
 }

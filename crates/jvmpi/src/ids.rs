@@ -1,7 +1,7 @@
-//! What threads, objects, classes, methods and the like are known by.
+//! The IDs of threads, objects, classes, methods, references and raw monitors.
 //!
-//! An ID is valid from the event that defines it to the one that undefines it. A function that is
-//! given another one does nothing or says that there is no such thing.
+//! An ID is valid from the event that defines it until the event that undefines it. A function that gets an
+//! invalid ID has no effect, or returns that there is no such thing.
 
 use jni_sys::{_jmethodID, JNIEnv, jint, jmethodID, jobject};
 use jvmpi_sys::{_JVMPI_RawMonitor, _jobjectID, JVMPI_RawMonitor, jobjectID};
@@ -15,8 +15,7 @@ macro_rules! id {
         #[repr(transparent)]
         pub struct $name(NonNull<$target>);
 
-        // SAFETY: nothing is read through it; what it stands for belongs to the VM, which takes it
-        // from any thread.
+        // SAFETY: the pointer is never dereferenced here. The VM accepts the ID from any thread.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}
@@ -26,12 +25,12 @@ macro_rules! id {
                 NonNull::new(pointer).map(Self)
             }
 
-            /// As C has it.
+            /// Returns the ID as the C interface has it.
             pub fn as_ptr(self) -> $pointer {
                 self.0.as_ptr()
             }
 
-            /// As a number, which is how dumps tell it; never 0.
+            /// Returns the ID as a number, as it appears in dumps. It is never 0.
             pub fn as_usize(self) -> usize {
                 self.0.as_ptr().addr()
             }
@@ -48,7 +47,7 @@ macro_rules! id {
 macro_rules! from_number {
     ($name:ident) => {
         impl $name {
-            /// The one with this number, as a dump tells it; None for 0, which stands for NULL.
+            /// Converts a number from a dump to an ID. Returns `None` for 0, which stands for NULL.
             pub fn from_usize(number: usize) -> Option<Self> {
                 NonNull::new(std::ptr::without_provenance_mut(number)).map(Self)
             }
@@ -57,19 +56,19 @@ macro_rules! from_number {
 }
 
 id! {
-    /// An object, be it an instance, an array, a thread or a class.
+    /// An object: an instance, an array, a Thread object or a Class object.
     ///
     /// Defined by OBJECT_ALLOC, undefined by OBJECT_FREE, OBJECT_MOVE and ARENA_DELETE.
     ObjectId: _jobjectID, jobjectID
 }
 id! {
-    /// A class: the ID of its Class object.
+    /// A class, identified by its Class object.
     ///
     /// Defined by CLASS_LOAD, undefined by CLASS_UNLOAD and OBJECT_MOVE.
     ClassId: _jobjectID, jobjectID
 }
 id! {
-    /// A thread: its `JNIEnv *`.
+    /// A thread, identified by its `JNIEnv *`.
     ///
     /// Defined by THREAD_START, undefined by THREAD_END.
     ThreadId: JNIEnv, *mut JNIEnv
@@ -81,13 +80,13 @@ id! {
     MethodId: _jmethodID, jmethodID
 }
 id! {
-    /// A JNI global reference, or a weak one.
+    /// A JNI global or weak global reference.
     ///
-    /// Defined by JNI_GLOBALREF_ALLOC, undefined by JNI_GLOBALREF_FREE, or the weak pair.
+    /// Defined by JNI_GLOBALREF_ALLOC, undefined by JNI_GLOBALREF_FREE; weak ones by the two JNI_WEAK events.
     ReferenceId: jni_sys::_jobject, jobject
 }
 id! {
-    /// A raw monitor, of whichever agent.
+    /// A raw monitor, of any agent.
     RawMonitorId: _JVMPI_RawMonitor, JVMPI_RawMonitor
 }
 
@@ -102,7 +101,7 @@ impl From<ClassId> for ObjectId {
 }
 
 impl ObjectId {
-    /// The class whose Class object it is, if it is one.
+    /// Converts the ID of a Class object to the ID of that class. Whether it is a Class object is not checked.
     pub fn as_class(self) -> ClassId {
         ClassId(self.0)
     }

@@ -1,7 +1,7 @@
 //! Write JVMPI profiler agents in safe Rust.
 //!
-//! An agent is a type that implements [`Agent`]: it is made when the VM loads the library, and has a
-//! method for each event. [`export_agent!`] makes the library one that the VM can load.
+//! An agent is a type that implements [`Agent`], a trait with one method per event. The VM creates the agent
+//! when it loads the library. [`export_agent!`] exports the entry point that the VM looks for.
 //!
 //! ```
 //! use jvmpi::*;
@@ -31,22 +31,22 @@
 //! export_agent!(Classes);
 //! ```
 //!
-//! # What may be done when
+//! # Modes
 //!
-//! JVMPI has three modes: multithreaded, GC disabled, and stopped. Each event is sent in one of them, and
-//! each function may be called in some. Here a mode is a type: an event's method gets a [`Context`] in
-//! the mode of the event, whose functions are those that may be called. What is forbidden does not
-//! compile.
+//! JVMPI has three modes: multithreaded, GC disabled, and stopped. Each event is sent in one mode, and each
+//! function may be called in some of the modes. In this crate a mode is a type. The method for an event gets a
+//! [`Context`] of that event's mode, which has only the functions that the mode permits. A forbidden call does
+//! not compile.
 //!
 //! # Panics
 //!
-//! No panic comes to the VM. One in [`Agent::load`] stops the VM from loading the agent. One in an event's
-//! method disables the event; the program goes on. One in a request's closure goes on in its caller.
+//! A panic never unwinds into the VM. A panic in [`Agent::load`] makes loading fail. A panic in the method for
+//! an event disables that event, and the program continues. A panic in the closure of a request is resumed in
+//! the function that made the request.
 //!
 //! # Cost
 //!
-//! Between the VM and an event's method there is no allocation, no lock and no call that is not inlined
-//! away.
+//! The crate's code between the VM and the method for an event does not allocate or lock, and is inlined.
 
 mod agent;
 mod boundary;
@@ -93,7 +93,7 @@ pub use table::{EventError, Jvmpi};
 pub use thread_local::{Theirs, ThreadLocal};
 pub use threads::{Suspended, ThreadList, ThreadState, ThreadStatus};
 
-/// The examples of the guide compile.
+/// Compiles the examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/writing-agents.md")]
 mod writing_agents {}

@@ -1,4 +1,4 @@
-//! JVM_OnLoad.
+//! The context of `JVM_OnLoad`, and the errors that stop a load.
 
 use crate::context::mode;
 use crate::{Context, EventType, Jvmpi};
@@ -6,34 +6,33 @@ use std::fmt;
 use std::ops::Deref;
 use std::ptr;
 
-/// The agent is being loaded.
+/// The context of `JVM_OnLoad`, while the agent is being loaded.
 ///
-/// Raw monitors can be made here, and what all modes have in common can be done.
+/// It permits creating raw monitors and calling the functions that every mode has.
 #[derive(Debug)]
 pub struct OnLoad {
     context: Context<'static, mode::OnLoad>,
-    /// What is to be enabled.
+    /// The events to enable once the agent exists.
     pub(crate) events: Vec<EventType>,
 }
 
 impl OnLoad {
     /// # Safety
-    /// `JVM_OnLoad` runs for as long as it lives.
+    /// `JVM_OnLoad` does not return while the result is alive.
     pub(crate) unsafe fn new(jvmpi: Jvmpi) -> Self {
         // SAFETY: as the caller promises; no thread is named.
         let context = unsafe { Context::new(jvmpi, ptr::null_mut(), false) };
         Self { context, events: Vec::new() }
     }
 
-    /// Enables the event as soon as the agent is there to hear of it. If the VM cannot, the agent is not
-    /// loaded.
+    /// Enables an event, as soon as the agent exists and can receive it. The load fails if the VM refuses.
     pub fn enable(&mut self, event: EventType) {
         if !self.events.contains(&event) {
             self.events.push(event);
         }
     }
 
-    /// Enables events, as [`enable`](Self::enable) does.
+    /// Enables several events, each as by [`enable`](Self::enable).
     pub fn enable_all(&mut self, events: impl IntoIterator<Item = EventType>) {
         events.into_iter().for_each(|event| self.enable(event));
     }
@@ -47,12 +46,12 @@ impl Deref for OnLoad {
     }
 }
 
-/// Why the agent refuses to be loaded: one line for the user.
+/// The reason why an agent cannot be loaded: one line for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoadError(String);
 
 impl LoadError {
-    /// The error with this text: what is wrong, and what to do about it.
+    /// Creates an error. The text should say what is wrong and what to do about it.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

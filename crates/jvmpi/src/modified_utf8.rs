@@ -1,43 +1,43 @@
-//! The strings of events.
+//! The strings in events.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
-/// A string of an event, in modified UTF-8: NUL is written in two bytes, and a character beyond
-/// U+FFFF as the two halves that Java has for it.
+/// A string in an event, in modified UTF-8: NUL takes two bytes, and a character beyond U+FFFF is encoded as
+/// two surrogates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModifiedUtf8<'e>(&'e CStr);
 
 impl<'e> ModifiedUtf8<'e> {
-    /// The string; an empty one for NULL.
+    /// Wraps a C string; NULL becomes the empty string.
     ///
     /// # Safety
-    /// `text` is NULL or a NUL-terminated string that nobody changes for as long as `'e` lasts.
+    /// `text` is NULL or a NUL-terminated string that does not change during `'e`.
     pub(crate) unsafe fn of(text: *const c_char) -> Self {
         // SAFETY: as the caller promises.
         Self(if text.is_null() { c"" } else { unsafe { CStr::from_ptr(text) } })
     }
 
-    /// As C has it.
+    /// Returns the string as a C string.
     pub fn as_c_str(self) -> &'e CStr {
         self.0
     }
 
-    /// The bytes, without the NUL at the end.
+    /// Returns the bytes, without the terminating NUL.
     pub fn as_bytes(self) -> &'e [u8] {
         self.0.to_bytes()
     }
 
-    /// Whether there are none.
+    /// Returns true if the string is empty.
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
     }
 
-    /// As text. What is not modified UTF-8, and halves of characters, become U+FFFD.
+    /// Decodes the string. Invalid bytes and unpaired surrogates become U+FFFD.
     pub fn to_str(self) -> Cow<'e, str> {
         match self.0.to_str() {
-            // What is UTF-8 is the same in both, but for NUL and for four bytes in a row.
+            // UTF-8 and modified UTF-8 differ only in NUL and in characters of four bytes.
             Ok(text) => Cow::Borrowed(text),
             Err(_) => Cow::Owned(decode(self.as_bytes())),
         }
@@ -72,11 +72,11 @@ fn decode(bytes: &[u8]) -> String {
     char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// The first UTF-16 unit, and how many bytes it takes.
+/// Returns the first UTF-16 unit, and the number of bytes that encode it.
 fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
     let low = |i: usize| bytes.get(i).filter(|b| **b & 0xc0 == 0x80).map(|b| u16::from(b & 0x3f));
     let first = *bytes.first()?;
-    let told = match first {
+    let decoded = match first {
         0..0x80 => Some((first.into(), 1)),
         0xc0..0xe0 => low(1).map(|a| (u16::from(first & 0x1f) << 6 | a, 2)),
         0xe0..0xf0 => {
@@ -84,7 +84,7 @@ fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
         }
         _ => None,
     };
-    Some(told.unwrap_or((char::REPLACEMENT_CHARACTER as u16, 1)))
+    Some(decoded.unwrap_or((char::REPLACEMENT_CHARACTER as u16, 1)))
 }
 
 #[cfg(test)]
@@ -96,21 +96,21 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_utf8_is_decoded() {
+    fn nul_and_surrogate_pairs_are_decoded() {
         assert_eq!(text(c"a\xc0\x80b"), "a\0b");
         assert_eq!(text(c"\xed\xa0\xbd\xed\xb8\x80!"), "\u{1f600}!");
-        assert_eq!(text(c"\xed\xa0\xbd!"), "\u{fffd}!", "half a character");
+        assert_eq!(text(c"\xed\xa0\xbd!"), "\u{fffd}!", "unpaired surrogate");
         assert_eq!(text(c"x\xc3\xa4\xe2\x82\xac\xc0\x80"), "xä€\0");
     }
 
     #[test]
-    fn what_is_no_string_is_replaced() {
+    fn invalid_bytes_become_replacement_characters() {
         assert_eq!(text(c"a\xff\xc3z"), "a\u{fffd}\u{fffd}z");
         assert_eq!(text(c"\xe2\x82"), "\u{fffd}\u{fffd}");
     }
 
     #[test]
-    fn usual_names_are_borrowed() {
+    fn ascii_names_are_borrowed() {
         assert!(matches!(ModifiedUtf8(c"java.lang.String").to_str(), Cow::Borrowed(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! Raw monitors.
+//! Raw monitors, with the data that they guard.
 
 use crate::context::mode::MayLock;
 use crate::{Context, Jvmpi, MultiThreaded, RawMonitorId, Stopped};
@@ -9,10 +9,12 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A raw monitor of the VM, and the data that it guards: a mutex with a condition, which the thread that
-/// is in it may enter again. Therefore the data is only lent as `&T`; take a `RefCell` to change it.
+/// A raw monitor of the VM, and the data that it guards.
 ///
-/// No RAW_MONITOR event tells of a monitor whose name begins with `_`.
+/// A raw monitor is a reentrant mutex with a condition variable. A thread may enter it twice, so the data is
+/// lent as `&T` only; use a `RefCell` to change it.
+///
+/// The VM sends no RAW_MONITOR events for a monitor whose name begins with `_`.
 ///
 /// ```
 /// # use jvmpi::*;
@@ -25,11 +27,11 @@ use std::time::Duration;
 /// }
 /// ```
 ///
-/// # In a collection
+/// # Monitors during a collection
 ///
-/// From GC_START to GC_FINISH no lock may be taken. What the handler of OBJECT_FREE or OBJECT_MOVE needs
-/// is locked in that of GC_START, with [`keep`](Entered::keep), and unlocked in that of GC_FINISH; the
-/// specification promises that all run on one thread:
+/// No lock may be taken between GC_START and GC_FINISH. Data that the handlers of OBJECT_FREE or OBJECT_MOVE
+/// need is locked in the handler of GC_START, with [`keep`](Entered::keep), and unlocked in that of GC_FINISH.
+/// The specification guarantees that all of them run on the same thread:
 ///
 /// ```
 /// # use jvmpi::*;
@@ -65,69 +67,69 @@ use std::time::Duration;
 pub struct RawMonitor<T = ()> {
     jvmpi: Jvmpi,
     id: RawMonitorId,
-    /// The [`current_thread`] that has left it entered by [`Entered::keep`]; 0 for none.
+    /// The [`current_thread`] that entered the monitor and called [`Entered::keep`]; 0 for none.
     kept_by: AtomicUsize,
     data: T,
 }
 
-// SAFETY: the data is lent only to the thread that is in the monitor, one at a time.
+// SAFETY: the data is lent only to the thread that is in the monitor, which is one thread at a time.
 unsafe impl<T: Send> Sync for RawMonitor<T> {}
 
-/// What no other thread has that lives now.
+/// Returns a number that identifies the current thread among all live threads.
 fn current_thread() -> usize {
     thread_local!(static PLACE: u8 = const { 0 });
     PLACE.with(|place| (&raw const *place).addr())
 }
 
 impl<T> RawMonitor<T> {
-    /// RawMonitorCreate.
+    /// RawMonitorCreate: creates a monitor.
     ///
     /// # Panics
-    /// If the VM has no memory for it.
+    /// Panics if the VM has no memory for the monitor.
     pub fn new(jvmpi: &Context<'_, impl MayLock>, name: &CStr, data: T) -> Self {
-        // SAFETY: may be called in these modes; the name is copied and not changed.
+        // SAFETY: these modes permit the call; the VM copies the name and does not change it.
         let id = unsafe { (jvmpi.table().RawMonitorCreate)(name.as_ptr().cast_mut()) };
         let id = RawMonitorId::of(id).expect("no memory for a raw monitor");
         Self { jvmpi: jvmpi.jvmpi(), id, kept_by: AtomicUsize::new(0), data }
     }
 
-    /// What events and dumps call it.
+    /// Returns the ID of the monitor in events and dumps.
     pub fn id(&self) -> RawMonitorId {
         self.id
     }
 
-    /// RawMonitorEnter: waits until no other thread is in the monitor.
+    /// RawMonitorEnter: enters the monitor, and first waits until no other thread is in it.
     pub fn enter(&self, _: &Context<'_, impl MayLock>) -> Entered<'_, T> {
-        // SAFETY: may be called in these modes; the monitor lives as long as `self`.
+        // SAFETY: these modes permit the call; the monitor lives as long as `self`.
         unsafe { (self.jvmpi.table().RawMonitorEnter)(self.id.as_ptr()) };
         Entered { monitor: self, on_thread: PhantomData }
     }
 
-    /// The data, if the current thread has entered the monitor in GC_START and has
+    /// Returns the data if the current thread entered the monitor in GC_START and
     /// [kept](Entered::keep) it.
     pub fn kept<'a>(&'a self, _: &'a Stopped<'_>) -> Option<&'a T> {
         self.is_kept().then_some(&self.data)
     }
 
-    /// Leaves the monitor that the current thread has [kept](Entered::keep); false if it has not.
+    /// Exits the monitor that the current thread has [kept](Entered::keep); returns false if it has not.
     pub fn exit_kept(&self, _: &mut MultiThreaded<'_>) -> bool {
         let kept = self.is_kept();
         if kept {
             self.kept_by.store(0, Ordering::Relaxed);
-            // SAFETY: `keep` has left it entered once.
+            // SAFETY: `keep` has left the monitor entered once.
             unsafe { self.exit() };
         }
         kept
     }
 
-    /// Only the thread itself writes and removes its own mark.
+    /// Returns true if the current thread has kept the monitor. Only that thread writes and clears its mark.
     fn is_kept(&self) -> bool {
         self.kept_by.load(Ordering::Relaxed) == current_thread()
     }
 
     /// # Safety
-    /// The current thread is in it, and does not use the data once it has left it as often as it has
-    /// entered it.
+    /// The current thread is in the monitor. It no longer uses the data once it has exited the monitor as often
+    /// as it has entered it.
     unsafe fn exit(&self) {
         // SAFETY: the monitor lives as long as `self`.
         unsafe { (self.jvmpi.table().RawMonitorExit)(self.id.as_ptr()) };
@@ -136,7 +138,7 @@ impl<T> RawMonitor<T> {
 
 impl<T> Drop for RawMonitor<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody is in it, as all who are borrow it.
+        // SAFETY: no thread is in the monitor, as an `Entered` would borrow it.
         unsafe { (self.jvmpi.table().RawMonitorDestroy)(self.id.as_ptr()) };
     }
 }
@@ -147,31 +149,31 @@ impl<T> fmt::Debug for RawMonitor<T> {
     }
 }
 
-/// Has entered a raw monitor, and leaves it when it is dropped.
+/// A guard of the thread that has entered a raw monitor; dropping it exits the monitor.
 #[must_use = "the monitor is left when this is dropped"]
 pub struct Entered<'m, T> {
     monitor: &'m RawMonitor<T>,
-    /// Not `Send`: the thread that has entered is the one to leave.
+    /// Makes the guard `!Send`, as the thread that entered must exit.
     on_thread: PhantomData<*mut T>,
 }
 
 impl<T> Entered<'_, T> {
-    /// RawMonitorWait: leaves the monitor, however often it was entered, until it is notified or the time
-    /// is over, and enters it as often again. It may return for no reason.
+    /// RawMonitorWait: releases the monitor until it is notified or the time is over, and enters it again as
+    /// often as before. It may return without a reason.
     pub fn wait(&mut self, jvmpi: &Context<'_, impl MayLock>, at_most: Option<Duration>) {
-        // 0 stands for ever.
+        // RawMonitorWait takes 0 for an unlimited wait.
         let ms = at_most.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX).max(1));
-        // SAFETY: may be called in these modes; the thread is in the monitor.
+        // SAFETY: these modes permit the call; the thread is in the monitor.
         unsafe { (jvmpi.table().RawMonitorWait)(self.monitor.id.as_ptr(), ms) };
     }
 
-    /// RawMonitorNotifyAll: ends the waits of all threads.
+    /// RawMonitorNotifyAll: wakes all threads that wait on the monitor.
     pub fn notify_all(&self, jvmpi: &Context<'_, impl MayLock>) {
-        // SAFETY: may be called in these modes; the thread is in the monitor.
+        // SAFETY: these modes permit the call; the thread is in the monitor.
         unsafe { (jvmpi.table().RawMonitorNotifyAll)(self.monitor.id.as_ptr()) };
     }
 
-    /// Stays in the monitor, until [`RawMonitor::exit_kept`]: from GC_START to GC_FINISH.
+    /// Stays in the monitor until [`RawMonitor::exit_kept`], for the time from GC_START to GC_FINISH.
     pub fn keep(self) {
         if !self.monitor.is_kept() {
             self.monitor.kept_by.store(current_thread(), Ordering::Relaxed);
@@ -190,7 +192,7 @@ impl<T> Deref for Entered<'_, T> {
 
 impl<T> Drop for Entered<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: this has entered it once, and lends the data no longer.
+        // SAFETY: this guard entered the monitor once and no longer lends the data.
         unsafe { self.monitor.exit() };
     }
 }

@@ -1,4 +1,4 @@
-//! Requests: events that the VM sends to the caller before the call returns.
+//! Requests: events that the VM sends to the thread that asks for them, before RequestEvent returns.
 
 use crate::context::mode::{Loaded, MayLock, Mode};
 use crate::{
@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
 thread_local! {
-    /// The request that the current thread waits for an answer to, the innermost one.
+    /// The innermost request of the current thread that is still waiting for its event.
     static WAITING: Cell<Option<*mut Waiting<'static>>> = const { Cell::new(None) };
 }
 
@@ -22,14 +22,14 @@ struct Waiting<'a> {
     answer: &'a mut dyn FnMut(*mut JVMPI_Event),
 }
 
-/// Gives the current thread the event that it has requested.
+/// Passes a requested event to the request of the current thread that waits for it.
 ///
 /// # Safety
-/// It is a requested event, and the VM sends it just now.
+/// `event` is a requested event, and the VM is sending it.
 pub unsafe fn answer(event: *mut JVMPI_Event) {
-    // Nobody else finds it meanwhile.
+    // Taking it out keeps a nested call from borrowing it twice.
     let Some(place) = WAITING.take() else { return };
-    // SAFETY: it lives in the frame of `request`, on this stack, which borrows it to nobody else.
+    // SAFETY: it lives in the frame of `request` further up on this stack, and only `WAITING` refers to it.
     let waiting = unsafe { &mut *place };
     // SAFETY: as the caller promises.
     if unsafe { (*event).event_type } == waiting.event_type | JVMPI_REQUESTED_EVENT {
@@ -38,10 +38,10 @@ pub unsafe fn answer(event: *mut JVMPI_Event) {
     WAITING.set(Some(place));
 }
 
-/// RequestEvent: what `take` makes of the event.
+/// RequestEvent: requests an event and returns the result of `take` for it.
 ///
 /// # Safety
-/// `arg` is what the specification wants for this type, and the mode one in which it may be asked for.
+/// `arg` is the argument that the specification requires for this event, and the mode permits the request.
 unsafe fn request<M: Mode, R>(
     jvmpi: &Context<'_, M>,
     event_type: jint,
@@ -53,39 +53,39 @@ unsafe fn request<M: Mode, R>(
     let mut taken = None;
     let mut answer = |event: *mut JVMPI_Event| {
         let Some(take) = take.take() else { return };
-        // A panic goes on in the caller, and not through the VM.
+        // A panic resumes in the caller of `request`; it must not unwind through the VM.
         taken = Some(catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the VM has filled it in.
+            // SAFETY: the VM has filled in the event.
             let env = unsafe { (*event).env_id };
             let is_current = jvmpi.current() == Some(env);
-            // SAFETY: all requested events are sent with GC disabled, on the thread that has asked.
+            // SAFETY: all requested events are sent with GC disabled, on the requesting thread.
             take(&mut unsafe { Context::new(vm, env, is_current) }, event)
         })));
     };
     let mut waiting = Waiting { event_type, answer: &mut answer };
     let outer = WAITING.replace(Some((&raw mut waiting).cast()));
-    // SAFETY: as the caller promises. No panic comes out of it.
+    // SAFETY: as the caller promises. The handler lets no panic out.
     let result = unsafe { (vm.table().RequestEvent)(event_type, arg) };
     WAITING.set(outer);
     let name = EventType::of(event_type).map_or("", EventType::name);
     match taken {
         Some(Ok(taken)) => Ok(taken),
         Some(Err(panic)) => resume_unwind(panic),
-        // Some VMs say that it was sent although they had nothing to send.
+        // Some VMs return success although they sent no event.
         None => Err(EventError::check(result, name).err().unwrap_or(EventError::Failed(name))),
     }
 }
 
-/// The requests for what an ID stands for. Enabled or not, the data comes to the caller, and to no method
-/// of [`Agent`](crate::Agent).
+/// Requests for the events that describe an ID. They need not be enabled. The data goes to the closure, not to
+/// a method of [`Agent`](crate::Agent).
 impl GcDisabled<'_> {
-    /// Requests CLASS_LOAD of a class.
+    /// Requests CLASS_LOAD for a class.
     pub fn class_load<R>(
         &mut self,
         class: ClassId,
         take: impl FnOnce(&mut GcDisabled<'_>, ClassLoad<'_>) -> R,
     ) -> Result<R, EventError> {
-        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        // SAFETY: this mode permits the request; its argument is an ID. The VM fills `class_load`.
         unsafe {
             request(self, JVMPI_EVENT_CLASS_LOAD, class.as_ptr().cast(), |jvmpi, event| {
                 let class = ClassLoad::of(&(*event).u.class_load)?;
@@ -95,13 +95,13 @@ impl GcDisabled<'_> {
         .ok_or(EventError::Failed("CLASS_LOAD"))
     }
 
-    /// Requests THREAD_START of a Thread object.
+    /// Requests THREAD_START for a Thread object.
     pub fn thread_start<R>(
         &mut self,
         thread: ObjectId,
         take: impl FnOnce(&mut GcDisabled<'_>, ThreadStart<'_>) -> R,
     ) -> Result<R, EventError> {
-        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        // SAFETY: this mode permits the request; its argument is an ID. The VM fills `thread_start`.
         unsafe {
             request(self, JVMPI_EVENT_THREAD_START, thread.as_ptr().cast(), |jvmpi, event| {
                 let thread = ThreadStart::of(&(*event).u.thread_start)?;
@@ -111,9 +111,9 @@ impl GcDisabled<'_> {
         .ok_or(EventError::Failed("THREAD_START"))
     }
 
-    /// Requests OBJECT_ALLOC of an object.
+    /// Requests OBJECT_ALLOC for an object.
     pub fn object_alloc(&mut self, object: ObjectId) -> Result<ObjectAlloc, EventError> {
-        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        // SAFETY: this mode permits the request; its argument is an ID. The VM fills `obj_alloc`.
         unsafe {
             request(self, JVMPI_EVENT_OBJECT_ALLOC, object.as_ptr().cast(), |_, event| {
                 ObjectAlloc::of((*event).u.obj_alloc)
@@ -122,13 +122,13 @@ impl GcDisabled<'_> {
         .ok_or(EventError::Failed("OBJECT_ALLOC"))
     }
 
-    /// Requests OBJECT_DUMP of an object.
+    /// Requests OBJECT_DUMP for an object.
     pub fn object_dump<R>(
         &mut self,
         object: ObjectId,
         take: impl FnOnce(&mut GcDisabled<'_>, ObjectDump<'_>) -> R,
     ) -> Result<R, EventError> {
-        // SAFETY: may be asked for in this mode, by ID. This is the arm that the VM fills.
+        // SAFETY: this mode permits the request; its argument is an ID. The VM fills `object_dump`.
         unsafe {
             request(self, JVMPI_EVENT_OBJECT_DUMP, object.as_ptr().cast(), |jvmpi, event| {
                 take(jvmpi, ObjectDump::of(&(*event).u.object_dump))
@@ -137,16 +137,16 @@ impl GcDisabled<'_> {
     }
 }
 
-/// The requests for dumps of everything.
+/// Requests for dumps of the whole heap and of all monitors.
 impl<M: Loaded + MayLock> Context<'_, M> {
-    /// Requests HEAP_DUMP.
+    /// Requests HEAP_DUMP at the given level.
     pub fn heap_dump<R>(
         &mut self,
         level: Level,
         take: impl FnOnce(&mut GcDisabled<'_>, HeapDump<'_>) -> R,
     ) -> Result<R, EventError> {
         let mut arg = JVMPI_HeapDumpArg { heap_dump_level: level as jint };
-        // SAFETY: may be asked for in these modes, by a level. This is the arm that the VM fills.
+        // SAFETY: these modes permit the request; its argument is a level. The VM fills `heap_dump`.
         unsafe {
             request(self, JVMPI_EVENT_HEAP_DUMP, (&raw mut arg).cast(), |jvmpi, event| {
                 take(jvmpi, HeapDump::of(&(*event).u.heap_dump))
@@ -159,7 +159,7 @@ impl<M: Loaded + MayLock> Context<'_, M> {
         &mut self,
         take: impl FnOnce(&mut GcDisabled<'_>, MonitorDump<'_>) -> R,
     ) -> Result<R, EventError> {
-        // SAFETY: may be asked for in these modes. This is the arm that the VM fills.
+        // SAFETY: these modes permit the request, which takes no argument. The VM fills `monitor_dump`.
         unsafe {
             request(self, JVMPI_EVENT_MONITOR_DUMP, ptr::null_mut(), |jvmpi, event| {
                 take(jvmpi, MonitorDump::of(&(*event).u.monitor_dump))

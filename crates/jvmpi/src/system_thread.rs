@@ -1,4 +1,4 @@
-//! Threads of the agent's own.
+//! Threads that the agent creates.
 
 use crate::boundary::{guard, report};
 use crate::{Context, Jvmpi, MultiThreaded};
@@ -9,43 +9,43 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// The priority of a thread.
+/// The priority of a system thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(i32)]
 pub enum Priority {
-    /// The lowest.
+    /// The lowest priority.
     Minimum = JVMPI_MINIMUM_PRIORITY,
-    /// That of most threads.
+    /// The default priority of Java threads.
     #[default]
     Normal = JVMPI_NORMAL_PRIORITY,
-    /// The highest.
+    /// The highest priority.
     Maximum = JVMPI_MAXIMUM_PRIORITY,
 }
 
-/// The thread could not be created.
+/// The error of [`create_system_thread`](Context::create_system_thread).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ThreadNotCreated;
 
 impl fmt::Display for ThreadNotCreated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the VM creates no thread; before JVM_INIT_DONE it cannot")
+        f.write_str("the VM did not create the thread; create threads from JVM_INIT_DONE on")
     }
 }
 
 impl std::error::Error for ThreadNotCreated {}
 
-/// What a thread is to run.
+/// The closure that a new thread is to run.
 struct Work {
     jvmpi: Jvmpi,
     run: Box<dyn FnOnce(&mut MultiThreaded<'_>) + Send>,
 }
 
-/// How many threads may be about to start at a time.
+/// The number of threads that may be starting at the same time.
 const PLACES: usize = 8;
 
-/// What threads that are about to start are to run. A new thread is told nothing but which function to run,
-/// so each place has a function of its own.
+/// The closures of the threads that are starting. CreateSystemThread takes a function but no argument for it, so
+/// each slot has a function of its own.
 static STARTING: [Mutex<Option<Work>>; PLACES] = [const { Mutex::new(None) }; PLACES];
 
 const FUNCTIONS: [unsafe extern "C" fn(*mut c_void); PLACES] =
@@ -60,19 +60,20 @@ unsafe extern "C" fn run<const PLACE: usize>(_: *mut c_void) {
         let Some(Work { jvmpi, run }) = take(PLACE) else { return };
         let vm = jvmpi.table().vm;
         let mut env = ptr::null_mut();
-        // SAFETY: it is the VM that runs this, and there is room for a pointer.
+        // SAFETY: the VM runs this function, and `env` has room for a pointer.
         if unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JNI_VERSION_1_2) } != JNI_OK {
             return report(&"a system thread without a JNI environment is not run");
         }
-        // SAFETY: a system thread begins multithreaded, GC enabled, and ends after this.
+        // SAFETY: a system thread starts multithreaded with GC enabled, and ends after this.
         run(&mut unsafe { Context::new(jvmpi, env.cast(), true) });
     });
 }
 
 impl MultiThreaded<'_> {
-    /// CreateSystemThread: runs `work` in a new daemon Java thread. Only from JVM_INIT_DONE on.
+    /// CreateSystemThread: runs `work` in a new daemon Java thread. Call it from JVM_INIT_DONE on.
     ///
-    /// It also fails if eight threads are about to start.
+    /// # Errors
+    /// Fails if the VM creates no thread, or if eight threads are starting at the moment.
     pub fn create_system_thread(
         &mut self,
         name: &CStr,
@@ -89,8 +90,8 @@ impl MultiThreaded<'_> {
             is_free
         });
         let place = place.ok_or(ThreadNotCreated)?;
-        // SAFETY: may be called in this mode; the name is copied and not changed. The function may run
-        // on another thread, for what it runs is `Send`.
+        // SAFETY: this mode permits the call; the VM copies the name and does not change it. The function may
+        // run on another thread because the closure is `Send`.
         let result = unsafe {
             (self.table().CreateSystemThread)(
                 name.as_ptr().cast_mut(),

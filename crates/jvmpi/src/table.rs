@@ -1,4 +1,4 @@
-//! The functions of the VM.
+//! The function table of the VM.
 
 use crate::EventType;
 use jni_sys::{JNI_OK, JNIEnv, JavaVM, jboolean, jint, jlong, jmethodID, jobject};
@@ -7,13 +7,12 @@ use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::ptr;
 
-/// The VM's functions, as safe ones where they can be called at any time by any thread. Those that a
-/// thread may call only in some modes are functions of a [`Context`](crate::Context), which goes by
-/// this name too (it dereferences to it).
+/// The functions of the VM that any thread may call at any time. Functions that only some modes permit belong
+/// to [`Context`](crate::Context), which dereferences to this type.
 #[derive(Clone, Copy)]
 pub struct Jvmpi(&'static Table);
 
-// SAFETY: the functions may be called by any thread; where there is a rule, the caller keeps it.
+// SAFETY: any thread may call the functions; the functions of `Context` restrict those with a mode.
 unsafe impl Send for Jvmpi {}
 // SAFETY: as above.
 unsafe impl Sync for Jvmpi {}
@@ -22,8 +21,8 @@ type SuspendList = unsafe extern "C" fn(jint, *mut *mut JNIEnv, *mut jint);
 
 macro_rules! table {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The table as it was when the agent was loaded; an entry that the VM leaves empty stops the agent
-        /// from being loaded.
+        /// A copy of the table, made when the agent was loaded. If the VM leaves a required entry empty, the
+        /// load fails.
         #[allow(non_snake_case)]
         pub struct Table {
             pub vm: *mut JavaVM,
@@ -35,8 +34,8 @@ macro_rules! table {
         }
 
         impl Table {
-            /// Reads the VM's table, whose entries up to this version are there; the name of one that is
-            /// NULL otherwise.
+            /// Reads the entries that a table of this version has. Returns the name of a required entry
+            /// that is NULL.
             ///
             /// # Safety
             /// `interface` is a table of this version.
@@ -45,11 +44,11 @@ macro_rules! table {
                 version: jint,
                 interface: *const JVMPI_Interface,
             ) -> Result<Self, &'static str> {
-                /// The function, if the table has it in this version.
+                /// Reads an entry if tables of this version have it.
                 macro_rules! since {
                     ($since:ident, $function:ident) => {
                         if version >= $since {
-                            // SAFETY: the table reaches that far.
+                            // SAFETY: a table of this version is long enough for the entry.
                             unsafe { ptr::addr_of!((*interface).$function).read() }
                         } else {
                             None
@@ -97,15 +96,15 @@ table! {
 }
 
 impl Jvmpi {
-    /// The interface of this VM, in the newest version that it has, and where it wants the agent's
-    /// handler.
+    /// Returns the newest version of the interface that the VM offers, and the VM's table, into which the agent
+    /// writes its handler.
     ///
     /// # Safety
-    /// `vm` is the VM that calls `JVM_OnLoad`.
+    /// `vm` is the VM that is calling `JVM_OnLoad`.
     pub(crate) unsafe fn get(vm: *mut JavaVM) -> Result<(Self, *mut JVMPI_Interface), String> {
         for version in [JVMPI_VERSION_1_2, JVMPI_VERSION_1_1, JVMPI_VERSION_1] {
             let mut interface = ptr::null_mut();
-            // SAFETY: as the caller promises, and there is room for a pointer.
+            // SAFETY: as the caller promises, and `interface` has room for a pointer.
             if unsafe { ((**vm).v1_2.GetEnv)(vm, &mut interface, version) } != JNI_OK {
                 continue;
             }
@@ -113,39 +112,39 @@ impl Jvmpi {
             if interface.is_null() {
                 continue;
             }
-            // SAFETY: the VM says that it is one of this version.
+            // SAFETY: the VM returned the table for this version.
             let table = unsafe { Table::read(vm, version, interface) }
-                .map_err(|name| format!("this VM has JVMPI without {name}"))?;
-            // It lives as long as the agent, which is never unloaded.
+                .map_err(|name| format!("the JVMPI function table of this VM lacks {name}"))?;
+            // Leaked because the agent is never unloaded.
             return Ok((Self(Box::leak(Box::new(table))), interface));
         }
-        Err("this VM has no JVMPI: load the agent through libjvmpi.so".to_owned())
+        Err("this VM does not have JVMPI; load the agent through libjvmpi.so".to_owned())
     }
 
     pub(crate) fn table(self) -> &'static Table {
         self.0
     }
 
-    /// `JVMPI_VERSION_…` that the VM has.
+    /// Returns the version of the interface: one of the `JVMPI_VERSION_…` constants.
     pub fn version(self) -> i32 {
         self.0.version
     }
 
-    /// The VM, for the functions of JNI.
+    /// Returns the VM, for calls of JNI functions.
     pub fn java_vm(self) -> *mut JavaVM {
         self.0.vm
     }
 
-    /// EnableEvent: from now on all threads send it.
+    /// EnableEvent: enables an event for all threads.
     pub fn enable(self, event: EventType) -> Result<(), EventError> {
-        // SAFETY: may be called at any time; the second argument is not used.
+        // SAFETY: EnableEvent may be called at any time; it does not use the second argument.
         EventError::check(
             unsafe { (self.0.EnableEvent)(event as jint, ptr::null_mut()) },
             event.name(),
         )
     }
 
-    /// DisableEvent: no thread sends it any more. A handler that runs already goes on.
+    /// DisableEvent: disables an event for all threads. A handler that is already running continues.
     pub fn disable(self, event: EventType) -> Result<(), EventError> {
         // SAFETY: as above.
         EventError::check(
@@ -154,18 +153,18 @@ impl Jvmpi {
         )
     }
 
-    /// GetCurrentThreadCpuTime: that of the calling thread, in nanoseconds.
+    /// GetCurrentThreadCpuTime: returns the CPU time of the calling thread, in nanoseconds.
     #[inline]
     pub fn current_thread_cpu_time(self) -> i64 {
-        // SAFETY: may be called at any time.
+        // SAFETY: GetCurrentThreadCpuTime may be called at any time.
         unsafe { (self.0.GetCurrentThreadCpuTime)() }
     }
 
-    /// ProfilerExit: ends the process with this exit status. No event follows.
+    /// ProfilerExit: ends the process with this exit status. No further events are sent.
     pub fn profiler_exit(self, exit_code: i32) -> ! {
-        // SAFETY: may be called at any time.
+        // SAFETY: ProfilerExit may be called at any time.
         unsafe { (self.0.ProfilerExit)(exit_code) };
-        // It does not return. A VM in which it does must not go on with an agent that has given up.
+        // ProfilerExit does not return. If some VM returns, do not let the agent continue after all.
         std::process::abort()
     }
 }
@@ -176,12 +175,12 @@ impl fmt::Debug for Jvmpi {
     }
 }
 
-/// Why an event was not enabled, disabled or sent.
+/// The reason why an event was not enabled, disabled or sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventError {
-    /// This VM does not have the event.
+    /// This VM does not support the event.
     NotAvailable(&'static str),
-    /// It has, but could not do what was asked: there is no such object, for example.
+    /// The VM supports the event but failed, for example because there is no such object.
     Failed(&'static str),
 }
 
@@ -198,8 +197,8 @@ impl EventError {
 impl fmt::Display for EventError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAvailable(event) => write!(f, "this VM has no {event}"),
-            Self::Failed(event) => write!(f, "{event} failed in the VM"),
+            Self::NotAvailable(event) => write!(f, "this VM does not support {event}"),
+            Self::Failed(event) => write!(f, "the VM failed to enable, disable or send {event}"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Thread-local data.
 //!
-//! The VM keeps one pointer for each thread. It points to a [`Block`], which THREAD_END takes away and
-//! frees, unless another thread looks at some block just then; then a later THREAD_END frees it.
+//! The VM stores one pointer per thread, which here points to a [`Block`]. THREAD_END removes the block from the
+//! thread and frees it. If some thread holds a [`Theirs`] at that moment, a later THREAD_END frees the block.
 
 use crate::context::mode::{Loaded, MayLock};
 use crate::load::{LoadError, OnLoad};
@@ -14,11 +14,11 @@ use std::ptr::{self, NonNull};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 
-/// Data of each thread, in the place that the VM has for it (Get- and SetThreadLocalStorage). An agent has
-/// one such place, so it can make one of these.
+/// Data of each thread, in the VM's thread-local storage (GetThreadLocalStorage and SetThreadLocalStorage). The
+/// VM has one slot per thread and agent, so an agent can create only one `ThreadLocal`.
 ///
-/// The data is made when it is first asked for, and dropped after the agent's handler of THREAD_END,
-/// which this enables.
+/// The data is created on first use and dropped after the agent's handler of THREAD_END. Creating a
+/// `ThreadLocal` enables THREAD_END.
 ///
 /// ```
 /// # use jvmpi::*;
@@ -51,7 +51,7 @@ struct Block<T> {
     data: T,
 }
 
-/// What is known of a block whose data is of whatever type.
+/// The part of a block that does not depend on the type of its data.
 struct Header {
     /// Drops the block.
     free: unsafe fn(*mut Header),
@@ -59,37 +59,40 @@ struct Header {
     next: *mut Header,
 }
 
-/// Whether there is a [`ThreadLocal`].
+/// True once a [`ThreadLocal`] exists.
 static IN_USE: AtomicBool = AtomicBool::new(false);
-/// How many [`Theirs`] there are, and threads that are about to make one.
+/// The number of [`Theirs`], including those about to be created.
 static READERS: AtomicUsize = AtomicUsize::new(0);
-/// The blocks of threads that have ended, which a reader may still have.
+/// The blocks of ended threads that a reader may still use.
 static RETIRED: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
-/// Belongs to who gives a thread its block.
+/// Held while a thread is given its block.
 static GIVING: Mutex<()> = Mutex::new(());
 
 impl<T: Send + 'static> ThreadLocal<T> {
-    /// The place, with nothing in it. It fails if the agent has made one already.
+    /// Creates the `ThreadLocal`, without data.
+    ///
+    /// # Errors
+    /// Fails if the agent has already created one.
     pub fn new(jvmpi: &mut OnLoad) -> Result<Self, LoadError> {
         if IN_USE.swap(true, Ordering::Relaxed) {
-            return Err("an agent has one place for thread-local data".into());
+            return Err("an agent can create only one ThreadLocal".into());
         }
         jvmpi.enable(crate::EventType::ThreadEnd);
         Ok(Self { _data: PhantomData })
     }
 
-    /// The data of the current thread. None if it has none yet, and in GC_START and GC_FINISH, which are
-    /// events of no thread.
+    /// Returns the data of the current thread, or `None` if it has none yet. Always `None` in GC_START and
+    /// GC_FINISH, which do not belong to a thread.
     #[inline]
     pub fn get<'e, M: Loaded + MayLock>(&self, jvmpi: &Context<'e, M>) -> Option<&'e T> {
         let block = block(jvmpi.jvmpi(), jvmpi.current()?)?;
-        // SAFETY: the block is of this type, as there is but one place. It is freed when the current
-        // thread ends, which is after 'e.
+        // SAFETY: the block has this type, as there is only one `ThreadLocal`. It is freed when the current
+        // thread ends, which is after `'e`.
         Some(unsafe { &(*block.cast::<Block<T>>().as_ptr()).data })
     }
 
-    /// The data of the current thread, which `init` makes if it has none yet. None in GC_START and
-    /// GC_FINISH, which are events of no thread.
+    /// Returns the data of the current thread, and calls `init` to create it if needed. Always `None` in
+    /// GC_START and GC_FINISH, which do not belong to a thread.
     #[inline]
     pub fn get_or_init<'e, M: Loaded + MayLock>(
         &self,
@@ -104,21 +107,21 @@ impl<T: Send + 'static> ThreadLocal<T> {
     }
 }
 
-/// What threads know of each other.
+/// Access to the data of other threads.
 impl<T: Send + Sync + 'static> ThreadLocal<T> {
-    /// The data of any thread. None if it has none, or is no more.
+    /// Returns the data of any thread, or `None` if the thread has none or has ended.
     ///
     /// It may be called while threads are suspended.
     pub fn of<M: Loaded>(&self, jvmpi: &Context<'_, M>, thread: ThreadId) -> Option<Theirs<T>> {
         let reader = Reader::new();
         let block = block(jvmpi.jvmpi(), thread.as_ptr())?;
-        // SAFETY: the block is of this type, as there is but one place. It is freed after it was taken
-        // from the thread, and when there is no reader who may have seen it before.
+        // SAFETY: the block has this type, as there is only one `ThreadLocal`. It is freed only after it was
+        // removed from the thread, and only when no reader exists that may have seen it before.
         let data = unsafe { NonNull::from(&(*block.cast::<Block<T>>().as_ptr()).data) };
         Some(Theirs { data, _reader: reader })
     }
 
-    /// The data of any thread, which `init` makes if it has none yet. None if there is no such thread.
+    /// Returns the data of any thread, and calls `init` to create it if needed. `None` if there is no such thread.
     pub fn of_or_init<M: Loaded + MayLock>(
         &self,
         jvmpi: &Context<'_, M>,
@@ -133,7 +136,7 @@ impl<T: Send + Sync + 'static> ThreadLocal<T> {
     }
 }
 
-/// Another name for the same place.
+/// Copies refer to the same data.
 impl<T> Clone for ThreadLocal<T> {
     fn clone(&self) -> Self {
         *self
@@ -148,13 +151,13 @@ impl<T> fmt::Debug for ThreadLocal<T> {
     }
 }
 
-/// The data of a thread, perhaps of another one, which keeps it though the thread ends.
+/// The data of a thread, usually another one. It stays valid even if that thread ends.
 pub struct Theirs<T> {
     data: NonNull<T>,
     _reader: Reader,
 }
 
-// SAFETY: a shared reference to the data, with what keeps it.
+// SAFETY: it is a shared reference to the data, together with the reader that keeps the data alive.
 unsafe impl<T: Sync> Send for Theirs<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Theirs<T> {}
@@ -163,7 +166,7 @@ impl<T> Deref for Theirs<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the reader keeps it.
+        // SAFETY: the reader keeps the data alive.
         unsafe { self.data.as_ref() }
     }
 }
@@ -174,14 +177,14 @@ impl<T: fmt::Debug> fmt::Debug for Theirs<T> {
     }
 }
 
-/// While there is one, no block is freed that it may have seen.
+/// A reader: while it exists, no block that it may have seen is freed.
 struct Reader(());
 
 impl Reader {
     fn new() -> Self {
         READERS.fetch_add(1, Ordering::Relaxed);
-        // Either this reader finds that the block is gone from its thread, or who has taken it away
-        // finds the reader.
+        // Either this reader sees that the block has left its thread, or the thread that removed the block
+        // sees this reader in `free_retired`.
         fence(Ordering::SeqCst);
         Self(())
     }
@@ -193,23 +196,23 @@ impl Drop for Reader {
     }
 }
 
-/// What the thread has in its place.
+/// Returns the block of a thread.
 #[inline]
 fn block(jvmpi: Jvmpi, env: *mut JNIEnv) -> Option<NonNull<Header>> {
-    // SAFETY: may be called in all modes; bad threads give NULL.
+    // SAFETY: GetThreadLocalStorage may be called in all modes; an invalid thread yields NULL.
     NonNull::new(unsafe { (jvmpi.table().GetThreadLocalStorage)(env) }.cast())
 }
 
 fn set(jvmpi: Jvmpi, env: *mut JNIEnv, block: *mut Header) {
-    // SAFETY: may be called in all modes; bad threads do nothing.
+    // SAFETY: SetThreadLocalStorage may be called in all modes; an invalid thread has no effect.
     unsafe { (jvmpi.table().SetThreadLocalStorage)(env, block.cast()) };
 }
 
-/// Gives a thread its data, unless it has some. What is given to a thread that has ended is gone.
+/// Gives a thread its data unless it already has some. Data for a thread that has ended is lost.
 #[cold]
 fn give<T: Send + 'static>(jvmpi: Jvmpi, env: *mut JNIEnv, data: T) {
     unsafe fn free<T>(block: *mut Header) {
-        // SAFETY: it was made below, and the caller has the only pointer to it.
+        // SAFETY: the block was allocated below with this type, and the caller has the only pointer to it.
         drop(unsafe { Box::from_raw(block.cast::<Block<T>>()) });
     }
     let header = Header { free: free::<T>, next: ptr::null_mut() };
@@ -220,7 +223,7 @@ fn give<T: Send + 'static>(jvmpi: Jvmpi, env: *mut JNIEnv, data: T) {
     }
 }
 
-/// Takes a thread's data away when it is dropped, for the thread has ended.
+/// Removes the data of a thread that has ended, when dropped.
 pub(crate) struct AtEnd {
     jvmpi: Jvmpi,
     env: *mut JNIEnv,
@@ -248,29 +251,29 @@ fn end(jvmpi: Jvmpi, env: *mut JNIEnv) {
     free_retired();
 }
 
-/// Adds a chain of blocks to those that wait to be freed.
+/// Adds a chain of blocks to those waiting to be freed.
 fn retire(first: *mut Header, last: *mut Header) {
     let link = |old| {
-        // SAFETY: the chain belongs to the caller until it is in.
+        // SAFETY: the chain belongs to the caller until it is in the list.
         unsafe { (*last).next = old };
         Some(first)
     };
     let _ = RETIRED.fetch_update(Ordering::Release, Ordering::Relaxed, link);
 }
 
-/// Frees the blocks of threads that have ended, if nobody reads.
+/// Frees the blocks of ended threads if there is no reader.
 fn free_retired() {
-    // Then it would only be put back.
+    // With a reader, the blocks would only be put back.
     if READERS.load(Ordering::Relaxed) > 0 {
         return;
     }
     let mut block = RETIRED.swap(ptr::null_mut(), Ordering::Acquire);
-    // These were taken from their threads before. See `Reader::new`.
+    // These blocks were removed from their threads before. Pairs with the fence in `Reader::new`.
     fence(Ordering::SeqCst);
     let is_read = READERS.load(Ordering::Acquire) > 0;
     if is_read && !block.is_null() {
         let first = block;
-        // SAFETY: the chain belongs to this thread now.
+        // SAFETY: this thread has taken the chain out of the list and owns it.
         unsafe {
             while !(*block).next.is_null() {
                 block = (*block).next;
@@ -280,7 +283,7 @@ fn free_retired() {
         return;
     }
     while !block.is_null() {
-        // SAFETY: the chain belongs to this thread now, and whoever could have seen its blocks is gone.
+        // SAFETY: this thread owns the chain, and no reader is left that could have seen its blocks.
         unsafe {
             let next = (*block).next;
             ((*block).free)(block);

@@ -1,4 +1,4 @@
-//! The state of threads, and suspending them.
+//! The status of threads, and suspending them.
 
 use crate::context::mode::Loaded;
 use crate::{Context, GcDisabled, Stopped, ThreadId};
@@ -10,10 +10,10 @@ use jvmpi_sys::{
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// What a thread does.
+/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ThreadState {
-    /// Runs or could run.
+    /// Running or ready to run.
     Runnable,
     /// Blocked on entry to a monitor.
     MonitorWait,
@@ -21,19 +21,19 @@ pub enum ThreadState {
     CondvarWait,
 }
 
-/// What GetThreadStatus and monitor dumps tell of a thread.
+/// The status of a thread, as GetThreadStatus and monitor dumps report it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadStatus {
-    /// What it does.
+    /// The state.
     pub state: ThreadState,
-    /// Whether it is suspended; that the agent itself has done so need not show.
+    /// True if the thread is suspended. A suspension by the agent itself need not show here.
     pub suspended: bool,
-    /// Whether it is interrupted.
+    /// True if the thread is interrupted.
     pub interrupted: bool,
 }
 
 impl ThreadStatus {
-    /// None for 0, no such thread, and for what is not in the specification.
+    /// Decodes a status. Returns `None` for 0, which means no such thread, and for undefined values.
     pub(crate) fn of(status: jint) -> Option<Self> {
         let bits = JVMPI_THREAD_SUSPENDED | JVMPI_THREAD_INTERRUPTED;
         let state = match status & !bits {
@@ -50,21 +50,21 @@ impl ThreadStatus {
     }
 }
 
-/// Threads to suspend. To be kept, so that it need not be allocated each time.
+/// A list of threads to suspend. Reuse it to avoid an allocation per sample.
 #[derive(Debug, Default)]
 pub struct ThreadList {
     envs: Vec<*mut JNIEnv>,
-    /// 0 for each that is suspended.
+    /// One result per thread: 0 if it is suspended.
     results: Vec<jint>,
 }
 
-// SAFETY: an environment is only an ID here.
+// SAFETY: the environments are never dereferenced here; the VM accepts them from any thread.
 unsafe impl Send for ThreadList {}
 // SAFETY: as above.
 unsafe impl Sync for ThreadList {}
 
 impl ThreadList {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -74,17 +74,17 @@ impl ThreadList {
         self.envs.push(thread.as_ptr());
     }
 
-    /// Takes all out.
+    /// Removes all threads.
     pub fn clear(&mut self) {
         self.envs.clear();
     }
 
-    /// How many there are.
+    /// Returns the number of threads.
     pub fn len(&self) -> usize {
         self.envs.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.envs.is_empty()
     }
@@ -104,14 +104,14 @@ impl FromIterator<ThreadId> for ThreadList {
     }
 }
 
-/// No thread has this result yet.
+/// The result of a thread that is not suspended.
 const NOT_SUSPENDED: jint = 1;
 
 impl<'e> GcDisabled<'e> {
-    /// SuspendThreadList, or SuspendThread for each before JVMPI 1.2: suspends these threads until the
-    /// guard is dropped. In between, the guard is the context.
+    /// SuspendThreadList, or SuspendThread per thread before JVMPI 1.2: suspends threads until the guard is
+    /// dropped. The guard dereferences to the context for that time.
     ///
-    /// The current thread is not suspended, nor are threads that are gone.
+    /// The current thread and threads that have ended are skipped.
     pub fn suspend<'a>(&'a mut self, threads: &'a mut ThreadList) -> Suspended<'a, 'e> {
         let ThreadList { envs, results } = threads;
         let own = self.current();
@@ -119,8 +119,8 @@ impl<'e> GcDisabled<'e> {
         results.clear();
         results.resize(envs.len(), NOT_SUSPENDED);
         let table = self.table();
-        // SAFETY: GC is disabled, and stays so until the guard is dropped, which borrows what disables
-        // it. Both lists are that long. Bad threads do nothing.
+        // SAFETY: GC is disabled and stays so until the guard is dropped, as the guard borrows the context. Both
+        // lists have the given length. Invalid threads have no effect.
         unsafe {
             match table.SuspendThreadList {
                 Some(suspend) => suspend(length(envs), envs.as_mut_ptr(), results.as_mut_ptr()),
@@ -132,7 +132,7 @@ impl<'e> GcDisabled<'e> {
                 }
             }
         }
-        // SAFETY: that is the mode until the guard is dropped, which keeps `self` from being used.
+        // SAFETY: threads are suspended until the guard is dropped, and the guard borrows `self` until then.
         Suspended { context: unsafe { self.in_mode() }, threads, outer: PhantomData }
     }
 }
@@ -141,29 +141,29 @@ fn length(envs: &[*mut JNIEnv]) -> jint {
     jint::try_from(envs.len()).unwrap_or(jint::MAX)
 }
 
-/// Keeps threads suspended until it is dropped; in between, it is the context.
+/// A guard that keeps threads suspended until it is dropped. It dereferences to the context for that time.
 #[derive(Debug)]
 #[must_use = "the threads are resumed when this is dropped"]
 pub struct Suspended<'a, 'e> {
     context: Stopped<'e>,
     threads: &'a mut ThreadList,
-    /// The context from before, which must not be used meanwhile.
+    /// Borrows the context from before, which must not be used meanwhile.
     outer: PhantomData<&'a mut ()>,
 }
 
 impl Suspended<'_, '_> {
-    /// The threads that are suspended.
+    /// Returns the threads that are suspended.
     pub fn threads(&self) -> impl Iterator<Item = ThreadId> + '_ {
         let results = self.threads.envs.iter().zip(&self.threads.results);
         results.filter(|(_, result)| **result == 0).filter_map(|(env, _)| ThreadId::of(*env))
     }
 
-    /// ResumeThread: lets one of them go on before the others.
+    /// ResumeThread: resumes one of the threads before the others.
     pub fn resume(&mut self, thread: ThreadId) {
         let ThreadList { envs, results } = &mut *self.threads;
         for (env, result) in envs.iter().zip(results) {
             if *env == thread.as_ptr() && *result == 0 {
-                // SAFETY: it was suspended by this.
+                // SAFETY: `suspend` suspended this thread.
                 unsafe { (self.context.table().ResumeThread)(*env) };
                 *result = NOT_SUSPENDED;
             }
@@ -184,7 +184,7 @@ impl Drop for Suspended<'_, '_> {
         let resume = self.context.table().ResumeThread;
         for (env, result) in self.threads.envs.iter().zip(&self.threads.results) {
             if *result == 0 {
-                // SAFETY: it was suspended by this.
+                // SAFETY: `suspend` suspended this thread.
                 unsafe { resume(*env) };
             }
         }
@@ -192,13 +192,13 @@ impl Drop for Suspended<'_, '_> {
 }
 
 impl<M: Loaded> Context<'_, M> {
-    /// ThreadHasRun: of a thread that was suspended, resumed, and is suspended again, whether it used CPU
-    /// time in between.
+    /// ThreadHasRun: returns true if the thread used CPU time between two suspensions.
     ///
-    /// Of a thread that is not suspended, `libjvmpi.so` tells whether it is runnable and has used CPU time since
-    /// the answer was last yes, and has it take its trace for the next [`Context::call_trace`].
+    /// `libjvmpi.so` also answers for a thread that is not suspended: true if it is runnable and has used CPU
+    /// time since the last true. It also makes the thread record its stack trace for the next
+    /// [`Context::call_trace`].
     pub fn thread_has_run(&self, thread: ThreadId) -> bool {
-        // SAFETY: may be called in this mode; bad threads give false.
+        // SAFETY: this mode permits the call; an invalid thread yields false.
         unsafe { (self.table().ThreadHasRun)(thread.as_ptr()) }
     }
 }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_a_state_and_bits() {
+    fn status_is_split_into_state_and_flags() {
         let of =
             |state, suspended, interrupted| Some(ThreadStatus { state, suspended, interrupted });
         assert_eq!(ThreadStatus::of(1), of(ThreadState::Runnable, false, false));

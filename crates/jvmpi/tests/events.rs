@@ -1,4 +1,4 @@
-//! Each event comes to its method, and a failure to load leaves nothing behind.
+//! Each event reaches its method, and a failed load leaves no agent behind.
 
 mod fake_vm;
 
@@ -10,7 +10,7 @@ use jvmpi::*;
 use std::ffi::CStr;
 use std::sync::Mutex;
 
-/// Says which method was called, and, where the data is one ID, with which.
+/// The methods that were called, each with the ID in its data (0 if there is not exactly one).
 static CALLED: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
 
 struct Recorder;
@@ -80,25 +80,25 @@ impl Agent for Recorder {
 
 /// An empty string.
 static TEXT: u64 = 0;
-/// An ID that is not looked at.
+/// An ID for events that do not dereference it.
 const ID: usize = 0x1230;
 
 static AGENT: Loaded<Recorder> = Loaded::new();
 
 unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
-    // SAFETY: the fake VM calls it, with an event.
+    // SAFETY: the fake VM calls this function with an event.
     unsafe { AGENT.notify_event(event) }
 }
 
 fn load(vm: *mut jni_sys::JavaVM, options: &CStr) -> i32 {
-    // SAFETY: the VM is as good as one that calls.
+    // SAFETY: `vm` is a fake VM whose `GetEnv` works.
     unsafe { AGENT.on_load(vm, options.as_ptr(), "events", notify_event) }
 }
 
 #[test]
-fn each_event_comes_to_its_method() {
+fn each_event_reaches_its_method() {
     let vm = fake_vm::vm(JVMPI_VERSION_1_2);
-    // Refused options and a panic leave no agent.
+    // Refused options and a panic leave no agent behind.
     assert_eq!(load(vm, c"x"), JNI_ERR);
     assert_eq!(load(vm, c"panic"), JNI_ERR);
     assert_eq!(load(vm, c"\xff"), JNI_ERR);
@@ -107,12 +107,12 @@ fn each_event_comes_to_its_method() {
     assert_eq!(load(vm, c""), JNI_OK);
     let enabled = [JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT, JVMPI_EVENT_GC_START];
     assert_eq!(fake_vm::calls(), enabled.map(|event| ("EnableEvent", event as usize)));
-    assert_eq!(load(vm, c""), JNI_ERR, "it is there already");
+    assert_eq!(load(vm, c""), JNI_ERR, "it is loaded already");
 
-    // What may be a string is one, so an ID is its address.
+    // Each word that may be the address of a string is one, so it serves as an ID too.
     let word = (&raw const TEXT).addr();
     for event in EVENTS.iter().filter(|event| event.enabled) {
-        // These have as many methods and lines as their ID says, none of which is looked at.
+        // The word is also the length of these events' lists, which the methods above do not read.
         let lists =
             matches!(event.number, JVMPI_EVENT_CLASS_LOAD | JVMPI_EVENT_COMPILED_METHOD_LOAD);
         let word = if lists { ID } else { word };
@@ -125,7 +125,7 @@ fn each_event_comes_to_its_method() {
         assert!(whole.contains(&id), "{method}: {id:#x}");
     }
 
-    // Of what is no event, or has no ID where there must be one, nothing is told.
+    // Unknown events, and events without a required ID, call no method.
     for event in [0, 10, 36, 62, -1, i32::MAX & !JVMPI_REQUESTED_EVENT] {
         fake_vm::send(event, ID);
     }

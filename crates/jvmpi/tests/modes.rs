@@ -1,4 +1,4 @@
-//! Each event's method gets the context of the mode in which the event is sent.
+//! The method for each event gets a context of the mode in which the event is sent.
 
 use jvmpi::mode::Loaded;
 use jvmpi::sys::{EVENTS, Mode};
@@ -21,7 +21,7 @@ fn with_data<M: Loaded, D>(_: fn(&Nothing, &mut Context<'_, M>, D)) -> Mode {
     M::SPECIFIED
 }
 
-/// By the name of the method.
+/// Returns the mode of each method's context, by the method's name.
 fn modes_of_methods() -> BTreeMap<&'static str, Mode> {
     macro_rules! modes {
         ($($kind:ident: $($method:ident)*;)*) => {
@@ -40,8 +40,8 @@ fn modes_of_methods() -> BTreeMap<&'static str, Mode> {
     }
 }
 
-/// By the name of the method: what the header says in the line of the event. Where it names two modes,
-/// the event is sent in the latter, which allows less.
+/// Returns the mode of each event, by the name of its method, from the event's line in the header. Where the
+/// line names two modes, the event is sent in the last one, which permits less.
 fn modes_of_the_header() -> BTreeMap<String, Mode> {
     let header = include_str!("../../../jvmpi.h");
     let enabled = EVENTS.iter().filter(|event| event.enabled);
@@ -70,7 +70,7 @@ fn methods_get_the_modes_of_their_events() {
 }
 
 #[test]
-fn what_differs_from_the_specification_allows_less() {
+fn deviations_from_the_specification_permit_less() {
     let methods = modes_of_methods();
     let differs = |event: &&jvmpi::sys::EventType| {
         let name = event.name().to_lowercase();

@@ -1,4 +1,4 @@
-//! Data of threads is dropped once, after the thread's end, and not while another thread looks at it.
+//! Thread-local data is dropped once, after its thread has ended, and not while another thread uses it.
 
 mod fake_vm;
 
@@ -31,19 +31,19 @@ struct Keeper {
 impl Agent for Keeper {
     fn load(jvmpi: &mut OnLoad, _: &str) -> Result<Self, LoadError> {
         let data = ThreadLocal::new(jvmpi)?;
-        assert!(ThreadLocal::<u8>::new(jvmpi).is_err(), "there is but one place");
+        assert!(ThreadLocal::<u8>::new(jvmpi).is_err(), "there can be only one");
         Ok(Self { data, kept: Mutex::default() })
     }
 
     fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, _: MethodId) {
         let number = jvmpi.thread().as_usize();
-        let data = self.data.get_or_init(jvmpi, || Data(number)).expect("it is a thread's");
+        let data = self.data.get_or_init(jvmpi, || Data(number)).expect("the event has a thread");
         assert_eq!(data.0, number);
         let again = self.data.get_or_init(jvmpi, || unreachable!());
-        assert!(std::ptr::eq(data, again.expect("it has some")));
+        assert!(std::ptr::eq(data, again.expect("the thread has data")));
     }
 
-    /// Of no thread.
+    /// GC_START belongs to no thread.
     fn gc_start(&self, jvmpi: &mut MultiThreaded<'_>) {
         assert!(self.data.get(jvmpi).is_none());
         assert!(self.data.get_or_init(jvmpi, || unreachable!()).is_none());
@@ -51,7 +51,7 @@ impl Agent for Keeper {
         assert_eq!(self.data.of(jvmpi, of).map(|data| data.0), Some(of.as_usize()));
     }
 
-    /// Looks at the data of thread 1, and that of 7, which has done nothing yet.
+    /// Reads the data of thread 1, and that of thread 7, which has sent no event yet.
     fn monitor_wait(&self, jvmpi: &mut GcDisabled<'_>, _: MonitorWait) {
         let [one, seven] = [1, 7].map(|number| ThreadId::from_usize(number * 16).unwrap());
         *self.kept.lock().unwrap() = self.data.of(jvmpi, one);
@@ -66,21 +66,21 @@ impl Agent for Keeper {
     }
 
     fn thread_end(&self, jvmpi: &mut MultiThreaded<'_>) {
-        assert!(self.data.get(jvmpi).is_some(), "it is there until the end");
+        assert!(self.data.get(jvmpi).is_some(), "the data is there until the end");
     }
 }
 
 static AGENT: Loaded<Keeper> = Loaded::new();
 
 unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
-    // SAFETY: the fake VM calls it, with an event.
+    // SAFETY: the fake VM calls this function with an event.
     unsafe { AGENT.notify_event(event) }
 }
 
 #[test]
-fn data_lives_as_long_as_it_is_needed() {
+fn data_is_dropped_once_no_thread_uses_it() {
     let vm = fake_vm::vm(JVMPI_VERSION_1_2);
-    // SAFETY: the VM is as good as one that calls.
+    // SAFETY: `vm` is a fake VM whose `GetEnv` works.
     let loaded = unsafe { AGENT.on_load(vm, c"".as_ptr(), "thread_local", notify_event) };
     assert_eq!(loaded, JNI_OK);
     assert_eq!(fake_vm::calls(), [("EnableEvent", JVMPI_EVENT_THREAD_END as usize)]);
@@ -93,12 +93,12 @@ fn data_lives_as_long_as_it_is_needed() {
     fake_vm::send(JVMPI_EVENT_THREAD_END, 48);
     assert_eq!(dropped(), [48]);
 
-    // While one is looked at, none is dropped.
+    // While the data of one thread is in use, no data is dropped.
     fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, 32);
     fake_vm::send(JVMPI_EVENT_THREAD_END, 16);
     fake_vm::send(JVMPI_EVENT_THREAD_END, 32);
     assert_eq!(dropped(), []);
-    // Who has the environment of a thread that has ended has nothing of it.
+    // A new thread with the environment of an ended one does not see the old data.
     fake_vm::send(JVMPI_EVENT_METHOD_ENTRY, 32);
     fake_vm::send(JVMPI_EVENT_MONITOR_WAITED, 32);
     assert_eq!(dropped(), []);
@@ -110,6 +110,6 @@ fn data_lives_as_long_as_it_is_needed() {
     fake_vm::send(JVMPI_EVENT_THREAD_END, 112);
     fake_vm::send(JVMPI_EVENT_THREAD_END, 32);
     assert_eq!(dropped(), [112, 32]);
-    // No assertion in a method has failed: that would have disabled its event.
+    // A failed assertion in a method would have disabled its event.
     assert_eq!(fake_vm::calls(), []);
 }

@@ -1,4 +1,4 @@
-//! Threads that end while others look at their data. `cargo xtask race` runs it under ThreadSanitizer.
+//! Threads end while other threads read their data. `cargo xtask race` runs this under ThreadSanitizer.
 
 mod fake_vm;
 
@@ -12,7 +12,7 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// On the heap, so that a sanitizer sees the use of what is freed.
+/// On the heap, so that a sanitizer detects use after free.
 struct Data(Box<u64>);
 
 impl Data {
@@ -38,7 +38,7 @@ impl Agent for Looker {
 
     fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, _: MethodId) {
         let number = jvmpi.thread().as_usize();
-        let data = self.0.get_or_init(jvmpi, || Data::new(number)).expect("it is a thread's");
+        let data = self.0.get_or_init(jvmpi, || Data::new(number)).expect("the event has a thread");
         assert_eq!(*data.0, number as u64);
     }
 
@@ -46,9 +46,9 @@ impl Agent for Looker {
         for number in (1..=THREADS).map(|thread| thread * 16) {
             let thread = ThreadId::from_usize(number).expect("it is not 0");
             if let Some(data) = self.0.of(jvmpi, thread) {
-                // The others get time to end.
+                // Gives the other threads time to end.
                 std::thread::yield_now();
-                assert_eq!(*data.0, number as u64, "it is dead");
+                assert_eq!(*data.0, number as u64, "the data was dropped");
                 SEEN.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -58,7 +58,7 @@ impl Agent for Looker {
 static AGENT: Loaded<Looker> = Loaded::new();
 
 unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
-    // SAFETY: the fake VM calls it, with an event.
+    // SAFETY: the fake VM calls this function with an event.
     unsafe { AGENT.notify_event(event) }
 }
 
@@ -66,9 +66,9 @@ const THREADS: usize = 4;
 const LIVES: usize = 5_000;
 
 #[test]
-fn no_thread_sees_what_is_dropped() {
+fn no_thread_reads_dropped_data() {
     let vm = fake_vm::vm(JVMPI_VERSION_1_2);
-    // SAFETY: the VM is as good as one that calls.
+    // SAFETY: `vm` is a fake VM whose `GetEnv` works.
     let loaded = unsafe { AGENT.on_load(vm, c"".as_ptr(), "thread_local_race", notify_event) };
     assert_eq!(loaded, JNI_OK);
     _ = fake_vm::calls();
@@ -83,13 +83,13 @@ fn no_thread_sees_what_is_dropped() {
             });
         }
     });
-    // What was looked at when its thread ended goes with the next thread.
+    // The end of one more thread drops the data that was in use when its thread ended.
     fake_vm::send(JVMPI_EVENT_METHOD_ENTRY, 16);
     fake_vm::send(JVMPI_EVENT_THREAD_END, 16);
     let [made, dropped, seen] = [&MADE, &DROPPED, &SEEN].map(|n| n.load(Ordering::Relaxed));
     assert_eq!(made, (THREADS * LIVES + 1) as u64);
     assert_eq!(dropped, made);
-    assert!(seen >= made - 1, "each has seen itself");
+    assert!(seen >= made - 1, "each thread sees its own data");
     // A failed assertion in a method would have disabled its event.
     assert_eq!(fake_vm::calls(), []);
 }

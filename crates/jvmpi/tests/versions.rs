@@ -1,4 +1,4 @@
-//! A VM with version 1 of JVMPI, whose table is shorter, one that refuses an event, and one that loads the
+//! A VM with version 1 of JVMPI, whose table is shorter; a VM that refuses an event; and a VM that loads the
 //! agent again.
 
 mod fake_vm;
@@ -39,7 +39,7 @@ impl Agent for Suspender {
     }
 
     fn monitor_waited(&self, jvmpi: &mut GcDisabled<'_>, _: MonitorWait) {
-        // Of this nothing is sent, though the VM says so; of that, to the caller alone.
+        // The VM says it sent the first event, but sent none. The second one goes to the caller alone.
         let dumped = jvmpi.monitor_dump(|_, _| ());
         assert_eq!(dumped, Err(EventError::Failed("MONITOR_DUMP")));
         let object = ObjectId::from_usize(0x40).unwrap();
@@ -57,18 +57,18 @@ macro_rules! loaded {
     ($version:expr) => {{
         static AGENT: Loaded<Suspender> = Loaded::new();
         unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
-            // SAFETY: the fake VM calls it, with an event.
+            // SAFETY: the fake VM calls this function with an event.
             unsafe { AGENT.notify_event(event) }
         }
         let vm = fake_vm::vm($version);
-        // SAFETY: the VM is as good as one that calls.
+        // SAFETY: `vm` is a fake VM whose `GetEnv` works.
         let load = move |options| unsafe { AGENT.on_load(vm, options, "versions", notify_event) };
         (load(std::ptr::null()), load)
     }};
 }
 
 #[test]
-fn what_a_version_lacks_is_done_without() {
+fn agents_run_on_versions_with_fewer_functions() {
     fake_vm::REFUSED.store(JVMPI_EVENT_MONITOR_WAITED, Ordering::Relaxed);
     assert_eq!(loaded!(JVMPI_VERSION_1_2).0, JNI_ERR);
     let (wait, waited) = (JVMPI_EVENT_MONITOR_WAIT as usize, JVMPI_EVENT_MONITOR_WAITED as usize);
@@ -83,7 +83,7 @@ fn what_a_version_lacks_is_done_without() {
     assert_eq!(fake_vm::calls(), []);
     assert_eq!(load_again(c"more".as_ptr()), JNI_OK);
     assert_eq!(fake_vm::calls(), [("EnableEvent", JVMPI_EVENT_GC_START as usize)]);
-    // Of the threads that the list has, every other one cannot be suspended.
+    // The fake VM fails to suspend every other thread of a list.
     fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, 16);
     let suspended = [32, 48, 64].map(|thread| ("SuspendThreadList", thread));
     let resumed = [64, 32].map(|thread| ("ResumeThread", thread));

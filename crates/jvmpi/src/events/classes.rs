@@ -6,7 +6,7 @@ use jvmpi_sys::{JVMPI_Event_class_load, JVMPI_Event_class_load_hook, JVMPI_Field
 use std::fmt;
 use std::num::TryFromIntError;
 
-/// CLASS_LOAD: the class is linked, none of its code has run.
+/// CLASS_LOAD: the class is linked; none of its code has run.
 #[derive(Clone, Copy)]
 pub struct ClassLoad<'e> {
     class: ClassId,
@@ -14,46 +14,46 @@ pub struct ClassLoad<'e> {
 }
 
 impl<'e> ClassLoad<'e> {
-    /// None without a class.
+    /// Returns `None` if the event names no class.
     pub(crate) fn of(event: &'e JVMPI_Event_class_load) -> Option<Self> {
         Some(Self { class: ClassId::of(event.class_id)?, event })
     }
 
-    /// The class.
+    /// Returns the class.
     pub fn class(&self) -> ClassId {
         self.class
     }
 
-    /// Its name, as `java.lang.String` or `[I`.
+    /// Returns the name, for example `java.lang.String` or `[I`.
     pub fn name(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.event.class_name) }
     }
 
-    /// The name of its source file, without directories; empty if it is not known.
+    /// Returns the name of the source file, without directories; empty if unknown.
     pub fn source_name(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.event.source_name) }
     }
 
-    /// How many interfaces it names. Readers of dumps need it.
+    /// Returns the number of interfaces that the class names. Readers of dumps need it.
     pub fn num_interfaces(&self) -> usize {
         usize::try_from(self.event.num_interfaces).unwrap_or(0)
     }
 
-    /// The methods that it declares, constructors and `<clinit>` included.
+    /// Returns the methods that the class declares, including constructors and `<clinit>`.
     pub fn methods(&self) -> impl ExactSizeIterator<Item = Method<'e>> + Clone + use<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { slice(self.event.methods, self.event.num_methods) }.iter().map(Method)
     }
 
-    /// The static fields that it declares, in the order of dumps.
+    /// Returns the static fields that the class declares, in the order of dumps.
     pub fn static_fields(&self) -> impl ExactSizeIterator<Item = Field<'e>> + Clone + use<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { slice(self.event.statics, self.event.num_static_fields) }.iter().map(Field)
     }
 
-    /// The instance fields that it declares, in the order of dumps; none that are inherited.
+    /// Returns the instance fields that the class declares, without inherited ones, in the order of dumps.
     pub fn instance_fields(&self) -> impl ExactSizeIterator<Item = Field<'e>> + Clone + use<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { slice(self.event.instances, self.event.num_instance_fields) }.iter().map(Field)
@@ -72,27 +72,27 @@ impl fmt::Debug for ClassLoad<'_> {
 pub struct Method<'e>(&'e JVMPI_Method);
 
 impl<'e> Method<'e> {
-    /// The method.
+    /// Returns the ID of the method.
     ///
     /// # Panics
-    /// If the VM has told none.
+    /// Panics if the VM reported no ID.
     pub fn id(&self) -> MethodId {
-        MethodId::of(self.0.method_id).expect("the VM has told a method without ID")
+        MethodId::of(self.0.method_id).expect("the VM reported a method without ID")
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.0.method_name) }
     }
 
-    /// Its descriptor, as `(I)Ljava/lang/String;`.
+    /// Returns the descriptor, for example `(I)Ljava/lang/String;`.
     pub fn signature(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.0.method_signature) }
     }
 
-    /// Its first and last line in the source, if they are known.
+    /// Returns the first and the last line in the source file, if known.
     pub fn lines(&self) -> Option<(u32, u32)> {
         match (Line::of(self.0.start_lineno), Line::of(self.0.end_lineno)) {
             (Line::Number(first), Line::Number(last)) => Some((first, last)),
@@ -114,19 +114,19 @@ impl fmt::Debug for Method<'_> {
 pub struct Field<'e>(&'e JVMPI_Field);
 
 impl<'e> Field<'e> {
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.0.field_name) }
     }
 
-    /// Its descriptor, as `[I`.
+    /// Returns the descriptor, for example `[I`.
     pub fn signature(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.0.field_signature) }
     }
 
-    /// Its type, as dumps know it. None if the descriptor is none.
+    /// Returns the type as dumps encode it, or `None` if the descriptor is invalid.
     pub fn of_type(&self) -> Option<dump::Type> {
         dump::Type::of_descriptor(*self.signature().as_bytes().first()?)
     }
@@ -142,17 +142,18 @@ impl fmt::Debug for Field<'_> {
 /// CLASS_LOAD_HOOK: a class file that is about to be parsed.
 pub struct ClassFile<'e> {
     event: &'e mut JVMPI_Event_class_load_hook,
-    /// From the event's allocator, with its length: it belongs to the VM when the handler has returned.
+    /// True if `new_class_data` comes from the event's allocator. The VM owns it once the handler returns.
     is_replaced: bool,
 }
 
-/// A class file cannot be replaced: it is too large, or there is no memory.
+/// The error of [`ClassFile::replace`]: the class file is too large, there is no memory for it, or it was already
+/// replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotReplaced;
 
 impl fmt::Display for NotReplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the VM gives no memory for the new class file")
+        f.write_str("the VM did not allocate memory for the new class file")
     }
 }
 
@@ -165,30 +166,33 @@ impl From<TryFromIntError> for NotReplaced {
 }
 
 impl<'e> ClassFile<'e> {
-    /// The class file stays as it is unless it is [replaced](Self::replace).
+    /// Wraps the event. The class file is unchanged unless it is [replaced](Self::replace).
     pub(crate) fn of(event: &'e mut JVMPI_Event_class_load_hook) -> Self {
         event.new_class_data = event.class_data;
         event.new_class_data_len = event.class_data_len;
         Self { event, is_replaced: false }
     }
 
-    /// The class file.
+    /// Returns the bytes of the class file.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: what the event points to lives as long as it.
         unsafe { slice(self.event.class_data, self.event.class_data_len) }
     }
 
-    /// Has the VM parse this class file instead. Once; the second one is not taken.
+    /// Makes the VM parse `with` in place of the class file.
+    ///
+    /// # Errors
+    /// Fails on a second call for the same event, if `with` is too large, or if the VM is out of memory.
     pub fn replace(&mut self, with: &[u8]) -> Result<(), NotReplaced> {
         let length = u32::try_from(with.len())?;
         let new_length = i32::try_from(with.len())?;
         let allocate = self.event.malloc_f.filter(|_| !self.is_replaced).ok_or(NotReplaced)?;
-        // SAFETY: it is there for this.
+        // SAFETY: the event provides this function for allocating the new class file.
         let memory = unsafe { allocate(length) }.cast::<u8>();
         if memory.is_null() {
             return Err(NotReplaced);
         }
-        // SAFETY: there are so many bytes, which are new.
+        // SAFETY: `memory` has `with.len()` bytes and is newly allocated.
         unsafe { memory.copy_from_nonoverlapping(with.as_ptr(), with.len()) };
         self.event.new_class_data = memory;
         self.event.new_class_data_len = new_length;

@@ -7,10 +7,10 @@ use jvmpi_sys::{JVMPI_Event_heap_dump, JVMPI_Event_monitor_dump, JVMPI_Event_obj
 use std::ffi::c_char;
 use std::{fmt, ptr};
 
-/// What lies from the first byte up to the last one.
+/// Returns the bytes from `begin` up to `end`.
 ///
 /// # Safety
-/// Both are NULL, or it is memory that lives as long as `'e`.
+/// Both are NULL, or they delimit memory that is valid for `'e`.
 unsafe fn bytes<'e>(begin: *const c_char, end: *const c_char) -> &'e [u8] {
     if begin.is_null() {
         return &[];
@@ -19,7 +19,7 @@ unsafe fn bytes<'e>(begin: *const c_char, end: *const c_char) -> &'e [u8] {
     unsafe { std::slice::from_raw_parts(begin.cast(), end.addr().saturating_sub(begin.addr())) }
 }
 
-/// HEAP_DUMP.
+/// HEAP_DUMP: a dump of the heap.
 #[derive(Clone, Copy)]
 pub struct HeapDump<'e>(&'e JVMPI_Event_heap_dump);
 
@@ -28,27 +28,27 @@ impl<'e> HeapDump<'e> {
         Self(event)
     }
 
-    /// How much is in it.
+    /// Returns the level, which determines the contents of the dump.
     ///
     /// # Panics
-    /// If the VM tells of a level that is not in the specification.
+    /// Panics if the VM reports a level that the specification does not define.
     pub fn level(&self) -> Level {
-        Level::from_number(self.0.dump_level).expect("the VM has dumped a level that there is not")
+        Level::from_number(self.0.dump_level).expect("the VM sent a heap dump of unknown level")
     }
 
-    /// The records as they are.
+    /// Returns the undecoded records.
     pub fn bytes(&self) -> &'e [u8] {
         // SAFETY: what the event points to lives as long as it.
         unsafe { bytes(self.0.begin, self.0.end) }
     }
 
-    /// The objects, in a dump of level 0.
+    /// Returns the objects in a dump of level 0.
     pub fn objects(&self) -> List<'e> {
         List::new(self.bytes())
     }
 
-    /// The records, in a dump of level 1 or 2. What CLASS_LOAD has told of the classes is needed to read
-    /// them.
+    /// Returns the records in a dump of level 1 or 2. Decoding them needs the layout of the classes from their
+    /// CLASS_LOAD events.
     pub fn records<'a, C: Classes>(&self, classes: &'a C) -> Records<'a, C>
     where
         'e: 'a,
@@ -56,7 +56,7 @@ impl<'e> HeapDump<'e> {
         Records::new(self.bytes(), self.level(), classes)
     }
 
-    /// The stacks that the root records name; none at level 0.
+    /// Returns the stack traces that root records refer to; none at level 0.
     pub fn traces(&self) -> impl ExactSizeIterator<Item = CallTrace<'e>> + Clone + use<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { traces(self.0.num_traces, self.0.traces) }
@@ -81,12 +81,12 @@ impl<'e> ObjectDump<'e> {
         Self(unsafe { slice(event.data.cast(), event.data_len) })
     }
 
-    /// The record as it is.
+    /// Returns the undecoded record.
     pub fn bytes(&self) -> &'e [u8] {
         self.0
     }
 
-    /// The record. What CLASS_LOAD has told of the classes is needed to read it.
+    /// Returns the record. Decoding it needs the layout of the classes from their CLASS_LOAD events.
     pub fn records<'a, C: Classes>(&self, classes: &'a C) -> Records<'a, C>
     where
         'e: 'a,
@@ -95,7 +95,7 @@ impl<'e> ObjectDump<'e> {
     }
 }
 
-/// MONITOR_DUMP.
+/// MONITOR_DUMP: a dump of all monitors and threads.
 #[derive(Clone, Copy)]
 pub struct MonitorDump<'e>(&'e JVMPI_Event_monitor_dump);
 
@@ -104,13 +104,13 @@ impl<'e> MonitorDump<'e> {
         Self(event)
     }
 
-    /// The records as they are.
+    /// Returns the undecoded records.
     pub fn bytes(&self) -> &'e [u8] {
         // SAFETY: what the event points to lives as long as it.
         unsafe { bytes(self.0.begin, self.0.end) }
     }
 
-    /// The monitors, each raw one with its name.
+    /// Returns the monitors; raw monitors with their names.
     pub fn monitors(
         &self,
     ) -> impl Iterator<Item = Result<(dump::Monitor, Option<ModifiedUtf8<'e>>), Malformed>> + use<'e>
@@ -120,7 +120,7 @@ impl<'e> MonitorDump<'e> {
             let name = match monitor.kind {
                 Kind::Java { .. } => None,
                 Kind::Raw { name, .. } => {
-                    // SAFETY: that is a string of the VM's, which lives as long as the event.
+                    // SAFETY: it is a string of the VM that lives as long as the event.
                     Some(unsafe { ModifiedUtf8::of(ptr::with_exposed_provenance(name)) })
                 }
             };
@@ -128,7 +128,7 @@ impl<'e> MonitorDump<'e> {
         })
     }
 
-    /// All live threads: their stacks, and what they do.
+    /// Returns all live threads, with stack trace and status.
     pub fn threads(
         &self,
     ) -> impl ExactSizeIterator<Item = (CallTrace<'e>, Option<ThreadStatus>)> + Clone + use<'e>

@@ -12,7 +12,7 @@ use std::fmt;
 pub struct MethodEntry2 {
     /// The method.
     pub method: MethodId,
-    /// The object whose method it is; None if it is static.
+    /// The object on which the method is called; `None` for a static method.
     pub receiver: Option<ObjectId>,
 }
 
@@ -26,14 +26,14 @@ impl MethodEntry2 {
 
 /// INSTRUCTION_START: an instruction is about to be executed.
 ///
-/// The event does not say which instruction it is; that is in the class file.
+/// The event does not contain the instruction; read it from the class file at `offset`.
 #[derive(Clone, Copy)]
 pub struct InstructionStart {
     /// The method.
     pub method: MethodId,
-    /// Bytes from the start of the method's bytecode.
+    /// The offset of the instruction in the method's bytecode, in bytes.
     pub offset: u32,
-    /// What the three kinds of instructions are about to do, as words: the union's.
+    /// The event's union as words: the operands of `if`, `tableswitch` or `lookupswitch`.
     words: [jint; 3],
 }
 
@@ -41,26 +41,26 @@ impl InstructionStart {
     #[inline]
     pub(crate) fn of(event: &JVMPI_Event_instruction) -> Option<Self> {
         let method = MethodId::of(event.method_id)?;
-        // SAFETY: the union has this size, and every word is a value.
+        // SAFETY: the union is three words long, and every bit pattern is a valid word.
         let words = unsafe { (&raw const event.u).cast::<[jint; 3]>().read_unaligned() };
         Some(Self { method, offset: event.offset.cast_unsigned(), words })
     }
 
-    /// If it is `if…`: whether the branch is taken.
+    /// Returns true if the instruction is a conditional branch that is taken.
     #[inline]
     pub fn is_true(&self) -> bool {
         self.words[0].to_ne_bytes()[0] != 0
     }
 
-    /// If it is `tableswitch`: the value switched on, and the lowest and highest in the table.
+    /// Returns the key of a `tableswitch`, and the lowest and the highest key of its table.
     #[inline]
     pub fn tableswitch(&self) -> (i32, i32, i32) {
         let [key, low, hi] = self.words;
         (key, low, hi)
     }
 
-    /// If it is `lookupswitch`: the pair that matched, 0 for the first, and how many pairs there are. The two
-    /// are equal for the default.
+    /// Returns the index of the matching pair of a `lookupswitch`, counted from 0, and the number of pairs. The
+    /// two are equal if the default is taken.
     #[inline]
     pub fn lookupswitch(&self) -> (i32, i32) {
         (self.words[0], self.words[1])
@@ -86,22 +86,22 @@ impl<'e> CompiledMethodLoad<'e> {
         Some(Self { method: MethodId::of(event.method_id)?, event })
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> MethodId {
         self.method
     }
 
-    /// The start of the code.
+    /// Returns the start address of the code.
     pub fn code_address(&self) -> *const c_void {
         self.event.code_addr
     }
 
-    /// How many bytes the code has.
+    /// Returns the size of the code in bytes.
     pub fn code_size(&self) -> u32 {
         self.event.code_size.cast_unsigned()
     }
 
-    /// From which bytes of the code on which line of the source is executed.
+    /// Returns pairs of a code offset and the source line that the code from there on belongs to.
     pub fn lines(&self) -> impl ExactSizeIterator<Item = (u32, Line)> + Clone + use<'e> {
         // SAFETY: what the event points to lives as long as it.
         let table = unsafe { slice(self.event.lineno_table, self.event.lineno_table_size) };
@@ -117,12 +117,12 @@ impl fmt::Debug for CompiledMethodLoad<'_> {
     }
 }
 
-/// COMPILED_METHOD_UNLOAD: compiled code goes away.
+/// COMPILED_METHOD_UNLOAD: compiled code is discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CompiledMethodUnload {
     /// The method.
     pub method: MethodId,
-    /// Where the code was. Not in the specification: only `libjvmpi.so` tells it.
+    /// The start address of the code. An extension of `libjvmpi.so` to the specification.
     pub code_address: *const c_void,
 }
 

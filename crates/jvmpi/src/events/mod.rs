@@ -1,4 +1,4 @@
-//! What events tell.
+//! The data of events.
 
 pub mod classes;
 pub mod dumps;

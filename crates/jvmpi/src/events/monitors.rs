@@ -6,10 +6,10 @@ use jvmpi_sys::{JVMPI_Event_monitor_wait, JVMPI_Event_raw_monitor};
 /// MONITOR_WAIT and MONITOR_WAITED.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MonitorWait {
-    /// The object that is waited on; None in `Thread.sleep`.
+    /// The object; `None` for `Thread.sleep`.
     pub object: Option<ObjectId>,
-    /// Milliseconds: how long the thread is ready to wait, 0 for ever; in MONITOR_WAITED, how long it has
-    /// waited.
+    /// A time in milliseconds. In MONITOR_WAIT, the timeout, where 0 means no limit; in MONITOR_WAITED, the time
+    /// that the thread waited.
     pub timeout: i64,
 }
 
@@ -19,7 +19,7 @@ impl MonitorWait {
     }
 }
 
-/// RAW_MONITOR_CONTENDED_ENTER, _ENTERED and _EXIT; not sent for monitors whose name begins with `_`.
+/// RAW_MONITOR_CONTENDED_ENTER, _ENTERED and _EXIT. Not sent for monitors whose name begins with `_`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RawMonitorContended<'e> {
     /// The monitor.

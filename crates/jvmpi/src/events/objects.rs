@@ -15,26 +15,26 @@ pub struct ObjectAlloc {
 }
 
 impl ObjectAlloc {
-    /// None without an object.
+    /// Returns `None` if the event names no object.
     #[inline]
     pub(crate) fn of(event: JVMPI_Event_obj_alloc) -> Option<Self> {
         Some(Self { object: ObjectId::of(event.obj_id)?, event })
     }
 
-    /// The object.
+    /// Returns the object.
     #[inline]
     pub fn object(&self) -> ObjectId {
         self.object
     }
 
-    /// Its class. Of an array of references, the class of its elements, or None; of an array of primitive
-    /// values, and of the Class object of `java.lang.Class`, None.
+    /// Returns the class of the object. For an array of references this is the class of its elements, if known.
+    /// It is `None` for an array of primitive values and for the Class object of `java.lang.Class`.
     #[inline]
     pub fn class(&self) -> Option<ClassId> {
         ClassId::of(self.event.class_id)
     }
 
-    /// What its elements are if it is an array.
+    /// Returns the type of the elements if the object is an array.
     #[inline]
     pub fn elements(&self) -> Option<dump::Type> {
         match self.event.is_array {
@@ -43,13 +43,13 @@ impl ObjectAlloc {
         }
     }
 
-    /// Its size on the heap in bytes, header included.
+    /// Returns the size on the heap in bytes, including the header.
     #[inline]
     pub fn size(&self) -> u32 {
         self.event.size.cast_unsigned()
     }
 
-    /// The arena that it is in.
+    /// Returns the arena of the object.
     #[inline]
     pub fn arena(&self) -> ArenaId {
         ArenaId(self.event.arena_id)
@@ -68,13 +68,13 @@ impl fmt::Debug for ObjectAlloc {
 /// OBJECT_MOVE: an object has a new ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ObjectMove {
-    /// The ID that it had.
+    /// The old ID.
     pub object: ObjectId,
-    /// The arena that it was in.
+    /// The old arena.
     pub arena: ArenaId,
-    /// The ID that it has.
+    /// The new ID.
     pub new_object: ObjectId,
-    /// The arena that it is in.
+    /// The new arena.
     pub new_arena: ArenaId,
 }
 
@@ -89,7 +89,7 @@ impl ObjectMove {
     }
 }
 
-/// ARENA_NEW: there is a new arena.
+/// ARENA_NEW: an arena was created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArenaNew<'e> {
     /// The arena.
@@ -109,11 +109,11 @@ impl<'e> ArenaNew<'e> {
 /// GC_FINISH: the heap after a collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeapUse {
-    /// Live objects.
+    /// The number of live objects.
     pub used_objects: i64,
-    /// Bytes that they use.
+    /// The size of the live objects in bytes.
     pub used_object_space: i64,
-    /// Bytes of the heap.
+    /// The size of the heap in bytes.
     pub total_object_space: i64,
 }
 
@@ -129,7 +129,7 @@ impl HeapUse {
 pub struct GlobalrefAlloc {
     /// The reference.
     pub reference: ReferenceId,
-    /// What it refers to; None if it refers to nothing.
+    /// The object that it refers to; `None` for a reference to NULL.
     pub object: Option<ObjectId>,
 }
 

@@ -4,7 +4,7 @@ use crate::{ModifiedUtf8, ObjectId, ThreadId};
 use jvmpi_sys::JVMPI_Event_thread_start;
 use std::fmt;
 
-/// THREAD_START: a thread starts, or is there already.
+/// THREAD_START: a thread starts, or was running before the event was enabled.
 #[derive(Clone, Copy)]
 pub struct ThreadStart<'e> {
     thread: ThreadId,
@@ -12,34 +12,34 @@ pub struct ThreadStart<'e> {
 }
 
 impl<'e> ThreadStart<'e> {
-    /// None without a thread.
+    /// Returns `None` if the event names no thread.
     pub(crate) fn of(event: &'e JVMPI_Event_thread_start) -> Option<Self> {
         Some(Self { thread: ThreadId::of(event.thread_env_id)?, event })
     }
 
-    /// The thread: not always the current one.
+    /// Returns the thread, which is not always the current one.
     pub fn thread(&self) -> ThreadId {
         self.thread
     }
 
-    /// Its Thread object.
+    /// Returns the Thread object.
     pub fn object(&self) -> Option<ObjectId> {
         ObjectId::of(self.event.thread_id)
     }
 
-    /// Its name.
+    /// Returns the name of the thread.
     pub fn name(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.event.thread_name) }
     }
 
-    /// The name of its group.
+    /// Returns the name of the thread group.
     pub fn group_name(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.event.group_name) }
     }
 
-    /// The name of the parent of its group; empty if there is none.
+    /// Returns the name of the parent thread group; empty if there is none.
     pub fn parent_name(&self) -> ModifiedUtf8<'e> {
         // SAFETY: what the event points to lives as long as it.
         unsafe { ModifiedUtf8::of(self.event.parent_name) }

@@ -1,4 +1,4 @@
-//! A VM that has nothing but a table of JVMPI, for what no real one does at will.
+//! A VM that consists of a JVMPI table alone, for behavior that no real VM shows on demand.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// The event that cannot be enabled.
 pub static REFUSED: AtomicI32 = AtomicI32::new(0);
-/// What was called, in order.
+/// The functions that were called, in order, each with an argument.
 pub static CALLS: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
 static TABLE: AtomicPtr<JVMPI_Interface> = AtomicPtr::new(ptr::null_mut());
 static VERSION: AtomicI32 = AtomicI32::new(0);
-/// The data of the threads whose numbers are 16 to `THREADS * 16`, with no more order than a VM promises.
+/// The thread-local data of the threads with the numbers 16 to `THREADS * 16`. Accesses are only as ordered as a
+/// VM promises.
 static STORAGE: [AtomicPtr<c_void>; THREADS] = [const { AtomicPtr::new(ptr::null_mut()) }; THREADS];
 const THREADS: usize = 64;
 
@@ -24,12 +25,13 @@ fn called(what: &'static str, with: usize) {
     CALLS.lock().unwrap().push((what, with));
 }
 
-/// What was called since the last time.
+/// Returns the calls since the last time.
 pub fn calls() -> Vec<(&'static str, usize)> {
     std::mem::take(&mut CALLS.lock().unwrap())
 }
 
-/// The VM, whose newest version of JVMPI is this one, with a table that is no longer than that.
+/// Creates a VM whose newest version of JVMPI is `version`, with a table that ends where that version's table
+/// ends.
 pub fn vm(version: jint) -> *mut JavaVM {
     let mut whole = table();
     whole.version = version;
@@ -39,7 +41,7 @@ pub fn vm(version: jint) -> *mut JavaVM {
         _ => size_of::<JVMPI_Interface>(),
     };
     let words = vec![0_usize; length / size_of::<usize>()].leak();
-    // SAFETY: there are so many bytes, of pointers, which any bytes of the whole are.
+    // SAFETY: both have `length` bytes, and the copied part consists of whole pointers.
     unsafe {
         ptr::copy_nonoverlapping(
             (&raw const whole).cast(),
@@ -51,7 +53,7 @@ pub fn vm(version: jint) -> *mut JavaVM {
     VERSION.store(version, Ordering::Relaxed);
 
     let functions = Box::leak(Box::new(MaybeUninit::<JNIInvokeInterface_>::zeroed()));
-    // SAFETY: it is memory of our own. Only `GetEnv` is ever called.
+    // SAFETY: the allocation has room for the table. Only `GetEnv` is ever called.
     unsafe { (&raw mut (*functions.as_mut_ptr()).v1_2.GetEnv).write(get_env) };
     Box::leak(Box::new(functions.as_ptr()))
 }
@@ -60,32 +62,32 @@ unsafe extern "system" fn get_env(_: *mut JavaVM, out: *mut *mut c_void, version
     if version > VERSION.load(Ordering::Relaxed) {
         return JNI_EVERSION;
     }
-    // SAFETY: the caller has room for a pointer.
+    // SAFETY: `out` points to room for a pointer.
     unsafe { out.write(TABLE.load(Ordering::Relaxed).cast()) };
     JNI_OK
 }
 
-/// The slot into which the agent writes its handler.
+/// Returns the handler that the agent has written into the table.
 pub fn notify_event() -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
-    // SAFETY: it is the table from above.
+    // SAFETY: `vm` stored the table, which is never freed.
     unsafe { (*TABLE.load(Ordering::Relaxed)).NotifyEvent }
 }
 
-/// A thread of this number.
+/// Returns the environment of the thread with this number.
 pub fn env(number: usize) -> *mut JNIEnv {
     ptr::without_provenance_mut(number)
 }
 
-/// Sends an event to the agent, of which every word is this number.
+/// Sends the agent an event in which every word is `word`.
 pub fn send(event_type: jint, word: usize) {
     let mut event = MaybeUninit::<JVMPI_Event>::uninit();
     let words = event.as_mut_ptr().cast::<usize>();
     for i in 0..size_of::<JVMPI_Event>() / size_of::<usize>() {
-        // SAFETY: it is as long as that.
+        // SAFETY: `i` is below the number of words in the event.
         unsafe { words.add(i).write(word) };
     }
     let event = event.as_mut_ptr();
-    // SAFETY: it is an event, as its type needs it.
+    // SAFETY: all words of the event are written, with values that its type permits.
     unsafe {
         (*event).event_type = event_type;
         (*event).env_id = env(word);
@@ -102,7 +104,7 @@ unsafe extern "C" fn disable(event: jint, _: *mut c_void) -> jint {
     JVMPI_SUCCESS
 }
 unsafe extern "C" fn request(event: jint, arg: *mut c_void) -> jint {
-    // Some VMs say so though there is nothing to send.
+    // Some VMs return success although they have nothing to send.
     called("RequestEvent", event as usize);
     if arg.is_null() {
         return JVMPI_SUCCESS;
@@ -171,10 +173,10 @@ unsafe extern "C" fn object(_: jobjectID) -> jni_sys::jobject {
 unsafe extern "C" fn id(_: jni_sys::jobject) -> jobjectID {
     ptr::without_provenance_mut(16)
 }
-/// Every other thread cannot be suspended.
+/// Fails to suspend every other thread.
 unsafe extern "C" fn suspend_list(count: jint, envs: *mut *mut JNIEnv, results: *mut jint) {
     for i in 0..count as usize {
-        // SAFETY: the lists are that long.
+        // SAFETY: both lists have `count` elements.
         unsafe {
             called("SuspendThreadList", (*envs.add(i)).addr());
             results.add(i).write((i % 2) as jint);
