@@ -1,4 +1,4 @@
-//! The event and the arms of its union.
+//! The event structure and the members of its union.
 
 use core::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 
@@ -8,26 +8,26 @@ use crate::{
     JVMPI_CallTrace, JVMPI_Field, JVMPI_Lineno, JVMPI_Method, JVMPI_RawMonitor, jobjectID,
 };
 
-/// What `NotifyEvent` is given.
+/// The event that the VM passes to `NotifyEvent`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct JVMPI_Event {
-    /// `JVMPI_EVENT_…`, or-ed with [`JVMPI_REQUESTED_EVENT`](crate::JVMPI_REQUESTED_EVENT) if
-    /// requested.
+    /// One of the `JVMPI_EVENT_…` constants, with [`JVMPI_REQUESTED_EVENT`](crate::JVMPI_REQUESTED_EVENT) set
+    /// if the event answers `RequestEvent`.
     pub event_type: jint,
-    /// The thread it happened on; in GC events, some live thread.
+    /// The thread on which the event happened. In GC_START and GC_FINISH, some live thread.
     pub env_id: *mut JNIEnv,
-    /// The data of the event, in the arm its type names.
+    /// The data of the event: the union member that the type selects.
     pub u: JVMPI_Event_u,
 }
 
-/// The data of an event: a member of [`JVMPI_Event_u`], or `()` if the event has none.
+/// The data of an event: the type of a member of [`JVMPI_Event_u`], or `()` for events without data.
 ///
 /// # Safety
-/// The type is that of a member, or empty.
+/// The implementing type is the type of a member, or `()`.
 pub unsafe trait Arm: Copy {}
 
-// SAFETY: it is empty.
+// SAFETY: `()` is permitted.
 unsafe impl Arm for () {}
 
 macro_rules! arms {
@@ -39,7 +39,7 @@ macro_rules! arms {
             $($(#[doc = $events])* pub $arm: $type,)*
         }
 
-        // SAFETY: each is the type of a member.
+    // SAFETY: each `$type` is the type of a member.
         $(unsafe impl Arm for $type {})*
     };
 }
@@ -93,27 +93,27 @@ arms! {
     object_dump: JVMPI_Event_object_dump,
 }
 
-/// `CLASS_LOAD`: the class is linked, none of its code has run.
+/// `CLASS_LOAD`: the class is linked; none of its code has run.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_class_load {
-    /// Name of the class.
+    /// The name of the class.
     pub class_name: *mut c_char,
-    /// Source file name without directories.
+    /// The name of the source file, without directories.
     pub source_name: *mut c_char,
-    /// Number of direct interfaces.
+    /// The number of direct interfaces.
     pub num_interfaces: jint,
-    /// Entries of `methods`.
+    /// The number of entries in `methods`.
     pub num_methods: jint,
-    /// The methods it declares, constructors and `<clinit>` included.
+    /// The methods that the class declares, including constructors and `<clinit>`.
     pub methods: *mut JVMPI_Method,
-    /// Entries of `statics`.
+    /// The number of entries in `statics`.
     pub num_static_fields: jint,
-    /// The static fields it declares, in the order of dumps.
+    /// The static fields that the class declares, in the order of dumps.
     pub statics: *mut JVMPI_Field,
-    /// Entries of `instances`.
+    /// The number of entries in `instances`.
     pub num_instance_fields: jint,
-    /// The instance fields it declares, in the order of dumps; none that are inherited.
+    /// The instance fields that the class declares, without inherited ones, in the order of dumps.
     pub instances: *mut JVMPI_Field,
     /// The class.
     pub class_id: jobjectID,
@@ -127,21 +127,23 @@ pub struct JVMPI_Event_class_unload {
     pub class_id: jobjectID,
 }
 
-/// `CLASS_LOAD_HOOK`: a class file about to be parsed. The handler always sets both `new_`
-/// fields: to `class_data` and `class_data_len` to leave it as it is, or to a class file of its
-/// own in memory from `malloc_f`, which the VM then owns and frees.
+/// `CLASS_LOAD_HOOK`: a class file about to be parsed.
+///
+/// The handler must set both `new_` fields. To keep the class file, it sets them to `class_data` and
+/// `class_data_len`. To replace it, it sets them to a class file in memory from `malloc_f`, which the VM then
+/// owns and frees.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_class_load_hook {
     /// The class file.
     pub class_data: *mut c_uchar,
-    /// Its length in bytes.
+    /// The length of `class_data` in bytes.
     pub class_data_len: jint,
     /// The class file to use.
     pub new_class_data: *mut c_uchar,
-    /// Its length in bytes.
+    /// The length of `new_class_data` in bytes.
     pub new_class_data_len: jint,
-    /// Allocates so many bytes for a new class file.
+    /// Allocates memory for a new class file.
     pub malloc_f: Option<unsafe extern "C" fn(bytes: c_uint) -> *mut c_void>,
 }
 
@@ -149,13 +151,13 @@ pub struct JVMPI_Event_class_load_hook {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_obj_alloc {
-    /// The arena it is in.
+    /// The arena of the object.
     pub arena_id: jint,
-    /// Its class; of an array of references, the element class or NULL.
+    /// The class of the object. For an array of references, the class of its elements, or NULL.
     pub class_id: jobjectID,
-    /// `JVMPI_NORMAL_OBJECT`, `JVMPI_CLASS` or a primitive type.
+    /// `JVMPI_NORMAL_OBJECT`, `JVMPI_CLASS` for an array of references, or the code of a primitive type.
     pub is_array: jint,
-    /// Bytes on the heap, header included.
+    /// The size on the heap in bytes, including the header.
     pub size: jint,
     /// The object.
     pub obj_id: jobjectID,
@@ -173,13 +175,13 @@ pub struct JVMPI_Event_obj_free {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_obj_move {
-    /// The arena it was in.
+    /// The old arena.
     pub arena_id: jint,
-    /// The ID it had.
+    /// The old ID.
     pub obj_id: jobjectID,
-    /// The arena it is in.
+    /// The new arena.
     pub new_arena_id: jint,
-    /// The ID it has.
+    /// The new ID.
     pub new_obj_id: jobjectID,
 }
 
@@ -193,7 +195,7 @@ pub struct JVMPI_Event_new_arena {
     pub arena_name: *mut c_char,
 }
 
-/// `ARENA_DELETE`: all objects still in it are freed.
+/// `ARENA_DELETE`: all objects still in the arena are freed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_delete_arena {
@@ -201,15 +203,15 @@ pub struct JVMPI_Event_delete_arena {
     pub arena_id: jint,
 }
 
-/// `THREAD_START`; if requested, the event's `env_id` is who asked.
+/// `THREAD_START`. In a requested event, `env_id` is the thread that called `RequestEvent`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_thread_start {
-    /// Name of the thread.
+    /// The name of the thread.
     pub thread_name: *mut c_char,
-    /// Name of its group.
+    /// The name of the thread group.
     pub group_name: *mut c_char,
-    /// Name of the parent of its group.
+    /// The name of the parent thread group.
     pub parent_name: *mut c_char,
     /// The Thread object.
     pub thread_id: jobjectID,
@@ -221,15 +223,15 @@ pub struct JVMPI_Event_thread_start {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_heap_dump {
-    /// `JVMPI_DUMP_LEVEL_…`.
+    /// One of the `JVMPI_DUMP_LEVEL_…` constants.
     pub dump_level: c_int,
     /// The first byte of the records.
     pub begin: *mut c_char,
-    /// The byte after the last.
+    /// The end of the records: the address after the last byte.
     pub end: *mut c_char,
-    /// Entries of `traces`.
+    /// The number of entries in `traces`.
     pub num_traces: jint,
-    /// The stacks that the root records name; none at level 0.
+    /// The stack traces that the root records refer to; none at level 0.
     pub traces: *mut JVMPI_CallTrace,
 }
 
@@ -237,7 +239,7 @@ pub struct JVMPI_Event_heap_dump {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_jni_globalref_alloc {
-    /// The object referred to.
+    /// The object that the reference refers to.
     pub obj_id: jobjectID,
     /// The reference.
     pub ref_id: jobject,
@@ -275,13 +277,13 @@ pub struct JVMPI_Event_method_entry2 {
 pub struct JVMPI_Event_compiled_method_load {
     /// The method.
     pub method_id: jmethodID,
-    /// Start of the code.
+    /// The start address of the code.
     pub code_addr: *mut c_void,
-    /// Its length in bytes.
+    /// The size of the code in bytes.
     pub code_size: jint,
-    /// Entries of `lineno_table`.
+    /// The number of entries in `lineno_table`.
     pub lineno_table_size: jint,
-    /// Source lines, sorted by offset; NULL if there are none.
+    /// The source lines, sorted by offset; NULL if there are none.
     pub lineno_table: *mut JVMPI_Lineno,
 }
 
@@ -291,7 +293,7 @@ pub struct JVMPI_Event_compiled_method_load {
 pub struct JVMPI_Event_compiled_method_unload {
     /// The method.
     pub method_id: jmethodID,
-    /// Where the code was. Not in the specification.
+    /// The start address of the code. An extension to the specification.
     pub code_addr: *mut c_void,
 }
 
@@ -301,21 +303,21 @@ pub struct JVMPI_Event_compiled_method_unload {
 pub struct JVMPI_Event_instruction {
     /// The method.
     pub method_id: jmethodID,
-    /// Bytes from the start of the method's bytecode.
+    /// The offset of the instruction in the method's bytecode, in bytes.
     pub offset: jint,
-    /// Filled for the instructions it names, and only for them.
+    /// The operands, for the instructions that have a member in the union; undefined for all others.
     pub u: JVMPI_Event_instruction_u,
 }
 
-/// What an instruction is about to do.
+/// The operands of an instruction.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union JVMPI_Event_instruction_u {
-    /// `if…`.
+    /// For `if…` instructions.
     pub if_info: JVMPI_Event_instruction_if_info,
-    /// `tableswitch`.
+    /// For `tableswitch`.
     pub tableswitch_info: JVMPI_Event_instruction_tableswitch_info,
-    /// `lookupswitch`.
+    /// For `lookupswitch`.
     pub lookupswitch_info: JVMPI_Event_instruction_lookupswitch_info,
 }
 
@@ -323,7 +325,7 @@ pub union JVMPI_Event_instruction_u {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_instruction_if_info {
-    /// Whether the branch is taken.
+    /// True if the branch is taken.
     pub is_true: jboolean,
 }
 
@@ -331,11 +333,11 @@ pub struct JVMPI_Event_instruction_if_info {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_instruction_tableswitch_info {
-    /// The value switched on.
+    /// The key.
     pub key: jint,
-    /// The lowest value in the table.
+    /// The lowest key in the table.
     pub low: jint,
-    /// The highest value in the table.
+    /// The highest key in the table.
     pub hi: jint,
 }
 
@@ -343,10 +345,10 @@ pub struct JVMPI_Event_instruction_tableswitch_info {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_instruction_lookupswitch_info {
-    /// The pair that matched, 0 for the first; `pairs_total` for the default.
+    /// The index of the matching pair, counted from 0; `pairs_total` for the default.
     pub chosen_pair_index: jint,
-    /// Pairs of the instruction, the default not counted. The specification of J2SE 5 has
-    /// `jboolean is_default` here.
+    /// The number of pairs, without the default. The specification of J2SE 5 has `jboolean is_default` in this
+    /// place.
     pub pairs_total: jint,
 }
 
@@ -356,22 +358,21 @@ pub struct JVMPI_Event_instruction_lookupswitch_info {
 pub struct JVMPI_Event_monitor_dump {
     /// The first byte of the records.
     pub begin: *mut c_char,
-    /// The byte after the last.
+    /// The end of the records: the address after the last byte.
     pub end: *mut c_char,
-    /// Entries of `traces` and of `threads_status`.
+    /// The number of entries in `traces` and in `threads_status`.
     pub num_traces: jint,
-    /// The stacks of all live threads.
+    /// The stack traces of all live threads.
     pub traces: *mut JVMPI_CallTrace,
-    /// `JVMPI_THREAD_…` of the thread of `traces[i]`.
+    /// The status of each thread in `traces`, as from GetThreadStatus.
     pub threads_status: *mut jint,
 }
 
-/// `RAW_MONITOR_CONTENDED_ENTER`, `_ENTERED` and `_EXIT`; not sent for monitors whose name begins
-/// with `_`.
+/// `RAW_MONITOR_CONTENDED_ENTER`, `_ENTERED` and `_EXIT`. Not sent for monitors whose name begins with `_`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_raw_monitor {
-    /// Name of the monitor.
+    /// The name of the monitor.
     pub name: *mut c_char,
     /// The monitor.
     pub id: JVMPI_RawMonitor,
@@ -381,7 +382,7 @@ pub struct JVMPI_Event_raw_monitor {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_monitor {
-    /// The object whose monitor it is.
+    /// The object that the monitor belongs to.
     pub object: jobjectID,
 }
 
@@ -389,9 +390,9 @@ pub struct JVMPI_Event_monitor {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_monitor_wait {
-    /// The object waited on; NULL in `Thread.sleep`.
+    /// The object; NULL for `Thread.sleep`.
     pub object: jobjectID,
-    /// Milliseconds asked for, 0 for ever; when `WAITED`, spent waiting.
+    /// The timeout in milliseconds, where 0 means no limit. In `MONITOR_WAITED`, the time spent waiting.
     pub timeout: jlong,
 }
 
@@ -399,11 +400,11 @@ pub struct JVMPI_Event_monitor_wait {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_gc_info {
-    /// Number of live objects.
+    /// The number of live objects.
     pub used_objects: jlong,
-    /// Bytes they use.
+    /// The size of the live objects in bytes.
     pub used_object_space: jlong,
-    /// Bytes of the heap.
+    /// The size of the heap in bytes.
     pub total_object_space: jlong,
 }
 
@@ -411,7 +412,7 @@ pub struct JVMPI_Event_gc_info {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Event_object_dump {
-    /// Length in bytes.
+    /// The length of the record in bytes.
     pub data_len: jint,
     /// The record.
     pub data: *mut c_char,

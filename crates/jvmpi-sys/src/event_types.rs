@@ -1,5 +1,4 @@
-//! The event types: one list, from which come the constants, [`EVENTS`], and what `libjvmpi` must
-//! know of each.
+//! The list of event types, from which the constants, [`EVENTS`], and the tables in `libjvmpi` are generated.
 
 use jni_sys::jint;
 
@@ -10,13 +9,13 @@ use jni_sys::jint;
 /// CONSTANT = number: arm, mode, who, jvmti [events] reports [reports];
 /// ```
 ///
-/// - arm: the member of [`JVMPI_Event_u`](crate::JVMPI_Event_u) that is filled, or `-`;
-/// - mode: [`Mode`], of the specification;
-/// - who: `enabled` if EnableEvent takes it, `requested` if RequestEvent does, or both;
-/// - jvmti: the events of JVMTI that must be on for a library on top of JVMTI to send it;
-/// - reports: what such a library must have rewritten code and JNI functions report for it:
+/// - arm: the member of [`JVMPI_Event_u`](crate::JVMPI_Event_u) with the event's data, or `-` for none;
+/// - mode: the [`Mode`] of the specification;
+/// - who: `enabled` if EnableEvent accepts the event, `requested` if RequestEvent does, or both;
+/// - jvmti: the JVMTI events that a library on top of JVMTI must enable to send the event;
+/// - reports: the callbacks that such a library needs from rewritten code and JNI functions:
 ///   `Entries` of methods, `Receivers` (entries with the receiver), `Exits`, `Instructions`,
-///   `Allocations`, `MonitorExits`, or JNI's `References`.
+///   `Allocations`, `MonitorExits`, or JNI `References`.
 #[macro_export]
 macro_rules! for_each_event {
     ($then:ident) => {
@@ -25,7 +24,7 @@ macro_rules! for_each_event {
             JVMPI_EVENT_METHOD_ENTRY = 1: method, MT, enabled, jvmti [] reports [Entries];
             /// A method is entered, with its receiver.
             JVMPI_EVENT_METHOD_ENTRY2 = 2: method_entry2, GC_OFF, enabled, jvmti [] reports [Receivers];
-            /// A method is left, by return or exception.
+        /// A method returns or is left by an exception.
             JVMPI_EVENT_METHOD_EXIT = 3: method, MT, enabled, jvmti [] reports [Exits];
             /// An object was allocated.
             JVMPI_EVENT_OBJECT_ALLOC = 4: obj_alloc, GC_OFF, enabled requested,
@@ -36,11 +35,11 @@ macro_rules! for_each_event {
             /// An object has a new ID.
             JVMPI_EVENT_OBJECT_MOVE = 6: obj_move, STOPPED, enabled,
                 jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
-            // Who was told of it is forgotten when it is gone.
+        // The unload event clears the record of the agents that received the load event.
             /// A method was compiled.
             JVMPI_EVENT_COMPILED_METHOD_LOAD = 7: compiled_method_load, MT, enabled,
                 jvmti [JVMTI_EVENT_COMPILED_METHOD_LOAD JVMTI_EVENT_COMPILED_METHOD_UNLOAD] reports [];
-            /// Compiled code goes away.
+        /// Compiled code is discarded.
             JVMPI_EVENT_COMPILED_METHOD_UNLOAD = 8: compiled_method_unload, MT, enabled,
                 jvmti [JVMTI_EVENT_COMPILED_METHOD_UNLOAD] reports [];
             /// A bytecode instruction starts. Since version 1.1.
@@ -80,9 +79,9 @@ macro_rules! for_each_event {
             /// The user asks for a reset.
             JVMPI_EVENT_DATA_RESET_REQUEST = 45: -, MT, enabled,
                 jvmti [JVMTI_EVENT_DATA_DUMP_REQUEST] reports [];
-            /// The VM is ready; threads may now be created.
+        /// The VM is ready; from now on agents may create threads.
             JVMPI_EVENT_JVM_INIT_DONE = 46: -, MT, enabled, jvmti [JVMTI_EVENT_VM_INIT] reports [];
-            /// The VM ends; the last event.
+        /// The VM is shutting down; the last event.
             JVMPI_EVENT_JVM_SHUT_DOWN = 47: -, MT, enabled, jvmti [JVMTI_EVENT_VM_DEATH] reports [];
             /// An arena was created.
             JVMPI_EVENT_ARENA_NEW = 48: new_arena, MT, enabled, jvmti [] reports [];
@@ -91,58 +90,58 @@ macro_rules! for_each_event {
                 jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
             /// A dump of one object.
             JVMPI_EVENT_OBJECT_DUMP = 50: object_dump, GC_OFF, requested, jvmti [] reports [];
-            /// A thread has to wait for a raw monitor.
+        /// A thread is about to wait for a raw monitor.
             JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER = 51: raw_monitor, MT, enabled, jvmti [] reports [];
-            /// A thread got the raw monitor it waited for.
+        /// A thread has entered the raw monitor that it waited for.
             JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED = 52: raw_monitor, MT, enabled,
                 jvmti [] reports [];
-            /// A thread leaves a raw monitor others wait for.
+        /// A thread exits a raw monitor that other threads are waiting for.
             JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT = 53: raw_monitor, MT, enabled, jvmti [] reports [];
-            // The ends of contention and of waits are reported to those who heard of the beginnings. Who was
-            // notified waits for the monitor again.
-            /// A thread has to wait for a Java monitor.
+        // Each end of contention or of a wait goes to the agents that received its begin. A notified thread
+        // contends for the monitor again, so MonitorWaited is needed too.
+        /// A thread is about to wait for a Java monitor.
             JVMPI_EVENT_MONITOR_CONTENDED_ENTER = 54: monitor, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
                        JVMTI_EVENT_MONITOR_WAITED]
                 reports [];
-            /// A thread got the Java monitor it waited for.
+        /// A thread has entered the Java monitor that it waited for.
             JVMPI_EVENT_MONITOR_CONTENDED_ENTERED = 55: monitor, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
                        JVMTI_EVENT_MONITOR_WAITED]
                 reports [];
-            // Who waits to be notified leaves the monitor.
-            /// A thread leaves a Java monitor others wait for.
+        // A thread that calls wait() exits the monitor, so MonitorWait is needed too.
+        /// A thread exits a Java monitor that other threads are waiting for.
             JVMPI_EVENT_MONITOR_CONTENDED_EXIT = 56: monitor, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
                        JVMTI_EVENT_MONITOR_WAIT JVMTI_EVENT_MONITOR_WAITED]
                 reports [MonitorExits];
-            /// A thread starts to wait on an object.
+        /// A thread starts to wait on an object, or to sleep.
             JVMPI_EVENT_MONITOR_WAIT = 57: monitor_wait, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_WAIT] reports [];
-            /// A thread waited on an object.
+        /// A thread's wait or sleep is over.
             JVMPI_EVENT_MONITOR_WAITED = 58: monitor_wait, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_WAIT JVMTI_EVENT_MONITOR_WAITED] reports [];
             /// A dump of threads and monitors.
             JVMPI_EVENT_MONITOR_DUMP = 59: monitor_dump, GC_OFF, requested, jvmti [] reports [];
-            /// A collection starts; the place to take locks.
+        /// A collection starts; take the locks that the events of the collection need.
             JVMPI_EVENT_GC_START = 60: -, MT, enabled,
                 jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_START JVMTI_EVENT_GARBAGE_COLLECTION_FINISH]
                 reports [];
-            /// A collection ended; the place to drop them.
+        /// A collection has finished; release these locks.
             JVMPI_EVENT_GC_FINISH = 61: gc_info, MT, enabled,
                 jvmti [JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
         }
     };
 }
 
-/// What an agent may do in the handler of an event; the modes of the specification.
+/// The modes of the specification, which determine what an agent may do in the handler of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Multithreaded, GC enabled: everything.
+    /// Multithreaded, GC enabled: everything is permitted.
     MT,
     /// Multithreaded, GC disabled: IDs stay valid and do not change.
     GC_OFF,
-    /// Threads are suspended: no allocation, no I/O, no locks.
+    /// Threads are suspended: no memory allocation, no I/O, no locks.
     STOPPED,
 }
 
@@ -151,17 +150,17 @@ pub enum Mode {
 pub struct EventType {
     /// The name of the constant, `JVMPI_EVENT_…`.
     pub constant: &'static str,
-    /// Its value: the `event_type` of the event.
+    /// The number of the event: its `event_type`.
     pub number: jint,
-    /// The member of the union that is filled.
+    /// The name of the union member with the event's data, if it has data.
     pub arm: Option<&'static str>,
-    /// The mode in which it is sent, according to the specification.
+    /// The mode in which the specification sends the event.
     pub mode: Mode,
-    /// Whether EnableEvent takes it.
+    /// True if EnableEvent accepts the event.
     pub enabled: bool,
-    /// Whether RequestEvent takes it.
+    /// True if RequestEvent accepts the event.
     pub requested: bool,
-    /// The names of the JVMTI events that it is made from, `JVMTI_EVENT_…`.
+    /// The names of the JVMTI events that are its source, `JVMTI_EVENT_…`.
     pub jvmti: &'static [&'static str],
 }
 
@@ -176,13 +175,13 @@ impl EventType {
         jvmti: &[],
     };
 
-    /// The event of this number, without
-    /// [`JVMPI_REQUESTED_EVENT`](crate::JVMPI_REQUESTED_EVENT); None if there is none.
+    /// Returns the event with this number, which must not include
+    /// [`JVMPI_REQUESTED_EVENT`](crate::JVMPI_REQUESTED_EVENT).
     pub fn of(number: jint) -> Option<&'static Self> {
         EVENTS.iter().find(|event| event.number == number)
     }
 
-    /// The name without the prefix of the constant, as `METHOD_ENTRY`.
+    /// Returns the name without `JVMPI_EVENT_`, for example `METHOD_ENTRY`.
     pub fn name(&self) -> &'static str {
         self.constant.trim_start_matches("JVMPI_EVENT_")
     }
@@ -193,7 +192,7 @@ macro_rules! arm {
         None
     };
     ($arm:ident) => {{
-        // It is a member.
+        // Fails to compile unless the union has this member.
         _ = core::mem::offset_of!(crate::JVMPI_Event_u, $arm);
         Some(stringify!($arm))
     }};
@@ -208,7 +207,7 @@ macro_rules! declare {
         $(
             $(#[doc = $what])*
             ///
-            #[doc = concat!("Arm `", stringify!($arm), "`; ", stringify!($mode), "; ", stringify!($($who)+), ".")]
+            #[doc = concat!("Member `", stringify!($arm), "`; ", stringify!($mode), "; ", stringify!($($who)+), ".")]
             pub const $constant: jint = $number;
         )*
 
@@ -228,13 +227,13 @@ macro_rules! declare {
 
 for_each_event!(declare);
 
-/// The greatest event type.
+/// The highest event number.
 pub const JVMPI_MAX_EVENT_TYPE_VAL: jint = 61;
 
-/// Set in `event_type`, beside the type, when the event answers `RequestEvent`.
+/// A flag that is set in `event_type` when the event answers `RequestEvent`.
 pub const JVMPI_REQUESTED_EVENT: jint = 0x1000_0000;
 
-// Older names of some event types, which agents still use.
+// Older names of event types, which some agents use.
 
 /// Older name of [`JVMPI_EVENT_OBJECT_ALLOC`].
 pub const JVMPI_EVENT_OBJ_ALLOC: jint = JVMPI_EVENT_OBJECT_ALLOC;

@@ -1,19 +1,18 @@
 //! `jvmpi.h` in Rust: the types and constants of the Java Virtual Machine Profiler Interface,
 //! versions 1 to 1.2, under the names they have in C.
 //!
-//! The names and the layout are those of the header, which the tests compare member by member.
-//! The header also says what a definition here leaves out: in which mode a function may be
-//! called or an event is sent, and how dumps are encoded. The modes, in short:
+//! The names and the layout are those of the header; tests compare every member. The header also documents what
+//! these definitions omit: the modes in which each function may be called and each event is sent, and the format
+//! of dumps. The modes are:
 //!
-//! - **MT**: multithreaded, GC enabled. Everything is allowed.
-//! - **GC-off**: multithreaded, GC disabled; IDs stay valid and do not change.
-//! - **stopped**: threads are suspended; no allocation, no I/O, no locks.
+//! - **MT**: multithreaded, GC enabled. Everything is permitted.
+//! - **GC-off**: multithreaded, GC disabled. IDs stay valid and do not change.
+//! - **stopped**: threads are suspended. No memory allocation, no I/O, no locks.
 //!
-//! What an event points to belongs to the VM and is valid until `NotifyEvent` returns. Strings
-//! are NUL-terminated modified UTF-8.
+//! The memory that an event points to belongs to the VM and is valid until `NotifyEvent` returns. Strings are
+//! NUL-terminated modified UTF-8.
 //!
-//! Types of JNI come from [`jni_sys`]. Its `jboolean` is `bool`: where C writes one, only 0 and 1
-//! may be written.
+//! JNI types come from [`jni_sys`]. Its `jboolean` is `bool`, so C code must write only 0 and 1.
 
 #![no_std]
 #![allow(non_camel_case_types, non_snake_case)]
@@ -33,14 +32,14 @@ use core::ffi::c_char;
 
 use jni_sys::{JNIEnv, jint, jmethodID};
 
-/// What a [`jobjectID`] points to, known only to the VM.
+/// The opaque target of a [`jobjectID`].
 #[derive(Debug)]
 pub enum _jobjectID {}
 
 /// The ID of an object; classes and threads are objects too.
 pub type jobjectID = *mut _jobjectID;
 
-/// What a [`JVMPI_RawMonitor`] points to, known only to the VM.
+/// The opaque target of a [`JVMPI_RawMonitor`].
 #[derive(Debug)]
 pub enum _JVMPI_RawMonitor {}
 
@@ -51,21 +50,21 @@ pub type JVMPI_RawMonitor = *mut _JVMPI_RawMonitor;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_CallFrame {
-    /// Source line; -1 unknown, -2 compiled method, -3 native method.
+    /// The source line; -1 for unknown, -2 for a compiled method, -3 for a native method.
     pub lineno: jint,
     /// The method that executes.
     pub method_id: jmethodID,
 }
 
-/// The stack of a thread.
+/// The stack trace of a thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_CallTrace {
-    /// Whose stack.
+    /// The thread.
     pub env_id: *mut JNIEnv,
-    /// Entries of `frames` that are filled.
+    /// The number of valid entries in `frames`.
     pub num_frames: jint,
-    /// The callee before its caller.
+    /// The frames, innermost first.
     pub frames: *mut JVMPI_CallFrame,
 }
 
@@ -73,15 +72,15 @@ pub struct JVMPI_CallTrace {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Method {
-    /// Name, `<init>` and `<clinit>` included.
+    /// The name, including `<init>` and `<clinit>`.
     pub method_name: *mut c_char,
-    /// Descriptor, as `(I)Ljava/lang/String;`.
+    /// The descriptor, for example `(I)Ljava/lang/String;`.
     pub method_signature: *mut c_char,
-    /// First source line; -1 if there is none.
+    /// The first source line, or -1.
     pub start_lineno: jint,
-    /// Last source line; -1 if there is none.
+    /// The last source line, or -1.
     pub end_lineno: jint,
-    /// The method's ID.
+    /// The ID of the method.
     pub method_id: jmethodID,
 }
 
@@ -89,19 +88,19 @@ pub struct JVMPI_Method {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Field {
-    /// Name.
+    /// The name.
     pub field_name: *mut c_char,
-    /// Descriptor, as `[I`.
+    /// The descriptor, for example `[I`.
     pub field_signature: *mut c_char,
 }
 
-/// An entry of the table that maps compiled code to source lines.
+/// An entry in the table that maps compiled code to source lines.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_Lineno {
-    /// Bytes from the start of the compiled code.
+    /// The offset in the compiled code, in bytes.
     pub offset: jint,
-    /// Source line.
+    /// The source line of the code from `offset` on.
     pub lineno: jint,
 }
 
@@ -109,6 +108,6 @@ pub struct JVMPI_Lineno {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct JVMPI_HeapDumpArg {
-    /// `JVMPI_DUMP_LEVEL_…`.
+    /// One of the `JVMPI_DUMP_LEVEL_…` constants.
     pub heap_dump_level: jint,
 }

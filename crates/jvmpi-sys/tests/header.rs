@@ -1,11 +1,11 @@
-//! `jvmpi.h` compiles without warnings in every dialect its users write, for 64 and for 32 bits.
+//! Compiles `jvmpi.h` without warnings in every dialect that its users write, for 64 and for 32 bits.
 
 mod common;
 
 use std::fs;
 use std::process::Command;
 
-/// A source file of either language that leaves no use of the header to chance.
+/// A C and C++ source file that uses every kind of declaration in the header.
 const SOURCE: &str = r#"
 #include "jvmpi.h"
 #include "jvmpi.h"

@@ -1,5 +1,4 @@
-//! The definitions in Rust against those of `jvmpi.h`, and both against the numbers of the
-//! binary interface.
+//! Compares the definitions in Rust with those of `jvmpi.h`, and both with the numbers of the binary interface.
 
 mod common;
 
@@ -10,17 +9,16 @@ use std::process::Command;
 
 use jvmpi_sys::*;
 
-/// Something that C and Rust must agree on.
+/// A number on which C and Rust must agree.
 struct Fact {
     c: String,
     rust: i64,
-    /// What it is where pointers have 64 bits and where they have 32 (on x86), if that is laid
-    /// down.
+    /// The number that the binary interface fixes, for 64-bit and 32-bit pointers (on x86), if it does.
     abi: Option<[i64; 2]>,
 }
 
-/// `facts()` and `names()` from one list: every constant, then every struct with its size, and
-/// every member with its offset, where pointers have 64 | 32 bits.
+/// Generates `facts()` and `names()` from one list: all constants, then all structs with their size and the offset
+/// of each member, for 64-bit | 32-bit pointers.
 macro_rules! layout {
     (
         $($constant:ident)*;
@@ -41,7 +39,7 @@ macro_rules! layout {
                     let offset = offset_of!($ty, $($member).+) as i64;
                     fact(format!("offsetof({ty}, {member})"), offset, Some([$offset, $offset32]));
                     let size = size_of_pointee(|p: *const $ty| {
-                        // SAFETY: never called; its type is all that is looked at.
+                    // SAFETY: never called; only its type is used.
                         unsafe { &raw const (*p).$($member).+ }
                     });
                     fact(format!("sizeof((({ty} *)0)->{member})"), size as i64, None);
@@ -326,7 +324,7 @@ layout! {
     }
 }
 
-/// What the header says of each fact, by this compiler.
+/// Evaluates each fact in C with this compiler.
 fn in_c(cc: &mut Command, test: &str, facts: &[Fact]) -> Result<Vec<i64>, String> {
     let mut source = "#include <stddef.h>\n#include <stdio.h>\n#include \"jvmpi.h\"\n\
                       int main(void)\n{\n"
@@ -348,7 +346,7 @@ fn in_c(cc: &mut Command, test: &str, facts: &[Fact]) -> Result<Vec<i64>, String
     Ok(numbers)
 }
 
-/// Fails if the header and the other side differ in a fact, and lists those in which they do.
+/// Fails with a list of the facts in which the header and the other side differ.
 fn compare(facts: &[Fact], header: &[i64], other: &str, expected: impl Fn(&Fact) -> Option<i64>) {
     let mut differences = Vec::new();
     for (fact, &header) in facts.iter().zip(header) {
@@ -360,8 +358,8 @@ fn compare(facts: &[Fact], header: &[i64], other: &str, expected: impl Fn(&Fact)
 }
 
 #[test]
-fn rust_is_as_the_header() {
-    let test = "rust_is_as_the_header";
+fn rust_layout_equals_the_header() {
+    let test = "rust_layout_equals_the_header";
     let Some(mut cc) = common::cc(test) else { return };
     let facts = facts();
     let header = in_c(&mut cc, test, &facts).unwrap_or_else(|error| panic!("{error}"));
@@ -371,13 +369,13 @@ fn rust_is_as_the_header() {
 }
 
 #[test]
-fn header_is_as_the_32_bit_abi() {
-    let test = "header_is_as_the_32_bit_abi";
+fn header_layout_equals_the_32_bit_abi() {
+    let test = "header_layout_equals_the_32_bit_abi";
     let Some(mut cc) = common::cc_32(test, "c") else { return };
     let facts = facts();
     match in_c(cc.arg("-static"), test, &facts) {
         Ok(header) => compare(&facts, &header, "the ABI", |fact| Some(fact.abi?[1])),
-        Err(error) => common::skip(test, &format!("programs for 32 bits do not work: {error}")),
+        Err(error) => common::skip(test, &format!("32-bit programs do not run here: {error}")),
     }
 }
 
@@ -400,8 +398,7 @@ fn list_is_complete() {
     assert!(extra.is_empty(), "in Rust, but not in jvmpi.h: {extra:?}");
 }
 
-/// The names of the constants and, with those of the structs they are in, of the members that
-/// the text of a header declares.
+/// Returns the names that a header declares: constants, and members of structs with the struct's name in front.
 fn declared(header: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut code = String::new();
@@ -438,7 +435,7 @@ fn without_comments(text: &str) -> String {
     code + rest
 }
 
-/// The members up to the closing brace, which is consumed; members of members as paths.
+/// Returns the members up to the closing brace, which is consumed. Nested members are paths.
 fn members_of(code: &mut &str) -> Vec<String> {
     let mut members = Vec::new();
     loop {
@@ -460,7 +457,7 @@ fn members_of(code: &mut &str) -> Vec<String> {
     }
 }
 
-/// `name` of `type *name` and of `type (*name)(...)`.
+/// Returns `name` for `type *name` and for `type (*name)(...)`.
 fn declared_name(declaration: &str) -> String {
     let declarator = match declaration.split_once("(*") {
         Some((_, pointer)) => pointer.split(')').next().unwrap(),

@@ -1,24 +1,24 @@
-//! `docs/mapping.md` has exactly one row for every event and every member of the table, and says the
-//! same of them as the list of events and `jvmpi.h`.
+//! Checks that `docs/mapping.md` has exactly one row for every event and every member of the table, and that it
+//! agrees with the list of events and with `jvmpi.h`.
 
 use jvmpi_sys::{EVENTS, Mode};
 
 const HEADER: &str = include_str!("../../../jvmpi.h");
 const MAPPING: &str = include_str!("../../../docs/mapping.md");
 
-/// The rows whose first cell begins with a name in backquotes, as the name and what follows it.
+/// Returns the rows whose first cell begins with a name in backquotes, as the name and the rest of the row.
 fn rows() -> Vec<(&'static str, &'static str)> {
     MAPPING.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).collect()
 }
 
-/// The members of `JVMPI_Interface`.
+/// Returns the members of `JVMPI_Interface`.
 fn members() -> Vec<&'static str> {
     let start = HEADER.find("typedef struct JVMPI_Interface {").unwrap();
     let end = HEADER.find("} JVMPI_Interface;").unwrap();
     HEADER[start..end].lines().filter_map(member).collect()
 }
 
-/// The name of the member that the line declares: `version`, or one that is a function.
+/// Returns the name of the member that a line declares: `version`, or a function.
 fn member(line: &str) -> Option<&str> {
     match line.split_once("(*") {
         Some((_, function)) => function.split(')').next(),
@@ -27,7 +27,7 @@ fn member(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn every_event_has_one_row_with_its_number_and_what_it_is_made_from() {
+fn every_event_has_one_row_with_its_number_and_sources() {
     let rows = rows();
     for event in EVENTS {
         let name = event.name();
@@ -43,23 +43,23 @@ fn every_event_has_one_row_with_its_number_and_what_it_is_made_from() {
     }
 }
 
-/// JVMTI's events have other names in its specification than in its header: `ClassLoad`.
+/// Normalizes the name of a JVMTI event, which is `ClassLoad` in the specification and `CLASS_LOAD` in the header.
 fn plain(text: &str) -> String {
     text.replace('_', "").to_lowercase()
 }
 
 #[test]
-fn the_header_says_the_same_of_each_event() {
+fn header_and_event_list_agree() {
     let defined = HEADER.lines().filter_map(|line| line.strip_prefix("#define JVMPI_EVENT_"));
     let mut events = EVENTS.iter();
     for definition in defined {
-        // An older name of another event has no number of its own.
+        // An older name of an event has no number.
         let Some((definition, about)) = definition.split_once(" /* ") else { continue };
         let event = events.next().unwrap_or_else(|| panic!("more events than in the list"));
         let words: Vec<&str> = definition.split_whitespace().collect();
         assert_eq!(words, [event.name(), &event.number.to_string()]);
         let about: Vec<&str> = about.trim_end_matches(" */").split("; ").collect();
-        assert_eq!(about[0], event.arm.unwrap_or("-"), "the arm of {}", event.name());
+        assert_eq!(about[0], event.arm.unwrap_or("-"), "the union member of {}", event.name());
         let mode = match event.mode {
             Mode::MT => "MT",
             Mode::GC_OFF => "GC-off",
@@ -83,13 +83,13 @@ fn every_member_of_the_table_has_one_row() {
 }
 
 #[test]
-fn no_row_is_about_anything_else() {
+fn every_row_describes_a_member_or_an_event() {
     let members = members();
     let arenas = ["single", "generational", "copying"];
     for (name, _) in rows() {
         let known = EVENTS.iter().any(|event| event.name() == name)
             || members.contains(&name)
             || arenas.contains(&name);
-        assert!(known, "a row about `{name}`");
+        assert!(known, "a row for `{name}`, which is neither a member nor an event");
     }
 }

@@ -1,5 +1,5 @@
-//! `docs/porting.md` shows every function and every event of JVMPI in C, and what takes its place in JVMTI; all of
-//! it compiles, with each callback as JVMTI declares it.
+//! Checks that `docs/porting.md` shows every function and every event of JVMPI in C together with its replacement
+//! in JVMTI, and that all of this code compiles.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::fs;
 const HEADER: &str = include_str!("../../../jvmpi.h");
 const PAGE: &str = include_str!("../../../docs/porting.md");
 
-/// What is under one heading.
+/// The code listings under one heading.
 #[derive(Default)]
 struct Section {
     heading: &'static str,
@@ -18,10 +18,10 @@ struct Section {
     jvmti: Vec<&'static str>,
 }
 
-/// The sections that have C.
+/// Returns the sections that have C listings.
 fn sections() -> Vec<Section> {
     let mut sections = vec![Section::default()];
-    // Text and code take turns.
+    // Text and listings alternate.
     for (number, part) in PAGE.split("```").enumerate() {
         if number % 2 == 0 {
             let headings = part.lines().filter(|line| line.starts_with('#'));
@@ -34,7 +34,7 @@ fn sections() -> Vec<Section> {
         } else if let Some(code) = part.strip_prefix("c jvmti\n") {
             section.jvmti.push(code);
         } else {
-            assert!(!part.starts_with("c\n"), "C of neither interface: {part}");
+            assert!(!part.starts_with("c\n"), "C listing for neither interface: {part}");
         }
     }
     sections.retain(|section| !section.jvmpi.is_empty() || !section.jvmti.is_empty());
@@ -42,11 +42,11 @@ fn sections() -> Vec<Section> {
 }
 
 #[test]
-fn every_function_and_every_event_is_shown() {
+fn page_shows_every_function_and_every_event() {
     let sections = sections();
     for section in &sections {
         let Section { heading, jvmpi, jvmti } = section;
-        assert!(!jvmpi.is_empty() && !jvmti.is_empty(), "{heading} lacks what was or what is now");
+        assert!(!jvmpi.is_empty() && !jvmti.is_empty(), "{heading} lacks one of the two listings");
     }
     let shown: String = sections.iter().flat_map(|section| section.jvmpi.iter().copied()).collect();
     let shows = |name: &str| {
@@ -65,7 +65,7 @@ fn every_function_and_every_event_is_shown() {
     }
 }
 
-/// What the page calls by a name without saying what it is. Functions of agents are declared nowhere.
+/// The variables that the listings use without declaring them. Functions of agents are not declared anywhere.
 const OF_JVMPI: &str = "
 #include <jvmpi.h>
 #include <stdlib.h>
@@ -94,8 +94,8 @@ void JNICALL sampler(jvmtiEnv *, JNIEnv *, void *);
 jlong next_tag();
 ";
 
-/// The section's code as one file: functions as they are, the rest in functions, and an assignment of each
-/// callback.
+/// Makes one source file from the listings of a section. Functions stay as they are, other code is wrapped in
+/// functions, and each callback is assigned to its member of `jvmtiEventCallbacks`.
 fn program(declarations: &str, blocks: &[&str]) -> String {
     let mut program = declarations.to_owned();
     for name in ["jint line_of", "jlong tag_of"] {
@@ -135,13 +135,13 @@ fn program(declarations: &str, blocks: &[&str]) -> String {
 }
 
 #[test]
-fn the_c_of_both_interfaces_compiles() {
+fn listings_of_both_interfaces_compile() {
     let directory = common::scratch("porting");
     for Section { heading, jvmpi, jvmti } in sections() {
         for (name, declarations, blocks) in
             [("jvmpi.c", OF_JVMPI, jvmpi), ("jvmti.c", OF_JVMTI, jvmti)]
         {
-            let Some(mut cc) = common::cc("the_c_of_both_interfaces_compiles") else { return };
+            let Some(mut cc) = common::cc("listings_of_both_interfaces_compile") else { return };
             let file = directory.join(name);
             fs::write(&file, program(declarations, &blocks)).unwrap();
             cc.args(["-std=gnu89", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]);

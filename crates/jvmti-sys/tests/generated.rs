@@ -1,12 +1,12 @@
-//! `src/bindings.rs` is what bindgen makes of the newest `jvmti.h`, and this test is what makes it:
+//! Compares `src/bindings.rs` with the output of bindgen for the newest `jvmti.h`. It also writes the file:
 //!
 //! ```sh
 //! BLESS=1 cargo test -p jvmti-sys --test generated
 //! ```
 //!
-//! Without `BLESS` the file is compared byte for byte. Both need libclang (Debian: `libclang1` and
-//! `libclang-common-dev`) and the `jvmti.h` of the JDK release that the bindings are made from; the
-//! test is skipped, with the reason beside its name, where one of them is missing.
+//! Without `BLESS`, the two must be equal byte for byte. Both need libclang (Debian: `libclang1` and
+//! `libclang-common-dev`) and the `jvmti.h` of the JDK release in the bindings. If something is missing, the test is
+//! skipped, with the reason beside its name.
 
 mod headers;
 
@@ -49,15 +49,15 @@ fn compare(bindings: &str) -> Result<(), Failed> {
         difference => {
             let line =
                 difference.unwrap_or(committed.lines().count().min(bindings.lines().count()));
-            Err(format!("{BINDINGS} is stale from line {} on; BLESS=1 rewrites it", line + 1)
+            Err(format!("{BINDINGS} is out of date from line {} on; BLESS=1 rewrites it", line + 1)
                 .into())
         }
     }
 }
 
-/// The headers that the bindings are made from, or why they cannot be made here.
+/// Returns the headers for the bindings, or the reason why the bindings cannot be generated here.
 fn newest_headers() -> Result<Headers, String> {
-    // bindgen panics where there is no libclang.
+    // bindgen panics if there is no libclang.
     panic::set_hook(Box::new(|_| ()));
     let libclang = panic::catch_unwind(bindgen::clang_version);
     drop(panic::take_hook());
@@ -65,7 +65,7 @@ fn newest_headers() -> Result<Headers, String> {
     Builder::default()
         .header_contents("own_headers.h", "#include <stdarg.h>\n#include <stddef.h>\n")
         .generate()
-        .map_err(|_| "libclang has not its own headers")?;
+        .map_err(|_| "libclang lacks its own headers")?;
 
     let major = (JVMTI_VERSION & JVMTI_VERSION_MASK_MAJOR) >> JVMTI_VERSION_SHIFT_MAJOR;
     Headers::find()
@@ -84,9 +84,9 @@ fn generate(headers: &Headers) -> Result<String, Failed> {
         .clang_args(headers.include_args())
         .allowlist_file(r".*/jvmti\.h")
         .allowlist_recursively(false)
-        // Agent_OnLoad and its kin are what an agent exports, not what it calls.
+        // An agent exports Agent_OnLoad and similar functions; it does not call them.
         .ignore_functions()
-        // In C the environment is a pointer to the table; this struct is for C++.
+        // The C++ declaration of the environment. In C the environment is a pointer to the table.
         .blocklist_type("_jvmtiEnv")
         .default_enum_style(EnumVariation::Consts)
         .prepend_enum_name(false)
@@ -104,7 +104,7 @@ fn generate(headers: &Headers) -> Result<String, Failed> {
     Ok(jnicall_is_system(&anonymous_enums_are_jint(&bindings.to_string())))
 }
 
-/// What bindgen cannot see of the types that jni-sys declares.
+/// Tells bindgen which traits the types of jni-sys implement.
 #[derive(Debug)]
 struct JniTypes;
 
@@ -116,14 +116,14 @@ impl ParseCallbacks for JniTypes {
     ) -> Option<ImplementsTrait> {
         match derive_trait {
             DeriveTrait::Copy | DeriveTrait::Debug => Some(ImplementsTrait::Yes),
-            // Some are pointers: the default is all zeros, for which bindgen writes the code.
+            // Some of the types are pointers, whose default is all zeros; bindgen generates that.
             DeriveTrait::Default => Some(ImplementsTrait::Manually),
             DeriveTrait::Hash | DeriveTrait::PartialEqOrPartialOrd => None,
         }
     }
 }
 
-/// Flags and versions are anonymous enums in C; each is only ever used with a `jint`.
+/// Flags and versions are anonymous enums in C; each is only used as a `jint`.
 fn anonymous_enums_are_jint(bindings: &str) -> String {
     let mut out = String::new();
     for line in bindings.lines().filter(|line| !line.starts_with("pub type _bindgen_ty_")) {
@@ -139,7 +139,7 @@ fn anonymous_enums_are_jint(bindings: &str) -> String {
     out
 }
 
-/// `JNICALL` is `extern "system"`, as in jni-sys; only C has variadic functions.
+/// `JNICALL` is `extern "system"`, as in jni-sys. Variadic functions exist only in the C ABI.
 fn jnicall_is_system(bindings: &str) -> String {
     let mut functions = bindings.split(r#"extern "C" fn("#);
     let mut out = functions.next().unwrap_or_default().to_owned();

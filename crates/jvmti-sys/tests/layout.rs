@@ -1,7 +1,7 @@
-//! The layout of the bindings is that of C: a C program prints sizes, offsets, capability bits and
-//! constants of the `jvmti.h` of every JDK found, and each must be what Rust says.
+//! Compares the layout of the bindings with C. For the `jvmti.h` of every JDK found, a C program prints sizes,
+//! offsets, capability bits and constants, and each must equal the number in Rust.
 //!
-//! A header of another release than the bindings is asked only for what it knows too.
+//! For a header of another release than the bindings, only names that this header declares are compared.
 
 mod headers;
 
@@ -17,7 +17,7 @@ use headers::Headers;
 use jvmti_sys::*;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What a release may change when it adds an event or a function.
+/// The numbers that change when a release adds an event or a function.
 const GROWING: [&str; 4] = [
     "JVMTI_MAX_EVENT_TYPE_VAL",
     "JVMTI_VERSION",
@@ -77,7 +77,7 @@ fn same_layout(headers: &Headers) -> Result<(), Failed> {
     if differences.is_empty() { Ok(()) } else { Err(differences.join("\n").into()) }
 }
 
-/// Every capability and every pointer of the two tables is listed in [`facts`].
+/// Checks that [`facts`] lists every capability and every pointer of the two tables.
 fn nothing_is_left_out(headers: &Headers, facts: &[Fact]) -> Result<(), Failed> {
     let capabilities = headers.text.matches("unsigned int can_").count();
     let slots = size_of::<jvmtiInterface_1>() / size_of::<usize>();
@@ -131,7 +131,7 @@ fn ask_c(headers: &Headers, facts: &[Fact]) -> Result<HashMap<String, i64>, Fail
     let executable = directory.join(&stem);
     let source = directory.join(format!("{stem}.c"));
     fs::write(&source, program)?;
-    // `CC` is one for the machine that this is compiled for.
+    // `CC` names a compiler for the target machine.
     let mut compiler = Command::new(c_compiler());
     let compiled =
         compiler.args(headers.include_args()).arg("-o").arg(&executable).arg(&source).output()?;
@@ -153,13 +153,13 @@ fn c_compiler() -> String {
     env::var("CC").unwrap_or_else(|_| "cc".to_owned())
 }
 
-/// Something that C and Rust must agree on.
+/// A number on which C and Rust must agree.
 struct Fact {
-    /// What a header must declare to be asked.
+    /// The name that a header must declare for the fact to be compared.
     identifier: String,
-    /// What is asked, in C; a capability stands for its bit.
+    /// The number as a C expression. A capability stands for the position of its bit.
     expression: String,
-    /// Rust's answer.
+    /// The number in Rust.
     value: i64,
 }
 
@@ -177,11 +177,11 @@ impl Fact {
         Fact::new(field, format!("offsetof({name}, {field})"), offset)
     }
 
-    /// `setter` is `set_` and the name of the bit-field.
+    /// Creates the fact for a capability. `setter` is `set_` followed by the name of the bit-field.
     fn capability(setter: &str, capabilities: jvmtiCapabilities) -> Fact {
         let name = setter.strip_prefix("set_").expect("the name of a setter");
-        // SAFETY: every bit of the structure belongs to its one bit-field unit, so all are
-        // initialised, and the sizes are equal.
+        // SAFETY: the structure consists of one bit-field unit, so all of its bits are initialized, and the
+        // sizes are equal.
         let bytes: [u8; size_of::<jvmtiCapabilities>()] =
             unsafe { std::mem::transmute(capabilities) };
         let byte = bytes.iter().position(|&byte| byte != 0).expect("the setter sets a bit");
@@ -189,7 +189,7 @@ impl Fact {
         Fact::new(name, name.to_owned(), 8 * byte + bit)
     }
 
-    /// `name` and `value` as the bindings' text has them.
+    /// Creates the fact for a constant, with `name` and `value` as in the text of the bindings.
     fn constant(name: &str, value: &str) -> Fact {
         let value = value.parse().expect("the value of a constant is a number");
         Fact { identifier: name.to_owned(), expression: name.to_owned(), value }

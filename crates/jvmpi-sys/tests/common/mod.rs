@@ -1,4 +1,4 @@
-//! Compiling C against `jvmpi.h`.
+//! Compiles C against `jvmpi.h`.
 
 // Not every test uses all of it.
 #![allow(dead_code)]
@@ -9,13 +9,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The header under test.
+/// Returns the path of the header under test.
 pub fn header() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jvmpi.h")
 }
 
-/// The C compiler, set up to find `jvmpi.h` and `jni.h`. `None`, and a line on stderr, if this
-/// machine has no `jni.h`.
+/// Returns the C compiler, with `jvmpi.h` and `jni.h` on its include path. If this machine has no `jni.h`, writes a
+/// line to stderr and returns `None`.
 pub fn cc(test: &str) -> Option<Command> {
     set_up(test, usual())
 }
@@ -24,7 +24,7 @@ fn usual() -> Command {
     Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
 }
 
-/// The same, if it compiles this language.
+/// Returns the same compiler if it can compile `language`.
 pub fn cc_of(test: &str, language: &str) -> Option<Command> {
     if compiles(test, language, usual()) {
         return cc(test);
@@ -33,7 +33,7 @@ pub fn cc_of(test: &str, language: &str) -> Option<Command> {
     None
 }
 
-/// Whether it does, with the headers of the language's library.
+/// Returns true if the compiler supports the language and finds the headers of its standard library.
 fn compiles(test: &str, language: &str, mut cc: Command) -> bool {
     let header = if language == "c" { "stdio.h" } else { "cstddef" };
     let source = scratch(test).join("has-headers");
@@ -41,8 +41,8 @@ fn compiles(test: &str, language: &str, mut cc: Command) -> bool {
     run(cc.args(["-fsyntax-only", &format!("-x{language}")]).arg(&source)).is_ok()
 }
 
-/// A compiler of this language for 32 bits, set up in the same way: the usual one with `-m32`, or one that does
-/// nothing else. `None`, and a line on stderr, if this machine has neither, with the libraries' headers.
+/// Returns a 32-bit compiler for the language, configured like [`cc`]: `cc -m32`, or a cross compiler. If this
+/// machine has neither, or lacks the headers of the standard library, writes a line to stderr and returns `None`.
 pub fn cc_32(test: &str, language: &str) -> Option<Command> {
     let command = |(cc, flags): &(&str, &[&str])| {
         let mut cc = Command::new(cc);
@@ -53,7 +53,7 @@ pub fn cc_32(test: &str, language: &str) -> Option<Command> {
         Some(cc) => set_up(test, command(cc)),
         None => {
             let packages = "gcc-i686-linux-gnu g++-i686-linux-gnu";
-            skip(test, &format!("no compiler for 32 bits: apt-get install {packages}"));
+            skip(test, &format!("no 32-bit compiler; apt-get install {packages}"));
             None
         }
     }
@@ -66,7 +66,7 @@ fn set_up(test: &str, mut cc: Command) -> Option<Command> {
         skip(test, "no jni.h");
         return None;
     };
-    // As system headers, so that warnings are about our header alone.
+    // As system headers, so that only our header can cause warnings.
     for directory in include {
         cc.arg("-isystem").arg(directory);
     }
@@ -74,12 +74,12 @@ fn set_up(test: &str, mut cc: Command) -> Option<Command> {
     Some(cc)
 }
 
-/// Tells why a test checks nothing, past the test runner's capture.
+/// Writes to stderr why a test is skipped, bypassing the capture of the test runner.
 pub fn skip(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "{test}: skipped: {why}");
 }
 
-/// The directories of `jni.h` and `jni_md.h` in the first JDK that has them.
+/// Returns the directories of `jni.h` and `jni_md.h` in the first JDK that has them.
 fn jni_include() -> Option<[PathBuf; 2]> {
     java_homes().into_iter().find_map(|home| {
         let include = home.join("include");
@@ -89,7 +89,7 @@ fn jni_include() -> Option<[PathBuf; 2]> {
     })
 }
 
-/// Where a JDK may be: `JAVA_HOME`, that of the tools on the `PATH`, those of the distribution.
+/// Returns the possible JDK directories: `JAVA_HOME`, those of the tools on `PATH`, those of the distribution.
 fn java_homes() -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> = env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
     let path = env::var_os("PATH").unwrap_or_default();
@@ -109,14 +109,14 @@ fn subdirectories(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A directory for one test's files.
+/// Returns a directory for the files of one test.
 pub fn scratch(test: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     fs::create_dir_all(&directory).unwrap();
     directory
 }
 
-/// Runs a command; its standard output, or what it said and did instead of succeeding.
+/// Runs a command. Returns its standard output, or its exit status and stderr if it failed.
 pub fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! The `jvmti.h` files of this machine's JDKs.
+//! Finds the `jvmti.h` files of the JDKs on this machine.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// All that can be found: of `JAVA_HOME`, of the `java` on `PATH`, of `/usr/lib/jvm/*`.
+    /// Finds the headers of `JAVA_HOME`, of the `java` on `PATH`, and of `/usr/lib/jvm/*`.
     pub fn find() -> Vec<Headers> {
         let mut homes: Vec<PathBuf> =
             env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
@@ -40,16 +40,16 @@ impl Headers {
             .collect()
     }
 
-    /// The compiler's `-I` arguments: `jni.h` includes the `jni_md.h` of the platform.
+    /// Returns the `-I` arguments for a compiler. `jni.h` includes the `jni_md.h` of the platform.
     pub fn include_args(&self) -> [String; 2] {
         let flag = |dir: &Path| format!("-I{}", dir.display());
         [flag(&self.include), flag(&self.include.join("linux"))]
     }
 
-    /// The major version in `JVMTI_VERSION`, written as `0x30000000 + (25 * 0x10000) + ...`.
+    /// Returns the major version in `JVMTI_VERSION`, which is written as `0x30000000 + (25 * 0x10000) + ...`.
     pub fn major_version(&self) -> i32 {
         let (before, _) = self.text.split_once(" * 0x10000)").expect("no JVMTI_VERSION in jvmti.h");
-        let (_, major) = before.rsplit_once('(').expect("JVMTI_VERSION is written another way");
-        major.trim().parse().expect("JVMTI_VERSION is written another way")
+        let (_, major) = before.rsplit_once('(').expect("JVMTI_VERSION has an unexpected form");
+        major.trim().parse().expect("JVMTI_VERSION has an unexpected form")
     }
 }
