@@ -1,8 +1,7 @@
 //! Layers between an agent and JVMPI.
 //!
-//! A layer sees every call of an agent on its way down and every event on its way up, and may answer,
-//! change or drop it. It needs nothing but the interface, so it works on every implementation of JVMPI,
-//! and one layer on another.
+//! A layer intercepts every call from an agent and every event to it, and may answer, change or drop them. It only
+//! uses the JVMPI interface, so it works on every implementation of JVMPI and on top of other layers.
 //!
 //! ```
 //! use jni_sys::jint;
@@ -10,7 +9,7 @@
 //! use layer::{Layer, Neighbours, Slots};
 //! use std::ffi::c_void;
 //!
-//! /// Prints what the agent enables, and keeps the ends of methods from it.
+//! /// Prints the events that the agent enables, and hides METHOD_EXIT from it.
 //! struct NoExits;
 //!
 //! impl Layer for NoExits {
@@ -36,9 +35,9 @@
 //! }
 //! ```
 //!
-//! The interface passes no context. So the functions of a layer's table are compiled for the type of the
-//! layer and the number of its [slot](Slots), which is all that they add to those that do the work; an event
-//! costs one call more for each layer.
+//! The interface passes no context to its functions. Therefore each layer type has one set of functions per
+//! [slot](Slots), compiled for the slot's number; these only pass the number on to shared functions. An event costs
+//! one more call per layer.
 
 #![allow(non_snake_case, reason = "the names are the specification's")]
 
@@ -50,28 +49,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// How many layers of one type there can be at a time: as many as a VM has agents.
+/// The maximum number of layers of one type, which is the maximum number of agents in a VM.
 pub const SLOTS: usize = 8;
 
-/// The layers of one type, by the numbers of their slots.
+/// The layers of one type, by slot number.
 pub struct Slots<L>([AtomicPtr<Put<L>>; SLOTS]);
 
 impl<L> Slots<L> {
-    /// Slots without layers.
+    /// Creates empty slots.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "it is for statics only")]
     pub const fn new() -> Self {
         Self([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS])
     }
 
-    /// The layer in a slot.
+    /// Returns the layer in a slot.
     #[must_use]
     pub fn get(&self, slot: usize) -> Option<&'static L> {
         self.put(slot).map(|put| &put.layer)
     }
 
     fn put(&self, slot: usize) -> Option<&'static Put<L>> {
-        // SAFETY: what is stored is never freed.
+        // SAFETY: a stored layer is never freed.
         unsafe { self.0[slot].load(Ordering::Acquire).as_ref() }
     }
 }
@@ -82,25 +81,25 @@ struct Put<L> {
     next: Neighbours,
 }
 
-/// What is next to a layer: its methods of the table's names call the table below, [`Self::NotifyEvent`]
-/// the handler above.
+/// The neighbors of a layer. The methods named after table functions call the table below;
+/// [`Self::NotifyEvent`] calls the handler above.
 pub struct Neighbours {
     /// The functions of the table below.
     below: JVMPI_Interface,
-    /// The table that the agent, or the layer above, has got. It writes its handler there.
+    /// The table that the agent, or the layer above, received. Its owner writes its handler there.
     table: UnsafeCell<JVMPI_Interface>,
-    /// What `NotifyEvent` was in it.
+    /// The initial value of `NotifyEvent` in that table.
     no_handler: Option<unsafe extern "C" fn(*mut JVMPI_Event)>,
 }
 
-// SAFETY: only the agent writes to the table, and only a pointer, which is read as a whole.
+// SAFETY: only the agent writes to the table, and only one pointer, which is read as a whole.
 unsafe impl Sync for Neighbours {}
 
 impl Neighbours {
     /// Calls the handler above, if there is one.
     ///
     /// # Safety
-    /// The event is as the specification has it, and lives until the handler has returned.
+    /// The event conforms to the specification and lives until the handler returns.
     #[inline]
     pub unsafe fn NotifyEvent(&self, event: *mut JVMPI_Event) {
         if let Some(notify_event) = self.handler() {
@@ -109,7 +108,7 @@ impl Neighbours {
         }
     }
 
-    /// Whether a handler was written into the table.
+    /// Returns true if a handler was written into the table.
     #[must_use]
     pub fn has_handler(&self) -> bool {
         match (self.handler(), self.no_handler) {
@@ -118,34 +117,34 @@ impl Neighbours {
         }
     }
 
-    /// The handler above, or what stands in the table in its place.
+    /// Returns the handler above, or the initial value of the table's entry.
     #[inline]
     #[must_use]
     pub fn handler(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
-        // SAFETY: the table lives as long as `self`; the agent may write the pointer at any time, as a
-        // whole.
+        // SAFETY: the table lives as long as `self`. The agent may write the pointer at any time, but always
+        // as a whole.
         unsafe { ptr::addr_of!((*self.table.get()).NotifyEvent).read_volatile() }
     }
 }
 
-/// Runs the body of a function that C calls. A panic does not unwind into C.
+/// Runs the body of a function that C calls. Returns `otherwise` if the body panics.
 #[inline]
 fn guard<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
 
-/// The handler that a layer writes into the table below.
+/// The handler that a layer writes into the table below it.
 unsafe extern "C" fn notify_event<L: Layer, const SLOT: usize>(event: *mut JVMPI_Event) {
-    // SAFETY: as the VM promises.
+    // SAFETY: the VM calls this function with a valid event.
     unsafe { notify_event_of::<L>(event, SLOT) }
 }
 
-/// What the handlers of all slots do, once for all of them.
+/// The body of the handlers of all slots.
 #[inline(never)]
 unsafe extern "C" fn notify_event_of<L: Layer>(event: *mut JVMPI_Event, slot: usize) {
     guard((), || {
         if let Some(put) = L::slots().put(slot) {
-            // SAFETY: as the VM promises.
+            // SAFETY: the VM calls the handler with a valid event.
             unsafe { put.layer.NotifyEvent(&put.next, event) };
         }
     });
@@ -156,19 +155,18 @@ macro_rules! layer {
         $(#[doc = $what:literal])*
         fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, else $otherwise:expr;
     )*) => {
-        /// What stands between an agent and JVMPI. Each method that is not overridden passes the call or
-        /// the event on.
-        ///
-        /// Methods run on all threads at the same time, in every mode, and on the way of every event: what
-        /// the specification forbids agents there is forbidden to layers too.
+    /// A layer between an agent and JVMPI. A method that is not overridden passes the call or the event on.
+    ///
+    /// Methods run on all threads at the same time, in every mode, for every event. The restrictions that
+    /// the specification imposes on agents apply to layers too.
         pub trait Layer: Sized + Send + Sync + 'static {
-            /// A static of the type's own: all layers of the type.
+        /// Returns the static with all layers of this type.
             fn slots() -> &'static Slots<Self>;
 
-            /// An event.
-            ///
-            /// # Safety
-            /// The event is as the specification has it, and lives until the method has returned.
+        /// Handles an event.
+        ///
+        /// # Safety
+        /// The event conforms to the specification and lives until the method returns.
             #[inline]
             unsafe fn NotifyEvent(&self, next: &Neighbours, event: *mut JVMPI_Event) {
                 // SAFETY: as the caller promises.
@@ -179,7 +177,7 @@ macro_rules! layer {
                 $(#[doc = $what])*
                 ///
                 /// # Safety
-                /// The arguments are what an agent passed.
+            /// The arguments are those that an agent passed.
                 #[inline]
                 unsafe fn $name(&self, next: &Neighbours $(, $argument: $type)*) $(-> $result)? {
                     // SAFETY: as the caller promises.
@@ -193,7 +191,7 @@ macro_rules! layer {
                 $(#[doc = $what])*
                 ///
                 /// # Safety
-                /// The arguments are what the specification of the function asks for.
+            /// The arguments conform to the specification of the function.
                 #[inline]
                 pub unsafe fn $name(&self $(, $argument: $type)*) $(-> $result)? {
                     match self.below.$name {
@@ -205,7 +203,7 @@ macro_rules! layer {
             )*
         }
 
-        /// The functions of the tables that layers of the type give out.
+    /// The functions in the tables that layers of a type hand out.
         mod functions {
             use super::*;
 
@@ -213,14 +211,14 @@ macro_rules! layer {
                 pub unsafe extern "C" fn $name<L: Layer, const SLOT: usize>(
                     $($argument: $type),*
                 ) $(-> $result)? {
-                    // SAFETY: as the agent promises.
+                // SAFETY: the agent calls this function with valid arguments.
                     unsafe { functions_of::$name::<L>($($argument,)* SLOT) }
                 }
             )*
         }
 
-        /// What the functions of all slots do, once for all of them. The number of the slot comes last: the
-        /// arguments are where they have to be.
+    /// The bodies of the functions of all slots. The slot number is the last argument, so that all others stay
+    /// in their registers.
         mod functions_of {
             use super::*;
 
@@ -230,7 +228,7 @@ macro_rules! layer {
                     $($argument: $type,)* slot: usize
                 ) $(-> $result)? {
                     guard($otherwise, || match L::slots().put(slot) {
-                        // SAFETY: as the agent promises.
+                    // SAFETY: the agent called the function with valid arguments.
                         Some(put) => unsafe { put.layer.$name(&put.next $(, $argument)*) },
                         None => $otherwise,
                     })
@@ -238,7 +236,7 @@ macro_rules! layer {
             )*
         }
 
-        /// The functions of the layer in the slot.
+    /// Returns the functions of a layer in the given slot.
         fn functions<L: Layer, const SLOT: usize>() -> JVMPI_Interface {
             JVMPI_Interface {
                 version: 0,
@@ -247,7 +245,7 @@ macro_rules! layer {
             }
         }
 
-        /// The table that a layer with these functions gives out, on this one.
+    /// Returns the table that a layer with these functions hands out, on top of the table `below`.
         fn table(functions: &JVMPI_Interface, below: &JVMPI_Interface) -> JVMPI_Interface {
             JVMPI_Interface {
                 version: below.version,
@@ -260,14 +258,14 @@ macro_rules! layer {
 
 for_each_function!(layer);
 
-/// Puts a layer on a table, and returns the table that the agent, or the layer above, is to get. None if
-/// the slot has a layer of this type already.
+/// Puts a layer on a table. Returns the table for the agent or the layer above, or `None` if the slot already has a
+/// layer of this type.
 ///
 /// # Safety
-/// The table is a whole one of version 1.2, lives for ever, and nobody has written a handler into it yet.
+/// The table has version 1.2, is never freed, and has no handler yet.
 ///
 /// # Panics
-/// If there is no slot of this number.
+/// Panics if `slot` is not below [`SLOTS`].
 pub unsafe fn put_on<L: Layer>(
     layer: L,
     slot: usize,
@@ -282,7 +280,7 @@ pub unsafe fn put_on<L: Layer>(
         5 => functions::<L, 5>(),
         6 => functions::<L, 6>(),
         7 => functions::<L, 7>(),
-        _ => panic!("there are {SLOTS} slots, and no number {slot}"),
+        _ => panic!("slot {slot} is out of range; there are {SLOTS} slots"),
     };
     // SAFETY: as the caller promises.
     let below = unsafe { *table_below };
@@ -294,12 +292,12 @@ pub unsafe fn put_on<L: Layer>(
     let put = Box::into_raw(Box::new(Put { layer, next }));
     let place = &L::slots().0[slot];
     if place.compare_exchange(ptr::null_mut(), put, Ordering::Release, Ordering::Relaxed).is_err() {
-        // SAFETY: nobody else has seen it.
+        // SAFETY: no other thread has seen the pointer.
         drop(unsafe { Box::from_raw(put) });
         return None;
     }
-    // SAFETY: as the caller promises; the table below is written as the specification has agents do it.
-    // What `put` points to is not freed any more.
+    // SAFETY: as the caller promises. The handler is written the way the specification lets agents do it, and
+    // `put` is never freed from here on.
     unsafe {
         ptr::addr_of_mut!((*table_below).NotifyEvent).write_volatile(functions.NotifyEvent);
         Some((*put).next.table.get())

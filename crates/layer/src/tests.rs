@@ -1,16 +1,16 @@
-//! Two agents, each under two layers, on tables that note what they are called with.
+//! Two agents, each under two layers, on tables that record their calls.
 
 use super::*;
 use std::sync::Mutex;
 
-/// What happened, in order: who, what, and a number that was passed.
+/// The recorded calls, in order: caller, slot, and a number that was passed.
 static LOG: Mutex<Vec<(&str, usize, i64)>> = Mutex::new(Vec::new());
 
 fn note(who: &'static str, slot: usize, value: i64) {
     LOG.lock().unwrap().push((who, slot, value));
 }
 
-/// What happened since the last call.
+/// Returns the calls since the last time.
 fn happened() -> Vec<(&'static str, usize, i64)> {
     std::mem::take(&mut *LOG.lock().unwrap())
 }
@@ -32,7 +32,7 @@ unsafe extern "C" fn nobody(_: *mut JVMPI_Event) {
     note("nobody", 0, 0);
 }
 
-/// A table below, for ever.
+/// Creates the table of a VM, which is never freed.
 fn vm<const VM: usize>() -> *mut JVMPI_Interface {
     macro_rules! without_functions {
         ($(
@@ -54,7 +54,7 @@ fn vm<const VM: usize>() -> *mut JVMPI_Interface {
     }))
 }
 
-/// A layer that lets everything pass and notes what it overrides.
+/// The lower layer: passes everything on and records the calls that it overrides.
 struct Lower(usize);
 
 impl Layer for Lower {
@@ -80,7 +80,7 @@ impl Layer for Lower {
     }
 }
 
-/// A layer above that answers some calls itself, drops an event and panics on another.
+/// The upper layer: answers some calls itself, drops one event and panics on another.
 struct Upper(usize);
 
 const DROPPED: jint = 100;
@@ -111,23 +111,23 @@ impl Layer for Upper {
 }
 
 unsafe extern "C" fn agent<const AGENT: usize>(event: *mut JVMPI_Event) {
-    // SAFETY: the tests pass events that live.
+    // SAFETY: the tests pass live events.
     note("agent", AGENT, i64::from(unsafe { (*event).event_type }));
 }
 
-/// Puts both layers on a table; returns the table below and the agent's.
+/// Puts both layers on a table. Returns the VM's table and the agent's.
 fn stack<const SLOT: usize>() -> (*mut JVMPI_Interface, *mut JVMPI_Interface) {
     let vm = vm::<SLOT>();
-    // SAFETY: the tables live for ever.
+    // SAFETY: the tables are never freed.
     unsafe {
         let lower = put_on(Lower(SLOT), SLOT, vm).unwrap();
-        assert!(put_on(Lower(SLOT), SLOT, vm).is_none(), "a slot is taken twice");
+        assert!(put_on(Lower(SLOT), SLOT, vm).is_none(), "the slot is already used");
         (vm, put_on(Upper(SLOT), SLOT, lower).unwrap())
     }
 }
 
 fn send(vm: *mut JVMPI_Interface, event_type: jint) {
-    // SAFETY: what the layers and the agents of these tests look at is filled.
+    // SAFETY: the layers and agents of these tests read only `event_type`.
     unsafe {
         let mut event: JVMPI_Event = std::mem::zeroed();
         event.event_type = event_type;
@@ -136,17 +136,17 @@ fn send(vm: *mut JVMPI_Interface, event_type: jint) {
 }
 
 #[test]
-fn calls_go_down_and_events_go_up_through_all_layers_of_their_own_agent() {
+fn calls_and_events_pass_all_layers_of_their_own_agent() {
     let (vm0, table0) = stack::<0>();
     let (vm5, table5) = stack::<5>();
     assert_eq!(Upper::slots().get(5).unwrap().0, 5);
     assert!(Upper::slots().get(1).is_none());
 
-    // What nobody has taken yet goes where it went without the layers.
+    // Before the agent writes its handler, events go to the VM's initial handler.
     send(vm0, 7);
     assert_eq!(happened(), [("lower", 0, 7), ("nobody", 0, 0), ("lower", 0, -1)]);
 
-    // SAFETY: the tables live for ever, and their functions take any arguments.
+    // SAFETY: the tables are never freed, and their functions accept any arguments.
     unsafe {
         let arg = ptr::without_provenance_mut(1000);
         let enable = (*table0).EnableEvent.unwrap();
@@ -158,12 +158,12 @@ fn calls_go_down_and_events_go_up_through_all_layers_of_their_own_agent() {
         assert_eq!((*table5).EnableEvent.unwrap()(1, arg), JVMPI_NOT_AVAILABLE + 10);
         assert_eq!(happened(), [("upper", 5, 1), ("lower", 5, 1), ("EnableEvent", 5, 1002)]);
 
-        // What no layer overrides arrives as it is, and so does the result.
+        // Calls that no layer overrides pass unchanged, and so do their results.
         (*table5).RawMonitorWait.unwrap()(ptr::without_provenance_mut(3), 4_000_000_000);
         assert_eq!(happened(), [("RawMonitorWait", 5, 4_000_000_003)]);
         let storage = (*table5).GetThreadLocalStorage.unwrap();
         assert_eq!(storage(ptr::without_provenance_mut(50)).addr(), 55);
-        assert!((*table5).RunGC.is_none(), "a function that the table below lacks");
+        assert!((*table5).RunGC.is_none(), "the VM's table lacks this function");
         assert_eq!((*table5).version, JVMPI_VERSION_1_2);
     }
 
@@ -172,13 +172,13 @@ fn calls_go_down_and_events_go_up_through_all_layers_of_their_own_agent() {
     send(vm0, DROPPED - 1);
     assert_eq!(happened(), [("lower", 0, 99), ("lower", 0, -1)]);
 
-    // A panic gets no further than its layer.
+    // A panic does not leave its layer.
     send(vm0, PANICS - 1);
     assert_eq!(happened(), [("lower", 0, 199), ("lower", 0, -1)]);
     // SAFETY: as above.
     unsafe {
         assert_eq!((*table0).EnableEvent.unwrap()(PANICS, ptr::null_mut()), JVMPI_FAIL);
-        // An agent may take its handler away.
+        // An agent may remove its handler.
         (*table0).NotifyEvent = None;
     }
     send(vm0, 7);

@@ -1,16 +1,16 @@
-//! The time that a process has had for what it does. That on the clock proves nothing: it may wait for a processor.
+//! Timeouts by CPU time: they do not advance while a process waits for a CPU, so a busy machine causes no false alarm.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// How often a process is looked at: to read what the system says of its threads takes about a millisecond.
+/// The interval between two readings of `/proc`. A reading takes about a millisecond.
 pub const LOOK: Duration = Duration::from_millis(100);
-/// What counts at most of the time between two looks. If the second comes later, who looks may have been stopped, and
+/// The most that one interval counts for. A longer interval means that the observer itself was stopped, and perhaps
 /// the processes with it.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The time that these processes, and those that they have started, have had: processor time, divided among their
-/// threads that want any, and all time in which none does.
+/// The time that a group of processes and their descendants had available: their CPU time divided by the number of
+/// threads that want to run, plus the elapsed time while no thread wants to run.
 #[derive(Debug)]
 pub struct OwnTime {
     processes: Vec<u32>,
@@ -19,20 +19,20 @@ pub struct OwnTime {
 }
 
 impl OwnTime {
-    /// Of processes that work together, as a command and the JVM that it talks to.
+    /// Starts measuring processes that work together, for example a command and the JVM that it talks to.
     #[must_use]
     pub fn new(processes: Vec<u32>) -> Self {
         let used = Seen::of(&processes).used;
         Self { processes, used, looked: Instant::now() }
     }
 
-    /// The processor time that they have used.
+    /// Returns the CPU time that the processes have used.
     #[must_use]
     pub fn used(&self) -> Duration {
         self.used
     }
 
-    /// How much it has become since the last time. To be called often.
+    /// Returns the time that the processes had since the last call. Call it often.
     pub fn gained(&mut self) -> Duration {
         let passed = self.looked.elapsed();
         if passed < LOOK {
@@ -41,14 +41,14 @@ impl OwnTime {
         self.looked += passed;
         let passed = passed.min(LONGEST);
         let Seen { used, wanting } = Seen::of(&self.processes);
-        // One that has ended takes what it has used with it.
+        // A process that has ended no longer contributes the time that it used.
         let since = used.saturating_sub(self.used);
         self.used = used;
         if wanting == 0 { passed } else { passed.min(since / wanting) }
     }
 }
 
-/// The [`OwnTime`] that processes have left before they count as hung.
+/// A timeout measured in [`OwnTime`]; processes that exceed it count as hung.
 #[derive(Debug)]
 pub struct Patience {
     own_time: OwnTime,
@@ -56,25 +56,25 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// So much, with processes that work together.
+    /// Starts a timeout for processes that work together.
     #[must_use]
     pub fn new(patience: Duration, processes: Vec<u32>) -> Self {
         Self { own_time: OwnTime::new(processes), left: patience }
     }
 
-    /// What is left of it. To be called often.
+    /// Returns the remaining time. Call it often.
     pub fn left(&mut self) -> Duration {
         self.left = self.left.saturating_sub(self.own_time.gained());
         self.left
     }
 }
 
-/// What there is to see of processes.
+/// A reading of `/proc` for a group of processes.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The processor time of all threads together.
+    /// The CPU time of all threads.
     used: Duration,
-    /// The threads that run, or wait for a processor or for a disk.
+    /// The number of threads that run, or wait for a CPU or for a disk.
     wanting: u32,
 }
 
@@ -87,8 +87,8 @@ impl Seen {
 
     fn look_at(&mut self, process: &str) {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        // Behind the name, which may contain anything, the state is the first field, and the times are the twelfth
-        // and thirteenth, in hundredths of a second.
+        // The process name may contain anything, so fields are counted from its closing parenthesis: the state is
+        // the first one, and the times are the twelfth and thirteenth, in hundredths of a second.
         let times = |stat: &str| {
             let fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ');
             fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>()
@@ -102,7 +102,7 @@ impl Seen {
             if stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D'])) {
                 self.wanting += 1;
             }
-            // Not every kernel tells.
+            // Not every kernel has this file.
             read(&format!("{thread}/children"))
                 .split_whitespace()
                 .for_each(|child| self.look_at(child));
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// What a shell that does this has had in that time.
+    /// Returns the time that a shell running `script` gains within `TIME`.
     fn had(script: &str) -> Duration {
         let shell = Shell::new(script);
         let (mut own, began) = (OwnTime::new(vec![shell.0.id()]), Instant::now());
@@ -147,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_has_all_the_time_and_who_computes_what_there_is() {
+    fn waiting_process_gains_all_time_and_computing_process_only_its_share() {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let spins = format!("while kill -0 {} 2>&-; do :; done", process::id());
         let _spinning: Vec<_> = (0..4 * processors).map(|_| Shell::new(&spins)).collect();
         let waits = had("exec sleep 10");
         assert!(waits > TIME / 2, "{waits:?}");
-        // The child ends when its shell does.
+        // The child exits when its shell does.
         for script in ["while :; do :; done", "while kill -0 $$ 2>&-; do :; done & wait"] {
             let computes = had(script);
             assert!(computes < TIME / 2, "{script}: {computes:?}");

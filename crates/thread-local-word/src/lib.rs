@@ -1,12 +1,14 @@
-//! A thread-local pointer.
+//! A thread-local pointer that is cheap to read in a shared library.
 //!
-//! A library finds its thread-local variables by a call of the dynamic loader, which is a tenth of
-//! what a method event may cost. The eight bytes here have a fixed distance from the thread pointer
-//! instead (the "initial exec" model), for which the loader reserves some room.
+//! Shared libraries normally find their thread-local variables by calling the dynamic loader, which costs a tenth of
+//! what a method event may cost. The variable declared here has a fixed offset from the thread pointer instead (the
+//! "initial exec" TLS model). The loader reserves some space for such variables.
 
-/// Declares a pointer: `thread_local_word!("symbol")` becomes two functions, `get`, which gives what the
-/// current thread has set last, at first NULL, and may be called in a signal handler; and `set`. No two have the
-/// same symbol, which is not exported.
+/// Declares a thread-local pointer.
+///
+/// `thread_local_word!("symbol")` expands to two functions. `get` returns the pointer that the current thread set
+/// last, NULL at first, and may be called in a signal handler. `set` stores a pointer. The symbol is not exported; each
+/// use of the macro needs a different one.
 #[macro_export]
 macro_rules! thread_local_word {
     ($symbol:literal) => {
@@ -30,7 +32,7 @@ macro_rules! thread_local_word {
             #[inline(always)]
             pub fn get() -> *const () {
                 let pointer;
-                // SAFETY: the variable is 8 bytes that only this thread uses.
+            // SAFETY: only this thread accesses the 8 bytes of the variable.
                 unsafe {
                     asm!(
                         concat!("mov {0}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
@@ -44,7 +46,7 @@ macro_rules! thread_local_word {
 
             #[cfg(target_arch = "x86_64")]
             pub fn set(pointer: *const ()) {
-                // SAFETY: as above.
+            // SAFETY: as in `get`.
                 unsafe {
                     asm!(
                         concat!("mov {1}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
@@ -59,13 +61,13 @@ macro_rules! thread_local_word {
             #[cfg(not(target_arch = "x86_64"))]
             #[inline(always)]
             pub fn get() -> *const () {
-                // SAFETY: the variable is the thread's, and lives as long as it.
+            // SAFETY: the address is that of the current thread's variable, which lives as long as the thread.
                 unsafe { address().read() }
             }
 
             #[cfg(not(target_arch = "x86_64"))]
             pub fn set(pointer: *const ()) {
-                // SAFETY: as above; nobody else uses it.
+            // SAFETY: as in `get`; no other thread uses the variable.
                 unsafe { address().write(pointer) };
             }
 
@@ -73,7 +75,7 @@ macro_rules! thread_local_word {
             #[inline(always)]
             fn address() -> *mut *const () {
                 let address;
-                // SAFETY: this only computes. The instruction's own address takes a call to know.
+            // SAFETY: this only computes an address. A call is the only way to read the program counter.
                 unsafe {
                     asm!(
                         "call 2f",
@@ -92,7 +94,7 @@ macro_rules! thread_local_word {
             #[inline(always)]
             fn address() -> *mut *const () {
                 let address;
-                // SAFETY: this only computes.
+            // SAFETY: this only computes an address.
                 unsafe {
                     asm!(
                         concat!("adrp {0}, :gottprel:", $symbol),
@@ -126,13 +128,13 @@ macro_rules! thread_local_word {
             }
         }
 
-        /// What the current thread has set last, at first NULL. May be called in a signal handler.
+    /// Returns the pointer that the current thread set last, NULL at first. May be called in a signal handler.
         #[inline(always)]
         pub fn get<T>() -> *const T {
             storage::get().cast()
         }
 
-        /// Sets it.
+    /// Sets the pointer of the current thread.
         pub fn set<T>(pointer: *const T) {
             storage::set(pointer.cast());
         }
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_has_its_own() {
+    fn each_thread_has_its_own_value_per_symbol() {
         let (one, other) = (1_u32, 2_u32);
         first::set(&raw const one);
         second::set(&raw const other);
