@@ -4,6 +4,7 @@ use crate::{LibraryError, Machine, Native, examine_elf};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadRef};
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::ops::Range;
@@ -105,17 +106,25 @@ pub fn linkage_of(path: &Path, data: &[u8]) -> Result<Linkage, LibraryError> {
     if machine != Machine::THIS {
         return Err(LibraryError::Foreign { path: path.into(), machine });
     }
-    linkage_in(header, data).map_err(damaged)
+    linkage_in(header, data).map_err(|what| LibraryError::Damaged { path: path.into(), what })
 }
 
-fn linkage_in(header: &Native, data: Bounded<'_>) -> object::Result<Linkage> {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let endian = header.endian()?;
-    let sections = header.sections(endian, data)?;
+fn linkage_in(header: &Native, data: Bounded<'_>) -> Result<Linkage, String> {
+    /// Names share bytes if one is the end of another, which few are.
+    const SHARED: usize = 4;
+    let failed = |error: object::Error| error.to_string();
+    let length = Cell::new(0);
+    let text = |bytes: &[u8]| {
+        length.set(length.get() + bytes.len());
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    let is_too_much = || length.get() > SHARED * data.0.len();
+    let endian = header.endian().map_err(failed)?;
+    let sections = header.sections(endian, data).map_err(failed)?;
     let mut linkage = Linkage::default();
-    let dynamic = sections.dynamic_table(endian, data)?;
+    let dynamic = sections.dynamic_table(endian, data).map_err(failed)?;
     for entry in dynamic.iter() {
-        let value = || dynamic.string(entry).map(text);
+        let value = || dynamic.string(entry).map(text).map_err(failed);
         match entry.tag {
             elf::DT_NEEDED => linkage.needed.push(value()?),
             elf::DT_SONAME => linkage.name = Some(value()?),
@@ -123,14 +132,20 @@ fn linkage_in(header: &Native, data: Bounded<'_>) -> object::Result<Linkage> {
             elf::DT_RUNPATH => linkage.search[1] = Some(value()?),
             _ => {}
         }
+        if is_too_much() {
+            return Err("its names overlap".into());
+        }
     }
-    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM)?;
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).map_err(failed)?;
     for symbol in symbols.iter().filter(|symbol| symbol.st_bind() != elf::STB_LOCAL) {
-        let name = || symbols.symbol_name(endian, symbol).map(text);
+        let name = || symbols.symbol_name(endian, symbol).map(text).map_err(failed);
         if !symbol.is_undefined(endian) {
             linkage.defined.push(name()?);
         } else if symbol.st_bind() == elf::STB_GLOBAL {
             linkage.undefined.push(name()?);
+        }
+        if is_too_much() {
+            return Err("its names overlap".into());
         }
     }
     Ok(linkage)
@@ -184,7 +199,7 @@ const O_NONBLOCK: i32 = 0o4000;
 
 fn read(data: Bounded<'_>) -> Result<Contents, String> {
     let header = Native::parse(data).map_err(|error| error.to_string())?;
-    let linkage = linkage_in(header, data).map_err(|error| error.to_string())?;
+    let linkage = linkage_in(header, data)?;
     let is_defined = |name: &&str| linkage.defined.iter().any(|defined| defined == name);
     Ok(Contents {
         machine: Machine::THIS,
@@ -251,6 +266,47 @@ mod tests {
         let file = directory.write("file", &data);
         let refusal = complaint(&file, contents(&file).unwrap_err());
         assert_eq!(refusal, "is damaged (its sections of code overlap): install or build it anew");
+    }
+
+    /// Each symbol has a name of its own within the same long string.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn overlapping_names_are_refused() {
+        let directory = Directory::new("names");
+        let mut data = fs::read(directory.library("whole", AGENT)).unwrap();
+        let number = |data: &[u8], at: usize, size: usize| {
+            data[at..at + size].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+        };
+        let (at, size, count) = (number(&data, 40, 8), number(&data, 58, 2), number(&data, 60, 2));
+        let is_dynamic_symbols = |index: &usize| number(&data, at + index * size + 4, 4) == 11;
+        let symbols = at + (0..count).find(is_dynamic_symbols).unwrap() * size;
+        let strings = at + number(&data, symbols + 40, 4) * size;
+        // The strings as they were, and behind them a long one.
+        let (from, length) = (number(&data, strings + 24, 8), number(&data, strings + 32, 8));
+        let old = data[from..from + length].to_vec();
+        let mut set = |at: usize, value: usize| {
+            data[at..at + 8].copy_from_slice(&(value as u64).to_le_bytes());
+        };
+        const LONG: usize = 4000;
+        const SYMBOLS: usize = 3000;
+        let end = fs::metadata(directory.0.join("whole")).unwrap().len() as usize;
+        set(strings + 24, end);
+        set(strings + 32, length + LONG + 1);
+        let table = end + length + LONG + 1;
+        set(symbols + 24, table);
+        set(symbols + 32, 24 * SYMBOLS);
+        data.extend(old);
+        data.extend([b'x'; LONG]);
+        data.push(0);
+        for symbol in 0..SYMBOLS {
+            // Global, and defined in the first section.
+            data.extend(u32::try_from(length + symbol % 100).unwrap().to_le_bytes());
+            data.extend([0x10, 0, 1, 0]);
+            data.extend([0; 16]);
+        }
+        let file = directory.write("file", &data);
+        let refusal = complaint(&file, linkage(&file).unwrap_err());
+        assert_eq!(refusal, "is damaged (its names overlap): install or build it anew");
     }
 
     #[test]
