@@ -3,7 +3,9 @@
 use super::sampling;
 use crate::jvm::internals;
 use libc::{c_int, c_void, siginfo_t};
+use std::fs;
 use std::mem::{self, MaybeUninit};
+use std::ops::RangeInclusive;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -17,12 +19,38 @@ pub fn is_installed() -> bool {
 
 /// Installs the handler for a real-time signal that is not in use; false if all are.
 pub fn install() -> bool {
-    // The JDK interrupts blocking I/O with SIGRTMAX-2, which it installs only later.
-    let candidates = (libc::SIGRTMIN()..=libc::SIGRTMAX() - 3).rev();
-    let take_one = || candidates.into_iter().find(|number| is_unused(*number) && take(*number));
+    let take_one = || {
+        let blocked = blocked();
+        let is_free = |number: &c_int| blocked & bit(*number) == 0 && is_unused(*number);
+        candidates().rev().find(|number| is_free(number) && take(*number))
+    };
     let Some(number) = internals::SIGNAL.find(take_one) else { return false };
     NUMBER.store(number, Ordering::Release);
     true
+}
+
+/// The real-time signals that may be taken. The JDK interrupts blocking I/O with SIGRTMAX-2, which it installs only later.
+fn candidates() -> RangeInclusive<c_int> {
+    libc::SIGRTMIN()..=libc::SIGRTMAX() - 3
+}
+
+/// The signal's bit in a mask of the kernel's.
+fn bit(number: c_int) -> u64 {
+    1 << (number - 1)
+}
+
+/// The signals that threads of this process have blocked. Whoever waits for a signal with sigwaitinfo or signalfd
+/// leaves its action the default one, and blocks it in all threads. A thread that blocks all candidates, as some of the
+/// shim's own do, waits for none of them.
+fn blocked() -> u64 {
+    let all = candidates().fold(0, |all, number| all | bit(number));
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let masks = threads.filter_map(|thread| {
+        let status = fs::read_to_string(thread.path().join("status")).ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    });
+    masks.filter(|mask| mask & all != all).fold(0, |blocked, mask| blocked | mask)
 }
 
 fn is_unused(number: c_int) -> bool {
@@ -58,4 +86,48 @@ unsafe extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
     unsafe { sampling::in_handler(context) };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    #[test]
+    fn signal_that_a_thread_waits_for_is_not_free() {
+        let awaited = *candidates().start();
+        let (started, starts) = channel();
+        let (end, ends) = channel::<()>();
+        let block = move |signals: &[c_int]| {
+            // SAFETY: all bits zero are a valid set, which is a local.
+            unsafe {
+                let mut set: libc::sigset_t = mem::zeroed();
+                signals.iter().for_each(|number| _ = libc::sigaddset(&raw mut set, *number));
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut());
+            }
+        };
+        let waiting = thread::spawn({
+            let started = started.clone();
+            move || {
+                block(&[awaited]);
+                started.send(()).unwrap();
+                ends.recv()
+            }
+        });
+        let (end_of_deaf, ends_of_deaf) = channel::<()>();
+        let deaf = thread::spawn(move || {
+            block(&candidates().collect::<Vec<_>>());
+            started.send(()).unwrap();
+            ends_of_deaf.recv()
+        });
+        starts.recv().unwrap();
+        starts.recv().unwrap();
+        let others = blocked() & !bit(awaited);
+        assert_ne!(blocked() & bit(awaited), 0);
+        assert!(candidates().any(|number| others & bit(number) == 0), "{others:x}");
+        drop((end, end_of_deaf));
+        _ = (waiting.join().unwrap(), deaf.join().unwrap());
+        assert_eq!(blocked() & bit(awaited), 0);
+    }
 }
