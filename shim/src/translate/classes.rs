@@ -191,19 +191,21 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, linking
 }
 
 /// Announces a class that a dump is about to name. An agent that has once enabled CLASS_LOAD looks up its record of
-/// each class. If it would not get that event now, the class is announced to it as if it had requested that.
+/// each class. If it would not get that event now, the class is announced to it as if it had requested that, unless
+/// it is an array class: no object in a dump names one as its class.
 pub fn announce_in_dump(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
     if !agent.has_wanted(JVMPI_EVENT_CLASS_LOAD) || class.announced.to(agent) {
         return;
     }
     let sent_as = match notify::may_get(agent, thread, JVMPI_EVENT_CLASS_LOAD) {
         true => SentAs::Event,
+        false if class.is_array() => return,
         false => SentAs::Requested,
     };
     announce_if_alive(jni, agent, thread, class, (Linking::Jdk, sent_as));
 }
 
-/// Announces the linked classes that the VM has not reported, before JVM_SHUT_DOWN. Its handler may disable CLASS_LOAD
+/// Announces the linked classes that the VM has not reported, but for array classes, before JVM_SHUT_DOWN. Its handler may disable CLASS_LOAD
 /// and request dumps, which name these classes. JDK 21 reports no class that is loaded while a virtual thread leaves
 /// its carrier.
 ///
@@ -213,7 +215,8 @@ pub fn announce_unreported(jni: Jni, agent: &Agent, thread: &Thread) {
         Ok(loaded) => loaded,
         Err(error) => return log::warn!("the classes that are loaded stay unknown: {error}"),
     };
-    for class in loaded.iter().filter(|class| !class.announced.to(agent)) {
+    let unreported = loaded.iter().filter(|class| !class.announced.to(agent) && !class.is_array());
+    for class in unreported {
         announce_if_alive(jni, agent, thread, class, (Linking::Boot, SentAs::OfVm));
     }
 }

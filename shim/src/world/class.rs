@@ -128,6 +128,11 @@ impl Class {
         &self.instances
     }
 
+    /// True if the class's objects are arrays.
+    pub fn is_array(&self) -> bool {
+        matches!(self.instances, Instances::References(_) | Instances::Primitives(_))
+    }
+
     /// The bytes that an object of this class occupies; all plain objects of a class are as large.
     pub fn size_of(&self, object: jobject) -> Result<jlong> {
         let ask = || jvm::get().jvmti.object_size(object);
