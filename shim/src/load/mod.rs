@@ -14,6 +14,7 @@ use crate::logging;
 use crate::translate::{callbacks, lifecycle, subscriptions};
 use crate::world::agent_clock;
 use crate::world::agents;
+use crate::world::order::barrier;
 use crate::world::phase::{self, Phase};
 use get_env::interface_for;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
@@ -99,6 +100,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     logging::set_level(options.log);
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
+    barrier::register_early();
     agent_clock::start();
     let callbacks = jvmtiEventCallbacks {
         VMStart: Some(vm_start),

@@ -3,12 +3,30 @@
 use crate::jvm::internals;
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
+use std::thread;
 
-/// Whether the kernel can make all threads of the process run a memory barrier.
-pub fn is_cheap() -> bool {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
+/// True if the kernel can make all threads of the process run a memory barrier; unset until that is known.
+static REGISTERED: OnceLock<bool> = OnceLock::new();
+
+/// Has the kernel register the process for such barriers, on a thread of its own: where there are other threads, the
+/// kernel waits for an RCU grace period, which takes about 20 ms. Until it has, events use barriers of their own.
+pub fn register_early() {
+    let thread = thread::Builder::new().name("jvmpi barrier".to_owned());
+    if let Err(error) = thread.spawn(is_registered) {
+        log::debug!("the kernel is asked for memory barriers later: {error}");
+    }
+}
+
+/// Registers the process, or waits until that has been done. [`of_all_threads`] waits, so that it never runs a
+/// barrier of its own while another thread relies on the kernel's.
+fn is_registered() -> bool {
     let register = || membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     *REGISTERED.get_or_init(|| internals::MEMBARRIER.is_there(register))
+}
+
+/// True if it is known that the kernel can make all threads of the process run a memory barrier.
+pub fn is_cheap() -> bool {
+    REGISTERED.get().copied().unwrap_or(false)
 }
 
 fn membarrier(command: libc::membarrier_cmd) -> bool {
@@ -29,9 +47,26 @@ pub fn fence() {
 /// For the other side: afterwards every other thread either sees what this one has stored, or has its
 /// own stores seen. Each thread that is on a processor is interrupted for it.
 pub fn of_all_threads() {
-    if is_cheap() {
+    if is_registered() {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     } else {
         std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn barriers_are_cheap_once_the_kernel_has_registered_the_process() {
+        register_early();
+        of_all_threads();
+        assert_eq!(is_cheap(), is_registered());
+        // SAFETY: the system call takes no pointers.
+        let known =
+            unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_QUERY, 0, 0) };
+        let bit = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED as libc::c_long;
+        assert_eq!(is_cheap(), known > 0 && known & bit != 0);
     }
 }
