@@ -12,7 +12,8 @@ use crate::objects::{checked, keeps_rules};
 
 cases![
     as_many_as_there_are.on_every_gc(),
-    without_performance_counters,
+    without_performance_counters.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).since(21),
+    known_by_their_effect.only(17),
     // From 22 on nobody needs to be kept away, or threads wait before the world is stopped.
     kept_away.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).until(21),
     dropped_objects_are_freed.on_every_gc(),
@@ -58,7 +59,11 @@ fn answered(phases: [&Line; 2]) -> Result<(), String> {
 }
 
 fn as_many_as_there_are(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = collect(vm, "count", &[])?;
+    as_many(vm, &[])
+}
+
+fn as_many(vm: &Vm<'_>, flags: &[&str]) -> Result<(), String> {
+    let outcome = collect(vm, "count", flags)?;
     let [young, requested] = phases(&outcome)?;
     answered([young, requested])?;
     match vm.gc {
@@ -73,9 +78,20 @@ fn as_many_as_there_are(vm: &Vm<'_>) -> Result<(), String> {
     }
 }
 
-/// Then they are known by their effect.
+/// The structures that the JVM publishes for debuggers have the collector and a counter too.
 fn without_performance_counters(vm: &Vm<'_>) -> Result<(), String> {
-    answered(phases(&collect(vm, "count", &["-XX:-UsePerfData"])?)?)
+    let flag = match vm.jdk.feature {
+        21 => "-XX:-UsePerfData",
+        _ => "-XX:+PerfDisableSharedMem",
+    };
+    as_many(vm, &[flag])
+}
+
+/// Without these structures, collections are known by what has died in them.
+fn known_by_their_effect(vm: &Vm<'_>) -> Result<(), String> {
+    let java =
+        vm.java("Collect")?.argument("count").variable("JVMPI_TEST_WITHOUT", "counters,structures");
+    answered(phases(&checked(java, "")?)?)
 }
 
 /// A critical section of JNI's keeps the JVM from collecting what it was asked for; it collects when that ends.

@@ -56,6 +56,8 @@ internals! {
     BOUND_FUNCTIONS: "native_function", since OLDEST, Warn,
         "after an attach, calls of native methods that are bound already are not told of";
     COUNTERS: "counters", since OLDEST, Info,
+        "collections are counted by the VM's structures";
+    STRUCTURES: "structures", since OLDEST, Info,
         "a collection is one of which something has died";
     LIVE_STACK_FRAME: "LiveStackFrame", since OLDEST, Warn,
         "METHOD_ENTRY2 of some constructors has no object";

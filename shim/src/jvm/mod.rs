@@ -22,6 +22,7 @@ mod values;
 pub mod virtual_env;
 pub mod virtual_threads;
 mod vm;
+pub mod vm_structs;
 
 pub use class_files::ClassFileHook;
 pub use error::{Error, Result};

@@ -3,10 +3,11 @@
 //! JVMTI reports every pause of every collector alike. For Serial and Parallel a pause is a
 //! collection, unless the VM has found only then that it cannot collect (JNI keeps objects in their places) or
 //! need not: the VM's performance counters tell. G1 also pauses for Remark and Cleanup, and only the counters
-//! count its collections alone. ZGC and Shenandoah pause several times a cycle; there, and where there are
-//! no counters, a collection is known by its effect: a sentinel is dead (`collections`).
+//! count its collections alone. Where the VM shares no counters (`-XX:+PerfDisableSharedMem`, `-XX:-UsePerfData`), the
+//! structures that it publishes for debuggers have the collector and a counter of collections. ZGC and Shenandoah
+//! pause several times a cycle; there a collection is known by its effect: a sentinel is dead (`collections`).
 
-use crate::jvm::{self, internals, own_memory};
+use crate::jvm::{self, internals, own_memory, vm_structs};
 use crate::lock::Lock;
 use std::fs;
 use std::sync::OnceLock;
@@ -60,16 +61,14 @@ pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
 
 impl Source {
     fn choose() -> Self {
-        let Some(memory) = internals::COUNTERS.find(Memory::of_counters) else {
-            return Self::Effect;
-        };
-        let (name, counters) = (memory.collector(), memory.counters());
-        if name.starts_with("G1") {
-            Self::Counters { last: counters.read().unwrap_or_default(), counters }
-        } else if ["Copy", "Serial", "PSScavenge", "Parallel"].iter().any(|n| name.starts_with(n)) {
-            Self::Pauses { counters, at_begin: None }
-        } else {
-            Self::Effect
+        match Known::find() {
+            Some(Known { collector: Collector::G1, counters }) => {
+                Self::Counters { last: counters.read().unwrap_or_default(), counters }
+            }
+            Some(Known { collector: Collector::SerialOrParallel, counters }) => {
+                Self::Pauses { counters, at_begin: None }
+            }
+            _ => Self::Effect,
         }
     }
 
@@ -101,20 +100,67 @@ impl Source {
     }
 }
 
-/// Where the VM counts collections, of young objects and full ones.
-struct Counters(Vec<usize>);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Collector {
+    SerialOrParallel,
+    G1,
+    Shenandoah,
+    Other,
+}
+
+/// What is known of the collector.
+struct Known {
+    collector: Collector,
+    counters: Counters,
+}
+
+impl Known {
+    fn find() -> Option<Self> {
+        internals::COUNTERS
+            .find(|| Memory::of_counters().map(|memory| memory.known()))
+            .or_else(|| internals::STRUCTURES.find(Self::of_structures))
+    }
+
+    /// By what the VM publishes for debuggers.
+    fn of_structures() -> Option<Self> {
+        let flags = [
+            (c"UseG1GC", Collector::G1),
+            (c"UseSerialGC", Collector::SerialOrParallel),
+            (c"UseParallelGC", Collector::SerialOrParallel),
+            (c"UseShenandoahGC", Collector::Shenandoah),
+            (c"UseZGC", Collector::Other),
+            (c"UseEpsilonGC", Collector::Other),
+        ];
+        let set = vm_structs::first_set_flag(&flags.map(|(name, _)| name))?;
+        let (_, collector) = *flags.iter().find(|(name, _)| *name == set)?;
+        let place = vm_structs::count_of_collections()?;
+        Some(Self { collector, counters: Counters { places: vec![place], bytes: 4 } })
+    }
+}
+
+/// Where the VM counts collections, of young objects and full ones, each in so many bytes.
+struct Counters {
+    places: Vec<usize>,
+    bytes: usize,
+}
 
 impl Counters {
     /// Their sum; None if they are not there.
     fn read(&self) -> Option<u64> {
-        if self.0.is_empty() {
+        if self.places.is_empty() {
             return None;
         }
-        let read = |place: &usize| {
-            let mut number = [0; 8];
-            own_memory::read(*place, &mut number).then(|| u64::from_ne_bytes(number))
+        let read = |place: &usize| match self.bytes {
+            4 => {
+                let mut number = [0; 4];
+                own_memory::read(*place, &mut number).then(|| u32::from_ne_bytes(number).into())
+            }
+            _ => {
+                let mut number = [0; 8];
+                own_memory::read(*place, &mut number).then(|| u64::from_ne_bytes(number))
+            }
         };
-        self.0.iter().map(read).sum()
+        self.places.iter().map(read).sum()
     }
 }
 
@@ -133,15 +179,26 @@ impl Memory {
         own_memory::read(start, &mut data).then_some(Self { start, data })
     }
 
-    /// The name of the collector of young objects.
-    fn collector(&self) -> String {
-        perf_data::text(&self.data, "sun.gc.collector.0.name").unwrap_or_default()
-    }
-
-    fn counters(&self) -> Counters {
+    fn known(&self) -> Known {
         let names = ["sun.gc.collector.0.invocations", "sun.gc.collector.1.invocations"];
         let places = names.iter().filter_map(|name| perf_data::number(&self.data, name));
-        Counters(places.map(|place| self.start + place).collect())
+        let places = places.map(|place| self.start + place).collect();
+        Known { collector: self.collector(), counters: Counters { places, bytes: 8 } }
+    }
+
+    /// By the name of the collector of young objects.
+    fn collector(&self) -> Collector {
+        let name = perf_data::text(&self.data, "sun.gc.collector.0.name").unwrap_or_default();
+        let begins = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
+        if begins(&["G1"]) {
+            Collector::G1
+        } else if begins(&["Copy", "Serial", "PSScavenge", "Parallel"]) {
+            Collector::SerialOrParallel
+        } else if begins(&["Shenandoah"]) {
+            Collector::Shenandoah
+        } else {
+            Collector::Other
+        }
     }
 }
 

@@ -1,0 +1,121 @@
+//! What HotSpot publishes of its own structures for debuggers: tables in variables whose names begin with
+//! `gHotSpotVM`. They say themselves how their entries are laid out.
+
+use super::symbols;
+use std::ffi::{CStr, c_char};
+use std::ptr::{self, NonNull};
+
+/// The value of an exported variable.
+fn exported<T: Copy>(name: &CStr) -> Option<T> {
+    let variable: NonNull<T> = symbols::find(name)?.cast();
+    // SAFETY: the VM exports a variable of this type under this name, and never changes it.
+    Some(unsafe { variable.read() })
+}
+
+/// A table: where it begins, and how long each entry is.
+#[derive(Clone, Copy)]
+struct Table {
+    start: *const u8,
+    stride: usize,
+}
+
+impl Table {
+    fn find(start: &CStr, stride: &CStr) -> Option<Self> {
+        let start: *const u8 = exported(start)?;
+        let stride = usize::try_from(exported::<u64>(stride)?).ok()?;
+        (!start.is_null() && stride > 0).then_some(Self { start, stride })
+    }
+
+    /// The entries, up to the one whose `name` is NULL.
+    fn entries(self, name: usize) -> impl Iterator<Item = Entry> {
+        let all = (0..).map(move |i| Entry(self.start.wrapping_add(i * self.stride)));
+        all.take_while(move |entry| entry.text(name).is_some())
+    }
+}
+
+/// An entry of a table.
+#[derive(Clone, Copy)]
+struct Entry(*const u8);
+
+impl Entry {
+    fn read<T: Copy>(self, offset: usize) -> T {
+        // SAFETY: the VM's table has a value of this type there, by the offset that it exports; entries behind the
+        // last one are not read.
+        unsafe { ptr::read_unaligned(self.0.wrapping_add(offset).cast()) }
+    }
+
+    fn text(self, offset: usize) -> Option<&'static CStr> {
+        let text: *const c_char = self.read(offset);
+        // SAFETY: the VM's table has NULL or a string literal there.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
+    }
+}
+
+fn offset(name: &CStr) -> Option<usize> {
+    usize::try_from(exported::<u64>(name)?).ok()
+}
+
+/// A field of one of the VM's structures.
+struct Field {
+    /// Of a field of each object, where it lies in that.
+    offset: usize,
+    /// Of a static field, where it is.
+    address: *const u8,
+}
+
+fn field(structure: &CStr, name: &CStr) -> Option<Field> {
+    let table = Table::find(c"gHotSpotVMStructs", c"gHotSpotVMStructEntryArrayStride")?;
+    let structures = offset(c"gHotSpotVMStructEntryTypeNameOffset")?;
+    let names = offset(c"gHotSpotVMStructEntryFieldNameOffset")?;
+    let (offsets, addresses) = (
+        offset(c"gHotSpotVMStructEntryOffsetOffset")?,
+        offset(c"gHotSpotVMStructEntryAddressOffset")?,
+    );
+    let is_it = |entry: &Entry| {
+        entry.text(structures) == Some(structure) && entry.text(names) == Some(name)
+    };
+    let entry = table.entries(structures).find(is_it)?;
+    let offset = usize::try_from(entry.read::<u64>(offsets)).ok()?;
+    Some(Field { offset, address: entry.read(addresses) })
+}
+
+/// The value of a static field that is a pointer or as large as one.
+fn static_word(structure: &CStr, name: &CStr) -> Option<usize> {
+    let address = field(structure, name)?.address;
+    // SAFETY: the VM's table says that the field is there.
+    (!address.is_null()).then(|| unsafe { ptr::read(address.cast()) })
+}
+
+fn size_of_structure(structure: &CStr) -> Option<usize> {
+    let table = Table::find(c"gHotSpotVMTypes", c"gHotSpotVMTypeEntryArrayStride")?;
+    let names = offset(c"gHotSpotVMTypeEntryTypeNameOffset")?;
+    let sizes = offset(c"gHotSpotVMTypeEntrySizeOffset")?;
+    let entry = table.entries(names).find(|entry| entry.text(names) == Some(structure))?;
+    usize::try_from(entry.read::<u64>(sizes)).ok()
+}
+
+/// The first of these flags of the VM that is set, all of which are true or false.
+pub fn first_set_flag(flags: &[&'static CStr]) -> Option<&'static CStr> {
+    const FLAG: &CStr = c"JVMFlag";
+    let (names, values) = (field(FLAG, c"_name")?.offset, field(FLAG, c"_addr")?.offset);
+    let (all, count) = (static_word(FLAG, c"flags")?, static_word(FLAG, c"numFlags")?);
+    let table =
+        Table { start: ptr::with_exposed_provenance(all), stride: size_of_structure(FLAG)? };
+    let is_set = |flag: &Entry| {
+        let value: *const u8 = flag.read(values);
+        // SAFETY: the VM's table says that the value is there; a flag that is true or false is a byte.
+        !value.is_null() && unsafe { value.read() } == 1
+    };
+    let mut set = flags.iter().filter(|name| {
+        let found =
+            table.entries(names).take(count).find(|entry| entry.text(names) == Some(**name));
+        found.is_some_and(|flag| is_set(&flag))
+    });
+    set.next().copied()
+}
+
+/// The address at which the VM counts its collections, in an `unsigned int`.
+pub fn count_of_collections() -> Option<usize> {
+    let heap = static_word(c"Universe", c"_collectedHeap").filter(|heap| *heap != 0)?;
+    Some(heap + field(c"CollectedHeap", c"_total_collections")?.offset)
+}
