@@ -37,6 +37,7 @@ cases![
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21),
     classes_loaded_in_transitions_are_announced.since(21),
+    objects_of_a_dump_are_found_by_a_table.only(17),
 ];
 
 /// What CLASS_LOAD has told of a class.
@@ -904,5 +905,17 @@ fn classes_loaded_in_transitions_are_announced(vm: &Vm<'_>) -> Result<(), String
         let unknown: Vec<_> = frames.filter(|frame| frame.is_null("method") != Ok(false)).collect();
         ensure!(unknown.is_empty(), "run {run}: no CLASS_LOAD with the methods of {unknown:?}");
     }
+    Ok(())
+}
+
+/// An agent that asks for many of the objects while it reads a heap dump waits for a few searches and one table.
+fn objects_of_a_dump_are_found_by_a_table(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpObjects")?.agent("dump_requests", "")?;
+    let outcome = java.settings("log=debug").run()?;
+    let objects = outcome.expects.one("expect")?.int("objects")?;
+    equal("dumped", outcome.report().one("dumped")?.int("objects")?, objects)?;
+    let tables: Vec<_> =
+        outcome.stderr.lines().filter(|line| line.contains("a table of all")).collect();
+    ensure!(tables.len() == 1 && tables[0].contains("after 2 searches"), "{tables:?}");
     Ok(())
 }

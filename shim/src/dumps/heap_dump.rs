@@ -37,7 +37,7 @@ const NEW_CLASSES: usize = 64;
 /// RequestEvent(HEAP_DUMP): false if there is no such level, or the dump could not be made.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
     let Some(level) = Level::from_number(level) else { return false };
-    let _run = lookup::Run::begin();
+    let run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
     let mut dump = match make(jni, agent, thread, level) {
         Ok(dump) => dump,
@@ -58,6 +58,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
         num_traces,
         traces,
     };
+    run.expect_requests();
     notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump)
 }
 

@@ -22,6 +22,9 @@ use std::time::Duration;
 /// take more than twice as long as by the quicker of the two ways.
 const SEARCHES: u32 = 32;
 
+/// As [`SEARCHES`], while an agent reads a heap dump: one that asks for some of its objects asks for most.
+const SEARCHES_IN_DUMP: u32 = 2;
+
 /// The processor time of searches after which a warning is logged: users wonder about a program that
 /// stops for so long.
 const LONG: Duration = Duration::from_secs(3);
@@ -77,15 +80,18 @@ fn search(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
 
 /// Counts a search; true if it is time to make a table.
 fn is_table_due() -> bool {
-    let mut state = STATE.lock();
-    state.searches += 1;
-    let is_due = state.searches > state.limit;
-    if is_due {
-        state.searches = 0;
+    let searches = {
+        let mut state = STATE.lock();
+        state.searches += 1;
+        if state.searches <= state.limit {
+            return false;
+        }
         // If this table lacks what is asked for, the next one may too.
         state.limit = state.limit.saturating_mul(2);
-    }
-    is_due
+        std::mem::take(&mut state.searches) - 1
+    };
+    log::debug!("after {searches} searches for objects a table of all is made");
+    true
 }
 
 /// A run of requests, during which no ID dies; at its end the table is dropped.
@@ -94,6 +100,12 @@ pub struct Run(());
 impl Run {
     pub fn begin() -> Self {
         Self(())
+    }
+
+    /// An agent is about to read a heap dump, and may ask for the objects in it.
+    pub fn expect_requests(&self) {
+        let mut state = STATE.lock();
+        state.limit = state.limit.min(SEARCHES_IN_DUMP);
     }
 }
 
@@ -269,6 +281,9 @@ const GROUP: usize = 4096;
 /// and a single one would take a local reference to each object.
 const PARTS: usize = 16;
 
+/// The number of groups in a part, at least: half a megabyte of local references is not much.
+const GROUPS: usize = 16;
+
 /// The objects that a walk along references meets and that have an ID, with their IDs.
 ///
 /// Only GetObjectsWithTags makes references to many objects, in time proportional also to the tags that
@@ -281,7 +296,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     deaths::during_walk(|| env.follow_references(None, &mut groups))?;
     let tags: Vec<_> = (0..groups.count.div_ceil(GROUP)).map(group_tag).collect();
     let mut objects = Vec::with_capacity(groups.count);
-    for part in tags.chunks(tags.len().div_ceil(PARTS).max(1)) {
+    for part in tags.chunks(tags.len().div_ceil(PARTS).max(GROUPS)) {
         jni.frame(LARGE_FRAME, |jni| -> Result<()> {
             for (object, _) in env.all_tagged(part)? {
                 env.set_tag(object, 0)?;
