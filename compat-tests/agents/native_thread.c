@@ -2,11 +2,16 @@
  * native_thread.c - threads that the agent makes itself: attached to the JVM, they are threads like
  * any other; not attached, they can still use the interface.
  *
- * Options: mode=arena  hears of arenas only, and makes such a thread when it hears of the first
+ * Options: mode=late   makes many that detach when their thread-local storage is gone
+ *          mode=arena  hears of arenas only, and makes such a thread when it hears of the first
  */
 #include <pthread.h>
 
 #include "call.h"
+
+enum { LATE = 200 };
+
+static pthread_key_t key;
 
 static void *attached(void *unused)
 {
@@ -18,6 +23,31 @@ static void *attached(void *unused)
     report("attached env=%#lx", ID(env));
     (*agent_vm)->DetachCurrentThread(agent_vm);
     report("detached env=%#lx", ID(env));
+    return NULL;
+}
+
+static void detach(void *env)
+{
+    (*agent_vm)->DetachCurrentThread(agent_vm);
+    report("detached env=%#lx", ID(env));
+}
+
+static void make_key(void)
+{
+    if (pthread_key_create(&key, detach) != 0)
+        abort();
+}
+
+/* Thread-local storage goes before the destructors of keys run. */
+static void *detached_late(void *unused)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    JNIEnv *env = NULL;
+
+    pthread_once(&once, make_key);
+    if ((*agent_vm)->AttachCurrentThread(agent_vm, (void **)&env, NULL) != JNI_OK)
+        return NULL;
+    pthread_setspecific(key, env);
     return NULL;
 }
 
@@ -58,7 +88,12 @@ static void notify(JVMPI_Event *e)
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
-    run(strcmp(what, "attached") == 0 ? attached : never_attached);
+    int i;
+
+    if (!mode_is("late"))
+        run(strcmp(what, "attached") == 0 ? attached : never_attached);
+    for (i = 0; i < LATE && mode_is("late") && strcmp(what, "attached") == 0; i++)
+        run(detached_late);
     return 0;
 }
 

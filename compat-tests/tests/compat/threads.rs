@@ -17,6 +17,7 @@ cases![
     system_threads,
     system_thread_too_early,
     attached_native_thread,
+    native_threads_that_detach_late_leave_no_records,
     native_thread_that_is_not_attached,
     status,
     suspend_stops_progress,
@@ -172,6 +173,19 @@ fn attached_native_thread(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(ends >= 1, "no THREAD_END");
     let end = report.position(|line| line.word == "thread_end" && line.id("env") == Ok(env));
     ensure!(end < report.position(|line| line.word == "detached"), "THREAD_END after detaching");
+    Ok(())
+}
+
+/// They detach in the destructor of a `pthread_key`, when thread-local storage is gone.
+fn native_threads_that_detach_late_leave_no_records(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("NativeThreads")?.agent("native_thread", "mode=late")?;
+    let outcome = java.settings("log=debug").run()?;
+    equal("detached", outcome.report().count("detached"), 200)?;
+    ensure!(outcome.report().count("thread_end") >= 200, "threads have no end");
+    let lines = outcome.stderr.lines().filter(|line| line.contains(" records of threads"));
+    let words = lines.flat_map(|line| line.split(' ')).filter_map(|word| word.parse().ok());
+    let counts: Vec<usize> = words.collect();
+    ensure!(counts.len() == 1 && counts[0] < 100, "records: {counts:?}");
     Ok(())
 }
 

@@ -111,6 +111,7 @@ fn shut_down(jni: Jni) {
     gate::let_pass();
     let known = (world_classes::count(), methods::count());
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
+    log::debug!("at the end there are {} records of threads", threads::record::count());
     log::debug!("rewritten code has {} numbers for methods", method_numbers::count());
     send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);

@@ -25,7 +25,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, Ordering,
+    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 
 /// A thread. No two threads share a cache line: each writes its own at every
@@ -93,6 +93,20 @@ pub struct Thread {
     pub sample: Sample,
 }
 
+/// How many records there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns how many records of threads there are, those included that only the threads themselves still use.
+pub fn count() -> usize {
+    COUNT.load(Ordering::Relaxed)
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 // SAFETY: the environment is only an identity here; the other fields are safe to share.
 unsafe impl Send for Thread {}
 // SAFETY: as above.
@@ -120,6 +134,7 @@ impl Thread {
     }
 
     fn of(env: *mut JNIEnv, runs_in: *mut JNIEnv, as_virtual: Option<VirtualThread>) -> Self {
+        COUNT.fetch_add(1, Ordering::Relaxed);
         Self {
             env,
             runs_in: AtomicPtr::new(runs_in),

@@ -16,6 +16,9 @@ static VIRTUAL: LazyLock<Map<i64, Arc<Thread>>> = LazyLock::new(Map::new);
 /// By environment, the ID of the `java.lang.Thread` of its last thread that has ended: for a while the
 /// object still leads to the environment.
 static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
+/// By environment, the record of a thread that has run so late that it could not keep that itself. It is dropped when
+/// the next such thread has the environment.
+static LATE: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
 /// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
 static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 
@@ -34,6 +37,11 @@ pub fn virtual_record(number: i64) -> Arc<Thread> {
     let new = Arc::new(Thread::new_virtual(VirtualThread::new(number)));
     let thread = VIRTUAL.get_or_insert(number, Arc::clone(&new));
     BY_ENV.get_or_insert(thread.env().addr(), Arc::clone(&thread))
+}
+
+/// Keeps the record of the current thread, which cannot do so itself.
+pub fn keep(thread: Arc<Thread>) {
+    LATE.insert(thread.env().addr(), thread);
 }
 
 /// Removes the record: it is not found any more.

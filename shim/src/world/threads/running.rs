@@ -44,8 +44,8 @@ impl Deref for Current {
 
     #[inline]
     fn deref(&self) -> &Thread {
-        // SAFETY: `OWNER` of this thread keeps the record until it is replaced. That happens when the
-        // thread has ended for the VM and is attached anew, and when a virtual thread is mounted or
+        // SAFETY: `OWNER` of this thread, or the registry in its place, keeps the record until it is replaced. That
+        // happens when the thread has ended for the VM and is attached anew, and when a virtual thread is mounted or
         // unmounted, whose record the registry keeps until it has ended, and the carrier's so as well.
         unsafe { &*self.0 }
     }
@@ -71,12 +71,14 @@ pub fn known_current() -> Option<Current> {
     (!thread.is_null()).then_some(Current(thread))
 }
 
-/// Makes this the record of the current thread. A thread that runs agents' code so late that its
-/// thread-local storage is gone leaks its record.
+/// Makes this the record of the current thread. The thread-local storage of a thread that detaches in a destructor of
+/// a `pthread_key` is gone: then the registry keeps the record.
 pub fn own(thread: Option<Arc<Thread>>) {
     let mut thread = Some(thread);
-    if OWNER.try_with(|owner| owner.set(thread.take().flatten())).is_err() {
-        std::mem::forget(thread);
+    if OWNER.try_with(|owner| owner.set(thread.take().flatten())).is_err()
+        && let Some(late) = thread.flatten()
+    {
+        registry::keep(late);
     }
 }
 
