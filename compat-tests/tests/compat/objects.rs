@@ -22,6 +22,7 @@ cases![
     enabled_late.on_every_gc(),
     enabled_in_a_running_vm.on(&[Gc::G1, Gc::Serial, Gc::Z]),
     beside_another_profiler,
+    reports_are_left_to_others.since(17),
     replay_after_classes.on_every_gc(),
     requested_fields,
     requests,
@@ -146,6 +147,19 @@ fn beside_another_profiler(vm: &Vm<'_>) -> Result<(), String> {
     let lines = outcome.stderr.lines().filter(|line| line.contains("alloc=bytecode"));
     // On JDK 11 it is as ever.
     equal("lines", lines.count(), usize::from(vm.jdk.feature >= 17))
+}
+
+/// While no agent of JVMPI wants allocations, an agent of JVMTI that is loaded later can have the VM report them.
+fn reports_are_left_to_others(vm: &Vm<'_>) -> Result<(), String> {
+    let mut java = objects(vm, "attached")?.agent("checker", "late=1")?.start()?;
+    java.wait_for("ready")?;
+    let holder = build::agent("holder")?;
+    java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&holder)?, "sampled"])?;
+    java.wait_for("holder: error=0")?;
+    let outcome = java.finish(0)?;
+    exact(&outcome)?;
+    let lines = outcome.stderr.lines().filter(|line| line.contains("alloc=bytecode"));
+    equal("lines", lines.count(), 1)
 }
 
 /// What is older than the VM's readiness comes after the classes and before `JVM_INIT_DONE`.

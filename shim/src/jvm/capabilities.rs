@@ -61,11 +61,20 @@ pub fn take_virtual_threads(jvmti: Jvmti) -> Result<()> {
     jvmti.add_capabilities(&virtual_threads)
 }
 
-/// `can_generate_sampled_object_alloc_events`, which only one agent can have.
-pub fn take_sampled_allocations(jvmti: Jvmti) -> Result<()> {
+fn sampled_allocations() -> jvmtiCapabilities {
     let mut sampled = jvmtiCapabilities::default();
     sampled.set_can_generate_sampled_object_alloc_events(1);
-    jvmti.add_capabilities(&sampled)
+    sampled
+}
+
+/// `can_generate_sampled_object_alloc_events`, which only one agent can have. It may be taken at any time, and again.
+pub fn take_sampled_allocations(jvmti: Jvmti) -> Result<()> {
+    jvmti.add_capabilities(&sampled_allocations())
+}
+
+/// Lets others have `can_generate_sampled_object_alloc_events`.
+pub fn give_back_sampled_allocations(jvmti: Jvmti) -> Result<()> {
+    jvmti.relinquish_capabilities(&sampled_allocations())
 }
 
 fn suspension() -> jvmtiCapabilities {

@@ -7,6 +7,7 @@
 
 use crate::jvm::{self, Jni, capabilities};
 use crate::world::countdowns;
+use jni_sys::jint;
 use jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use options::{self, Alloc};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +15,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
 
-/// Set if the VM's reports were unavailable when the shim was loaded: another agent has the
+/// Set if the VM's reports were unavailable when the shim needed them: another agent has the
 /// capability.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// True while the shim has the capability.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The interval that the VM has if no agent sets one.
+const DEFAULT_INTERVAL: jint = 512 * 1024;
 
 /// Whether rewritten code reports them.
 pub fn by_bytecode() -> bool {
@@ -43,12 +50,16 @@ fn prefers_bytecode() -> bool {
 /// Whether there were threads before the interval was set.
 static LATE: AtomicBool = AtomicBool::new(false);
 
-/// Makes the VM report every object once reports are on. The VM draws a thread's countdown to its
-/// first report when it creates the thread, so this comes before the first one if the shim is
-/// loaded that early. While reports are off it costs nothing.
+/// Makes the VM report every object once reports are on, unless that was done. The VM draws a thread's countdown to
+/// its first report when it creates the thread, so this comes before the first one if the shim is
+/// loaded that early, although nobody knows then if an agent will want allocations. While reports are off it costs
+/// nothing.
 pub fn prepare() {
     let jvmti = jvm::get().jvmti;
-    if prefers_bytecode() {
+    if prefers_bytecode()
+        || IS_REFUSED.load(Ordering::Relaxed)
+        || IS_TAKEN.swap(true, Ordering::Relaxed)
+    {
         return;
     }
     LATE.store(jvmti.phase() != Ok(JVMTI_PHASE_ONLOAD), Ordering::Relaxed);
@@ -56,6 +67,19 @@ pub fn prepare() {
     if let Err(error) = taken.and_then(|()| jvmti.set_heap_sampling_interval(0)) {
         log::debug!("the VM cannot report every object: {error}");
         IS_REFUSED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Lets other agents of JVMTI have the VM's reports. Called if no agent wants allocations when the program begins;
+/// one that does later finds the reports as after an attach.
+pub fn give_back() {
+    if IS_REFUSED.load(Ordering::Relaxed) || !IS_TAKEN.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    let jvmti = jvm::get().jvmti;
+    let given = jvmti.set_heap_sampling_interval(DEFAULT_INTERVAL);
+    if let Err(error) = given.and_then(|()| capabilities::give_back_sampled_allocations(jvmti)) {
+        log::debug!("no other agent can have the VM report allocations: {error}");
     }
 }
 

@@ -45,6 +45,7 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     if let Err(error) = subscriptions::update() {
         log::warn!("some events that agents have enabled cannot be had: {error}");
     }
+    subscriptions::give_back_unwanted();
     for agent in agents {
         replay(jni, agent, &thread);
     }

@@ -79,6 +79,13 @@ pub fn start() -> jvm::Result<()> {
     Ok(())
 }
 
+/// Gives back to the VM what only one agent of JVMTI can have, if no agent has turned out to want it.
+pub fn give_back_unwanted() {
+    if !agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        allocations::give_back();
+    }
+}
+
 /// What is switched on in the VM besides [`ALWAYS`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Switches {
@@ -216,7 +223,13 @@ pub fn update() -> jvm::Result<Updated> {
     if TURN.is_free() && *ON.lock() == needed {
         return Ok(Updated::Done);
     }
-    TURN.run(jni, || switch_to(jni, Switches::needed())).unwrap_or(Ok(Updated::Left))
+    let switch = || {
+        if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+            allocations::prepare();
+        }
+        switch_to(jni, Switches::needed())
+    };
+    TURN.run(jni, switch).unwrap_or(Ok(Updated::Left))
 }
 
 /// Has the VM send the JVMTI events that this event is made from, before [`update`] does all the rest;
