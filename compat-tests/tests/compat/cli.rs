@@ -417,6 +417,8 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(!java.has_ended_with_input_open()?, "the program has ended");
         thread::sleep(TICK);
     }
+    // The JVM serves one request after the other: when it answers this one, HPROF has been loaded.
+    java.jcmd(vm.jdk, &["VM.version"])?;
     interrupt(&record);
     let output = record.wait_with_output().map_err(|e| e.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -43,8 +43,6 @@ macro_rules! internals {
 internals! {
     EETOP: "eetop", since OLDEST, Warn,
         "threads that only wait may miss in lists, dumps and traces";
-    COUNTDOWN: "countdown", since OLDEST, Warn,
-        "of each thread that runs already, the first allocations may stay unknown";
     ASYNC_GET_CALL_TRACE: "AsyncGetCallTrace", since OLDEST, Warn,
         "call traces are of safepoint polls only";
     SLEEP: "JVM_Sleep", since OLDEST, Warn,

@@ -212,13 +212,6 @@ impl Jni {
         jni!(self, GetArrayLength, array)
     }
 
-    /// A new array of so many bytes; None if memory is short.
-    pub fn new_bytes(self, length: jint) -> Option<jobject> {
-        assert_may_allocate();
-        let array = jni!(self, NewByteArray, length);
-        self.unless_thrown(array)
-    }
-
     /// A new array of references, all of them NULL; None if memory is short.
     pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
         assert_may_allocate();

@@ -3,10 +3,11 @@
 //! The VM can report every object that is allocated (`SampledObjectAlloc` for every byte), which
 //! misses nothing from JDK 17 on but costs a global lock for each object. Rewritten code reports
 //! what code allocates, for much less, but not what the VM allocates for itself. JDK 11 loses
-//! reports after an allocation outside the thread's buffer, so there it is rewritten code.
+//! reports after an allocation outside the thread's buffer, so there it is rewritten code. It also is
+//! rewritten code in a JVM that ran before the shim was loaded: the VM has drawn long ago how many bytes
+//! each of its threads allocates before the first report, half a megabyte on average.
 
-use crate::jvm::{self, Jni, capabilities};
-use crate::world::countdowns;
+use crate::jvm::{self, capabilities};
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use options::{self, Alloc};
@@ -43,11 +44,14 @@ fn prefers_bytecode() -> bool {
     match options::get().alloc {
         Alloc::Sampled => false,
         Alloc::Bytecode => true,
-        Alloc::Auto => jvm::get().feature_version() < COMPLETE_SINCE,
+        Alloc::Auto => {
+            jvm::get().feature_version() < COMPLETE_SINCE || LATE.load(Ordering::Relaxed)
+        }
     }
 }
 
-/// Whether there were threads before the interval was set.
+/// True if the program had begun before the shim took the VM's reports, so its threads may be in the middle of their
+/// countdowns.
 static LATE: AtomicBool = AtomicBool::new(false);
 
 /// Makes the VM report every object once reports are on, unless that was done. The VM draws a thread's countdown to
@@ -56,13 +60,14 @@ static LATE: AtomicBool = AtomicBool::new(false);
 /// nothing.
 pub fn prepare() {
     let jvmti = jvm::get().jvmti;
-    if prefers_bytecode()
-        || IS_REFUSED.load(Ordering::Relaxed)
-        || IS_TAKEN.swap(true, Ordering::Relaxed)
-    {
+    if IS_TAKEN.load(Ordering::Relaxed) || IS_REFUSED.load(Ordering::Relaxed) {
         return;
     }
     LATE.store(jvmti.phase() != Ok(JVMTI_PHASE_ONLOAD), Ordering::Relaxed);
+    if prefers_bytecode() {
+        return;
+    }
+    IS_TAKEN.store(true, Ordering::Relaxed);
     let taken = capabilities::take_sampled_allocations(jvmti);
     if let Err(error) = taken.and_then(|()| jvmti.set_heap_sampling_interval(0)) {
         log::debug!("the VM cannot report every object: {error}");
@@ -84,18 +89,12 @@ pub fn give_back() {
 }
 
 /// Starts or stops the VM's reports.
-pub fn switch_sampling(jni: Jni, on: bool) -> jvm::Result<()> {
+pub fn switch_sampling(on: bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
     if on {
-        let end_countdowns = || LATE.load(Ordering::Relaxed) && countdowns::end_all(jni);
-        end_countdowns();
         // Threads go on allocating unreported in their TLABs; a collection retires those.
         jvmti.force_garbage_collection()?;
-        // A thread that was in the middle of that has finished it.
-        if end_countdowns() {
-            jvmti.force_garbage_collection()?;
-        }
     }
     Ok(())
 }

@@ -45,7 +45,6 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     if let Err(error) = subscriptions::update() {
         log::warn!("some events that agents have enabled cannot be had: {error}");
     }
-    subscriptions::give_back_unwanted();
     for agent in agents {
         replay(jni, agent, &thread);
     }
@@ -53,6 +52,8 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     for agent in agents {
         send::to(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
     }
+    // Agents often enable events in that handler.
+    subscriptions::give_back_unwanted(jni);
 }
 
 /// Shows the files of classes that are loaded to the agents that want it, before other events name

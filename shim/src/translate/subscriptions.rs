@@ -80,9 +80,16 @@ pub fn start() -> jvm::Result<()> {
 }
 
 /// Gives back to the VM what only one agent of JVMTI can have, if no agent has turned out to want it.
-pub fn give_back_unwanted() {
-    if !agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        allocations::give_back();
+pub fn give_back_unwanted(jni: Jni) {
+    let switch = || {
+        if !agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+            allocations::give_back();
+        }
+        // A thread may have left its request to this one.
+        switch_as_wanted(jni)
+    };
+    if let Some(Err(error)) = TURN.run(jni, switch) {
+        log::warn!("some events that agents have enabled cannot be had: {error}");
     }
 }
 
@@ -223,13 +230,15 @@ pub fn update() -> jvm::Result<Updated> {
     if TURN.is_free() && *ON.lock() == needed {
         return Ok(Updated::Done);
     }
-    let switch = || {
-        if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
-            allocations::prepare();
-        }
-        switch_to(jni, Switches::needed())
-    };
-    TURN.run(jni, switch).unwrap_or(Ok(Updated::Left))
+    TURN.run(jni, || switch_as_wanted(jni)).unwrap_or(Ok(Updated::Left))
+}
+
+/// Brings the VM in line with what agents want now. Called by the thread that has the turn.
+fn switch_as_wanted(jni: Jni) -> jvm::Result<Updated> {
+    if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        allocations::prepare();
+    }
+    switch_to(jni, Switches::needed())
 }
 
 /// Has the VM send the JVMTI events that this event is made from, before [`update`] does all the rest;
@@ -289,7 +298,7 @@ fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<Updated> {
 fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     let jvm = jvm::get();
     match event {
-        JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch_sampling(jni, on),
+        JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch_sampling(on),
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => {
             let result = jvm.reader_env.set_notification(event, on);
             jvm.class_env.set_notification(event, on).and(result)

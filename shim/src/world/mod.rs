@@ -11,7 +11,6 @@ pub mod classes;
 pub mod compiled;
 pub mod construction;
 pub mod contention;
-pub mod countdowns;
 pub mod cpu_clock;
 pub mod definitions;
 pub mod free_ids;

@@ -1,11 +1,8 @@
 //! The VM's own structures of threads.
 
-use super::record::Thread;
 use crate::jvm::{self, FieldId, Jni, internals};
 use crate::lock::Memo;
 use jni_sys::jobject;
-use std::slice;
-use std::sync::atomic::AtomicUsize;
 
 /// How the VM's own thread structures are found from `java.lang.Thread` objects: the private
 /// field `eetop` holds the structure's address, and the JNIEnv lies at a fixed distance from it.
@@ -48,22 +45,4 @@ pub fn is_known() -> bool {
 /// The distance from the structure to the environment.
 pub fn env_distance() -> Option<usize> {
     native_threads().map(|known| known.env_distance)
-}
-
-impl Thread {
-    /// Runs `f` with those words of the thread's structure in the VM that lie before its environment;
-    /// the thread itself uses them meanwhile. None if it has ended, or if they cannot be found. A lock
-    /// is held: `f` must not call the VM.
-    pub fn with_structure<R>(&self, f: impl FnOnce(&[AtomicUsize]) -> R) -> Option<R> {
-        let distance = env_distance()?;
-        // The VM frees the structure only after `ended`, which takes the object away.
-        let object = self.object.lock();
-        if object.is_none() || distance % size_of::<usize>() != 0 {
-            return None;
-        }
-        let first = self.env().wrapping_byte_sub(distance).cast::<AtomicUsize>();
-        // SAFETY: the environment is a member of the structure, which lives and is aligned.
-        let words = unsafe { slice::from_raw_parts(first, distance / size_of::<usize>()) };
-        Some(f(words))
-    }
 }
