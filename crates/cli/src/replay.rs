@@ -34,11 +34,12 @@ pub fn replay(Arguments { file, agent, quiet }: &Arguments) -> Result<ExitCode, 
     let mut parts = agent.as_bytes().splitn(2, |byte| *byte == b':');
     let library = Path::new(OsStr::from_bytes(parts.next().unwrap_or_default()));
     let options = parts.next().and_then(|options| CString::new(options).ok());
+    let trace = open(file)?;
+    trace.check_word_size().map_err(|error| format!("{}: {error}", file.display()))?;
     examine(library).map_err(|error| error.to_string())?;
     // A name without a slash is looked for elsewhere.
     let library =
         library.canonicalize().map_err(|error| format!("{}: {error}", library.display()))?;
-    let trace = open(file)?;
     let summary = trace::replay(trace, &library, options)
         .map_err(|error| format!("{}: {error}", library.display()))?;
     if !quiet {

@@ -83,6 +83,8 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
                 f.method_id("method_id", &mut u.method_id);
                 f.id("code_addr", &mut u.code_addr);
                 f.int("code_size", &mut u.code_size);
+                let there = if u.code_addr.is_null() { 0 } else { u.code_size };
+                f.code(u.code_addr.cast(), usize::try_from(there).unwrap_or(0));
                 let size = &mut u.lineno_table_size;
                 f.counted("lineno_table", size, &mut u.lineno_table, |f, line| {
                     f.int("offset", &mut line.offset);

@@ -48,6 +48,12 @@ pub trait Fields {
         (start, count)
     }
 
+    /// The machine code at an address that is itself a field.
+    ///
+    /// # Safety
+    /// There are so many bytes.
+    unsafe fn code(&mut self, _: *mut u8, _: usize) {}
+
     /// A list, whose fields `each` goes through.
     ///
     /// # Safety
@@ -181,6 +187,11 @@ impl<O: Out> Fields for Write<'_, O> {
         (start, count)
     }
 
+    unsafe fn code(&mut self, start: *mut u8, count: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { self.bytes("code", start, count) };
+    }
+
     unsafe fn list<T>(
         &mut self,
         _: &'static str,
@@ -202,7 +213,11 @@ impl<O: Out> Fields for Write<'_, O> {
 /// The memory that a record points to. Each piece is its own, so that tools that watch memory notice who
 /// reads beyond it, or later.
 #[derive(Default)]
-pub struct Memory(Vec<Piece>);
+pub struct Memory {
+    pieces: Vec<Piece>,
+    /// The bytes of [`Fields::code`].
+    pub code: Box<[u8]>,
+}
 
 enum Piece {
     Bytes(#[expect(dead_code, reason = "it is pointed to")] Box<[u8]>),
@@ -213,7 +228,7 @@ impl Memory {
     pub fn bytes(&mut self, bytes: Box<[u8]>) -> *mut u8 {
         let mut bytes = bytes;
         let start = bytes.as_mut_ptr();
-        self.0.push(Piece::Bytes(bytes));
+        self.pieces.push(Piece::Bytes(bytes));
         start
     }
 
@@ -236,7 +251,7 @@ impl Memory {
         let mut words =
             vec![0; (count * size_of::<T>()).div_ceil(size_of::<u64>())].into_boxed_slice();
         let start = words.as_mut_ptr();
-        self.0.push(Piece::Words(words));
+        self.pieces.push(Piece::Words(words));
         start.cast()
     }
 }
@@ -285,6 +300,11 @@ impl Fields for Read<'_, '_> {
         let count = self.input.number();
         let bytes = self.input.take(count);
         (self.memory.bytes(bytes.into()), bytes.len())
+    }
+
+    unsafe fn code(&mut self, _: *mut u8, _: usize) {
+        let count = self.input.number();
+        self.memory.code = self.input.take(count).into();
     }
 
     unsafe fn list<T>(

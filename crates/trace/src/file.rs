@@ -12,7 +12,7 @@
 /// What a file begins with.
 pub const MAGIC: &[u8; 8] = b"JVMPITRC";
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The bytes of the file's head before the text.
 pub const HEAD: usize = 20;
 /// What a chunk begins with.

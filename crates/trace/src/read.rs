@@ -256,6 +256,23 @@ impl Trace {
         self.about.get(key).map_or("", String::as_str)
     }
 
+    /// Checks that the recorded pointers have the size of this process's, which a replay needs.
+    ///
+    /// # Errors
+    /// One line about the recording.
+    pub fn check_word_size(&self) -> Result<(), String> {
+        let bits = |bytes: usize| bytes.saturating_mul(8);
+        let recorded = self.about("word").parse().map_or(0, bits);
+        let ours = bits(size_of::<usize>());
+        if recorded == ours {
+            return Ok(());
+        }
+        Err(format!(
+            "was recorded in a JVM of {recorded} bits; this jvmpi is for {ours} bits: replay it with the jvmpi \
+             that belongs to the libjvmpi.so that recorded it"
+        ))
+    }
+
     /// Its threads, by number.
     #[must_use]
     pub fn threads(&self) -> &[Thread] {

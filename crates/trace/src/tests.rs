@@ -20,6 +20,9 @@ fn at<T>(address: usize) -> *mut T {
 }
 
 const ENV: usize = 0x7000_1000;
+/// Stands for a method's machine code.
+static CODE: [u8; 64] = [0xc3; 64];
+
 /// Far up, where method IDs lie.
 const METHOD: usize = usize::MAX / 2 - 0xedcf;
 
@@ -297,14 +300,15 @@ fn all_events() -> Vec<(JVMPI_Event, String)> {
         &mut |u| {
             u.compiled_method_load = JVMPI_Event_compiled_method_load {
                 method_id: at(METHOD),
-                code_addr: at(0x4000),
+                code_addr: CODE.as_ptr().cast_mut().cast(),
                 code_size: 64,
                 lineno_table_size: 1,
                 lineno_table: lines.as_mut_ptr(),
             };
         },
         &format!(
-            " method_id={m} code_addr=0x4000 code_size=64 lineno_table=1[ offset=4 lineno=40 ]"
+            " method_id={m} code_addr={:#x} code_size=64 lineno_table=1[ offset=4 lineno=40 ]",
+            CODE.as_ptr().addr()
         ),
     );
     put(
@@ -435,6 +439,11 @@ fn every_event_is_read_as_it_was_and_a_file_that_is_cut_up_to_there() {
     expected.push((0, "JVM_SHUT_DOWN".into()));
     let all = lines(&trace);
     assert_eq!(all, expected);
+    let codes = trace.records(0).filter_map(|entry| match entry.record {
+        Record::Event(event) => Some(event.memory.code).filter(|code| !code.is_empty()),
+        _ => None,
+    });
+    assert_eq!(codes.collect::<Vec<_>>(), [CODE.into(), CODE.into()]);
 
     // The whole lies in a chunk, so that a cut file has it all or nothing.
     for length in 0..bytes.len() {
@@ -698,6 +707,19 @@ fn what_is_no_recording_is_refused() {
     newer[8] = 9;
     assert_eq!(Trace::from_bytes(newer).err(), Some(TraceError::Version(9)));
     assert!(Recorder::start(5, "/nowhere/trace", &About::default()).is_err());
+}
+
+#[test]
+fn recording_of_another_word_size_names_both_sizes() {
+    let of_word_size = |word| Trace::from_bytes(file::head(&format!("word={word}\n"))).unwrap();
+    let ours = size_of::<usize>();
+    assert_eq!(of_word_size(ours).check_word_size(), Ok(()));
+    let other = 12 - ours;
+    let refused = of_word_size(other).check_word_size().unwrap_err();
+    assert!(
+        refused.starts_with(&format!("was recorded in a JVM of {} bits", 8 * other)),
+        "{refused}"
+    );
 }
 
 #[test]

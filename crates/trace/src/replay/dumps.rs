@@ -96,7 +96,8 @@ impl Shapes {
             (interfaces, statics)
         };
         let classes = known.classes.iter_mut();
-        Self(classes.map(|(class, event)| (*class as Id, shape(event))).collect())
+        let last = classes.filter_map(|(class, events)| Some((*class, events.last_mut()?)));
+        Self(last.map(|(class, event)| (class as Id, shape(event))).collect())
     }
 }
 

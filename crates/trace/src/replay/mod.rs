@@ -16,11 +16,11 @@ mod table;
 mod vm;
 
 use crate::read::{Event, Trace};
-use crate::text::Statistics;
+use crate::text::{Names, Statistics, show_event};
 use crate::{event_name, statistics};
 use envs::Envs;
 use jni_sys::{JNI_OK, jint};
-use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
+use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use monitors::Monitors;
 use order::Order;
@@ -65,10 +65,38 @@ struct Replay {
 /// What was told of classes and threads.
 #[derive(Default)]
 struct Known {
-    /// CLASS_LOAD, by class. Some agents keep the names, so these live as long as their class.
-    classes: HashMap<u64, Box<Event>>,
+    /// CLASS_LOAD, by class: each event that says something else than those before. Some agents keep the
+    /// names, so the events live as long as their class.
+    classes: HashMap<u64, Vec<Box<Event>>>,
+    /// Machine code, by its recorded address.
+    codes: HashMap<u64, Box<[u8]>>,
     class_of_method: HashMap<u64, u64>,
     thread_objects: HashMap<u64, u64>,
+}
+
+impl Known {
+    /// The event that has told the same of a class. A VM passes the same strings each time.
+    fn told(&mut self, class: u64, event: &mut Event) -> Option<JVMPI_Event_u> {
+        let said = |event: &mut Event| {
+            let requested = event.event_type & JVMPI_REQUESTED_EVENT;
+            event.event_type &= !requested;
+            let said = show_event(event, &mut Names::default());
+            event.event_type |= requested;
+            said
+        };
+        let told = self.classes.get_mut(&class)?;
+        let new = said(event);
+        told.iter_mut().find_map(|told| (said(told) == new).then_some(told.u))
+    }
+
+    /// Keeps the machine code that was recorded at this address, and returns its address here.
+    fn learn_code(&mut self, recorded: u64, code: Box<[u8]>) -> *mut u8 {
+        let kept = self.codes.entry(recorded).or_default();
+        if *kept != code {
+            *kept = code;
+        }
+        kept.as_mut_ptr()
+    }
 }
 
 impl Replay {
@@ -97,9 +125,7 @@ impl Replay {
 /// # Errors
 /// The library is no agent, or refuses to run; one line.
 pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<Summary, String> {
-    if trace.about("word") != size_of::<usize>().to_string() {
-        return Err("it was recorded on a machine with another size of words".into());
-    }
+    trace.check_word_size()?;
     let statistics = statistics(&trace);
     let first = (0..trace.threads().len()).min_by_key(|i| trace.threads()[*i].first());
     let replay = REPLAY.get_or_init(|| Replay {

@@ -1,7 +1,7 @@
 //! A thread of the recording: its events go to the agent, and what the agent does in them is answered.
 
-use super::Replay;
 use super::envs::Env;
+use super::{Known, Replay};
 use super::{dumps, table};
 use crate::fields::{Fields, address};
 use crate::functions::Function;
@@ -11,7 +11,7 @@ use jni_sys::jint;
 use jvmpi_sys::*;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_uint, c_void};
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -210,25 +210,27 @@ impl Player {
     fn event(&self, mut event: Box<Event>, is_requested: bool) {
         let requested = event.event_type & JVMPI_REQUESTED_EVENT != 0;
         let known = event.event_type & !JVMPI_REQUESTED_EVENT;
+        let env = self.event_env();
         let passed = self.passed.take();
         if if requested { is_requested } else { self.replay.wants(known) } {
             self.replay.delivered[known as usize].fetch_add(1, Ordering::Relaxed);
             self.translate(&mut event);
-            let thread = self.thread_that_starts(&event);
+            let thread = self.new_thread(&event);
             thread.into_iter().for_each(|thread| thread.set_storage(ptr::null_mut()));
             let u = self.notify(event.event_type, Scope::Handler, &mut |u| *u = event.u);
             self.end_scope();
             match known {
                 JVMPI_EVENT_CLASS_LOAD_HOOK => free_class_file(&event, &u),
-                JVMPI_EVENT_THREAD_END => {
-                    self.env.get().into_iter().for_each(|env| env.set_storage(ptr::null_mut()));
-                }
+                JVMPI_EVENT_THREAD_END => env.set_storage(ptr::null_mut()),
                 _ => {}
             }
         } else {
+            if known == JVMPI_EVENT_THREAD_START {
+                self.translate(&mut event);
+            }
             self.end_scope();
         }
-        self.learn(event);
+        self.learn(event, env);
         self.passed.replace(passed);
     }
 
@@ -373,13 +375,13 @@ impl Player {
     /// Sends CLASS_LOAD of a class that the agent asks for where the recorded one did not, if it was told of before.
     /// What the handler asks for then is not in the recording.
     pub fn tell_class(&self, class: u64) -> bool {
-        let Some(event) = self.replay.known(|known| known.classes.remove(&class)) else {
+        let last = |known: &mut Known| Some(known.classes.get(&class)?.last()?.u);
+        let Some(told) = self.replay.known(last) else {
             return false;
         };
         self.replay.delivered[JVMPI_EVENT_CLASS_LOAD as usize].fetch_add(1, Ordering::Relaxed);
         let requested = JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT;
-        self.notify(requested, Scope::None, &mut |u| *u = event.u);
-        self.learn(event);
+        self.notify(requested, Scope::None, &mut |u| *u = told);
         true
     }
 
@@ -459,12 +461,18 @@ impl Player {
         self.end_scope();
     }
 
-    fn thread_that_starts(&self, event: &Event) -> Option<&'static Env> {
+    /// The environment of a thread that starts, if an earlier thread had the same one, whose THREAD_END is not in
+    /// the recording. A thread may have stored something before its THREAD_START, which is kept.
+    fn new_thread(&self, event: &Event) -> Option<&'static Env> {
         if event.event_type != JVMPI_EVENT_THREAD_START {
             return None;
         }
         // SAFETY: an event of this type has this arm.
-        self.replay.envs.get(unsafe { event.u.thread_start.thread_env_id })
+        let started = unsafe { event.u.thread_start };
+        let env = address(started.thread_env_id);
+        let earlier = self.replay.known(|known| known.thread_objects.get(&env).copied());
+        let is_another = earlier.is_some_and(|earlier| earlier != address(started.thread_id));
+        self.replay.envs.get(started.thread_env_id).filter(|_| is_another)
     }
 
     /// Puts in what is another one in this process.
@@ -489,13 +497,34 @@ impl Player {
                     (u.new_class_data, u.new_class_data_len) = (u.class_data, u.class_data_len);
                     u.malloc_f = Some(allocate);
                 }
+                JVMPI_EVENT_CLASS_LOAD => {
+                    let class = address(event.u.class_load.class_id);
+                    if let Some(told) = replay.known(|known| known.told(class, event)) {
+                        event.u = told;
+                    }
+                }
+                JVMPI_EVENT_COMPILED_METHOD_LOAD => {
+                    let code = mem::take(&mut event.memory.code);
+                    let u = &mut event.u.compiled_method_load;
+                    let recorded = address(u.code_addr);
+                    u.code_addr = replay.known(|known| known.learn_code(recorded, code)).cast();
+                }
+                JVMPI_EVENT_COMPILED_METHOD_UNLOAD => {
+                    let u = &mut event.u.compiled_method_unload;
+                    let recorded = address(u.code_addr);
+                    let code = replay.known(|known| known.codes.remove(&recorded));
+                    // It is freed after the event.
+                    if let Some(code) = code {
+                        u.code_addr = event.memory.bytes(code).cast();
+                    }
+                }
                 _ => {}
             }
         }
     }
 
-    /// Keeps what later calls may ask for.
-    fn learn(&self, event: Box<Event>) {
+    /// Keeps what later calls may ask for, of an event that came on a thread with this environment.
+    fn learn(&self, event: Box<Event>, env: &'static Env) {
         // SAFETY: the event was read, so that the arm of its type is filled.
         unsafe {
             match event.event_type & !JVMPI_REQUESTED_EVENT {
@@ -506,13 +535,20 @@ impl Player {
                     let methods = (0..count).map(|i| address((*u.methods.add(i)).method_id));
                     self.replay.known(|known| {
                         known.class_of_method.extend(methods.map(|method| (method, class)));
-                        // Agents may keep the names of the first one.
-                        known.classes.entry(class).or_insert(event);
+                        let told = known.classes.entry(class).or_default();
+                        let names = |event: &Event| event.u.class_load.class_name;
+                        if !told.iter().any(|told| names(told) == names(&event)) {
+                            told.push(event);
+                        }
                     });
                 }
                 JVMPI_EVENT_CLASS_UNLOAD => {
                     let class = address(event.u.class_unload.class_id);
                     self.replay.known(|known| known.classes.remove(&class));
+                }
+                JVMPI_EVENT_THREAD_END => {
+                    let env = address(env.pointer());
+                    self.replay.known(|known| known.thread_objects.remove(&env));
                 }
                 JVMPI_EVENT_THREAD_START => {
                     let u = event.u.thread_start;
