@@ -570,7 +570,7 @@ fn waiting(pipe: &fs::File) -> libc::c_int {
 }
 
 /// No file may be larger than some bytes, as if the disk was full.
-fn limit_files(running: &Running, bytes: libc::rlim_t) -> Result<(), String> {
+pub fn limit_files(running: &Running, bytes: libc::rlim_t) -> Result<(), String> {
     let pid = libc::pid_t::try_from(running.process()).map_err(|e| e.to_string())?;
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the limit is read, and nothing is written to the NULL.

@@ -12,17 +12,20 @@ use profile::{File, Profile, TraceSerial};
 
 use crate::assert::equal;
 use crate::cases;
+use crate::hprof::limit_files;
 
 cases![
     call_times_are_those_of_the_run,
     allocation_sites_are_those_of_the_run.on_every_gc(),
     every_event_comes_again,
+    kept_memory_lives_as_long_as_in_the_jvm.only(17),
     samples_are_answered,
     rounds_are_kept_apart,
     a_lock_of_the_agents_own,
     two_runs_of_a_program_differ_where_they_differ,
     a_program_that_is_killed,
     a_file_that_cannot_be_written,
+    full_disk_leaves_no_file.only(17),
     two_agents,
     virtual_threads_of_their_own.since(21),
     a_bug_shows_under_valgrind.only(17),
@@ -159,6 +162,28 @@ fn every_event_comes_again(vm: &Vm<'_>) -> Result<(), String> {
     equal("lines", again.len(), live.len())
 }
 
+/// Agents keep the names of requested CLASS_LOADs, store something before THREAD_START, and read machine code.
+fn kept_memory_lives_as_long_as_in_the_jvm(vm: &Vm<'_>) -> Result<(), String> {
+    let trace = recording(vm, "trace")?;
+    let launch = recorded(vm.java("Hello")?.argument("it"), &trace).agent("lasting", "")?;
+    let directory = launch.directory().to_owned();
+    launch.run()?;
+    jvmpi(vm, &["replay", "--quiet", &trace, text(&build::agent("lasting")?)?], 0)?;
+    for path in [directory.join("report"), vm.file("replayed")] {
+        let said = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let report = Report::parse(&said)?;
+        let kept = |line: &Line| Ok::<_, String>((line.text("of")?.to_owned(), line.int("kept")?));
+        let storage = report.lines("storage").map(kept).collect::<Result<Vec<_>, _>>()?;
+        equal("storage", storage, vec![("main".to_owned(), 1), ("DestroyJavaVM".to_owned(), 0)])?;
+        let names = report.one("names")?;
+        ensure!(names.int("kept")? > 100 && names.int("changed")? == 0, "{names}");
+        let code = report.one("code")?;
+        ensure!(code.int("methods")? > 0 && code.int("bytes")? > 0, "{code}");
+        equal("codes without bytes", code.int("empty")? + code.int("zeros")?, 0)?;
+    }
+    Ok(())
+}
+
 /// A thread of the agent's own asks for the stacks of others. Of one that ends meanwhile it is not recorded whether it
 /// was still to be seen.
 fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
@@ -269,6 +294,21 @@ fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
         equal("output", outcome.stdout.as_str(), "hello it\n")?;
         ensure!(outcome.stderr.starts_with(complaint), "{}", outcome.stderr);
     }
+    Ok(())
+}
+
+fn full_disk_leaves_no_file(vm: &Vm<'_>) -> Result<(), String> {
+    let trace = recording(vm, "trace")?;
+    let mut running = recorded(vm.java("Wait")?, &trace).agent("lasting", "")?.start()?;
+    running.wait_for("ready")?;
+    // The recording is larger, what the program and the agent write is not.
+    limit_files(&running, 20_000)?;
+    let outcome = running.finish(0)?;
+    let line = format!(
+        "[jvmpi] error: cannot record in {trace}: File too large (os error 27); the file is removed"
+    );
+    ensure!(outcome.stderr.lines().any(|said| said == line), "{}", outcome.stderr);
+    ensure!(!Path::new(&trace).exists(), "half a recording is left");
     Ok(())
 }
 

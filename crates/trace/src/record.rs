@@ -14,10 +14,10 @@ use jvmpi_sys::*;
 use layer::{Layer, Neighbours, SLOTS, Slots};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::Write;
 use std::mem;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
@@ -158,7 +158,8 @@ impl Shared {
                 queue.failed = true;
                 drop(queue);
                 self.written.notify_all();
-                log::error!("{} is not written any more: {error}", self.path.display());
+                let removed = if remove(&self.path, &file) { "; the file is removed" } else { "" };
+                log::error!("cannot record in {}: {error}{removed}", self.path.display());
                 return;
             }
             drop(queue);
@@ -348,8 +349,20 @@ fn create(path: &Path, about: &About) -> std::io::Result<File> {
     // The user names it, and it may be a pipe or a link. It has what the agent was given in it.
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(&file::head(&text))?;
+    file.write_all(&file::head(&text)).inspect_err(|_| {
+        remove(path, &file);
+    })?;
     Ok(file)
+}
+
+/// Removes a file that could not be written to its end, unless the path names a device or another file by now.
+fn remove(path: &Path, file: &File) -> bool {
+    let identity = |of: &Metadata| (of.is_file(), of.dev(), of.ino());
+    let is_it = file.metadata().is_ok_and(|own| {
+        own.is_file()
+            && fs::symlink_metadata(path).is_ok_and(|there| identity(&there) == identity(&own))
+    });
+    is_it && fs::remove_file(path).is_ok()
 }
 
 /// Starts the thread that writes. Signals are for the threads of the program and the VM.
