@@ -12,6 +12,7 @@ cases![
     kept_rules_are_not,
     nothing_is_said_unasked.only(17),
     the_first_one_aborts.only(17),
+    agents_without_events_are_checked.only(17),
     agents_that_are_right.only(17),
     hprof_is_right.only(17),
 ];
@@ -92,6 +93,20 @@ fn the_first_one_aborts(vm: &Vm<'_>) -> Result<(), String> {
     let Err(why) = java.run() else { return Err("it went on".to_owned()) };
     ensure!(why.contains("SIGABRT"), "{why}");
     equal("findings", why.matches("[jvmpi] check: ").count(), 1)
+}
+
+fn agents_without_events_are_checked(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("idle", "")?.settings("check=on").run()?;
+    let last = "[jvmpi] check: libidle.so has broken no rule";
+    ensure!(outcome.stderr.lines().any(|line| line == last), "{}", outcome.stderr);
+
+    let java = vm.java("MainObjects")?.agent("self_suspend", "")?.settings("check=abort");
+    let report = java.directory().join("report");
+    let Err(why) = java.run() else { return Err("it went on".to_owned()) };
+    ensure!(why.contains("[jvmpi] check: suspend/self: "), "{why}");
+    let report = std::fs::read_to_string(report).map_err(|error| error.to_string())?;
+    let requested = 33 | 0x1000_0000;
+    equal("report", report, format!("event type={requested}\nrequested result=0\n"))
 }
 
 /// Agents that keep the rules, in what they do most.

@@ -36,8 +36,6 @@ pub struct Check {
     findings: Findings,
     /// The events that the agent has enabled, as bits.
     wanted: AtomicU64,
-    /// Whether the events are enabled that the layer itself needs.
-    listens: AtomicBool,
     /// Whether any event has come, whether JVM_INIT_DONE has, and JVM_SHUT_DOWN.
     began: AtomicBool,
     live: AtomicBool,
@@ -107,7 +105,6 @@ impl Check {
             slot,
             findings: Findings::new(name, aborts),
             wanted: AtomicU64::new(0),
-            listens: AtomicBool::new(false),
             began: AtomicBool::new(false),
             live: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -176,11 +173,9 @@ impl Check {
 
     /// Enables what the layer needs to know what there is.
     fn listen(&self, next: &Neighbours) {
-        if !self.listens.swap(true, Ordering::AcqRel) {
-            for event in NEEDED {
-                // SAFETY: it takes any number.
-                unsafe { next.EnableEvent(event, ptr::null_mut()) };
-            }
+        for event in NEEDED {
+            // SAFETY: it takes any number.
+            unsafe { next.EnableEvent(event, ptr::null_mut()) };
         }
     }
 
@@ -299,6 +294,12 @@ impl Layer for Check {
         &SLOTS
     }
 
+    /// Enables what the layer itself needs at once: an agent may enable nothing, only request events, or only
+    /// call functions.
+    fn begin(&self, next: &Neighbours) {
+        self.listen(next);
+    }
+
     unsafe fn NotifyEvent(&self, next: &Neighbours, event: *mut JVMPI_Event) {
         unsafe {
             let JVMPI_Event { event_type, env_id, .. } = *event;
@@ -350,7 +351,6 @@ impl Layer for Check {
             }
             // It may come before the function returns.
             let before = self.wanted.fetch_or(bit(event_type), Ordering::AcqRel);
-            self.listen(next);
             let result = unsafe { next.EnableEvent(event_type, arg) };
             if result != JVMPI_SUCCESS && before & bit(event_type) == 0 {
                 self.wanted.fetch_and(!bit(event_type), Ordering::AcqRel);
@@ -362,7 +362,7 @@ impl Layer for Check {
     unsafe fn DisableEvent(&self, next: &Neighbours, event_type: jint, arg: *mut c_void) -> jint {
         self.called("DisableEvent", EVERYWHERE, |_| {
             self.wanted.fetch_and(!bit(event_type), Ordering::AcqRel);
-            if is_needed(event_type) && self.listens.load(Ordering::Acquire) {
+            if is_needed(event_type) {
                 return JVMPI_SUCCESS;
             }
             unsafe { next.DisableEvent(event_type, arg) }

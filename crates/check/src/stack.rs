@@ -40,15 +40,23 @@ impl Stack {
         // SAFETY: it writes at most so many addresses.
         let count = unsafe { libc::backtrace(frames.as_mut_ptr(), LOOKED_AT as i32) };
         let own = library_of(Self::of_agent as *const () as usize).map(|library| library.base);
+        let frames = frames[..count.max(0) as usize].iter();
+        Self::below_own(own, frames.map(|frame| (frame.addr(), library_of(frame.addr()))))
+    }
+
+    /// The agent's part of these frames, whose innermost ones are in the library that is loaded at `own`.
+    fn below_own(
+        own: Option<usize>,
+        frames: impl Iterator<Item = (usize, Option<Library>)>,
+    ) -> Self {
         let mut agent = Vec::new();
-        for frame in &frames[..count.max(0) as usize] {
-            match library_of(frame.addr()) {
-                // Libc is in between when the agent was stopped by a signal.
+        for (address, library) in frames {
+            match library {
                 Some(library)
                     if agent.is_empty()
-                        && (Some(library.base) == own || is_libc(&library.path)) => {}
+                        && (Some(library.base) == own || returns_from_signals(&library.path)) => {}
                 Some(library) if Some(library.base) != own && !is_of_the_vm(&library.path) => {
-                    agent.push(frame.addr());
+                    agent.push(address);
                 }
                 _ => break,
             }
@@ -97,6 +105,12 @@ fn is_libc(path: &Path) -> bool {
     is_named(path, &["libc.", "libc-", "libpthread"])
 }
 
+/// True if the frame between a signal handler and the code that the signal stopped lies in this library: in libc
+/// on x86-64, in the kernel's vDSO on i386 and AArch64.
+fn returns_from_signals(path: &Path) -> bool {
+    is_libc(path) || is_named(path, &["linux-gate.", "linux-vdso."])
+}
+
 /// Whether agents are called from this library.
 fn is_of_the_vm(path: &Path) -> bool {
     is_libc(path) || is_named(path, &["libjvm.", "libjava.", "libjli."])
@@ -120,4 +134,26 @@ fn name(address: usize) -> Option<(String, usize)> {
         })
         .max_by_key(|symbol| symbol.address())?;
     Some((symbol.name().ok()?.to_owned(), (wanted - symbol.address()) as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stack_begins_in_the_agent_behind_a_signal_on_each_machine() {
+        for between in ["/lib/x86_64-linux-gnu/libc.so.6", "linux-gate.so.1", "linux-vdso.so.1"] {
+            let library = |base: usize, path: &str| Some(Library { base, path: path.into() });
+            let frames = [
+                (0x1010, library(0x1000, "/opt/libjvmpi.so")),
+                (0x2010, library(0x2000, between)),
+                (0x3010, library(0x3000, "/opt/libagent.so")),
+                (0x3020, library(0x3000, "/opt/libagent.so")),
+                (0x4010, library(0x4000, "/opt/lib/server/libjvm.so")),
+                (0x3030, library(0x3000, "/opt/libagent.so")),
+            ];
+            let stack = Stack::below_own(Some(0x1000), frames.into_iter());
+            assert_eq!(stack, Stack(vec![0x3010, 0x3020]), "{between}");
+        }
+    }
 }

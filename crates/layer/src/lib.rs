@@ -163,6 +163,9 @@ macro_rules! layer {
         /// Returns the static with all layers of this type.
             fn slots() -> &'static Slots<Self>;
 
+            /// Called by [`begin`], when the layer lies on its table.
+            fn begin(&self, _: &Neighbours) {}
+
         /// Handles an event.
         ///
         /// # Safety
@@ -301,6 +304,14 @@ pub unsafe fn put_on<L: Layer>(
     unsafe {
         ptr::addr_of_mut!((*table_below).NotifyEvent).write_volatile(functions.NotifyEvent);
         Some((*put).next.table.get())
+    }
+}
+
+/// Calls [`Layer::begin`] of the layer in this slot, if there is one. Unlike [`put_on`], this calls functions of
+/// the table below.
+pub fn begin<L: Layer>(slot: usize) {
+    if let Some(put) = L::slots().put(slot) {
+        put.layer.begin(&put.next);
     }
 }
 

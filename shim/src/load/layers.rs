@@ -20,7 +20,16 @@ const _: () = assert!(layer::SLOTS == MAX_AGENTS, "an agent's number is that of 
 /// The table that the agent gets: its own, below the layers that the settings ask for.
 pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
     static TOPMOST: [OnceLock<Topmost>; MAX_AGENTS] = [const { OnceLock::new() }; MAX_AGENTS];
-    TOPMOST[agent.index].get_or_init(|| Topmost(put_on_all(agent))).0
+    let mut is_new = false;
+    let make = || {
+        is_new = true;
+        Topmost(put_on_all(agent))
+    };
+    let table = TOPMOST[agent.index].get_or_init(make).0;
+    if is_new {
+        layer::begin::<Check>(agent.index);
+    }
+    table
 }
 
 /// Puts layers on the agent's table, the lowest first.
