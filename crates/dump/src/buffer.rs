@@ -1,6 +1,7 @@
 //! Memory that grows without being moved or copied: address space is reserved once and turned into
 //! memory as it is needed. Where it is known how much that will be, it is simply allocated.
 
+use crate::memory::available;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -26,7 +27,9 @@ const RESERVED: usize = if usize::BITS == 64 { 1 << 40 } else { 1 << 30 };
 const RESERVED_AT_LEAST: usize = 1 << 24;
 /// How much becomes memory at a time, at least; a multiple of any page size.
 const STEP: usize = 1 << 16;
-/// A buffer that is larger may be one that the system cannot bear, and is worth large pages.
+/// A piece of memory that is larger may be one that the system, or a container, cannot bear.
+const CHECKED: usize = 1 << 20;
+/// A buffer that is larger is worth large pages.
 const LARGE: usize = 1 << 26;
 
 /// A block of bytes that grows at its end.
@@ -85,7 +88,7 @@ impl Buffer {
     /// An empty buffer for no more than so many bytes.
     pub fn with_capacity(bytes: usize) -> Result<Self, Full> {
         let layout = Layout::array::<u8>(bytes.max(1)).map_err(|_| Full)?;
-        if bytes > LARGE && available().is_some_and(|memory| bytes > memory) {
+        if bytes > CHECKED && available().is_some_and(|memory| bytes > memory) {
             return Err(Full);
         }
         // SAFETY: the size is not zero.
@@ -119,11 +122,12 @@ impl Buffer {
         let room = self.space.size() - self.committed;
         let is_large = length > LARGE;
         let ahead = if is_large { self.committed / 8 } else { self.committed };
-        let step = wanted.max(ahead).max(STEP).min(room).next_multiple_of(STEP);
-        let fits = || !is_large || available().is_none_or(|memory| step <= memory);
-        if wanted > room || step > room || !fits() {
-            return Err(Full);
-        }
+        let step_of = |ahead: usize| wanted.max(ahead).min(room).next_multiple_of(STEP);
+        let fits = |step: &usize| {
+            *step <= room && (*step < CHECKED || available().is_none_or(|memory| *step <= memory))
+        };
+        let steps = [step_of(ahead.max(STEP)), step_of(CHECKED)];
+        let step = steps.into_iter().filter(|_| wanted <= room).find(fits).ok_or(Full)?;
         // SAFETY: the bytes lie in the reserved block, which nobody else knows of.
         let start = unsafe { self.start.as_ptr().add(self.committed) }.cast();
         // SAFETY: as above.
@@ -150,15 +154,6 @@ fn reserve(size: usize) -> Option<NonNull<u8>> {
 fn release(start: NonNull<u8>, size: usize) {
     // SAFETY: the callers pass a block that `reserve` returned and that is not used any more.
     unsafe { libc::munmap(start.as_ptr().cast(), size) };
-}
-
-/// The bytes of memory that the system can still give without taking any from programs; None if it
-/// does not tell. Beyond them it would rather kill a process than refuse.
-fn available() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kilobytes.checked_mul(1024)
 }
 
 impl Deref for Buffer {

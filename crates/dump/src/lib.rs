@@ -10,6 +10,7 @@
 mod buffer;
 mod cursor;
 mod heap;
+mod memory;
 mod monitor;
 mod value;
 
