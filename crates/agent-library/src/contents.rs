@@ -1,6 +1,7 @@
 //! Reads the contents of an agent's library.
 
-use crate::{LibraryError, Machine, Native, examine_elf};
+use crate::{Instead, LibraryError, Machine, Native, examine_elf};
+use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadRef};
@@ -12,8 +13,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The functions through which a VM calls into the library of an agent.
-const ENTRY_POINTS: [&str; 5] =
-    ["JVM_OnLoad", "JVM_OnUnload", "Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload"];
+const ENTRY_POINTS: [&str; 6] = [
+    "JVM_OnLoad",
+    "JVM_OnUnload",
+    "JNI_OnLoad",
+    "Agent_OnLoad",
+    "Agent_OnAttach",
+    "Agent_OnUnload",
+];
 
 /// A symbol by which a library opts out of the quirks that its file name would select.
 const NO_QUIRKS: &str = "jvmpi_no_quirks";
@@ -43,6 +50,26 @@ pub struct Code {
     pub bytes: Vec<u8>,
 }
 
+impl Contents {
+    /// True if a VM loads the library as an agent; false if the program loads it, and it asks for JVMPI by
+    /// `GetEnv`.
+    #[must_use]
+    pub fn is_agent(&self) -> bool {
+        self.entry_points.contains(&"JVM_OnLoad")
+    }
+
+    /// True if the code contains a version of JVMPI, which `GetEnv` takes, as a constant of an instruction of
+    /// x86.
+    fn names_a_version(&self) -> bool {
+        let versions =
+            [JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].map(i32::to_le_bytes);
+        let has_one =
+            |bytes: &[u8]| bytes.windows(4).any(|four| versions.iter().any(|v| four == v));
+        cfg!(any(target_arch = "x86_64", target_arch = "x86"))
+            && self.code.iter().any(|code| has_one(&code.bytes))
+    }
+}
+
 /// The parts of a library that the dynamic loader connects with others.
 #[derive(Debug, Default)]
 pub struct Linkage {
@@ -58,7 +85,8 @@ pub struct Linkage {
     pub defined: Vec<String>,
 }
 
-/// Looks into the file of an agent's library without loading it.
+/// Looks into the file of a library without loading it: that of an agent, or one of JNI that seems to ask for
+/// JVMPI.
 ///
 /// # Errors
 /// As [`examine`](crate::examine).
@@ -73,16 +101,21 @@ pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
 /// As [`examine`](crate::examine).
 pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     let data = Bounded(data);
-    match data.0.get(..5) {
-        Some([0x7f, b'E', b'L', b'F', 1]) => {
-            examine_elf::<FileHeader32<Endianness>>(path, data)?;
-        }
-        Some([0x7f, b'E', b'L', b'F', 2]) => {
-            examine_elf::<FileHeader64<Endianness>>(path, data)?;
-        }
+    let examined = match data.0.get(..5) {
+        Some([0x7f, b'E', b'L', b'F', 1]) => examine_elf::<FileHeader32<Endianness>>(path, data),
+        Some([0x7f, b'E', b'L', b'F', 2]) => examine_elf::<FileHeader64<Endianness>>(path, data),
         _ => return Err(LibraryError::NotElf { path: path.into() }),
+    };
+    let refused = match examined {
+        Ok(()) => None,
+        Err(error @ LibraryError::NoOnLoad { instead: Instead::Jni, .. }) => Some(error),
+        Err(error) => return Err(error),
+    };
+    let contents = read(data).map_err(|what| LibraryError::Damaged { path: path.into(), what })?;
+    match refused {
+        Some(error) if !contents.names_a_version() => Err(error),
+        _ => Ok(contents),
     }
-    read(data).map_err(|what| LibraryError::Damaged { path: path.into(), what })
 }
 
 /// What the library in this file has to do with others; it need be no agent.

@@ -13,6 +13,8 @@ pub enum Instead {
     AgentOnLoad,
     /// `JVM_OnLoad` with a mangled C++ name.
     Mangled,
+    /// `JNI_OnLoad` or native methods: a program loads the library, and it may ask for JVMPI by `GetEnv`.
+    Jni,
     /// No similar function.
     Nothing,
 }
@@ -86,6 +88,12 @@ pub enum LibraryError {
     },
 }
 
+/// The name and the options in `libNAME,OPTIONS.so`.
+fn colon_forgotten(file_name: &str) -> Option<(&str, &str)> {
+    let text = file_name.strip_prefix("lib")?.strip_suffix(".so")?;
+    text.split_once([',', '=']).filter(|(name, _)| !name.is_empty())
+}
+
 impl fmt::Display for LibraryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = match self {
@@ -98,11 +106,14 @@ impl fmt::Display for LibraryError {
                     .filter(|directory| *directory != "")
                     .map(|directory| format!("{}, ", directory.display()))
                     .collect::<String>();
+                let options = colon_forgotten(&file_name.to_string_lossy())
+                    .map(|(name, options)| format!("; options follow a colon: {name}:{options}"));
                 format!(
                     "{} is not in any of {searched}nor where the dynamic loader looks: add its \
                      directory to LD_LIBRARY_PATH, or give its path as in \
-                     -agentpath:libjvmpi.so=/path/to/{0}",
-                    file_name.display()
+                     -agentpath:libjvmpi.so=/path/to/{0}{}",
+                    file_name.display(),
+                    options.unwrap_or_default()
                 )
             }
             Self::Unreadable { path, error } => {
@@ -136,6 +147,11 @@ impl fmt::Display for LibraryError {
                  rebuild the agent",
                 path.display()
             ),
+            Self::NoOnLoad { path, instead: Instead::Jni } => format!(
+                "{} exports functions of JNI but no JVM_OnLoad: if it asks for JVMPI by GetEnv, start the program \
+                 with -agentpath:libjvmpi.so alone, and let the program load it",
+                path.display()
+            ),
             Self::NoOnLoad { path, instead: Instead::Nothing } => format!(
                 "{} does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the \
                  right library and that nothing hides the symbol",
@@ -155,3 +171,21 @@ impl fmt::Display for LibraryError {
 }
 
 impl std::error::Error for LibraryError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_with_options_gets_the_colon_that_is_missing() {
+        for (file_name, hint) in [
+            ("libcallprof,top=5.so", "; options follow a colon: callprof:top=5"),
+            ("libcallprof=top=5.so", "; options follow a colon: callprof:top=5"),
+            ("libcallprof.so", ""),
+        ] {
+            let error = LibraryError::NotFound { file_name: file_name.into(), search: vec![] };
+            let end = format!("-agentpath:libjvmpi.so=/path/to/{file_name}{hint}");
+            assert!(error.to_string().ends_with(&end), "{error}");
+        }
+    }
+}

@@ -99,6 +99,12 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
         // A library without section headers still loads; the caller checks its symbols after `dlopen`.
         return Ok(());
     }
+    let dynamic = sections.dynamic_table(endian, data).map_err(damaged)?;
+    let is_program = |flags: u64| flags & u64::from(elf::DF_1_PIE.0) != 0;
+    if dynamic.iter().any(|entry| entry.tag == elf::DT_FLAGS_1 && is_program(entry.val)) {
+        let what = "an executable program (PIE)";
+        return Err(LibraryError::NotShared { path: path.into(), what });
+    }
     let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM).map_err(damaged)?;
     let mut instead = Instead::Nothing;
     for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined(endian)) {
@@ -106,6 +112,11 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
             b"JVM_OnLoad" => return Ok(()),
             b"Agent_OnLoad" => instead = Instead::AgentOnLoad,
             name if name.starts_with(b"_Z10JVM_OnLoad") => instead = Instead::Mangled,
+            name if instead == Instead::Nothing
+                && (name == b"JNI_OnLoad" || name.starts_with(b"Java_")) =>
+            {
+                instead = Instead::Jni;
+            }
             _ => {}
         }
     }
@@ -265,6 +276,10 @@ mod tests {
                 "-no-pie",
                 "is an executable program, not a shared library: link the agent with -shared",
             ),
+            (
+                "-pie",
+                "is an executable program (PIE), not a shared library: link the agent with -shared",
+            ),
         ] {
             let file = directory.compile("file", "int main(void) { return 0; }\n", &[argument]);
             assert_eq!(examine_complaint(&file), expected);
@@ -325,6 +340,13 @@ mod tests {
             "exports JVM_OnLoad under its C++ name only: declare it extern \"C\" and rebuild the \
              agent"
         );
+        let jni = "exports functions of JNI but no JVM_OnLoad: if it asks for JVMPI by GetEnv, start the program \
+                   with -agentpath:libjvmpi.so alone, and let the program load it";
+        for function in ["JNI_OnLoad", "Java_Main_run"] {
+            let source = format!("int {function}(void) {{ return 0; }}\n");
+            let file = directory.library("file", &source);
+            assert_eq!(examine_complaint(&file), jni);
+        }
         let nothing = "does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the \
                        right library and that nothing hides the symbol";
         for source in [

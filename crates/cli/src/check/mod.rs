@@ -89,14 +89,20 @@ impl Findings {
         match &agent.events {
             None => row("events", "not known: only code for x86-64 is understood"),
             Some(events) => {
-                row("events", &list(events));
+                let seen = list(events);
+                row("events", if events.is_empty() { "none seen" } else { &seen });
                 println!(
                     "  (events: constants that its code gives EnableEvent and RequestEvent; those that \
                      it computes are not seen)"
                 );
             }
         }
-        if self.is_fit() {
+        if self.is_fit() && !agent.contents.is_agent() {
+            println!(
+                "yes: java -agentpath:libjvmpi.so …; the program loads this library, which seems to ask for JVMPI \
+                 by GetEnv"
+            );
+        } else if self.is_fit() {
             println!("yes: jvmpi run {} -- java …", path.display());
         } else {
             println!(
