@@ -15,7 +15,7 @@ cases![
     xrun_passes_options_unchanged,
     through_java_tool_options,
     by_library_name,
-    shim_alone_changes_nothing,
+    shim_alone_warns_and_changes_nothing_else,
     interface_in_all_versions,
     native_library_without_agent,
     library_beside_the_agent,
@@ -105,10 +105,12 @@ fn by_library_name(vm: &Vm<'_>) -> Result<(), String> {
     outcome.report().one("jvm_init_done").map(|_| ())
 }
 
-fn shim_alone_changes_nothing(vm: &Vm<'_>) -> Result<(), String> {
+fn shim_alone_warns_and_changes_nothing_else(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Hello")?.shim_alone()?.argument("alone").run()?;
     equal("output", outcome.stdout.as_str(), "hello alone\n")?;
-    equal("standard error", outcome.stderr.as_str(), "")
+    let warning = "[jvmpi] warn: no agent was named, as in -agentpath:…/libjvmpi.so=foo:options or \
+                   -Xrunfoo:options: only a library of the program that asks for JVMPI gets it\n";
+    equal("standard error", outcome.stderr.as_str(), warning)
 }
 
 fn interface_in_all_versions(vm: &Vm<'_>) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use crate::attach;
 use crate::installation;
+use crate::launch::check_settings;
 use crate::process::Process;
 use crate::waiting::Waiting;
 use agent_library::{LibraryError, examine};
@@ -70,14 +71,30 @@ impl Agent {
     /// # Errors
     /// What is wrong with its library, or what the JVM says.
     pub fn attach(&self, process: &Process, waiting: &Waiting) -> Result<(), String> {
+        self.attach_with(&[], process, waiting)
+    }
+
+    /// Has a JVM that runs already load it, with these settings of libjvmpi.so.
+    ///
+    /// # Errors
+    /// As [`Self::attach`]; what is wrong with the settings.
+    pub fn attach_with(
+        &self,
+        settings: &[String],
+        process: &Process,
+        waiting: &Waiting,
+    ) -> Result<(), String> {
+        check_settings(settings)?;
         let libjvmpi = installation::libjvmpi()?;
         let library = self.examined()?;
         let files: Vec<&Path> =
             [&libjvmpi].into_iter().chain(&library).map(PathBuf::as_path).collect();
-        let options = |seen: &[PathBuf]| {
-            self.specification(seen.get(1).map_or(self.name.as_os_str(), |path| path.as_os_str()))
+        let commands = |seen: &[PathBuf]| {
+            let name = seen.get(1).map_or(self.name.as_os_str(), |path| path.as_os_str());
+            let set = (!settings.is_empty()).then(|| format!("!set {}", settings.join(" ")).into());
+            Ok(set.into_iter().chain([self.specification(name)?]).collect())
         };
-        attach::load_agent(process, &files, options, waiting)
+        attach::load_agent(process, &files, commands, waiting)
     }
 
     /// The path of its library if it is known; it can be that of an agent.

@@ -29,15 +29,15 @@ const ARGUMENTS: usize = 3;
 /// told not to by `-XX:+DisableAttachMechanism`, or hangs; the JDK's own tools wait as long, on the clock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Has the JVM load the first of these libraries, with the options that `options` makes of the paths under which the
-/// JVM sees them all. A JVM in a container gets copies of those that it does not see.
+/// Has the JVM load the first of these libraries, once with each of the options that `commands` makes of the paths under
+/// which the JVM sees them all. A JVM in a container gets copies of those that it does not see.
 ///
 /// # Errors
 /// Why the libraries cannot be copied, what is in the way, or the JVM's own words.
 pub fn load_agent(
     process: &Process,
     libraries: &[&Path],
-    options: impl FnOnce(&[PathBuf]) -> Result<OsString, String>,
+    commands: impl FnOnce(&[PathBuf]) -> Result<Vec<OsString>, String>,
     waiting: &Waiting,
 ) -> Result<(), String> {
     // Both need the rights that this process has now.
@@ -45,7 +45,7 @@ pub fn load_agent(
     let sources = libraries.iter().map(|library| view.source(library));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let _user = process.as_its_user()?;
-    let mut socket = view.connect(waiting)?;
+    let mut connected = Some(view.connect(waiting)?);
     let mut copies = Copies { tmp: None, files: Vec::new(), are_kept: false };
     let paths = sources.into_iter().map(|source| match source {
         Source::Seen(path) => Ok(path),
@@ -56,8 +56,25 @@ pub fn load_agent(
             "the JVM {process} does not see the libraries, and gets no copies in its /tmp: {error}"
         )
     })?;
-    let options = options(&paths)?;
     let library = &paths[0];
+    for options in commands(&paths)? {
+        // A connection takes one command.
+        let mut socket = match connected.take() {
+            Some(socket) => socket,
+            None => view.connect(waiting)?,
+        };
+        // What the JVM has loaded it may be asked to load again.
+        copies.are_kept = true;
+        let answer = waiting.ask(process, &mut socket, &load_command(library, &options))?;
+        understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
+            format!("the JVM {process} has not loaded {}: {why}", library.display())
+        })?;
+    }
+    Ok(())
+}
+
+/// The command that has a JVM load an agent library.
+fn load_command(library: &Path, options: &OsStr) -> Vec<u8> {
     let arguments = [b"load", library.as_os_str().as_bytes(), b"true", options.as_bytes()];
     const { assert!(ARGUMENTS + 1 == 4) };
     let mut command = [PROTOCOL, b"\0"].concat();
@@ -65,11 +82,7 @@ pub fn load_agent(
         command.extend(argument);
         command.push(0);
     }
-    // What the JVM has loaded it may be asked to load again.
-    copies.are_kept = true;
-    let answer = waiting.ask(process, &mut socket, &command)?;
-    understand(&String::from_utf8_lossy(&answer))
-        .map_err(|why| format!("the JVM {process} has not loaded {}: {why}", library.display()))
+    command
 }
 
 /// The file system as a JVM sees it.

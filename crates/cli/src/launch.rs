@@ -53,10 +53,19 @@ fn quoted(word: &OsStr) -> OsString {
     OsString::from_vec([b"'", text.as_slice(), b"'"].concat())
 }
 
+/// Checks settings of libjvmpi.so.
+///
+/// # Errors
+/// What is wrong with the first bad one.
+pub fn check_settings(settings: &[String]) -> Result<(), String> {
+    Options::parse(&settings.join(" "), None)
+        .map(drop)
+        .map_err(|error| error.to_string().replace("JVMPI_OPTIONS", "--setting"))
+}
+
 /// What `JVMPI_OPTIONS` becomes with more settings.
 fn with_settings(settings: &[String]) -> Result<OsString, String> {
-    Options::parse(&settings.join(" "), None)
-        .map_err(|error| error.to_string().replace("JVMPI_OPTIONS", "--setting"))?;
+    check_settings(settings)?;
     let mut all = env::var_os("JVMPI_OPTIONS").unwrap_or_default();
     for setting in settings {
         all.push(" ");

@@ -21,11 +21,11 @@ use std::process::ExitCode;
 #[command(after_help = "Example: jvmpi run ./libfoo.so:depth=8 -- java -jar app.jar")]
 #[command(
     override_usage = "jvmpi run [--setting KEY=VALUE]... AGENT[:OPTIONS] -- PROGRAM...\n       \
-                            jvmpi run --pid PID AGENT[:OPTIONS]"
+                            jvmpi run [--setting KEY=VALUE]... --pid PID AGENT[:OPTIONS]"
 )]
 pub struct Arguments {
     /// A setting of libjvmpi.so, as names=slash; can be given several times
-    #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid")]
+    #[arg(long = "setting", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// Load the agent into the running JVM of this process number
     #[arg(long, value_parser = value_parser!(libc::pid_t).range(1..))]
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let waiting = Waiting::default();
         let interrupted = waiting.clone();
         signals::listen(move |_| interrupted.interrupt());
-        Agent::parse(&arguments.agent).attach(&process, &waiting)?;
+        Agent::parse(&arguments.agent).attach_with(&arguments.settings, &process, &waiting)?;
         return Ok(ExitCode::SUCCESS);
     }
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);

@@ -38,6 +38,21 @@ pub fn read() -> Result<&'static Options, OptionsError> {
     Ok(OPTIONS.get_or_init(|| options))
 }
 
+/// Sets further settings, written as in `JVMPI_OPTIONS`, before [`read`] is called.
+///
+/// # Errors
+/// As [`Options::from_environment`]; also if the settings of this process were read before and are others.
+pub fn set(more: &str) -> Result<(), OptionsError> {
+    let options = Options::from_environment_and(more)?;
+    let wanted = options.describe();
+    if OPTIONS.get_or_init(|| options).describe() == wanted {
+        return Ok(());
+    }
+    let why = "this JVM has loaded libjvmpi.so before, and its settings cannot be changed any more: start it \
+               with JVMPI_OPTIONS, or attach without settings";
+    Err(OptionsError::new(more.trim(), format_args!("{why}")))
+}
+
 /// The settings of this process: the built-in ones if it was not started with others.
 pub fn get() -> &'static Options {
     OPTIONS.get_or_init(Options::default)
@@ -50,10 +65,15 @@ impl Options {
     /// # Errors
     /// As [`Options::parse`]; also if the file cannot be read.
     pub fn from_environment() -> Result<Self, OptionsError> {
+        Self::from_environment_and("")
+    }
+
+    fn from_environment_and(more: &str) -> Result<Self, OptionsError> {
         let environment = env::var_os(OPTIONS_VARIABLE).unwrap_or_default();
         let path = env::var_os(CONFIG_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
         let text = path.as_deref().map(read_config).transpose()?;
-        Self::parse(&environment.to_string_lossy(), path.as_deref().zip(text.as_deref()))
+        let environment = format!("{} {more}", environment.to_string_lossy());
+        Self::parse(&environment, path.as_deref().zip(text.as_deref()))
     }
 
     /// The settings written in the value of `JVMPI_OPTIONS` and in the file (its path, which

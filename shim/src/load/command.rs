@@ -18,6 +18,11 @@ pub unsafe fn of(text: *const c_char) -> Option<String> {
     text.strip_prefix('!').map(String::from)
 }
 
+/// The settings that a command sets before the shim starts.
+pub fn settings(command: &str) -> Option<&str> {
+    command.strip_prefix("set ")
+}
+
 /// Does it.
 ///
 /// # Errors
@@ -28,7 +33,7 @@ pub fn run(command: &str) -> Result<(), String> {
     }
     match command {
         "reset" => lifecycle::request_reset(),
-        _ => return Err(format!("!{command} is unknown; there is !reset")),
+        _ => return Err(format!("!{command} is unknown; there are !reset and !set KEY=VALUE")),
     }
     Ok(())
 }

@@ -52,12 +52,18 @@ pub unsafe fn at_start(vm: *mut JavaVM, options: *const c_char) -> jint {
 /// As for [`at_start`].
 pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
     // SAFETY: as the caller promises.
-    // SAFETY: as the caller promises.
-    let attached = unsafe { start(vm) }.and_then(|()| match unsafe { command::of(options) } {
-        Some(command) => command::run(&command),
+    let command = unsafe { command::of(options) };
+    let settings = command.as_deref().and_then(command::settings);
+    let attached = settings
+        .map_or(Ok(()), |settings| options::set(settings).map_err(|error| error.to_string()))
         // SAFETY: as the caller promises.
-        None => unsafe { on_load::pending(options) }.and_then(begin_now),
-    });
+        .and_then(|()| unsafe { start(vm) })
+        .and_then(|()| match &command {
+            Some(_) if settings.is_some() => Ok(()),
+            Some(command) => command::run(command),
+            // SAFETY: as the caller promises.
+            None => unsafe { on_load::pending(options) }.and_then(begin_now),
+        });
     match attached {
         Ok(()) => JNI_OK,
         Err(message) => {
@@ -155,7 +161,15 @@ unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, _: *mut JNIEnv) {
 
 /// The program is about to run: calls JVM_OnLoad of the agents that are to have it now, and lets events pass.
 unsafe extern "system" fn vm_init(vm: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
-    guard((), || on_load::begin_all(OnLoad::Init).unwrap_or_else(|message| fail(&message)));
+    guard((), || {
+        on_load::begin_all(OnLoad::Init).unwrap_or_else(|message| fail(&message));
+        if agents::all().is_empty() {
+            log::warn!(
+                "no agent was named, as in -agentpath:…/libjvmpi.so=foo:options or -Xrunfoo:options: only a \
+                 library of the program that asks for JVMPI gets it"
+            );
+        }
+    });
     // SAFETY: as JVMTI promises.
     unsafe { lifecycle::vm_init(vm, env, thread) };
 }

@@ -53,7 +53,13 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     let name = OsStr::from_bytes(parts.next().unwrap_or_default());
     let options = parts.next().and_then(|options| CString::new(options).ok());
     let library = open(name).map_err(|error| error.to_string())?;
-    log::info!("agent {} with options {options:?}", library.path.display());
+    match &options {
+        Some(options) => {
+            let options = options.to_string_lossy();
+            log::info!("agent {} with the options {options}", library.path.display());
+        }
+        None => log::info!("agent {} without options", library.path.display()),
+    }
     Ok(Some(Pending { library, options }))
 }
 
