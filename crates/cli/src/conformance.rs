@@ -58,7 +58,7 @@ pub fn conformance(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let results =
         if arguments.merge.is_empty() { tried(arguments, &manifest)? } else { merged(arguments)? };
     for (path, text) in [
-        (&arguments.json, results.to_json()),
+        (&arguments.json, results.to_json(&manifest)),
         (&arguments.junit, report::junit(&manifest, &results)),
         (&arguments.html, report::page(&manifest, &results)),
     ] {

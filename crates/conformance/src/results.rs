@@ -93,10 +93,27 @@ impl Results {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// For other programs, and to be merged.
+    /// For other programs, and to be merged. `cases` has the section and the rule of each case that was tried.
     #[must_use]
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+    pub fn to_json(&self, manifest: &Manifest) -> String {
+        #[derive(Serialize)]
+        struct Rule<'a> {
+            section: &'a str,
+            rule: &'a str,
+        }
+        #[derive(Serialize)]
+        struct Document<'a> {
+            #[serde(flatten)]
+            results: &'a Results,
+            cases: BTreeMap<&'a str, Rule<'a>>,
+        }
+        let was_tried = |id: &String| self.jvms.values().any(|cases| cases.contains_key(id));
+        let cases = manifest.cases().filter(|case| was_tried(&case.id));
+        let cases = cases
+            .map(|case| (&*case.id, Rule { section: &case.section, rule: &case.rule }))
+            .collect();
+        let document = Document { results: self, cases };
+        let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
         text.push('\n');
         text
     }
@@ -159,8 +176,14 @@ mod tests {
 
     #[test]
     fn written_and_read_again_it_is_the_same() {
-        let written = results("11/zgc", "ids-001", State::Bug);
-        assert_eq!(Results::from_json(&written.to_json()), Ok(written));
+        let manifest = Manifest::of_the_suite();
+        let case = manifest.cases().next().unwrap();
+        let written = results("11/zgc", &case.id, State::Bug);
+        let text = written.to_json(&manifest);
+        assert_eq!(Results::from_json(&text), Ok(written));
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let rule = serde_json::json!({ "section": case.section, "rule": case.rule });
+        assert_eq!(json["cases"], serde_json::json!({ &*case.id: rule }));
     }
 
     #[test]

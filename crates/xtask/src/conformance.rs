@@ -70,7 +70,7 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
     print!("{}", report::matrix(&results));
     let directory = build::output_dir().join("conformance");
     for (name, text) in [
-        ("results.json", results.to_json()),
+        ("results.json", results.to_json(manifest)),
         ("results.xml", report::junit(manifest, &results)),
         ("results.html", report::page(manifest, &results)),
     ] {
