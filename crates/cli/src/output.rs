@@ -3,6 +3,7 @@
 use profile::{
     BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile, printable,
 };
+use report::Recording;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -16,11 +17,18 @@ pub struct Output {
 }
 
 impl Output {
-    /// Writes the profile of a file of this name; returns what it could not hold, or what is wrong with the profile's file.
+    /// Writes the profile of a file of this name, which may just have been recorded; returns what it could not hold,
+    /// or what is wrong with the profile's file.
     ///
     /// # Errors
     /// What is wrong with `out`.
-    pub fn write(&self, name: &str, file: &File, out: &mut dyn Write) -> io::Result<Vec<String>> {
+    pub fn write(
+        &self,
+        name: &str,
+        file: &File,
+        recording: Option<&Recording>,
+        out: &mut dyn Write,
+    ) -> io::Result<Vec<String>> {
         let profile = file.profile();
         let left_out = match self.format {
             Format::Text => file.write(&mut TextWriter::new(out, profile)?)?,
@@ -36,7 +44,10 @@ impl Output {
             }
             Format::Html => {
                 let mut out = out;
-                report::write_files(&[(name, file)], &mut out)?;
+                match recording {
+                    Some(recording) => report::write_recorded(name, file, recording, &mut out)?,
+                    None => report::write_files(&[(name, file)], &mut out)?,
+                }
                 LeftOut::default()
             }
         };

@@ -1,10 +1,11 @@
 //! A running process, by its number.
 
+use crate::directory::Directory;
 use own_time::Patience;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,6 +72,13 @@ impl Process {
         let maps = fs::read_to_string(self.directory().join("maps")).map_err(|error| {
             if error.kind() == io::ErrorKind::PermissionDenied {
                 let user = name_of(self.user());
+                // SAFETY: geteuid has no precondition.
+                if unsafe { libc::geteuid() } == 0 {
+                    return format!(
+                        "process {self} of {user} may not be looked at, although jvmpi runs as root: give it \
+                         CAP_SYS_PTRACE, which containers lack by default"
+                    );
+                }
                 format!(
                     "process {self} belongs to {user}: run jvmpi as {user} (sudo -u {user} jvmpi …)"
                 )
@@ -82,7 +90,7 @@ impl Process {
         if maps.is_empty() {
             return Err(format!("process {self} has ended"));
         }
-        let has_libjvm = maps.lines().any(|line| line.ends_with("/libjvm.so"));
+        let has_libjvm = mapped_files(&maps).any(|path| path.ends_with("/libjvm.so"));
         let executable = fs::read_link(self.directory().join("exe")).unwrap_or_default();
         if has_libjvm {
             return Ok(());
@@ -169,17 +177,54 @@ impl Process {
         Ok(user)
     }
 
-    /// The path of a library of this name that the process has loaded, whatever the version behind it.
+    /// Its command line, with blanks between the arguments.
+    pub fn command_line(&self) -> String {
+        let bytes = fs::read(self.directory().join("cmdline")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        text.trim_end_matches('\0').replace('\0', " ")
+    }
+
+    /// The version of its JDK, as in `Java 17.0.9`.
+    pub fn java(&self) -> Option<String> {
+        let libjvm = self.loaded(OsStr::new("libjvm.so"))?;
+        // lib/server/libjvm.so
+        let release = libjvm.ancestors().nth(3)?.join("release");
+        let root = Directory::open(&self.directory().join("root")).ok()?;
+        // Its owner may have put a pipe there.
+        version_in(root.in_root(&release, libc::O_RDONLY | libc::O_NONBLOCK).ok()?)
+    }
+
+    /// The path of a library of this name that the process has loaded, whatever the version behind it. The dynamic
+    /// loader knows the library by this path, also if the file has been replaced or removed.
     pub fn loaded(&self, name: &OsStr) -> Option<PathBuf> {
         let maps = fs::read_to_string(self.directory().join("maps")).ok()?;
-        // Addresses, permissions, offset, device, inode and path, which may have blanks in it.
-        let mut paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
         let is_named_so = |path: &&str| {
             let found = Path::new(path).file_name();
             found.is_some_and(|found| without_version(found) == without_version(name))
         };
-        paths.find(is_named_so).map(PathBuf::from)
+        mapped_files(&maps).find(is_named_so).map(PathBuf::from)
     }
+}
+
+/// The version of the JDK in this directory, as in `Java 17.0.9`.
+pub fn version_of_jdk(home: &Path) -> Option<String> {
+    version_in(File::open(home.join("release")).ok()?)
+}
+
+/// The version in the file `release` of a JDK.
+fn version_in(release: File) -> Option<String> {
+    const LARGEST: u64 = 1 << 16;
+    let mut text = String::new();
+    release.take(LARGEST).read_to_string(&mut text).ok()?;
+    let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    Some(format!("Java {}", version.trim_matches('"')))
+}
+
+/// The paths in the text of `/proc/PID/maps`. An upgrade of a package replaces files that are mapped.
+fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
+    // Addresses, permissions, offset, device, inode and path, which may have blanks in it.
+    let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+    paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path))
 }
 
 /// `libfoo.so` of `libfoo.so.1`.
@@ -282,6 +327,15 @@ mod tests {
         let status = fs::read_to_string("/proc/thread-self/status").unwrap();
         assert!(status.lines().any(|line| line.trim_end() == "Groups:\t1234"), "{status}");
         assert!(root.adopt());
+    }
+
+    #[test]
+    fn replaced_files_keep_their_paths() {
+        let maps = "7f00-7f01 r-xp 00000000 08:01 42   /opt/my jdk/lib/server/libjvm.so (deleted)\n\
+                    7f02-7f03 rw-p 00000000 00:00 0 \n\
+                    7f04-7f05 r--p 00000000 08:01 43   /opt/jvmpi/lib/libjvmpi.so\n";
+        let files: Vec<_> = mapped_files(maps).collect();
+        assert_eq!(files, ["/opt/my jdk/lib/server/libjvm.so", "/opt/jvmpi/lib/libjvmpi.so"]);
     }
 
     #[test]

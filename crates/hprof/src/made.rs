@@ -30,7 +30,10 @@ impl Made {
         let result = if self.format == Format::Html {
             let name = format!("process {}", std::process::id());
             let heap = self.heap.as_ref();
-            report::write(&[report::Input { name: &name, profile, heap, problem: None }], out)
+            report::write(
+                &[report::Input { name: &name, profile, heap, problem: None, recording: None }],
+                out,
+            )
         } else {
             write_stacks(profile, self.format, None, out)
         };

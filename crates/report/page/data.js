@@ -66,6 +66,8 @@ function time(milliseconds) {
 // ---- names ----
 
 const JDK = /^(java|javax|jdk|sun|com\.sun)\./;
+// How a thread comes to wait in a lock of java.util.concurrent.
+const LOCKING = /^(java\.util\.concurrent\.locks\.|(jdk\.internal\.misc|sun\.misc)\.Unsafe$)/;
 
 const methodClass = (method) => strings[methods.class[method]];
 const methodName = (method) => `${methodClass(method)}.${strings[methods.name[method]]}`;

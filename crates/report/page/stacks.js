@@ -17,8 +17,18 @@ function wholes(measure, thread) {
   return measure.values.map((values) => sum(rows.map((row) => values[row])));
 }
 
+// True if the frame is of the JDK and these are left out. What it has then belongs to what has called it.
+const isLeftOut = (frame, byProgram) => byProgram && JDK.test(methodClass(frames.method[frame]));
+
+// The innermost frame's node that is outside of what `pattern` matches, or the node itself if there is none.
+function outsideOf(pattern, innermost) {
+  let node = innermost;
+  while (node !== 0 && pattern.test(methodClass(frames.method[nodes.frame[node]]))) node = nodes.parent[node];
+  return node || innermost;
+}
+
 // For each method that has any, what it has by itself and with what it called.
-function methodRows(measure, thread) {
+function methodRows(measure, thread, byProgram = false) {
   const found = new Map();
   const of = (method) => {
     if (!found.has(method)) found.set(method, { method, self: zeros(), total: zeros(), seen: -1 });
@@ -26,8 +36,10 @@ function methodRows(measure, thread) {
   };
   for (const row of rowsOf(measure, thread)) {
     const values = measure.values.map((values) => values[row]);
-    const innermost = measure.table.node[row];
+    let innermost = measure.table.node[row];
+    while (innermost !== 0 && isLeftOut(nodes.frame[innermost], byProgram)) innermost = nodes.parent[innermost];
     for (let node = innermost; node !== 0; node = nodes.parent[node]) {
+      if (isLeftOut(nodes.frame[node], byProgram)) continue;
       const entry = of(frames.method[nodes.frame[node]]);
       // A method that calls itself counts once.
       if (entry.seen !== row)
@@ -49,7 +61,7 @@ function methodRows(measure, thread) {
 // What a node is, is its key: a frame if lines are told apart, else a method, and for what a row is about, such
 // as the class of allocated objects, −1 less its string.
 class StackTree {
-  constructor(measure, thread, byLine) {
+  constructor(measure, thread, byLine, byProgram = false) {
     this.measure = measure;
     this.byLine = byLine;
     this.parent = [0];
@@ -77,7 +89,7 @@ class StackTree {
       let at = places.get(node);
       for (const node of missing.reverse()) {
         const frame = nodes.frame[node];
-        at = child(at, byLine ? frame : frames.method[frame]);
+        if (!isLeftOut(frame, byProgram)) at = child(at, byLine ? frame : frames.method[frame]);
         places.set(node, at);
       }
       return at;

@@ -10,6 +10,7 @@ pub mod heap;
 mod page;
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use profile::{File, Profile};
 
@@ -24,6 +25,23 @@ pub struct Input<'a> {
     pub heap: Option<&'a heap::Graph>,
     /// Why there is not more of it, if something is missing: where the file is cut off.
     pub problem: Option<&'a str>,
+    /// What was profiled, and how, if that is known.
+    pub recording: Option<&'a Recording>,
+}
+
+/// What was profiled, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The command line of the program.
+    pub command: String,
+    /// Its process number.
+    pub pid: Option<u32>,
+    /// The JVM, as in `Java 17.0.9`.
+    pub java: Option<String>,
+    /// How long it was profiled.
+    pub duration: Duration,
+    /// The time from one CPU sample to the next, if CPU time was sampled.
+    pub interval: Option<Duration>,
 }
 
 /// Writes the page of a profile, or that which compares the first with the second. There may be more; the
@@ -35,6 +53,24 @@ pub fn write(inputs: &[Input<'_>], out: &mut impl Write) -> io::Result<()> {
 /// Writes the page of files under the names that they are to have, with the objects of the last heap dump of
 /// each. What can't be read is left out, and the page says so.
 pub fn write_files(files: &[(&str, &File)], out: &mut impl Write) -> io::Result<()> {
+    write_all(files, None, out)
+}
+
+/// Writes the page of a file that was just recorded.
+pub fn write_recorded(
+    name: &str,
+    file: &File,
+    recording: &Recording,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    write_all(&[(name, file)], Some(recording), out)
+}
+
+fn write_all(
+    files: &[(&str, &File)],
+    recording: Option<&Recording>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let mut heaps = Vec::new();
     for (_, file) in files {
         let problem = file.problem().map(|problem| problem.to_string());
@@ -51,6 +87,7 @@ pub fn write_files(files: &[(&str, &File)], out: &mut impl Write) -> io::Result<
         profile: file.profile(),
         heap: heap.as_ref(),
         problem: problem.as_deref(),
+        recording,
     });
     write(&inputs.collect::<Vec<_>>(), out)
 }

@@ -1,5 +1,6 @@
 //! `jvmpi record`: profiles a program that it starts, or a JVM that runs already.
 
+mod about;
 mod progress;
 mod told;
 
@@ -152,6 +153,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     let channel = Channel::open(Some(&process))?;
     let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.option()))?;
     serve(channel, &sender);
+    let mut about = about::of_process(arguments, pid, &process);
     agent.attach(&process, &waiting)?;
 
     let progress = Progress::line(format!("process {pid}"));
@@ -168,7 +170,8 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     recording.stop();
     recording.progress = Progress::None;
     let goes_on = process.is_alive().is_ok();
-    files.write(recording.jvms)?;
+    about.duration = recording.started.elapsed();
+    files.write(recording.jvms, &about)?;
     if goes_on {
         eprintln!("jvmpi: process {pid} goes on; libjvmpi.so stays loaded in it and rests");
     }
@@ -191,6 +194,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let program = signals::pass_to(&mut program).spawn();
     let program = program.map_err(|error| not_executed(&arguments.program[0], &error))?;
     hear_of_the_end(&program, &sender);
+    let mut about = about::of_program(arguments, program.id());
 
     let mut recording = Recording::new(events, arguments.every, Progress::title());
     recording.program = Some(program);
@@ -199,7 +203,8 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let over = recording.catch_up(&entrance).and_then(|()| {
         recording.stop();
         recording.progress = Progress::None;
-        files.write(mem::take(&mut recording.jvms))
+        about.duration = recording.started.elapsed();
+        files.write(mem::take(&mut recording.jvms), &about)
     });
     // The program goes on after its profile.
     while recording.ended.is_none() {
@@ -491,7 +496,7 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// One line, also if all that there is to write is cut off.
-    fn write(self, jvms: BTreeMap<usize, Jvm>) -> Result<(), String> {
+    fn write(self, jvms: BTreeMap<usize, Jvm>, about: &report::Recording) -> Result<(), String> {
         if jvms.is_empty() {
             return Err(
                 "no JVM has been profiled: the program has started none, or one without the \
@@ -512,7 +517,8 @@ impl<'a> Files<'a> {
                 numbered(self.path, number, self.output.format)
             };
             let place = place.take().map_or_else(|| NewFile::create(&path), Ok)?;
-            let said = place.finish(|out| self.output.write(&name_of(&path), file, out))?;
+            let said =
+                place.finish(|out| self.output.write(&name_of(&path), file, Some(about), out))?;
             for line in said.iter().chain(warning) {
                 eprintln!("jvmpi: warning: {}: {line}", path.display());
             }

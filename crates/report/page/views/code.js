@@ -1,10 +1,22 @@
 // Views of what was measured at stacks: methods, flame graph, call tree, one method, one stack.
 
-// The measure, the thread and whether lines are told apart: what all these views have in their address.
+// The measure that is shown first. `jvmpi record --alloc` is asked what the program allocates.
+const firstMeasure = () =>
+  (recorded && measures[0]?.table.kind === 'sites' && measures.find(({ name }) => name === 'allocated-bytes')) ||
+  measures[0];
+
+// The measure, the thread, whether lines are told apart and frames of the JDK left out: what all these views have
+// in their address.
 function chosen(query) {
-  const measure = measures.find((measure) => measure.name === query.m) ?? measures[0];
+  const measure = measures.find((measure) => measure.name === query.m) ?? firstMeasure();
   const thread = query.t == null ? null : Number(query.t);
-  return { measure, thread, byLine: query.l === '1', whole: wholes(measure, thread) };
+  return {
+    measure,
+    thread,
+    byLine: query.l === '1',
+    byProgram: query.j === '0',
+    whole: wholes(measure, thread),
+  };
 }
 
 // Threads that a measure has values for.
@@ -16,7 +28,7 @@ function threadsOf(measure) {
 
 // What can be set in these views; not all tell lines apart.
 function settings({ query, set }, { lines = true } = {}) {
-  const { measure, thread, byLine } = chosen(query);
+  const { measure, thread, byLine, byProgram } = chosen(query);
   const threads = threadsOf(measure);
   return h(
     'div',
@@ -35,6 +47,7 @@ function settings({ query, set }, { lines = true } = {}) {
         (t) => set({ t: t || null }),
       ),
     lines && toggle('Lines', byLine, (on) => set({ l: on ? '1' : null })),
+    toggle('Hide JDK frames', byProgram, (on) => set({ j: on ? '0' : null })),
   );
 }
 
@@ -58,8 +71,8 @@ function notes({ measure, thread, whole }) {
 }
 
 function methodsView(page) {
-  const { measure, thread, whole } = chosen(page.query);
-  const rows = methodRows(measure, thread);
+  const { measure, thread, byProgram, whole } = chosen(page.query);
+  const rows = methodRows(measure, thread, byProgram);
   const element = table({
     caption: `Methods by ${measure.title.toLowerCase()}`,
     columns: [
@@ -81,8 +94,8 @@ function methodsView(page) {
 }
 
 function flameView(page) {
-  const { measure, thread, byLine, whole } = chosen(page.query);
-  const tree = new StackTree(measure, thread, byLine);
+  const { measure, thread, byLine, byProgram, whole } = chosen(page.query);
+  const tree = new StackTree(measure, thread, byLine, byProgram);
   const profile = comparing && page.query.w === 'before' ? BEFORE : AFTER;
   const graph = flameGraph({
     tree,
@@ -144,8 +157,8 @@ function stackTreeTable(page, tree, whole, entries, caption) {
 }
 
 function treeView(page) {
-  const { measure, thread, byLine, whole } = chosen(page.query);
-  const tree = new StackTree(measure, thread, byLine);
+  const { measure, thread, byLine, byProgram, whole } = chosen(page.query);
+  const tree = new StackTree(measure, thread, byLine, byProgram);
   const up = page.query.d === 'up';
   const element = stackTreeTable(
     page,
@@ -179,9 +192,9 @@ function treeView(page) {
 
 function methodView(page) {
   const method = Number(page.argument);
-  const { measure, thread, byLine, whole } = chosen(page.query);
+  const { measure, thread, byLine, byProgram, whole } = chosen(page.query);
   if (!(method in methods.name)) return nothing('There is no such method.');
-  const tree = new StackTree(measure, thread, byLine);
+  const tree = new StackTree(measure, thread, byLine, byProgram);
   const members = outermost(tree, method);
   const above = Map.groupBy(members, (node) => tree.key[node]);
   const callers = largestFirst(
@@ -196,7 +209,7 @@ function methodView(page) {
   const callees = largestFirst(
     [...above].flatMap(([key, members]) => new Callees(tree, key, members).children()),
   );
-  const of = methodRows(measure, thread).find((row) => row.method === method) ?? {
+  const of = methodRows(measure, thread, byProgram).find((row) => row.method === method) ?? {
     self: zeros(),
     total: zeros(),
   };
@@ -302,10 +315,10 @@ function stackView(page) {
   );
 }
 
-// A stack in a row of a table: its innermost frame, with an address for the rest.
-function stackLink(page, node) {
+// A stack in a row of a table: its innermost frame, or the one of `shown`, with an address for the rest.
+function stackLink(page, node, shown = node) {
   if (node === 0) return h('span', { class: 'quiet' }, 'no stack');
-  const frame = nodes.frame[node];
+  const frame = nodes.frame[shown];
   return h(
     'a',
     { href: page.keep('stack', node) },

@@ -68,7 +68,7 @@ function contentionTable(page, times) {
       {
         title: 'Entered at',
         value: (row) => stackText(times.node[row]),
-        cell: (row) => stackLink(page, times.node[row]),
+        cell: (row) => stackLink(page, times.node[row], outsideOf(LOCKING, times.node[row])),
       },
     ].filter(Boolean),
     rows,

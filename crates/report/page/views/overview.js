@@ -2,13 +2,25 @@
 
 const ROWS = 6;
 
-// What a profiler would have to be told for what is not in the files.
+// What a profiler would have to be told for what is not in the files: options of HPROF and, if that can record it,
+// of `jvmpi record`.
 const WANTED = [
-  [() => tableOf('samples') || tableOf('times'), 'CPU time', 'cpu=samples or cpu=times'],
-  [() => tableOf('sites'), 'allocation sites', 'heap=sites'],
+  [
+    () => tableOf('samples') || tableOf('times'),
+    'CPU time',
+    'cpu=samples or cpu=times',
+    'record --cpu or --calls',
+  ],
+  [() => tableOf('sites'), 'allocation sites', 'heap=sites', 'record --alloc'],
   [() => data.heaps.some(Boolean), 'the heap’s objects', 'heap=dump'],
-  [() => tableOf('monitors') || data.monitor_dumps.some((dumps) => dumps.length), 'monitors', 'monitor=y'],
+  [
+    () => tableOf('monitors') || data.monitor_dumps.some((dumps) => dumps.length),
+    'monitors',
+    'monitor=y',
+    'record --locks',
+  ],
 ];
+const recorded = profiles.every((profile) => profile.recording);
 
 function overview() {
   const cards = [];
@@ -17,7 +29,7 @@ function overview() {
   if (tableOf('sites')) cards.push(sitesCard());
   if (data.heaps.some(Boolean)) cards.push(heapCard());
   if (tableOf('monitors')) cards.push(monitorsCard());
-  const missing = WANTED.filter(([there]) => !there());
+  const missing = WANTED.filter(([there, , , option]) => !there() && (option || !recorded));
   return h(
     'div',
     {},
@@ -32,7 +44,13 @@ function overview() {
           'Not in ',
           comparing ? 'these files' : 'this file',
           ': ',
-          missing.map(([, what, option], index) => [index ? '; ' : '', what, ' (', h('code', {}, option), ')']),
+          missing.map(([, what, ofHprof, ofRecord], index) => [
+            index ? '; ' : '',
+            what,
+            ' (',
+            h('code', {}, recorded ? ofRecord : ofHprof),
+            ')',
+          ]),
           '.',
         ),
     ),
@@ -56,6 +74,7 @@ function files() {
           { class: 'quiet' },
           ` ${profile.created ? `profiled ${time(profile.created)}, ` : ''}${counted(profile.traces, 'stack')} of up to ${counted(profile.depth, 'frame')}`,
         ),
+        profile.recording && h('div', { class: 'recording' }, recordingText(profile.recording)),
         profile.problem &&
           h(
             'div',
@@ -66,6 +85,19 @@ function files() {
       ),
     ),
   );
+}
+
+// What was profiled, and how.
+function recordingText({ command, pid, java, microseconds, interval }) {
+  return [
+    command && h('code', {}, command),
+    pid && `process ${pid}`,
+    java,
+    microseconds && `${show(microseconds, 'microseconds')} long`,
+    interval && `a sample each ${show(interval, 'microseconds')}`,
+  ]
+    .filter(Boolean)
+    .map((part, index) => [index ? ', ' : '', part]);
 }
 
 // The wholes, which the views break down.

@@ -45,7 +45,7 @@ function sitesView(page) {
           },
     ],
     rows,
-    by: comparing ? 1 : 0,
+    by: (comparing ? 1 : 0) + (recorded ? 2 * columns(bytes, 2, '', '').length : 0),
     text: (row) => `${strings[row.object]} ${row.node ? stackText(row.node) : ''}`,
   });
   const view = section(

@@ -11,11 +11,11 @@ mod threads;
 use profile::{Profile, ThreadSerial, TraceSerial};
 use serde::Serialize;
 
-use crate::Input;
+use crate::{Input, Recording};
 use code::Code;
 use heap::Heap;
 use monitors::Dump;
-use stacks::{Calls, Table};
+use stacks::{Calls, Table, microseconds};
 use threads::Threads;
 
 /// No such thing, in a column of indices.
@@ -41,11 +41,34 @@ struct Header<'a> {
     /// Milliseconds since 1970.
     created: u64,
     problem: Option<&'a str>,
+    recording: Option<Recorded<'a>>,
     /// The most frames that a trace has.
     depth: usize,
     traces: usize,
     frames: usize,
     classes: usize,
+}
+
+/// What was profiled, and how. Times are microseconds.
+#[derive(Serialize)]
+struct Recorded<'a> {
+    command: &'a str,
+    pid: Option<u32>,
+    java: Option<&'a str>,
+    microseconds: u64,
+    interval: Option<u64>,
+}
+
+impl<'a> Recorded<'a> {
+    fn of(recording: &'a Recording) -> Recorded<'a> {
+        Recorded {
+            command: &recording.command,
+            pid: recording.pid,
+            java: recording.java.as_deref(),
+            microseconds: microseconds(recording.duration),
+            interval: recording.interval.map(microseconds),
+        }
+    }
 }
 
 /// What all parts share while they are made.
@@ -73,7 +96,8 @@ impl<'a> Data<'a> {
             shared.threads.add(&mut shared.strings, number, input.profile);
         }
         let profiles: Vec<&Profile> = inputs.iter().map(|input| input.profile).collect();
-        let tables = stacks::tables(&mut shared, &profiles);
+        let intervals = inputs.iter().map(|input| input.recording?.interval).collect::<Vec<_>>();
+        let tables = stacks::tables(&mut shared, &profiles, &intervals);
         let calls = profiles.iter().map(|profile| Calls::of(&mut shared, profile)).collect();
         let monitor_dumps = profiles.iter().enumerate();
         let monitor_dumps = monitor_dumps
@@ -105,6 +129,7 @@ impl<'a> Header<'a> {
             name: input.name,
             created: profile.created.0,
             problem: input.problem,
+            recording: input.recording.map(Recorded::of),
             depth: profile.traces.iter().map(|trace| trace.frames.len()).max().unwrap_or(0),
             traces: profile.traces.len(),
             frames: profile.frames.len(),

@@ -4,7 +4,7 @@ use profile::{Profile, ThreadSerial, ThreadState};
 use serde::Serialize;
 
 use super::Shared;
-use super::stacks::monitor_name;
+use super::stacks::{is_hidden, monitor_name};
 
 /// All threads and monitors at one moment. Threads are indices, −1 one that is not known.
 #[derive(Serialize)]
@@ -50,7 +50,9 @@ pub(super) fn dumps(shared: &mut Shared, number: usize, profile: &Profile) -> Ve
         let indices = |threads: &[ThreadSerial]| {
             threads.iter().map(|&thread| shared.threads.index(number, thread)).collect()
         };
-        let monitors = dump.monitors.iter().map(|status| Monitor {
+        let monitors = dump.monitors.iter();
+        let monitors = monitors.filter(|status| !is_hidden(profile, status.monitor));
+        let monitors = monitors.map(|status| Monitor {
             name: monitor_name(profile, status.monitor, true),
             owner: status.owner.map(|owner| shared.threads.index(number, owner)),
             entries: status.entry_count,

@@ -111,9 +111,13 @@ impl Growing {
 }
 
 /// All tables that the profiles have something for.
-pub(super) fn tables(shared: &mut Shared, profiles: &[&Profile]) -> Vec<Table> {
+pub(super) fn tables(
+    shared: &mut Shared,
+    profiles: &[&Profile],
+    intervals: &[Option<Duration>],
+) -> Vec<Table> {
     [
-        samples(shared, profiles),
+        samples(shared, profiles, intervals),
         times(shared, profiles),
         sites(shared, profiles),
         monitors(shared, profiles),
@@ -123,14 +127,28 @@ pub(super) fn tables(shared: &mut Shared, profiles: &[&Profile]) -> Vec<Table> {
     .collect()
 }
 
-fn samples(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
-    let measures = [("cpu-samples", "CPU samples", Unit::Count)];
+/// CPU samples; as time if the interval between two samples of each profile is known.
+fn samples(
+    shared: &mut Shared,
+    profiles: &[&Profile],
+    intervals: &[Option<Duration>],
+) -> Option<Table> {
+    let intervals: Option<Vec<u64>> =
+        intervals.iter().map(|interval| interval.map(microseconds)).collect();
+    let (title, unit) = match intervals {
+        Some(_) => ("CPU time by samples", Unit::Microseconds),
+        None => ("CPU samples", Unit::Count),
+    };
+    let measures = [("cpu-samples", title, unit)];
     let mut table = Growing::new("samples", &measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
+        let each = intervals.as_ref().map_or(1, |intervals| intervals[number]);
         for row in profile.cpu_samples().flat_map(|section| &section.rows) {
-            table.add(number, shared.place(number, profile, row.trace), NONE, &[row.samples]);
+            let value = row.samples * each;
+            table.add(number, shared.place(number, profile, row.trace), NONE, &[value]);
         }
-        table.totals(number, &[profile.cpu_samples().map(|section| section.total).sum()]);
+        let total: u64 = profile.cpu_samples().map(|section| section.total).sum();
+        table.totals(number, &[total * each]);
     }
     table.finish()
 }
@@ -196,7 +214,12 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     for (number, profile) in profiles.iter().enumerate() {
         // As with times.
         let mut rows: FxHashMap<(TraceSerial, String), (Duration, u64)> = FxHashMap::default();
+        let mut hidden = Duration::ZERO;
         for row in profile.monitor_times().flat_map(|section| &section.rows) {
+            if is_hidden(profile, row.monitor) {
+                hidden += row.time;
+                continue;
+            }
             // The IDs of another run would tell nothing.
             let name = monitor_name(profile, row.monitor, profiles.len() == 1);
             let (time, hits) = rows.entry((row.trace, name)).or_default();
@@ -210,10 +233,15 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
             let object = shared.strings.number(&name).into();
             table.add(number, place, object, &[microseconds(time), hits]);
         }
-        let total = profile.monitor_times().map(|section| section.total).sum();
-        table.totals(number, &[microseconds(total)]);
+        let total: Duration = profile.monitor_times().map(|section| section.total).sum();
+        table.totals(number, &[microseconds(total.saturating_sub(hidden))]);
     }
     table.finish()
+}
+
+/// True if the monitor is one of the profiler's own, such as `_hprof heap`.
+pub(super) fn is_hidden(profile: &Profile, monitor: Monitor) -> bool {
+    matches!(monitor, Monitor::Raw { name, .. } if profile.names.get(name).starts_with("_hprof"))
 }
 
 /// `java.util.Vector@1f0` of an object's monitor, `"name"` of a raw one.
@@ -227,7 +255,7 @@ pub(super) fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -
     }
 }
 
-fn microseconds(time: Duration) -> u64 {
+pub(super) fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 

@@ -25,6 +25,24 @@ pub fn lambda(address: &str, samples: u64) -> Profile {
     made.profile
 }
 
+/// A profile of a program that waits for a ReentrantLock.
+pub fn locks() -> Profile {
+    let mut made = Made::default();
+    let frames = [
+        made.frame("jdk.internal.misc.Unsafe", "park", Line::Native),
+        made.frame("java.util.concurrent.locks.LockSupport", "park", Line::Number(211)),
+        made.frame("java.util.concurrent.locks.ReentrantLock", "lock", Line::Number(322)),
+        made.frame("app.Main", "enter", Line::Number(7)),
+    ];
+    let trace = made.profile.traces.intern(ThreadSerial(0), &frames);
+    let class = made.name("java.util.concurrent.locks.ReentrantLock$NonfairSync");
+    let monitor = Monitor::Java { object: ObjectId(9), class };
+    let time = Duration::from_millis(30);
+    let rows = vec![MonitorTime { monitor, trace, hits: 2, time }];
+    made.section(MonitorTimes { total: time, rows, at: None });
+    made.profile
+}
+
 /// A profile with something for every view; times as many samples of `app.Main.work`.
 pub fn profile(times: u64) -> Profile {
     let mut made = Made::default();
@@ -90,8 +108,14 @@ pub fn profile(times: u64) -> Profile {
         hits,
         time: Duration::from_millis(time),
     };
-    let rows = vec![wait(lock, at_work, 750, 3), wait(raw, at_hostile, 250, 9)];
-    made.section(MonitorTimes { total: Duration::from_millis(1000), rows, at: None });
+    // The profiler's own monitor is no news.
+    let own = Monitor::Raw { id: ObjectId(8), name: made.name("_hprof heap") };
+    let rows = vec![
+        wait(lock, at_work, 750, 3),
+        wait(raw, at_hostile, 250, 9),
+        wait(own, at_work, 5000, 7),
+    ];
+    made.section(MonitorTimes { total: Duration::from_millis(6000), rows, at: None });
 
     let status = |thread, trace, state| ThreadStatus {
         thread,

@@ -44,7 +44,13 @@ fn open_single(browser: &mut Browser) {
     let (profile, heap) = (fixture::profile(1), fixture::heap(100));
     open(
         browser,
-        &[Input { name: "run.txt", profile: &profile, heap: Some(&heap), problem: None }],
+        &[Input {
+            name: "run.txt",
+            profile: &profile,
+            heap: Some(&heap),
+            problem: None,
+            recording: None,
+        }],
     );
 }
 
@@ -55,8 +61,20 @@ fn open_comparison(browser: &mut Browser) {
     open(
         browser,
         &[
-            Input { name: "before.txt", profile: &before, heap: Some(&heap_before), problem: None },
-            Input { name: "after.txt", profile: &after, heap: Some(&heap_after), problem: None },
+            Input {
+                name: "before.txt",
+                profile: &before,
+                heap: Some(&heap_before),
+                problem: None,
+                recording: None,
+            },
+            Input {
+                name: "after.txt",
+                profile: &after,
+                heap: Some(&heap_after),
+                problem: None,
+                recording: None,
+            },
         ],
     );
 }

@@ -2,7 +2,8 @@
 
 use crate::chromium::Browser;
 use profile::Profile;
-use report::Input;
+use report::{Input, Recording};
+use std::time::Duration;
 
 use crate::fixture::{self, HOSTILE};
 use crate::{open, open_as, open_comparison, open_file, open_single};
@@ -35,6 +36,76 @@ cases! {
     a_file_is_shown_with_its_numbers,
     a_file_that_is_cut_off_is_shown_up_to_there,
     a_file_of_nothing_is_shown,
+    recording_is_named_and_shown_as_time,
+    hidden_jdk_frames_belong_to_their_callers,
+    lock_is_entered_outside_its_package,
+}
+
+fn recording_is_named_and_shown_as_time(browser: &mut Browser) {
+    let profile = fixture::profile(1);
+    let recording = Recording {
+        command: "java -jar app.jar".into(),
+        pid: Some(4711),
+        java: Some("Java 17.0.9".into()),
+        duration: Duration::from_secs(12),
+        interval: Some(Duration::from_millis(10)),
+    };
+    let recording = Some(&recording);
+    let input = Input { name: "run.html", profile: &profile, heap: None, problem: None, recording };
+    open(browser, &[input]);
+    assert_eq!(
+        browser.text("main .recording"),
+        "java -jar app.jar, process 4711, Java 17.0.9, 12.0 s long, a sample each 10.0 ms"
+    );
+    let tiles = browser.text("main .tiles");
+    assert!(tiles.starts_with("CPU time by samples1.00 s"), "{tiles}");
+    browser.go("#/methods");
+    assert_eq!(browser.rows("main table")[0][0], "600 ms60.0 %");
+    browser.go("#/sites");
+    assert_eq!(
+        browser.text("main th[aria-sort=descending]").split_whitespace().next(),
+        Some("Allocated")
+    );
+
+    let nothing = Profile::default();
+    let input = Input { name: "run.html", profile: &nothing, heap: None, problem: None, recording };
+    open(browser, &[input]);
+    assert_eq!(
+        browser.text("main .hint"),
+        "Not in this file: CPU time (record --cpu or --calls); allocation sites (record --alloc); \
+         monitors (record --locks)."
+    );
+}
+
+fn hidden_jdk_frames_belong_to_their_callers(browser: &mut Browser) {
+    open_single(browser);
+    browser.go("#/methods?j=0");
+    let hostile = format!("{HOSTILE}.run");
+    assert_eq!(
+        browser.rows("main table"),
+        [
+            ["6060.0 %", "6060.0 %", "app.Main.work"],
+            ["2525.0 %", "2525.0 %", "app.Tree.walk"],
+            ["1414.0 %", "1414.0 %", hostile.as_str()],
+            ["00.0 %", "8585.0 %", "app.Main.main"],
+        ]
+    );
+    browser.go("#/tree?j=0");
+    let tree = browser.text("[role=treegrid]");
+    assert!(tree.contains("app.Tree.walk") && !tree.contains("java.util.HashMap"), "{tree}");
+    // The switch keeps its state from view to view.
+    assert!(browser.links("nav").contains(&"#/flame?j=0".to_owned()), "{:?}", browser.links("nav"));
+}
+
+fn lock_is_entered_outside_its_package(browser: &mut Browser) {
+    let profile = fixture::locks();
+    let input = Input { name: "a", profile: &profile, heap: None, problem: None, recording: None };
+    open(browser, &[input]);
+    browser.go("#/monitors");
+    assert_eq!(browser.rows("main table")[0].last().unwrap(), "app.Main.enter Source.java:7");
+    browser.click_link("main tbody a");
+    let stack = browser.text("main .stack");
+    assert!(stack.starts_with("jdk.internal.misc.Unsafe.park"), "{stack}");
 }
 
 /// The file that `.svg` names, which is no part of a page.
@@ -81,8 +152,20 @@ fn every_view_is_shown_without_a_complaint(browser: &mut Browser) {
         open(
             browser,
             &[
-                Input { name: "cpu.txt", profile: &cpu, heap: None, problem: None },
-                Input { name: "heap.hprof", profile: &nothing, heap: Some(&heap), problem: None },
+                Input {
+                    name: "cpu.txt",
+                    profile: &cpu,
+                    heap: None,
+                    problem: None,
+                    recording: None,
+                },
+                Input {
+                    name: "heap.hprof",
+                    profile: &nothing,
+                    heap: Some(&heap),
+                    problem: None,
+                    recording: None,
+                },
             ],
         );
     };
@@ -313,7 +396,13 @@ fn a_long_path_is_told_by_its_ends(browser: &mut Browser) {
     let (profile, heap) = (Profile::default(), fixture::list(3000));
     open(
         browser,
-        &[Input { name: "list.hprof", profile: &profile, heap: Some(&heap), problem: None }],
+        &[Input {
+            name: "list.hprof",
+            profile: &profile,
+            heap: Some(&heap),
+            problem: None,
+            recording: None,
+        }],
     );
     // The 2,000th of the list is the last that is shown.
     browser.go("#/object/1999");
@@ -391,7 +480,13 @@ fn two_profiles_are_compared(browser: &mut Browser) {
 fn lambda_expressions_are_compared_without_their_addresses(browser: &mut Browser) {
     let (before, after) =
         (fixture::lambda("00007f63880d75f8", 10), fixture::lambda("00007f00", 15));
-    let input = |profile| Input { name: "java.hprof.txt", profile, heap: None, problem: None };
+    let input = |profile| Input {
+        name: "java.hprof.txt",
+        profile,
+        heap: None,
+        problem: None,
+        recording: None,
+    };
     open(browser, &[input(&before), input(&after)]);
     browser.go("#/methods");
     let row = &browser.rows("main table")[0];

@@ -1,0 +1,51 @@
+//! What is recorded: for the page that tells it.
+
+use super::Arguments;
+use crate::process::{Process, version_of_jdk};
+use report::Recording;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A JVM that runs already.
+pub fn of_process(arguments: &Arguments, pid: libc::pid_t, process: &Process) -> Recording {
+    Recording {
+        command: process.command_line(),
+        pid: u32::try_from(pid).ok(),
+        java: process.java(),
+        ..of(arguments)
+    }
+}
+
+/// A program that was started as this process.
+pub fn of_program(arguments: &Arguments, pid: u32) -> Recording {
+    let words: Vec<_> = arguments.program.iter().map(|word| word.to_string_lossy()).collect();
+    Recording {
+        command: words.join(" "),
+        pid: Some(pid),
+        java: arguments.program.first().and_then(java_of_program),
+        ..of(arguments)
+    }
+}
+
+fn of(arguments: &Arguments) -> Recording {
+    let samples = arguments.hprof_options().starts_with("cpu=samples");
+    let interval = Duration::from_millis(arguments.interval.into());
+    Recording { interval: samples.then_some(interval), ..Recording::default() }
+}
+
+/// The version of the JDK whose `java` the program is.
+fn java_of_program(program: &OsString) -> Option<String> {
+    let program = Path::new(program);
+    if program.file_name()? != "java" {
+        return None;
+    }
+    let candidates: Vec<PathBuf> = if program.components().count() > 1 {
+        vec![program.into()]
+    } else {
+        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(program)).collect()
+    };
+    let java = candidates.into_iter().find_map(|path| path.canonicalize().ok())?;
+    version_of_jdk(java.parent()?.parent()?)
+}
