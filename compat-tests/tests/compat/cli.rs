@@ -24,6 +24,7 @@ cases![
     run_is_the_program,
     run_refuses_what_is_no_agent,
     run_attaches,
+    run_attaches_after_an_upgrade.only(17),
     run_tells_why_it_cannot_attach,
     run_tells_whose_the_jvm_is,
     doctor_tells_what_works,
@@ -101,11 +102,21 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent("events")?;
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
-    let (pid, agent) = (java.process(), format!("{}:events=33,a b", text(&agent)?));
-    let said = jvmpi(Some(pid), &["run", "--pid", &pid.to_string(), &agent])?;
+    let (pid, agent) = (java.process(), format!("{}:events=33+42,a b", text(&agent)?));
+    let run = |settings: &[&str]| {
+        let pid_text = pid.to_string();
+        let arguments = [&["run", "--pid", &pid_text], settings, &[&agent]].concat();
+        jvmpi(Some(pid), &arguments)
+    };
+    let said = run(&["--setting", "names=slash", "--setting", "ids=32bit"])?;
     equal("output", said.as_str(), "")?;
+    // The settings of a JVM stay what they were when it loaded the library.
+    ensure!(run(&["--setting", "names=dot"]).is_err(), "other settings were taken");
     let outcome = java.finish(0)?;
     equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")?;
+    let refused = "names=dot: this JVM has loaded libjvmpi.so before";
+    ensure!(outcome.stderr.contains(refused), "{}", outcome.stderr);
+    outcome.report().find("class_load", "name", "java/lang/Object")?;
     outcome.report().find("thread_start", "name", "main").map(|_| ())
 }
 
@@ -128,6 +139,32 @@ fn run_tells_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
         return Err("a process that has ended has loaded an agent".into());
     };
     ensure!(refusal.contains(&format!("there is no process {process}")), "{refusal}");
+    Ok(())
+}
+
+/// An upgrade replaces the library's file, while a JVM has the old one loaded.
+fn run_attaches_after_an_upgrade(vm: &Vm<'_>) -> Result<(), String> {
+    let libjvmpi = vm.file("upgraded").join("libjvmpi.so");
+    let directory = libjvmpi.parent().ok_or("no directory")?;
+    fs::create_dir_all(directory).map_err(|e| e.to_string())?;
+    let install = || {
+        let _ = fs::remove_file(&libjvmpi);
+        fs::copy(build::shim()?, &libjvmpi).map(drop).map_err(|e| e.to_string())
+    };
+    let agent = text(&build::agent("events")?)?.to_owned();
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process();
+    for event in ["33", "42"] {
+        install()?;
+        let agent = format!("{agent}:events={event}");
+        let mut run = jvmpi_command(&["run", "--pid", &pid.to_string(), &agent])?;
+        let output = hung::output(run.env("JVMPI_LIBRARY", &libjvmpi), Some(pid))?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let outcome = java.finish(0)?;
+    let loads = outcome.report().count("class_load");
+    ensure!(loads > 0, "the second attach has not reached the agent");
     Ok(())
 }
 
