@@ -1,5 +1,5 @@
 # find_package(jvmpi) gives
-#   jvmpi::headers  jvmpi.h, and jni.h if a JDK is found; all that an agent needs
+#   jvmpi::headers  jvmpi.h, and the jni.h of a JDK; all that an agent needs
 #   jvmpi::jvmpi    libjvmpi.so, for a program with a JVM in it
 #   jvmpi::static   libjvmpi.a, likewise
 
@@ -11,6 +11,19 @@ get_filename_component(jvmpi_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUT
 
 # Not found where AWT is not, as in a headless JDK; the folders are set all the same.
 find_package(JNI QUIET)
+
+# The compiler of a JDK lies two folders below its headers.
+if(NOT EXISTS "${JAVA_INCLUDE_PATH}/jni.h")
+  find_program(jvmpi_JAVAC javac)
+  mark_as_advanced(jvmpi_JAVAC)
+  get_filename_component(jvmpi_JDK "${jvmpi_JAVAC}" REALPATH)
+  get_filename_component(jvmpi_JDK "${jvmpi_JDK}/../.." ABSOLUTE)
+  if(NOT EXISTS "${jvmpi_JDK}/include/jni.h")
+    message(FATAL_ERROR "jvmpi: no JDK with its jni.h was found: set JAVA_HOME, or install one with javac")
+  endif()
+  set(JAVA_INCLUDE_PATH "${jvmpi_JDK}/include")
+  set(JAVA_INCLUDE_PATH2 "${jvmpi_JDK}/include/linux")
+endif()
 
 add_library(jvmpi::headers INTERFACE IMPORTED)
 set_target_properties(jvmpi::headers PROPERTIES

@@ -89,7 +89,12 @@ fn tool(program: &str, directory: &Path) -> Result<Command> {
     tool.current_dir(directory);
     tool.env("PKG_CONFIG_PATH", prefix()?.join("lib/pkgconfig"));
     tool.env("CMAKE_PREFIX_PATH", prefix()?);
-    tool.env("JAVA_HOME", &jdk::with_javac()?.home).env("MAKEFLAGS", "");
+    tool.env_remove("JAVA_HOME").env("MAKEFLAGS", "");
+    // The JDK is found by its compiler.
+    let compilers = jdk::with_javac()?.home.join("bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(compilers).chain(std::env::split_paths(&path));
+    tool.env("PATH", std::env::join_paths(path).map_err(|e| e.to_string())?);
     Ok(tool)
 }
 
