@@ -29,6 +29,7 @@ mod top;
 mod trace;
 mod waiting;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
@@ -60,7 +61,8 @@ enum Command {
 
 fn main() -> ExitCode {
     end_quietly_with_the_reader();
-    let done = match Arguments::parse().command {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| with_hint(error).exit());
+    let done = match arguments.command {
         Command::Record(arguments) => record::record(&arguments),
         Command::Top(arguments) => top::top(&arguments),
         Command::Check(arguments) => check::check(&arguments),
@@ -76,6 +78,21 @@ fn main() -> ExitCode {
         Command::Man(arguments) => generated::man(&arguments),
     };
     done.unwrap_or_else(Failure::report)
+}
+
+/// Adds to the error that a word was not expected where a program may have been meant.
+fn with_hint(mut error: clap::Error) -> clap::Error {
+    let takes_a_program =
+        std::env::args_os().nth(1).is_some_and(|command| command == "record" || command == "run");
+    if error.kind() == ErrorKind::UnknownArgument
+        && takes_a_program
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg).cloned()
+        && !word.starts_with('-')
+    {
+        let tip = format!("put `--` before the program, as in `-- {word}`").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
 }
 
 /// Has the process end when nobody reads its output any more, as in `jvmpi … | head`, rather than

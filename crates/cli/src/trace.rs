@@ -2,12 +2,13 @@
 
 use crate::failure::Failure;
 use clap::Subcommand;
+use jvmpi_sys::{EVENTS, EventType};
 use profile::printable;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trace::{Names, Record, Trace, TraceError, event_name};
+use trace::{FUNCTIONS, Names, Record, Trace, TraceError, event_name};
 
 /// Look at what the setting trace=FILE of libjvmpi.so has recorded
 #[derive(clap::Args)]
@@ -81,6 +82,7 @@ fn show(
     Show { file, names: wanted, thread }: &Show,
     out: &mut dyn Write,
 ) -> Result<ExitCode, String> {
+    wanted.iter().try_for_each(|name| check_name(name))?;
     let trace = open(file)?;
     let mut names = Names::default();
     let mut written = Ok(());
@@ -112,6 +114,21 @@ fn show(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Checks the name of an event or a function.
+fn check_name(name: &str) -> Result<(), String> {
+    let events = || EVENTS.iter().map(EventType::name);
+    let functions = || FUNCTIONS.iter().map(|function| function.name());
+    if events().chain(functions()).any(|known| known == name) {
+        return Ok(());
+    }
+    let list = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
+    Err(format!(
+        "--event {name}: there is no such event or function; events: {}; functions: {}",
+        list(&mut events()),
+        list(&mut functions())
+    ))
+}
+
 fn stats(file: &Path, out: &mut dyn Write) -> Result<ExitCode, String> {
     let trace = open(file)?;
     let statistics = trace::statistics(&trace);
@@ -120,7 +137,9 @@ fn stats(file: &Path, out: &mut dyn Write) -> Result<ExitCode, String> {
     let end = if trace.is_complete() { "" } else { ", without the end of the process" };
     let mut print = || {
         writeln!(out, "agent {}", printable(trace.about("agent")))?;
-        writeln!(out, "vm {}", printable(trace.about("vm")))?;
+        if !trace.about("vm").is_empty() {
+            writeln!(out, "vm {}", printable(trace.about("vm")))?;
+        }
         writeln!(
             out,
             "{events} events and {calls} calls on {} threads in {:.3} s{end}",

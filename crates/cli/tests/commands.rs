@@ -85,6 +85,65 @@ fn check_tells_what_an_agent_is() {
 }
 
 #[test]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+fn check_accepts_a_jni_library_that_asks_for_jvmpi() {
+    let directory = Directory::new("jni");
+    let source = "int JNI_OnLoad(int (**vm)(void *, void *, int), void *r) {\n\
+                  void *table; return vm[6](vm, &table, VERSION); }\n";
+    let asks = directory.library("libasks.so", &source.replace("VERSION", "0x10000002"));
+    let output = jvmpi(&["check", asks.to_str().unwrap()]);
+    let said = text(&output.stdout);
+    assert!(said.contains("\n  entry points  JNI_OnLoad\n"), "{said}");
+    assert!(said.contains("\nyes: java -agentpath:libjvmpi.so …; the program loads"), "{said}");
+    assert_eq!(output.status.code(), Some(0));
+
+    let other = directory.library("libother.so", &source.replace("VERSION", "0x10002"));
+    let path = other.to_str().unwrap();
+    let line = "no: PATH exports functions of JNI but no JVM_OnLoad: if it asks for JVMPI by GetEnv, start the \
+                program with -agentpath:libjvmpi.so alone, and let the program load it";
+    refuses(&other, &line.replace("PATH", path));
+}
+
+#[test]
+fn replay_blames_the_recording_for_its_word_size() {
+    let directory = Directory::new("word-size");
+    let agent = directory.library("libagent.so", AGENT);
+    let text = if cfg!(target_pointer_width = "64") { b"word=4\n" } else { b"word=8\n" };
+    let numbers = [2, 7, crc32(text)].map(u32::to_le_bytes);
+    let head = [&b"JVMPITRC"[..], numbers.as_flattened(), text].concat();
+    let trace = directory.write("app.trace", &head);
+    let output = jvmpi(&["replay", trace.to_str().unwrap(), agent.to_str().unwrap()]);
+    let line = format!("jvmpi: error: {}: was recorded in a JVM of ", trace.display());
+    assert!(self::text(&output.stderr).starts_with(&line), "{output:?}");
+}
+
+#[test]
+fn unknown_event_lists_those_that_there_are() {
+    let output = jvmpi(&["trace", "show", "app.trace", "--event", "GC_STRT"]);
+    let said = text(&output.stderr);
+    assert!(said.starts_with("jvmpi: error: --event GC_STRT: there is no such event"), "{said}");
+    assert!(said.contains(" GC_START, ") && said.contains(" RunGC"), "{said}");
+}
+
+#[test]
+fn program_without_dashes_before_it_gets_a_hint() {
+    let output = jvmpi(&["record", "-o", "x.svg", "java", "-version"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("tip: put `--` before the program, as in `-- java`"), "{said}");
+}
+
+/// The checksum of gzip.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, byte: &u8| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
+        })
+    };
+    !bytes.iter().fold(!0, step)
+}
+
+#[test]
 fn a_library_can_say_that_it_needs_no_quirks() {
     let directory = Directory::new("no-quirks");
     let agent = directory.library("libhprof.so", &format!("{AGENT}char jvmpi_no_quirks;\n"));

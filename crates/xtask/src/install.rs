@@ -32,6 +32,10 @@ pub fn install(arguments: &[String]) -> Result<(), String> {
     let list = root.join(DOCUMENTATION).join(LIST);
     fs::write(&list, made.join("\n") + "\n").map_err(|e| format!("{}: {e}", list.display()))?;
     println!("{} files are installed in {}", files.len(), root.display());
+    println!(
+        "next: {} doctor says what works with the JVMs of this machine",
+        root.join("bin/jvmpi").display()
+    );
     Ok(())
 }
 
