@@ -131,12 +131,13 @@ fn allocation_sites_are_those_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
     equal("sites", again, live)
 }
 
-/// The lines without what is another one in each process: environments of threads.
-fn without_environments(report: &str) -> Vec<String> {
-    let is_env =
-        |word: &&str| ["env=", "thread_env=", "self="].iter().any(|name| word.starts_with(name));
+/// The lines without what is another one in each process: environments of threads and addresses of code.
+fn without_addresses(report: &str) -> Vec<String> {
+    let is_address = |word: &&str| {
+        ["env=", "thread_env=", "self=", "address="].iter().any(|name| word.starts_with(name))
+    };
     let line =
-        |line: &str| line.split(' ').filter(|word| !is_env(word)).collect::<Vec<_>>().join(" ");
+        |line: &str| line.split(' ').filter(|word| !is_address(word)).collect::<Vec<_>>().join(" ");
     let mut lines: Vec<_> = report.lines().map(line).collect();
     lines.sort();
     lines
@@ -154,8 +155,8 @@ fn every_event_comes_again(vm: &Vm<'_>) -> Result<(), String> {
     jvmpi(vm, &["replay", "--quiet", &trace, &format!("{}:{events}", text(&agent)?)], 0)?;
     let read =
         |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
-    let live = without_environments(&read(&directory.join("report"))?);
-    let again = without_environments(&read(&vm.file("replayed"))?);
+    let live = without_addresses(&read(&directory.join("report"))?);
+    let again = without_addresses(&read(&vm.file("replayed"))?);
     ensure!(live.len() > 500, "only {} lines", live.len());
     let different = live.iter().zip(&again).find(|(a, b)| a != b);
     ensure!(different.is_none(), "{different:?}");
