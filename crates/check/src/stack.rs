@@ -1,9 +1,10 @@
 //! The agent's part of the stack, with names.
 
 use object::{Object as _, ObjectSymbol as _};
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
 
 /// How many frames are looked at, and how many of the agent are kept.
 const LOOKED_AT: usize = 64;
@@ -36,7 +37,7 @@ impl Stack {
     /// The frames between this library, which the agent has called, and what has called the agent.
     #[inline(never)]
     pub fn of_agent() -> Self {
-        let mut frames = [std::ptr::null_mut::<c_void>(); LOOKED_AT];
+        let mut frames = [ptr::null_mut::<c_void>(); LOOKED_AT];
         // SAFETY: it writes at most so many addresses.
         let count = unsafe { libc::backtrace(frames.as_mut_ptr(), LOOKED_AT as i32) };
         let own = library_of(Self::of_agent as *const () as usize).map(|library| library.base);
@@ -81,7 +82,7 @@ impl Stack {
             let mut line = format!("#{i} ");
             let library = library_of(*address);
             if let Some((name, offset)) = name(*address) {
-                let _ = write!(line, "{name}+{offset:#x} ");
+                let _ = write!(line, "{}+{offset:#x} ", demangled(&name));
             }
             let _ = match library {
                 Some(Library { base, path }) => {
@@ -93,6 +94,39 @@ impl Stack {
             line
         };
         self.0.iter().enumerate().map(line).collect()
+    }
+}
+
+/// The name as it stands in the source of C++ or Rust.
+fn demangled(name: &str) -> String {
+    match rustc_demangle::try_demangle(name) {
+        Ok(name) => format!("{name:#}"),
+        Err(_) => demangled_by_cpp(name).unwrap_or_else(|| name.to_owned()),
+    }
+}
+
+/// The name by the C++ library, if an agent has loaded that.
+fn demangled_by_cpp(name: &str) -> Option<String> {
+    type Demangle = unsafe extern "C" fn(
+        *const c_char,
+        *mut c_char,
+        *mut libc::size_t,
+        *mut c_int,
+    ) -> *mut c_char;
+    let mangled = CString::new(name).ok().filter(|_| name.starts_with("_Z"))?;
+    // SAFETY: the strings end with NUL, and nothing is loaded that was not. The function has this type; its result
+    // is NULL or a string from malloc. The library is not closed, as its count was raised.
+    unsafe {
+        let library = libc::dlopen(c"libstdc++.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW);
+        let function = NonNull::new(library)
+            .map(|library| libc::dlsym(library.as_ptr(), c"__cxa_demangle".as_ptr()))
+            .filter(|function| !function.is_null())?;
+        let demangle = std::mem::transmute::<*mut c_void, Demangle>(function);
+        let (length, status) = (ptr::null_mut(), ptr::null_mut());
+        let text = NonNull::new(demangle(mangled.as_ptr(), ptr::null_mut(), length, status))?;
+        let demangled = CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned();
+        libc::free(text.as_ptr().cast());
+        Some(demangled)
     }
 }
 
@@ -139,6 +173,19 @@ fn name(address: usize) -> Option<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(demangled("_ZN5agent6notify17h0123456789abcdefE"), "agent::notify");
+        assert_eq!(demangled("_RNvC5agent6notify"), "agent::notify");
+        assert_eq!(demangled("on_event"), "on_event");
+        // SAFETY: loading the library runs its initializers, which do nothing to others.
+        if unsafe { libc::dlopen(c"libstdc++.so.6".as_ptr(), libc::RTLD_NOW) }.is_null() {
+            println!("skipped: names of C++: there is no libstdc++");
+            return;
+        }
+        assert_eq!(demangled("_ZN5Agent6notifyEi"), "Agent::notify(int)");
+    }
 
     #[test]
     fn stack_begins_in_the_agent_behind_a_signal_on_each_machine() {
