@@ -77,7 +77,7 @@ impl Agent {
     /// Has a JVM that runs already load it, with these settings of libjvmpi.so.
     ///
     /// # Errors
-    /// As [`Self::attach`]; what is wrong with the settings.
+    /// As [`Self::attach`]; also a line about a bad setting.
     pub fn attach_with(
         &self,
         settings: &[String],

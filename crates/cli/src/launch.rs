@@ -56,7 +56,7 @@ fn quoted(word: &OsStr) -> OsString {
 /// Checks settings of libjvmpi.so.
 ///
 /// # Errors
-/// What is wrong with the first bad one.
+/// A line about the first bad one.
 pub fn check_settings(settings: &[String]) -> Result<(), String> {
     Options::parse(&settings.join(" "), None)
         .map(drop)

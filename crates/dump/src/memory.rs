@@ -1,11 +1,11 @@
-//! The memory that the system can still give. It is asked for while threads are stopped, so nothing here allocates.
+//! Reads how much memory the system can still give. Threads are stopped meanwhile, so nothing here allocates.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::FromRawFd;
 
-/// The bytes of memory that the system can still give without taking any from programs; None if it does not
-/// tell. Beyond them it would rather kill a process than refuse.
+/// Returns the bytes of memory that the system can still give without taking any from programs; None if they are
+/// not known. Beyond them it would rather kill a process than refuse.
 pub fn available() -> Option<usize> {
     let mut cgroups = Text::<4096>::new();
     cgroups.read(&[b"/proc/self/cgroup"]);
@@ -19,7 +19,7 @@ fn of_the_machine() -> Option<usize> {
     text.number_of(b"MemAvailable:")?.checked_mul(1024)
 }
 
-/// The files in which a version of cgroups tells of memory.
+/// The memory files of a version of cgroups.
 struct Files {
     /// Below the root of all hierarchies.
     mount: &'static [u8],
@@ -57,9 +57,9 @@ impl Files {
     }
 }
 
-/// The least that is left in the cgroups of the process, of which `/proc/self/cgroup` says this. The limits of
-/// all directories above hold too. In a container, the path may be one outside of it, and the container's own
-/// cgroup is at the root.
+/// Returns the smallest number of bytes that is left in the process's cgroups, which `cgroups` lists as
+/// `/proc/self/cgroup` does. The limits of parent directories count too. In a container, the path may be one
+/// outside of it, and the container's own cgroup is at the root.
 fn left_in_cgroups(cgroups: &[u8], root: &[u8]) -> Option<usize> {
     let mut least = None;
     for line in cgroups.split(|byte| *byte == b'\n') {

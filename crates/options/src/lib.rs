@@ -41,7 +41,7 @@ pub fn read() -> Result<&'static Options, OptionsError> {
 /// Sets further settings, written as in `JVMPI_OPTIONS`, before [`read`] is called.
 ///
 /// # Errors
-/// As [`Options::from_environment`]; also if the settings of this process were read before and are others.
+/// As [`Options::from_environment`]; also if this process has read other settings before.
 pub fn set(more: &str) -> Result<(), OptionsError> {
     let options = Options::from_environment_and(more)?;
     let wanted = options.describe();

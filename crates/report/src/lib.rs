@@ -25,11 +25,11 @@ pub struct Input<'a> {
     pub heap: Option<&'a heap::Graph>,
     /// Why there is not more of it, if something is missing: where the file is cut off.
     pub problem: Option<&'a str>,
-    /// What was profiled, and how, if that is known.
+    /// The program and the conditions of the recording, if they are known.
     pub recording: Option<&'a Recording>,
 }
 
-/// What was profiled, and how.
+/// The profiled program and the conditions of the recording.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The command line of the program.
@@ -38,7 +38,7 @@ pub struct Recording {
     pub pid: Option<u32>,
     /// The JVM, as in `Java 17.0.9`.
     pub java: Option<String>,
-    /// How long it was profiled.
+    /// The time from the start of the recording to its end.
     pub duration: Duration,
     /// The time from one CPU sample to the next, if CPU time was sampled.
     pub interval: Option<Duration>,

@@ -1,4 +1,4 @@
-//! What is recorded: for the page that tells it.
+//! Describes what is recorded, for the page.
 
 use super::Arguments;
 use crate::process::{Process, version_of_jdk};

@@ -49,7 +49,7 @@ struct Header<'a> {
     classes: usize,
 }
 
-/// What was profiled, and how. Times are microseconds.
+/// The [`Recording`] of a profile. Times are microseconds.
 #[derive(Serialize)]
 struct Recorded<'a> {
     command: &'a str,

@@ -75,7 +75,8 @@ struct Known {
 }
 
 impl Known {
-    /// The event that has told the same of a class. A VM passes the same strings each time.
+    /// Returns an earlier event of the class with the same content, if there is one: a VM passes the same strings
+    /// each time.
     fn told(&mut self, class: u64, event: &mut Event) -> Option<JVMPI_Event_u> {
         let said = |event: &mut Event| {
             let requested = event.event_type & JVMPI_REQUESTED_EVENT;
