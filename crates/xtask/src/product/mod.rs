@@ -147,7 +147,14 @@ fn generated(build: &Build, made: &Path) -> Result<Vec<File>, String> {
 fn documentation() -> Result<Vec<File>, String> {
     let root = workspace_root();
     let mut files = Vec::new();
-    for name in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+    for name in [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+    ] {
         files.push(data(&format!("{DOCUMENTATION}/{name}"), &root.join(name)));
     }
     for directory in ["docs", "examples", "examples/agent", "examples/embed"] {
@@ -165,4 +172,47 @@ fn names_in(directory: &Path) -> Result<Vec<String>, String> {
     let entries =
         fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?.flatten();
     Ok(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The files that a page links to, from the root of the documentation.
+    fn links(page: &str, text: &str) -> Vec<String> {
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let links = links.filter(|link| !link.is_empty() && !link.contains([':', ' ', '`']));
+        let mut found = Vec::new();
+        for link in links {
+            let mut parts: Vec<&str> = page.split('/').collect();
+            parts.pop();
+            for part in link.split('/') {
+                match part {
+                    ".." => drop(parts.pop()),
+                    part => parts.push(part),
+                }
+            }
+            found.push(parts.join("/"));
+        }
+        found
+    }
+
+    #[test]
+    fn installed_pages_link_to_installed_files() {
+        let files = documentation().unwrap();
+        let paths: Vec<_> = files.iter().map(|file| Path::new(&file.path)).collect();
+        let mut seen = 0;
+        for page in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "md")) {
+            let page = page.strip_prefix(DOCUMENTATION).unwrap().to_str().unwrap();
+            let text = fs::read_to_string(workspace_root().join(page)).unwrap();
+            for link in links(page, &text) {
+                seen += 1;
+                let target = Path::new(DOCUMENTATION).join(&link);
+                // A folder is installed with what is in it.
+                assert!(paths.iter().any(|path| path.starts_with(&target)), "{page}: {link}");
+            }
+        }
+        assert!(seen > 50, "only {seen} links");
+    }
 }
