@@ -12,7 +12,14 @@ pub fn understand(answer: &str) -> Result<(), String> {
             Err("it has refused; its standard error says why".into())
         }
         ("", "") => Err("it ended before it answered".into()),
-        _ => Err(said.lines().next().unwrap_or("it does not say why").to_owned()),
+        // The second line, if there is one, is what the dynamic loader says.
+        _ => {
+            let mut lines = said.lines();
+            let first = lines.next().unwrap_or("it does not say why");
+            Err(lines.next().map_or(first.to_owned(), |reason| {
+                format!("{}: {reason}", first.trim_end_matches('.'))
+            }))
+        }
     }
 }
 
@@ -29,8 +36,10 @@ mod tests {
         assert_eq!(understand("0\nreturn code: -1\n"), refused);
         assert_eq!(understand("0\n102\n"), refused);
         let missing = "/x.so was not loaded.\nno such file";
-        assert_eq!(understand(&format!("0\n{missing}")), Err("/x.so was not loaded.".into()));
-        assert_eq!(understand(&format!("100\n{missing}")), Err("/x.so was not loaded.".into()));
+        let why = "/x.so was not loaded: no such file";
+        assert_eq!(understand(&format!("0\n{missing}")), Err(why.into()));
+        assert_eq!(understand(&format!("100\n{missing}")), Err(why.into()));
+        assert_eq!(understand("0\n/x.so was not loaded."), Err("/x.so was not loaded.".into()));
         assert!(understand("").is_err());
     }
 }
