@@ -1,7 +1,7 @@
 //! The command `jvmpi`, where it needs a JVM.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt as _;
@@ -13,6 +13,10 @@ use std::time::Duration;
 use compat_tests::jdk::Gc;
 use compat_tests::run::{Outcome, Running, Vm};
 use compat_tests::{build, hung, text};
+use profile::{
+    CpuSample, CpuSamples, DumpKind, Frame, Line, Method, Profile, StreamWriter, ThreadSerial,
+    Writer as _,
+};
 
 use crate::assert::equal;
 use crate::cases;
@@ -39,6 +43,10 @@ cases![
     record_ends_as_the_program,
     record_keeps_what_a_killed_jvm_has_told,
     record_fails_if_nothing_is_whole.only(17),
+    record_admits_jvms_alone.only(17),
+    record_shows_nobody_the_secret.only(17),
+    record_forgets_what_has_ended,
+    record_says_that_there_are_too_many_stacks.only(17),
     record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
 ];
@@ -261,11 +269,11 @@ fn record_shows_locks(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// How often a method of the program was called.
-fn calls_of(profile: &profile::Profile, method: &str) -> Result<i64, String> {
+fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
     let times = profile.cpu_times().next_back().ok_or("no section")?;
     let is_of = |trace| {
-        let trace = profile.traces.get(trace);
-        let frame = trace.and_then(|trace| profile.frame(*trace.frames.first()?));
+        let innermost = profile.traces.frames_of(trace).first();
+        let frame = innermost.and_then(|id| profile.frame(id));
         frame.is_some_and(|(_, found)| {
             [found.class, found.name].map(|name| profile.names.get(name)) == ["Profiled", method]
         })
@@ -535,25 +543,56 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     Ok(((kept, inner), file))
 }
 
+/// A recording of a program that has no JVM, which ends when nobody writes to it any more.
+struct Impersonated {
+    record: Child,
+    _guard: hung::Guard,
+    /// Where JVMs connect to, and what they send first.
+    address: String,
+    secret: String,
+}
+
+impl Impersonated {
+    fn start(file: &Path) -> Result<Self, String> {
+        // Its one line names the port and the secret.
+        let program = "echo \"$JAVA_TOOL_OPTIONS,$JVMPI_CHANNEL\"; exec cat";
+        let record = ["record", "-o", text(file)?, "--", "sh", "-c", program];
+        let (mut record, guard) = hung::start(jvmpi_command(&record)?.stdin(Stdio::piped()), None)?;
+        let mut line = String::new();
+        let output = record.stdout.as_mut().ok_or("no output")?;
+        BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
+        let channel =
+            line.trim_end().split("channel=").nth(1).and_then(|rest| rest.split_once(','));
+        let (address, secret) = channel.ok_or_else(|| format!("no port and secret in {line}"))?;
+        let (address, secret) = (address.to_owned(), secret.to_owned());
+        Ok(Self { record, _guard: guard, address, secret })
+    }
+
+    /// Somebody who has sent this first.
+    fn connect(&self, first: &[u8]) -> Result<TcpStream, String> {
+        let connected = TcpStream::connect(&self.address).and_then(|mut stream| {
+            stream.write_all(first)?;
+            Ok(stream)
+        });
+        connected.map_err(|e| format!("{}: {e}", self.address))
+    }
+
+    fn connect_jvm(&self, told: &[u8]) -> Result<TcpStream, String> {
+        self.connect(&[self.secret.as_bytes(), told].concat())
+    }
+}
+
 /// What JVMs tell that come to their ends one after the other, by whatever way: the command under which they run
 /// ends so, and says so. Their program ends with 0.
-fn record_tells_of(vm: &Vm<'_>, told: &[&str], status: i32, said: &[&str]) -> Result<(), String> {
+fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> Result<(), String> {
     let file = vm.file("told.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
     let _ = fs::remove_file(&file);
-    // Its one line names the port, and it ends when nobody writes to it any more.
-    let program = "echo \"$JAVA_TOOL_OPTIONS\"; exec cat";
-    let record = ["record", "-o", text(&file)?, "--", "sh", "-c", program];
-    let (mut record, _guard) = hung::start(jvmpi_command(&record)?.stdin(Stdio::piped()), None)?;
-    let mut line = String::new();
-    let output = record.stdout.as_mut().ok_or("no output")?;
-    BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
-    let address = line.split("net=").nth(1).ok_or_else(|| format!("no port in {line}"))?;
-    for text in told {
-        let mut jvm =
-            TcpStream::connect(address.trim_end()).map_err(|e| format!("{address}: {e}"))?;
-        jvm.write_all(text.as_bytes()).map_err(|e| e.to_string())?;
+    let recording = Impersonated::start(&file)?;
+    for bytes in told {
+        recording.connect_jvm(bytes)?;
     }
+    let Impersonated { record, _guard, .. } = recording;
     let output = record.wait_with_output().map_err(|e| e.to_string())?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     equal(&format!("status of `{stderr}`"), output.status.code(), Some(status))?;
@@ -568,22 +607,147 @@ fn record_tells_of(vm: &Vm<'_>, told: &[&str], status: i32, said: &[&str]) -> Re
 /// tell of what is missing, and the exit status is the program's.
 fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
-    const BEGUN: &str = "JAVA PROFILE 1.0.1, created x\n\n--------\n";
-    const CUT: &str = "CPU SAMPLES BEGIN (total = 2) x\nrank self accum count trace method\n";
-    let (cut, all) = (format!("{BEGUN}{CUT}"), format!("{BEGUN}{CUT}CPU SAMPLES END\n"));
-    let old = format!("{all}\n{CUT}");
-    let is_cut =
-        ["the file is cut off in CPU SAMPLES", "the JVM has ended before it could tell all"];
+    let stream = |dumps: &[Option<DumpKind>]| told_dumps(7, dumps);
+    let (begun, cut, all) = (stream(&[])?, stream(&[None])?, stream(&[Some(DumpKind::Last)])?);
+    let old = stream(&[Some(DumpKind::Snapshot), None])?;
+    let is_cut = "the JVM has ended before it could tell all";
+    let (has, has_too) = ("told.txt has 7 cpu-samples", "told-2.txt has 7 cpu-samples");
     let fails = "jvmpi: error: no profile is whole: ";
-    record_tells_of(vm, &[&cut], 125, &[is_cut[0], is_cut[1], "told.txt is empty", fails])?;
-    record_tells_of(vm, &[BEGUN], 125, &[is_cut[1], "told.txt is empty", fails])?;
-    record_tells_of(vm, &[&all], 0, &["told.txt is empty"])?;
+    record_tells_of(vm, &[&cut], 125, &[is_cut, has, fails])?;
+    record_tells_of(vm, &[&begun], 125, &[is_cut, "told.txt is empty", fails])?;
+    record_tells_of(vm, &[&all], 0, &[has])?;
     let is_old = "the JVM has ended without telling; this is what it had told ";
-    record_tells_of(vm, &[&old], 0, &[is_old, "told.txt is empty"])?;
+    record_tells_of(vm, &[&old], 0, &[is_old, has])?;
     let silent = "jvmpi: warning: of 3 JVMs 1 ended before telling anything";
-    let said = [is_cut[0], is_cut[1], "told.txt is empty", "told-2.txt is empty", silent];
-    record_tells_of(vm, &[&cut, "", &all], 0, &said)?;
-    record_tells_of(vm, &["", ""], 125, &["jvmpi: error: nothing was recorded: "])
+    record_tells_of(vm, &[&cut, b"", &all], 0, &[is_cut, has, has_too, silent])?;
+    record_tells_of(vm, &[b"", b""], 125, &["jvmpi: error: nothing was recorded: "])?;
+    let nonsense = [&begun[..], &[200, 1, 0]].concat();
+    let is_nonsense = "what the JVM has sent makes no sense: ";
+    record_tells_of(vm, &[&nonsense], 125, &[is_nonsense, "told.txt is empty", fails])
+}
+
+/// What a JVM sends of its dumps, each with so many samples. One of no kind is cut off.
+fn told_dumps(samples: u64, dumps: &[Option<DumpKind>]) -> Result<Vec<u8>, String> {
+    let write = || {
+        let mut profile = Profile::default();
+        let class = profile.names.intern("Main");
+        let name = profile.names.intern("main");
+        let method = profile.methods.intern(Method { class, name, ..Method::default() });
+        let frame = profile.frames.intern(Frame { method, line: Line::Unknown });
+        let trace = profile.traces.intern(ThreadSerial(0), &[frame]);
+        let mut writer = StreamWriter::new(Vec::new(), &profile)?;
+        for kind in dumps {
+            let rows = vec![CpuSample { trace, samples, hits: samples }];
+            let section = CpuSamples { total: samples, rows, ..CpuSamples::default() };
+            writer.section(&profile, &section.into())?;
+            kind.map_or(Ok(()), |kind| writer.end_dump(kind))?;
+        }
+        Ok(writer.into_inner())
+    };
+    write().map_err(|e: std::io::Error| e.to_string())
+}
+
+/// Other users of the machine can connect too. Who does not know the secret is closed and named, however much he
+/// sends, and the named file is the JVM's.
+fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("admitted.txt");
+    fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
+    let _ = fs::remove_file(&file);
+    let recording = Impersonated::start(&file)?;
+    let forged = told_dumps(1000, &[Some(DumpKind::Last)])?;
+    let secret = recording.secret.as_bytes();
+    let almost = [&secret[..secret.len() - 1], b"!"].concat();
+    let mut strangers = Vec::new();
+    for first in [&forged[..], &[&almost[..], &forged].concat(), &secret[..31], b""] {
+        let mut stranger = recording.connect(first)?;
+        if first.len() < secret.len() {
+            stranger.shutdown(std::net::Shutdown::Write).map_err(|e| e.to_string())?;
+        }
+        // Closed from the other end, of whose leftovers it may be told by a reset.
+        ensure!(matches!(stranger.read(&mut [0]), Ok(0) | Err(_)), "a stranger is answered");
+        strangers.push(stranger);
+    }
+    recording.connect_jvm(&told_dumps(7, &[Some(DumpKind::Last)])?)?;
+    let Impersonated { record, _guard, .. } = recording;
+    let output = record.wait_with_output().map_err(|e| e.to_string())?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    equal(&format!("status of `{stderr}`"), output.status.code(), Some(0))?;
+    for stranger in &strangers {
+        let address = stranger.local_addr().map_err(|e| e.to_string())?;
+        let line = format!("jvmpi: warning: closed a connection from {address}, which");
+        equal(&line, stderr.matches(&line).count(), 1)?;
+    }
+    ensure!(stderr.ends_with("admitted.txt has 7 cpu-samples\n"), "{stderr}");
+    equal("lines", stderr.lines().count(), strangers.len() + 1)
+}
+
+/// The secret is in the environment, as all users can see the command line.
+fn record_shows_nobody_the_secret(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("secret.svg");
+    let java = vm.java("Wait")?.behind_jvmpi(&["record", "-o", text(&file)?, "--"])?;
+    let mut java = java.start()?;
+    java.wait_for("ready")?;
+    let child = fs::read_to_string(format!("/proc/{0}/task/{0}/children", java.process()));
+    let child = child.map_err(|e| e.to_string())?;
+    let read = |name: &str| {
+        let bytes =
+            fs::read(format!("/proc/{}/{name}", child.trim())).map_err(|e| e.to_string())?;
+        Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let environment = read("environ")?;
+    let secret = environment.split('\0').find_map(|entry| entry.strip_prefix("JVMPI_CHANNEL="));
+    let secret = secret.ok_or("no secret")?;
+    let command_line = read("cmdline")?;
+    ensure!(command_line.contains("channel=127.0.0.1:"), "{command_line}");
+    ensure!(secret.len() == 32 && !command_line.contains(secret), "{command_line}");
+    java.finish(0).map(|_| ())
+}
+
+/// A profile has the threads that ran meanwhile, not those of the recordings before it.
+fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let mut java = vm.java("Passing")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let file = vm.file("passing.txt");
+    let mut ended_before: Option<u32> = None;
+    for what in ["--calls", "--alloc", "--calls", "--cpu"] {
+        let record = ["record", what, "-d", "0.2", "-o", text(&file)?, "--pid", &pid];
+        jvmpi(Some(java.process()), &record)?;
+        let profile = profile(&file)?.into_profile();
+        let name = |thread: &profile::Thread| profile.names.get(thread.name).to_owned();
+        let number = |name: String| name.strip_prefix("passing-").and_then(|n| n.parse().ok());
+        let threads = profile.threads.values();
+        let told: Vec<u32> = threads.clone().filter_map(|thread| number(name(thread))).collect();
+        ensure!(threads.clone().any(|thread| name(thread) == "main"), "{what}: no main thread");
+        if let Some(last) = ended_before {
+            ensure!(told.iter().all(|number| *number > last), "{what}: {told:?} after {last}");
+        }
+        let ended = threads.filter(|thread| thread.ended);
+        ended_before = ended.filter_map(|thread| number(name(thread))).max().or(ended_before);
+    }
+    ensure!(ended_before.is_some(), "no thread has ended in any recording");
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// Beyond the limit the calls of each method are told all the same, and a line says that there is more.
+fn record_says_that_there_are_too_many_stacks(vm: &Vm<'_>) -> Result<(), String> {
+    let library = build::hprof()?;
+    let file = vm.file("limited.txt");
+    let _ = fs::remove_file(&file);
+    let options =
+        format!("{}:cpu=times,cutoff=0,contexts=9,file={}", text(&library)?, text(&file)?);
+    let outcome = vm.java("Profiled")?.argument("calls").shim(&options)?.run()?;
+    let line = "HPROF ERROR: more than 9 stacks were called: ";
+    equal(line, outcome.stderr.matches(line).count(), 1)?;
+    let expected = outcome.expects.one("expect")?;
+    let file = profile(&file)?;
+    for method in ["outer", "inner", "recursive"] {
+        equal(method, calls_of(file.profile(), method)?, expected.int(method)?)?;
+    }
+    Ok(())
 }
 
 fn record_says_why_there_is_nothing(vm: &Vm<'_>) -> Result<(), String> {

@@ -88,11 +88,11 @@ fn run(vm: &Vm<'_>, work: &str, name: &str, options: &str) -> Result<(Outcome, F
 
 /// The methods of a trace, `Class.method`, innermost first.
 fn methods(profile: &Profile, trace: TraceSerial) -> Vec<String> {
-    let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
+    let frames = profile.traces.frames_of(trace);
     let names = &profile.names;
     let name =
         |method: profile::Method| format!("{}.{}", names.get(method.class), names.get(method.name));
-    frames.iter().filter_map(|id| profile.frame(*id)).map(|(_, method)| name(method)).collect()
+    frames.iter().filter_map(|id| profile.frame(id)).map(|(_, method)| name(method)).collect()
 }
 
 /// The file is put in its place when a dump is whole; false at the end of the program.
@@ -388,6 +388,30 @@ fn threads_are_told(vm: &Vm<'_>) -> Result<(), String> {
             of_name.map(|thread| (thread.ended, profile.names.get(thread.group))).collect();
         equal(&name, ended, [(true, "main")])?;
     }
+    for (options, rows) in
+        [("heap=sites", true), ("heap=dump", false), ("heap=sites,cpu=times", true)]
+    {
+        let options = format!("{options},thread=y,cutoff=0");
+        let (_, file) = run(vm, "objects", "own.txt", &options)?;
+        has_the_main_thread(file.profile(), rows).map_err(|why| format!("{options}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// Traces of the program's own methods are of the thread that ran them.
+fn has_the_main_thread(profile: &Profile, has_rows: bool) -> Result<(), String> {
+    let mut of_main = 0;
+    for trace in profile.traces.iter() {
+        let methods = methods(profile, trace.serial);
+        if methods.iter().any(|method| method.starts_with("Profiled.")) {
+            let thread = profile.threads.get(&trace.thread);
+            let name = thread.map(|thread| profile.names.get(thread.name));
+            equal(&format!("thread of {methods:?}"), name, Some("main"))?;
+            of_main += 1;
+        }
+    }
+    ensure!(of_main > 0, "no trace of the main thread");
+    ensure!(!has_rows || profile.sites().next().is_some(), "no sites");
     Ok(())
 }
 

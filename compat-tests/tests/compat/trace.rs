@@ -83,9 +83,9 @@ fn twice_through_hprof(
 
 /// The frames of a trace, as text.
 fn frames(profile: &Profile, trace: TraceSerial) -> String {
-    let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
+    let frames = profile.traces.frames_of(trace);
     let names = &profile.names;
-    let methods = frames.iter().filter_map(|id| profile.frame(*id));
+    let methods = frames.iter().filter_map(|id| profile.frame(id));
     let text = methods.map(|(_, m)| format!("{}.{}", names.get(m.class), names.get(m.name)));
     text.collect::<Vec<_>>().join(" ")
 }

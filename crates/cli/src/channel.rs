@@ -1,37 +1,63 @@
 //! The connections of HPROF with this process: what it records comes in, commands go out.
 //!
 //! HPROF connects to a port that is open on the loopback interface while it is used. So it can
-//! profile a JVM whose user may not write where the profile goes, and be told to stop.
+//! profile a JVM whose user may not write where the profile goes, and be told to stop. Every user of the
+//! machine can connect to the port too: a JVM begins with a secret that it got from this process, and a
+//! connection that does not is closed.
 
 use crate::process::Process;
 use hprof::control::Command;
+use hprof::options::{SECRET, SECRET_LENGTH};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// Where JVMs connect to.
 pub struct Channel {
     listener: TcpListener,
     address: SocketAddr,
+    secrets: Secrets,
 }
+
+/// What the first bytes of a connection are compared with.
+#[derive(Clone)]
+struct Secrets {
+    of_jvms: String,
+    /// That of [`Entrance::knock`].
+    own: String,
+}
+
+/// How many connections may be open whose secret has not come. More are closed at once.
+const MOST_UNKNOWN: usize = 64;
+
+/// How long a connection may take to send its secret. A JVM sends it when it connects.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many closed connections are named.
+const MOST_NAMED: usize = 8;
 
 /// A connection, to send commands.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
     commands: u32,
-    /// From where it comes.
-    pub peer: SocketAddr,
 }
 
 /// What happens to a connection.
 #[derive(Debug)]
 pub enum Event {
-    /// A JVM has connected; the number is the connection's.
+    /// Somebody has connected; the number is the connection's.
+    Opened(usize),
+    /// It is a JVM.
     Connected(usize, Connection),
+    /// It is [`Entrance::knock`]. All that were opened before have been heard of.
+    Knocked(usize),
     /// It has sent this.
     Received(usize, Vec<u8>),
     /// Nothing more comes.
@@ -51,24 +77,57 @@ impl Channel {
         let opened = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) =
             opened.map_err(|error| format!("cannot open a port for the JVM: {error}"))?;
-        Ok(Self { listener, address })
+        let secrets = secret().and_then(|of_jvms| Ok(Secrets { of_jvms, own: secret()? }));
+        let secrets = secrets.map_err(|error| format!("/dev/urandom: {error}"))?;
+        Ok(Self { listener, address, secrets })
     }
 
-    /// The option of HPROF with which it connects.
+    /// The options of HPROF with which a running JVM connects.
+    pub fn options(&self) -> String {
+        format!("{},secret={}", self.option(), self.secrets.of_jvms)
+    }
+
+    /// The option with which a program connects that has the [secret](Self::secret) in its environment. Its
+    /// options can be seen by all users.
     pub fn option(&self) -> String {
-        format!("net={}", self.address)
+        format!("channel={}", self.address)
+    }
+
+    /// The variable of the environment that has the secret, and the secret.
+    pub fn secret(&self) -> (&'static str, &str) {
+        (SECRET, &self.secrets.of_jvms)
     }
 
     /// Takes connections from now on. `hear` is called with what happens, from threads of their own.
     pub fn serve(self, hear: impl Fn(Event) + Clone + Send + 'static) -> Entrance {
-        let entrance = Entrance(self.address);
+        let entrance = Entrance { address: self.address, secret: self.secrets.own.clone() };
+        let unknown = Arc::new(AtomicUsize::new(0));
         let accept = move || {
             for number in 0.. {
                 let Ok((stream, peer)) = self.listener.accept() else { continue };
-                let Ok(commands) = stream.try_clone() else { continue };
-                hear(Event::Connected(number, Connection { stream: commands, commands: 0, peer }));
-                let hear = hear.clone();
-                thread::spawn(move || receive(stream, number, &hear));
+                if unknown.fetch_add(1, Ordering::Relaxed) >= MOST_UNKNOWN {
+                    unknown.fetch_sub(1, Ordering::Relaxed);
+                    continue;
+                }
+                hear(Event::Opened(number));
+                let (hear, secrets, unknown) =
+                    (hear.clone(), self.secrets.clone(), Arc::clone(&unknown));
+                thread::spawn(move || {
+                    let admitted = admit(&stream, &secrets);
+                    unknown.fetch_sub(1, Ordering::Relaxed);
+                    match admitted.and_then(|who| Ok((who, stream.try_clone()?))) {
+                        Ok((Peer::Jvm, commands)) => {
+                            let connection = Connection { stream: commands, commands: 0 };
+                            hear(Event::Connected(number, connection));
+                            receive(stream, number, &hear);
+                        }
+                        Ok((Peer::Own, _)) => hear(Event::Knocked(number)),
+                        Ok((Peer::Stranger, _)) | Err(_) => {
+                            name_stranger(peer);
+                            hear(Event::Closed(number));
+                        }
+                    }
+                });
             }
         };
         thread::spawn(accept);
@@ -77,17 +136,81 @@ impl Channel {
 }
 
 /// Where connections are taken, in the order in which they are made.
-pub struct Entrance(SocketAddr);
+pub struct Entrance {
+    address: SocketAddr,
+    secret: String,
+}
 
 impl Entrance {
-    /// Makes a connection and closes it again. When that from this address has been heard of, all have
-    /// that were made before.
+    /// Makes a connection and closes it again. When [`Event::Knocked`] has come, all connections have been heard
+    /// of that were made before.
     ///
     /// # Errors
     /// What the system says.
-    pub fn knock(&self) -> io::Result<SocketAddr> {
-        TcpStream::connect(self.0)?.local_addr()
+    pub fn knock(&self) -> io::Result<()> {
+        TcpStream::connect(self.address)?.write_all(self.secret.as_bytes())
     }
+}
+
+/// Who has connected.
+enum Peer {
+    Jvm,
+    Own,
+    Stranger,
+}
+
+/// Reads the secret of a connection, and no more than that.
+fn admit(mut stream: &TcpStream, secrets: &Secrets) -> io::Result<Peer> {
+    let end = Instant::now() + PATIENCE;
+    let mut given = [0; SECRET_LENGTH];
+    let mut length = 0;
+    while length < SECRET_LENGTH {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Peer::Stranger);
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut given[length..]) {
+            Ok(0) => return Ok(Peer::Stranger),
+            Ok(more) => length += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    stream.set_read_timeout(None)?;
+    Ok(if is_same(&given, &secrets.of_jvms) {
+        Peer::Jvm
+    } else if is_same(&given, &secrets.own) {
+        Peer::Own
+    } else {
+        Peer::Stranger
+    })
+}
+
+/// Compares all bytes, so that the time says nothing of which are right.
+fn is_same(given: &[u8; SECRET_LENGTH], secret: &str) -> bool {
+    given.iter().zip(secret.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+/// Says that a connection was closed. Somebody who makes many of them does not fill the terminal.
+fn name_stranger(peer: SocketAddr) {
+    static NAMED: AtomicUsize = AtomicUsize::new(0);
+    let before = NAMED.fetch_add(1, Ordering::Relaxed);
+    if before < MOST_NAMED {
+        let last = before + 1 == MOST_NAMED;
+        let more = if last { "; further ones are closed without a line" } else { "" };
+        eprintln!(
+            "jvmpi: warning: closed a connection from {peer}, which did not begin with the secret of \
+             this recording{more}"
+        );
+    }
+}
+
+/// A number that nobody can guess, in hexadecimal.
+fn secret() -> io::Result<String> {
+    let mut bytes = [0; SECRET_LENGTH / 2];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn receive(mut stream: TcpStream, number: usize, hear: &impl Fn(Event)) {

@@ -5,7 +5,7 @@ use crate::message::error;
 use crate::objects::{Object, Objects};
 use crate::options::{Cpu, HELP, Options, Request};
 use crate::output::Output;
-use crate::per_thread::{Own, Waited};
+use crate::per_thread::{InUse, Own, Slot, Waited, pass_barrier};
 use crate::sampler::{self, Orders, Sampled};
 use crate::session::Session;
 use crate::sites::SiteKey;
@@ -20,7 +20,7 @@ use profile::{
     Amount, ClassSerial, Format, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type,
 };
 use rustc_hash::FxHashMap;
-use std::cell::{RefCell, RefMut};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,12 +29,12 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Hprof {
     shared: Arc<Shared>,
-    of_thread: ThreadLocal<RefCell<Own>>,
 }
 
 /// What all threads share.
 #[derive(Debug)]
 pub struct Shared {
+    of_thread: ThreadLocal<Slot>,
     /// Classes, methods, threads.
     pub known: Mutex<Known>,
     /// The heap; entered from GC_START to GC_FINISH.
@@ -44,8 +44,8 @@ pub struct Shared {
     /// Who makes dumps and ends the profiling waits for each other here.
     pub dumps: dumps::Dumps,
     session: Mutex<Arc<Session>>,
-    /// Changes with whatever threads have to look at again: the session, its depth, and which method a
-    /// `jmethodID` is.
+    /// Changes with whatever threads have to look at again: the session, its depth, which method a
+    /// `jmethodID` is, and the number of a thread.
     epoch: AtomicU32,
     live: Mutex<FxHashMap<ThreadId, Live>>,
     references: Mutex<FxHashMap<usize, (u64, TraceSerial)>>,
@@ -104,8 +104,8 @@ impl Shared {
     }
 
     /// Threads shall look again at what they have looked up.
-    pub fn next_epoch(&self) {
-        self.epoch.fetch_add(1, Ordering::Relaxed);
+    pub fn next_epoch(&self) -> u32 {
+        self.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
     /// The threads that run and are to be sampled. As long as the caller keeps what this returns, none of
@@ -252,6 +252,24 @@ impl Shared {
         profile.names.intern(name)
     }
 
+    /// Forgets what was recorded when the profiling has ended and the program goes on.
+    pub fn forget_recorded(&self, jvmpi: &MultiThreaded<'_>) {
+        self.heap.enter(jvmpi).replace(Heap::default());
+        lock(&self.references).clear();
+        let epoch = self.next_epoch();
+        if pass_barrier() {
+            let mut threads = Vec::new();
+            drop(self.live_threads(&Sampled::ALL, &mut threads));
+            for (thread, _) in threads {
+                drop(self.of_thread.of(jvmpi, thread).and_then(|slot| slot.take(epoch)));
+            }
+        }
+        self.session().forget();
+        lock(&self.known).end();
+        // SAFETY: the function has no precondition.
+        unsafe { libc::malloc_trim(0) };
+    }
+
     /// Where a JNI global reference was made, and to what.
     pub fn reference(&self, reference: usize) -> Option<(u64, TraceSerial)> {
         lock(&self.references).get(&reference).copied()
@@ -265,30 +283,23 @@ impl Hprof {
     fn own<'e, M: mode::Loaded + mode::MayLock>(
         &self,
         jvmpi: &Context<'e, M>,
-    ) -> Option<RefMut<'e, Own>> {
-        let new = || RefCell::new(self.new_own(jvmpi.thread(), self.shared.epoch()));
-        let mut own = self.of_thread.get_or_init(jvmpi, new)?.try_borrow_mut().ok()?;
-        let epoch = self.shared.epoch();
-        if own.epoch != epoch {
-            self.look_again(jvmpi.thread(), &mut own, epoch);
-        }
-        Some(own)
-    }
-
-    fn new_own(&self, thread: ThreadId, epoch: u32) -> Own {
-        let serial = lock(&self.shared.known).thread(thread.as_usize());
-        Own::new(self.shared.session(), epoch, thread.as_usize(), serial)
+    ) -> Option<InUse<'e>> {
+        let slot = self.shared.of_thread.get_or_init(jvmpi, Slot::default)?;
+        slot.own(|| self.shared.epoch(), |own| self.look_again(jvmpi.thread(), own))
     }
 
     #[cold]
-    fn look_again(&self, thread: ThreadId, own: &mut Own, epoch: u32) {
-        if Arc::ptr_eq(&own.session, &lock(&self.shared.session)) {
-            own.epoch = epoch;
-            own.allocations.forget_methods();
-            own.calls.forget_methods();
-            own.frames = Frames::with_depth(own.session.depth());
-        } else {
-            *own = self.new_own(thread, epoch);
+    fn look_again(&self, thread: ThreadId, own: &mut Option<Box<Own>>) {
+        let session = self.shared.session();
+        let serial = lock(&self.shared.known).thread(thread.as_usize());
+        match own.as_deref_mut().filter(|own| Arc::ptr_eq(&own.session, &session)) {
+            Some(own) => {
+                own.serial = serial;
+                own.allocations.forget_methods();
+                own.calls.forget_methods();
+                own.frames = Frames::with_depth(session.alloc_depth());
+            }
+            None => *own = Some(Box::new(Own::new(session, thread.as_usize(), serial))),
         }
     }
 
@@ -457,11 +468,13 @@ impl Agent for Hprof {
             sampler: RawMonitor::new(jvmpi, c"_hprof sampler", Orders::of(&options)),
             dumps: dumps::Dumps::new(jvmpi, &options, output),
             session: Mutex::new(Arc::new(Session::new(options))),
-            epoch: AtomicU32::new(0),
+            // Not that of the data that threads begin with.
+            epoch: AtomicU32::new(1),
+            of_thread: ThreadLocal::new(jvmpi)?,
             live: Mutex::default(),
             references: Mutex::default(),
         };
-        Ok(Self { shared: Arc::new(shared), of_thread: ThreadLocal::new(jvmpi)? })
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Classes and threads are known from before: their events have gone on.
@@ -480,6 +493,7 @@ impl Agent for Hprof {
         orders.sampled.replace(sampled.into_inner());
         orders.end.set(end.get());
         let session = Arc::new(Session::new(options));
+        lock(&shared.known).begin();
         *lock(&shared.session) = Arc::clone(&session);
         shared.next_epoch();
         // A sampler from before that has not ended yet finds that the session is another one.
@@ -519,7 +533,7 @@ impl Agent for Hprof {
     }
 
     fn data_reset_request(&self, _: &mut MultiThreaded<'_>) {
-        self.shared.session().clear_costs(&self.shared.known);
+        self.shared.session().clear_costs();
     }
 
     fn thread_start(&self, jvmpi: &mut GcDisabled<'_>, thread: ThreadStart<'_>) {
@@ -534,6 +548,9 @@ impl Agent for Hprof {
         };
         let trace = self.trace_for_binary(jvmpi, &session, env);
         let serial = lock(&self.shared.known).thread_start(&started, trace);
+        if session.name_thread(env.as_usize(), serial) {
+            self.shared.next_epoch();
+        }
         lock(&self.shared.live).insert(env, Live { serial, object });
     }
 
@@ -613,7 +630,7 @@ impl Agent for Hprof {
         let object = Object { site, size, arena: alloc.arena().0 as u8 };
         let page = |number| shared.heap.enter(jvmpi).borrow_mut().objects.page(number);
         cursor.insert(alloc.object().as_usize() as u64, object, page);
-        if frames.depth() == session.depth() {
+        if frames.depth() == session.alloc_depth() {
             own.frames = frames;
         }
     }
@@ -644,8 +661,11 @@ impl Agent for Hprof {
     #[inline]
     fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
         if let Some(mut own) = self.own(jvmpi) {
-            let Own { calls, clock, .. } = &mut *own;
-            let resolve = |method| lock(&self.shared.known).method(method);
+            let Own { calls, clock, session, .. } = &mut *own;
+            let Options { depth, contexts, .. } = session.options;
+            let resolve = |call| {
+                lock(&self.shared.known).stack_of_call(call, depth.into(), contexts as usize)
+            };
             calls.enter(method.as_usize(), || clock.now(|| cpu_time(jvmpi)), resolve);
         }
     }

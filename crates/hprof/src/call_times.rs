@@ -1,13 +1,14 @@
-//! `cpu=times`: what one thread's calls cost, by the innermost `depth` methods of its stack.
+//! `cpu=times`: the cost of one thread's calls, by the innermost `depth` methods of its stack. The stacks are
+//! those of the profile, a tree in which all threads meet; a thread keeps a cost for each that it has had.
 //!
 //! The thread that runs is the only one that changes its times, and takes no lock for it: whoever
 //! writes a dump reads the numbers as they are at that moment.
 
 use hashbrown::HashTable;
-use profile::MethodId;
+use profile::{FrameId, StackId, Traces};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the calls with one stack have cost so far. It fills one line of the processor's cache: to wait
@@ -85,6 +86,40 @@ const CHUNK: usize = 512;
 
 type Chunk = Arc<[CallCost]>;
 
+/// How many stacks all threads of a session may keep costs for.
+#[derive(Debug)]
+pub struct Limit {
+    left: AtomicUsize,
+    is_reached: AtomicBool,
+}
+
+impl Limit {
+    /// As many as this.
+    pub fn new(most: usize) -> Self {
+        Self { left: AtomicUsize::new(most), is_reached: AtomicBool::new(false) }
+    }
+
+    /// Takes one; false if there is none left.
+    fn take(&self) -> bool {
+        let less = |left: usize| left.checked_sub(1);
+        let is_taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
+        if !is_taken {
+            self.is_reached.store(true, Ordering::Relaxed);
+        }
+        is_taken
+    }
+
+    /// Gives back some that were taken.
+    pub fn give_back(&self, number: usize) {
+        self.left.fetch_add(number, Ordering::Relaxed);
+    }
+
+    /// True if there were too few.
+    pub fn is_reached(&self) -> bool {
+        self.is_reached.load(Ordering::Relaxed)
+    }
+}
+
 /// What a thread's calls cost, for those who write dumps.
 #[derive(Debug, Default)]
 pub struct CallCosts(Mutex<Stacks>);
@@ -92,19 +127,25 @@ pub struct CallCosts(Mutex<Stacks>);
 /// The stacks that calls have had; each has a number.
 #[derive(Debug, Default)]
 struct Stacks {
-    /// The methods of each, innermost first.
-    methods: Vec<Box<[MethodId]>>,
+    stacks: Vec<StackId>,
     costs: Vec<Chunk>,
     /// Numbers.
-    by_methods: HashTable<u32>,
+    by_stack: HashTable<u32>,
+    /// How many of the stacks are taken from the limit.
+    taken: usize,
 }
 
 impl CallCosts {
-    /// Shows the methods of each stack, innermost first, and what its calls have cost.
-    pub fn each(&self, mut visit: impl FnMut(&[MethodId], Cost)) {
-        let stacks = self.stacks();
-        let costs = stacks.costs.iter().flat_map(|chunk| &chunk[..]);
-        stacks.methods.iter().zip(costs).for_each(|(methods, cost)| visit(methods, cost.read()));
+    /// Shows each stack and what its calls have cost.
+    pub fn each(&self, mut visit: impl FnMut(StackId, Cost)) {
+        let Stacks { stacks, costs, .. } = &*self.stacks();
+        let costs = costs.iter().flat_map(|chunk| &chunk[..]);
+        stacks.iter().zip(costs).for_each(|(stack, cost)| visit(*stack, cost.read()));
+    }
+
+    /// Returns the number of stacks that were taken from the limit.
+    pub fn taken(&self) -> usize {
+        self.stacks().taken
     }
 
     fn stacks(&self) -> MutexGuard<'_, Stacks> {
@@ -113,29 +154,40 @@ impl CallCosts {
 }
 
 impl Stacks {
-    /// The number of a stack.
-    fn number(&mut self, stack: Box<[MethodId]>) -> u32 {
-        let Self { methods, costs, by_methods } = self;
-        let hash = hash_methods(&stack);
-        let is_it = |number: &u32| methods[*number as usize] == stack;
-        if let Some(known) = by_methods.find(hash, is_it) {
-            return *known;
+    /// The number of a stack, and whether it is new.
+    fn number(&mut self, stack: StackId) -> (u32, bool) {
+        let Self { stacks, costs, by_stack, .. } = self;
+        let is_it = |number: &u32| stacks[*number as usize] == stack;
+        if let Some(known) = by_stack.find(hash_stack(stack), is_it) {
+            return (*known, false);
         }
-        let number = methods.len();
-        methods.push(stack);
+        let number = stacks.len();
+        stacks.push(stack);
         if number.is_multiple_of(CHUNK) {
             costs.push(std::iter::repeat_with(CallCost::default).take(CHUNK).collect());
         }
-        let hash_again = |number: &u32| hash_methods(&methods[*number as usize]);
-        by_methods.insert_unique(hash, number as u32, hash_again);
-        number as u32
+        let hash_again = |number: &u32| hash_stack(stacks[*number as usize]);
+        by_stack.insert_unique(hash_stack(stack), number as u32, hash_again);
+        (number as u32, true)
     }
+}
+
+/// A call whose stack is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewCall {
+    /// The stack of the caller.
+    pub caller: StackId,
+    /// The `jmethodID` of what it calls.
+    pub method: usize,
+    /// True if the stack has less than `depth` frames, so that one more needs no other to be left out.
+    pub is_shallow: bool,
 }
 
 /// The calls that a thread is in, and what those that are over have cost.
 #[derive(Debug)]
 pub struct CallTimes {
     depth: usize,
+    limit: Arc<Limit>,
     calls: Vec<Call>,
     /// All callees.
     callees: HashTable<Callee>,
@@ -165,9 +217,10 @@ const NOBODY: u32 = u32::MAX;
 
 impl CallTimes {
     /// The times of a thread that has called nothing yet.
-    pub fn new(depth: u16) -> Self {
+    pub fn new(depth: u16, limit: Arc<Limit>) -> Self {
         Self {
             depth: depth.into(),
+            limit,
             calls: Vec::new(),
             callees: HashTable::new(),
             costs: Vec::new(),
@@ -180,14 +233,14 @@ impl CallTimes {
         Arc::clone(&self.shared)
     }
 
-    /// A method is entered. `resolve` names the method of a `jmethodID`, which is asked for the first
-    /// time the method is called from here.
+    /// A method is entered. `resolve` returns the stack of a call, for which it is asked the first time the
+    /// method is called from here.
     #[inline]
     pub fn enter(
         &mut self,
         method: usize,
         now: impl FnOnce() -> u64,
-        resolve: impl FnOnce(usize) -> MethodId,
+        resolve: impl FnOnce(NewCall) -> StackId,
     ) {
         let caller = self.calls.last().map_or(NOBODY, |call| call.stack);
         let last = self.cost(caller).and_then(|cost| cost.last(method));
@@ -235,12 +288,12 @@ impl CallTimes {
         &mut self,
         caller: u32,
         method: usize,
-        resolve: impl FnOnce(usize) -> MethodId,
+        resolve: impl FnOnce(NewCall) -> StackId,
     ) -> u32 {
         let is_it = |callee: &Callee| callee.caller == caller && callee.method == method;
         let found =
             self.callees.find(hash_callee(caller, method), is_it).map(|callee| callee.stack);
-        let stack = found.unwrap_or_else(|| self.learn(caller, method, resolve(method)));
+        let stack = found.unwrap_or_else(|| self.learn(caller, method, resolve));
         if let Some(cost) = self.cost(caller) {
             cost.set_last(method, stack);
         }
@@ -248,11 +301,25 @@ impl CallTimes {
     }
 
     #[cold]
-    fn learn(&mut self, caller: u32, method: usize, resolved: MethodId) -> u32 {
+    fn learn(
+        &mut self,
+        caller: u32,
+        method: usize,
+        resolve: impl FnOnce(NewCall) -> StackId,
+    ) -> u32 {
+        let is_within = self.limit.take();
+        let of_caller = self.shared.stacks().stacks.get(caller as usize).copied();
+        // Beyond the limit the methods are told apart, not their callers.
+        let from = of_caller.filter(|_| is_within).unwrap_or_default();
+        let is_shallow = self.calls.len() < self.depth;
+        let resolved = resolve(NewCall { caller: from, method, is_shallow });
         let mut stacks = self.shared.stacks();
-        let outer = stacks.methods.get(caller as usize).map_or(&[][..], |methods| methods);
-        let methods = std::iter::once(&resolved).chain(outer).take(self.depth).copied().collect();
-        let stack = stacks.number(methods);
+        let (stack, is_new) = stacks.number(resolved);
+        if is_within && is_new {
+            stacks.taken += 1;
+        } else if is_within {
+            self.limit.give_back(1);
+        }
         self.costs.extend_from_slice(&stacks.costs[self.costs.len()..]);
         drop(stacks);
         self.callees.insert_unique(
@@ -264,6 +331,16 @@ impl CallTimes {
     }
 }
 
+/// Returns the stack of a call to `frame`, with the innermost `depth` frames.
+pub fn stack_of_call(traces: &mut Traces, call: NewCall, frame: FrameId, depth: usize) -> StackId {
+    if call.is_shallow {
+        return traces.push(call.caller, frame);
+    }
+    let callers = traces.path(call.caller).iter();
+    let frames: Vec<_> = std::iter::once(frame).chain(callers).take(depth).collect();
+    traces.stack(&frames)
+}
+
 #[inline]
 fn hash_callee(caller: u32, method: usize) -> u64 {
     let mut hasher = FxHasher::default();
@@ -271,9 +348,9 @@ fn hash_callee(caller: u32, method: usize) -> u64 {
     hasher.finish()
 }
 
-fn hash_methods(methods: &[MethodId]) -> u64 {
+fn hash_stack(stack: StackId) -> u64 {
     let mut hasher = FxHasher::default();
-    methods.hash(&mut hasher);
+    stack.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -282,14 +359,42 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn resolve(method: usize) -> MethodId {
-        MethodId(method as u32 / 100)
+    /// A thread whose methods are numbers, of which a hundred `jmethodID`s are one.
+    struct Thread {
+        times: CallTimes,
+        traces: Traces,
+        depth: usize,
     }
 
-    fn read(times: &CallTimes) -> BTreeMap<Vec<u32>, (u64, u64, u64)> {
+    impl Thread {
+        fn new(depth: u16) -> Self {
+            Self::within(depth, 1_000_000)
+        }
+
+        fn within(depth: u16, limit: usize) -> Self {
+            let times = CallTimes::new(depth, Arc::new(Limit::new(limit)));
+            Self { times, traces: Traces::default(), depth: depth.into() }
+        }
+
+        fn enter(&mut self, method: usize, now: u64) {
+            self.enter_as(method, method as u32 / 100, now);
+        }
+
+        fn enter_as(&mut self, method: usize, is: u32, now: u64) {
+            let Self { times, traces, depth } = self;
+            let resolve = |call: NewCall| stack_of_call(traces, call, FrameId(is), *depth);
+            times.enter(method, || now, resolve);
+        }
+
+        fn leave(&mut self, method: usize, now: u64) {
+            self.times.leave(method, now);
+        }
+    }
+
+    fn read(Thread { times, traces, .. }: &Thread) -> BTreeMap<Vec<u32>, (u64, u64, u64)> {
         let mut rows = BTreeMap::new();
-        times.costs().each(|methods, Cost { calls, own_time, total_time }| {
-            let methods: Vec<_> = methods.iter().map(|method| method.0).collect();
+        times.costs().each(|stack, Cost { calls, own_time, total_time }| {
+            let methods: Vec<_> = traces.path(stack).iter().map(|method| method.0).collect();
             let before = rows.insert(methods, (calls, own_time, total_time));
             assert_eq!(before, None, "each stack once");
         });
@@ -303,17 +408,19 @@ mod tests {
 
     #[test]
     fn callees_are_found_however_many_there_are() {
-        let mut times = CallTimes::new(2);
+        let mut times = Thread::new(2);
         let callees = |n: usize| (0..n).map(|i| usize::MAX / 2 - 0xefff + 8 * i);
-        let resolve = |method: usize| MethodId((method % (1 << 20)) as u32);
+        let enter = |times: &mut Thread, method: usize, now| {
+            times.enter_as(method, (method % (1 << 20)) as u32, now);
+        };
         for round in 1..4 {
-            times.enter(8, || 0, resolve);
+            enter(&mut times, 8, 0);
             for method in callees(3000) {
-                times.enter(method, || 5, resolve);
+                enter(&mut times, method, 5);
                 times.leave(method, 5 + round);
             }
             times.leave(8, 10);
-            assert_eq!(times.callees.len(), 3001);
+            assert_eq!(times.times.callees.len(), 3001);
         }
         let rows = read(&times);
         assert_eq!(rows.len(), 3001);
@@ -323,11 +430,11 @@ mod tests {
 
     #[test]
     fn own_and_total_times_add_up() {
-        let mut times = CallTimes::new(2);
-        times.enter(100, || 1_000, resolve);
+        let mut times = Thread::new(2);
+        times.enter(100, 1_000);
         for start in [1_010, 1_100] {
-            times.enter(200, || start, resolve);
-            times.enter(300, || start + 5, resolve);
+            times.enter(200, start);
+            times.enter(300, start + 5);
             times.leave(300, start + 25);
             times.leave(200, start + 30);
         }
@@ -349,10 +456,10 @@ mod tests {
             (1, vec![vec![1], vec![2]]),
             (3, vec![vec![1], vec![1, 2, 1], vec![2, 1], vec![2, 1, 2]]),
         ] {
-            let mut times = CallTimes::new(depth);
+            let mut times = Thread::new(depth);
             let calls = [100, 200, 100, 200];
             for (now, method) in (0..).zip(calls) {
-                times.enter(method, || now, resolve);
+                times.enter(method, now);
             }
             for (now, method) in (10..).zip(calls.iter().rev()) {
                 times.leave(*method, now);
@@ -365,10 +472,10 @@ mod tests {
 
     #[test]
     fn calls_of_which_no_end_was_told_end_with_their_caller() {
-        let mut times = CallTimes::new(1);
+        let mut times = Thread::new(1);
         times.leave(100, 5);
-        times.enter(100, || 10, resolve);
-        times.enter(200, || 20, resolve);
+        times.enter(100, 10);
+        times.enter(200, 20);
         times.leave(300, 25);
         times.leave(100, 30);
         assert_eq!(read(&times), BTreeMap::from([(vec![1], (1, 10, 20)), (vec![2], (1, 10, 10))]));
@@ -376,12 +483,43 @@ mod tests {
 
     #[test]
     fn a_number_that_was_given_again_means_another_method() {
-        let mut times = CallTimes::new(1);
-        for (method, start) in [(MethodId(1), 0), (MethodId(2), 10), (MethodId(1), 20)] {
-            times.enter(100, || start, |_| method);
+        let mut times = Thread::new(1);
+        for (method, start) in [(1, 0), (2, 10), (1, 20)] {
+            times.enter_as(100, method, start);
             times.leave(100, start + 1);
-            times.forget_methods();
+            times.times.forget_methods();
         }
         assert_eq!(read(&times), BTreeMap::from([(vec![1], (2, 2, 2)), (vec![2], (1, 1, 1))]));
+    }
+
+    #[test]
+    fn beyond_the_limit_methods_are_told_without_their_callers() {
+        let mut times = Thread::within(9, 2);
+        for round in 0..2 {
+            for method in [100, 200, 300, 400] {
+                times.enter(method, round);
+            }
+            for method in [400, 300, 200, 100] {
+                times.leave(method, round);
+            }
+        }
+        let rows = read(&times);
+        let expected = [vec![1], vec![2, 1], vec![3], vec![4]];
+        assert_eq!(rows.keys().cloned().collect::<Vec<_>>(), expected);
+        assert!(rows.values().all(|row| row.0 == 2));
+        assert!(times.times.limit.is_reached());
+        assert_eq!(times.times.costs().taken(), 2);
+    }
+
+    #[test]
+    fn a_stack_is_taken_from_the_limit_once() {
+        let mut times = Thread::within(9, 2);
+        for _ in 0..5 {
+            times.enter(100, 0);
+            times.leave(100, 1);
+            times.times.forget_methods();
+        }
+        assert!(!times.times.limit.is_reached());
+        assert_eq!(times.times.costs().taken(), 1);
     }
 }

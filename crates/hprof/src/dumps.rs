@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::session::Session;
 use crate::{heap, monitors};
 use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};
-use profile::{PREAMBLE, Profile, Section, Settings, Time};
+use profile::{DumpKind, PREAMBLE, Profile, Section, Settings, Time};
 use std::cell::RefCell;
 use std::io;
 use std::net::TcpStream;
@@ -34,6 +34,8 @@ pub struct Work {
     profile: Profile,
     /// How much is written of what has happened to threads and classes.
     events: usize,
+    /// Whether it was said that there are too many stacks.
+    has_said_limit: bool,
 }
 
 impl std::fmt::Debug for Work {
@@ -94,7 +96,7 @@ impl Dumps {
     pub fn dump(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) {
         match self.take(jvmpi, false) {
             Ok(Some(mut work)) => {
-                work.dump(shared, jvmpi, Extent::All);
+                work.dump(shared, jvmpi, DumpKind::Dump);
                 self.put(jvmpi, Slot::Free(work));
             }
             Ok(None) => {}
@@ -125,7 +127,7 @@ impl Dumps {
             // What cannot be disabled goes on in vain.
             let _ = jvmpi.disable(event);
         }
-        self.end(shared, jvmpi, dump);
+        self.finish(shared, jvmpi, dump, true);
     }
 
     /// Ends the profiling when it has lasted so long.
@@ -149,30 +151,31 @@ impl Dumps {
 
     /// Nothing is written any more, after a last dump if there is to be one, and the agent's threads end.
     pub fn end(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
+        self.finish(shared, jvmpi, dump, false);
+    }
+
+    fn finish(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool, goes_on: bool) {
         let orders = shared.sampler.enter(jvmpi);
         orders.end.set(true);
         orders.notify_all(jvmpi);
         drop(orders);
         let Ok(Some(mut work)) = self.take(jvmpi, true) else { return };
         if dump {
-            work.dump(shared, jvmpi, Extent::All);
+            work.dump(shared, jvmpi, DumpKind::Last);
         }
-        work.output.close();
+        // Whoever reads the last dump may begin the next recording as soon as the connection is closed.
+        let Work { mut output, profile, .. } = *work;
+        drop(profile);
+        if goes_on {
+            shared.forget_recorded(jvmpi);
+        }
+        output.close();
         self.put(jvmpi, Slot::Ended);
     }
 }
 
 /// Another thread writes.
 struct Busy;
-
-/// What a dump tells of what the options ask for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// All. The next dump tells times and samples from now on.
-    All,
-    /// What was counted, which the next dump tells again, and nothing for which the program has to stop.
-    Snapshot,
-}
 
 impl Work {
     fn new(options: &Options, output: Output) -> Self {
@@ -187,7 +190,7 @@ impl Work {
             settings: Some(settings),
             ..Profile::default()
         };
-        Self { output, profile, events: 0 }
+        Self { output, profile, events: 0, has_said_limit: false }
     }
 
     /// Has `write` write, and says in one line what is wrong with it. Of a front end that is gone that was said.
@@ -210,11 +213,12 @@ impl Work {
         result.is_ok()
     }
 
-    /// What the options ask for.
-    fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, extent: Extent) {
+    /// What the options ask for. A snapshot has only what was counted, and nothing for which the program has to
+    /// stop. The next dump tells times and samples from now on, unless this is a snapshot.
+    fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, kind: DumpKind) {
         let session = shared.session();
         let options = &session.options;
-        let all = extent == Extent::All;
+        let (all, clear) = (kind != DumpKind::Snapshot, kind == DumpKind::Dump);
         let progress = Progress::begin(options.verbose && all);
         let well = self.write(|work| {
             if options.cpu != Some(Cpu::Old) {
@@ -228,7 +232,7 @@ impl Work {
                         Err(why) => error(&format_args!("{why}; there is no monitor dump")),
                     }
                 }
-                let times = lock(&session.waits).section(options.cutoff, all);
+                let times = lock(&session.waits).section(options.cutoff, clear);
                 work.section(shared, times)?;
             }
             if options.heap_dump && all {
@@ -242,21 +246,50 @@ impl Work {
             match options.cpu {
                 Some(Cpu::Samples) => {
                     progress.part("CPU usage by sampling running threads");
-                    work.section(shared, session.cpu_samples(options.cutoff, all))?;
+                    work.section(shared, session.cpu_samples(options.cutoff, clear))?;
                 }
                 Some(Cpu::Times) => {
                     progress.part("CPU usage by timing methods");
-                    work.section(shared, session.cpu_times(&shared.known, all))?;
+                    work.call_times(shared, &session, clear)?;
+                    work.say_if_limited(shared, &session)?;
                 }
                 Some(Cpu::Old) => {
                     progress.part("CPU usage in old prof format");
-                    work.section(shared, session.cpu_old())?;
+                    let calls = session.cpu_old(&lock(&shared.known).profile);
+                    work.section(shared, calls)?;
                 }
                 None => {}
             }
-            Ok(())
+            work.output.writer()?.end_dump(kind)
         });
         progress.end(well);
+    }
+
+    fn call_times(&mut self, shared: &Shared, session: &Session, clear: bool) -> io::Result<()> {
+        let times = session.call_times(clear);
+        self.look_again(shared);
+        let Self { output, profile, .. } = self;
+        if output.writer()?.stack_times(profile, &times.head(), &mut times.rows())? {
+            return Ok(());
+        }
+        self.section(shared, times.section(&shared.known, session.options.cutoff))
+    }
+
+    /// Says once in a session that there were more stacks than times are kept for.
+    fn say_if_limited(&mut self, shared: &Shared, session: &Session) -> io::Result<()> {
+        let most = session.options.contexts as usize;
+        let is_reached =
+            session.contexts.is_reached() || lock(&shared.known).profile.traces.stacks() > most;
+        if is_reached && !std::mem::replace(&mut self.has_said_limit, true) {
+            let line = format!(
+                "more than {most} stacks were called: calls from further ones are recorded without \
+                 their callers; set a smaller depth, or exclude classes"
+            );
+            if !self.output.writer()?.note(&line)? {
+                error(&line);
+            }
+        }
+        Ok(())
     }
 
     fn command(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, command: Command) {
@@ -285,11 +318,8 @@ impl Work {
                 self.write(|work| work.section(shared, samples));
             }
             Command::Control(control) => self.control(shared, &session, jvmpi, control),
-            Command::Dump => self.dump(shared, jvmpi, Extent::All),
-            Command::Snapshot => {
-                self.dump(shared, jvmpi, Extent::Snapshot);
-                self.output.end_snapshot();
-            }
+            Command::Dump => self.dump(shared, jvmpi, DumpKind::Dump),
+            Command::Snapshot => self.dump(shared, jvmpi, DumpKind::Snapshot),
             Command::Stop { .. } => {}
         }
     }
@@ -315,7 +345,8 @@ impl Work {
             Control::ClearSites => return session.clear_sites(),
             Control::Depth(depth) => {
                 session.set_depth(depth);
-                return shared.next_epoch();
+                shared.next_epoch();
+                return;
             }
             Control::Unknown(_) => return,
         };

@@ -1,9 +1,10 @@
 //! What the agent knows of classes, methods and threads: the tables of the profile, and what JVMPI's IDs
 //! mean at the moment.
 
+use crate::call_times::{self, NewCall};
 use profile::{
-    Class, ClassSerial, Frame, FrameId, Line, Method, MethodId, NameId, ObjectId, Profile, Thread,
-    ThreadSerial, Time, TraceSerial, Type,
+    Class, ClassSerial, Frame, FrameId, Line, Method, MethodId, NameId, ObjectId, Profile, StackId,
+    Thread, ThreadSerial, Time, TraceSerial, Type,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -21,6 +22,13 @@ pub struct Known {
     pub events: Vec<Event>,
     /// Room for a trace that is being looked for.
     frames: Vec<FrameId>,
+    /// Whether nothing is recorded: then what has ended is forgotten.
+    idle: bool,
+    /// How many names there were when what has ended was last forgotten.
+    names: usize,
+    /// The largest numbers that were given.
+    last_thread: u32,
+    last_class: u32,
 }
 
 /// What has happened to a thread or a class.
@@ -111,7 +119,8 @@ impl Known {
             let method = Method { class: name, name: method, signature, source };
             self.methods.insert(*id, self.profile.methods.intern(method));
         }
-        let serial = ClassSerial(self.profile.classes.iter().len() as u32 + 1);
+        self.last_class += 1;
+        let serial = ClassSerial(self.last_class);
         let object = ObjectId(class.object);
         self.profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
         let methods = class.methods.iter().map(|method| method.0).collect();
@@ -120,6 +129,7 @@ impl Known {
         let loaded =
             LoadedClass { serial, name, interfaces, statics, static_types, fields, methods };
         self.classes.insert(class.object, Arc::new(loaded));
+        self.forget_now_and_then();
     }
 
     /// CLASS_UNLOAD: the numbers of its methods may be given to others.
@@ -130,8 +140,79 @@ impl Known {
         }
         if let Some(class) = self.profile.classes.get_mut(class.serial) {
             class.unloaded = true;
-            self.events.push(Event::ClassUnload(class.serial));
+            if !self.idle {
+                self.events.push(Event::ClassUnload(class.serial));
+            }
         }
+    }
+
+    /// A recording begins, in which the threads are told of that run already.
+    pub fn begin(&mut self) {
+        self.idle = false;
+        self.forget_what_has_ended();
+        self.events = self.profile.threads.keys().copied().map(Event::ThreadStart).collect();
+    }
+
+    /// A recording has ended: nothing is told any more of what it has recorded.
+    pub fn end(&mut self) {
+        self.idle = true;
+        self.forget_what_has_ended();
+    }
+
+    /// Forgets what has ended, if there are so many names that it may be most of them.
+    fn forget_now_and_then(&mut self) {
+        if self.idle && self.profile.names.len() > 2 * self.names + 1000 {
+            self.forget_what_has_ended();
+        }
+    }
+
+    /// Makes the tables anew, with the threads that run, the classes that are loaded and their methods. Threads and
+    /// classes keep their numbers.
+    fn forget_what_has_ended(&mut self) {
+        let old = std::mem::take(&mut self.profile);
+        let mut new = Profile::default();
+        let intern = |new: &mut Profile, name| new.names.intern(old.names.get(name));
+        for thread in old.threads.values().filter(|thread| !thread.ended) {
+            let thread = Thread {
+                name: intern(&mut new, thread.name),
+                group: intern(&mut new, thread.group),
+                parent_group: intern(&mut new, thread.parent_group),
+                trace: TraceSerial(0),
+                ..*thread
+            };
+            new.threads.insert(thread.serial, thread);
+        }
+        for class in old.classes.iter().filter(|class| !class.unloaded) {
+            let name = intern(&mut new, class.name);
+            new.classes.insert(Class { name, trace: TraceSerial(0), ..*class });
+        }
+        for class in self.classes.values_mut() {
+            let mut fields = |fields: &[(NameId, Type)]| {
+                fields.iter().map(|(name, of)| (intern(&mut new, *name), *of)).collect()
+            };
+            let (statics, own) = (fields(&class.statics), fields(&class.fields));
+            let loaded = LoadedClass {
+                serial: class.serial,
+                name: intern(&mut new, class.name),
+                interfaces: class.interfaces,
+                statics,
+                static_types: class.static_types.clone(),
+                fields: own,
+                methods: class.methods.clone(),
+            };
+            *class = Arc::new(loaded);
+        }
+        for id in self.methods.values_mut() {
+            let Method { class, name, signature, source } =
+                old.methods.get(*id).unwrap_or_default();
+            let [class, name, signature, source] =
+                [class, name, signature, source].map(|name| intern(&mut new, name));
+            *id = new.methods.intern(Method { class, name, signature, source });
+        }
+        self.events = Vec::new();
+        self.frames = Vec::new();
+        self.names = new.names.len();
+        self.profile = new;
     }
 
     /// The class with this ID.
@@ -150,7 +231,8 @@ impl Known {
             return *serial;
         }
         let names = &mut self.profile.names;
-        let serial = ThreadSerial(self.profile.threads.len() as u32 + 1);
+        self.last_thread += 1;
+        let serial = ThreadSerial(self.last_thread);
         let started = Thread {
             serial,
             object: ObjectId(thread.object),
@@ -162,14 +244,21 @@ impl Known {
             ended: false,
         };
         self.profile.threads.insert(serial, started);
-        self.events.push(Event::ThreadStart(serial));
         self.threads.insert(thread.env, serial);
+        if !self.idle {
+            self.events.push(Event::ThreadStart(serial));
+        }
+        self.forget_now_and_then();
         serial
     }
 
     /// THREAD_END; the thread's number, if it was known.
     pub fn thread_end(&mut self, env: usize) -> Option<ThreadSerial> {
         let serial = self.threads.remove(&env)?;
+        if self.idle {
+            self.profile.threads.shift_remove(&serial);
+            return Some(serial);
+        }
         self.events.push(Event::ThreadEnd(serial));
         if let Some(thread) = self.profile.threads.get_mut(&serial) {
             thread.ended = true;
@@ -220,13 +309,16 @@ impl Known {
         trace
     }
 
-    /// The number of the trace of these methods, of which no lines are told.
-    pub fn trace_of_methods(&mut self, thread: ThreadSerial, methods: &[MethodId]) -> TraceSerial {
+    /// Returns the stack of a call, of which no line is known, with the innermost `depth` frames. There are
+    /// about `most` stacks at most: beyond that, methods have no callers.
+    pub fn stack_of_call(&mut self, mut call: NewCall, depth: usize, most: usize) -> StackId {
+        let method = self.method(call.method);
         let Profile { frames, traces, .. } = &mut self.profile;
-        let frame =
-            |method: &MethodId| frames.intern(Frame { method: *method, line: Line::Unknown });
-        let found: Vec<_> = methods.iter().map(frame).collect();
-        traces.intern(thread, &found)
+        let frame = frames.intern(Frame { method, line: Line::Unknown });
+        if traces.stacks() > most {
+            call.caller = StackId::EMPTY;
+        }
+        call_times::stack_of_call(traces, call, frame, depth)
     }
 }
 
@@ -250,8 +342,13 @@ pub fn bring_up_to_date(copy: &mut Profile, known: &Profile) {
             copy.frames.intern(frame);
         }
     }
+    for place in copy.traces.stacks()..known.traces.stacks() {
+        if let Some((frame, caller)) = known.traces.call(StackId(place as u32)) {
+            copy.traces.push(caller, frame);
+        }
+    }
     for trace in known.traces.iter().skip(copy.traces.len()) {
-        copy.traces.insert(trace.serial, trace.thread, trace.frames);
+        copy.traces.insert_stack(trace.serial, trace.thread, trace.frames.id());
     }
     for (serial, thread) in &known.threads {
         copy.threads.insert(*serial, *thread);
@@ -337,8 +434,42 @@ mod tests {
             assert!(copy.classes.iter().eq(original.classes.iter()));
             assert!(copy.threads.iter().eq(&original.threads));
             for trace in original.traces.iter() {
-                assert!(trace.frames.iter().all(|id| copy.frame(*id) == original.frame(*id)));
+                assert!(trace.frames.iter().all(|id| copy.frame(id) == original.frame(id)));
             }
         }
+    }
+
+    #[test]
+    fn between_recordings_what_has_ended_is_forgotten() {
+        let mut known = Known::default();
+        let thread = |env| NewThread { env, name: format!("thread {env}"), ..NewThread::default() };
+        let start = |known: &mut Known, env| known.thread_start(&thread(env), TraceSerial(0));
+        known.class_load(class(16, "A", &[100]), TraceSerial(0));
+        known.class_load(class(32, "B", &[200]), TraceSerial(0));
+        let lives = start(&mut known, 1);
+        start(&mut known, 2);
+        known.trace(lives, [(100, Line::Number(1)), (200, Line::Native)]);
+        known.thread_end(2);
+        known.class_unload(32);
+        known.end();
+        for env in 10..10_000 {
+            start(&mut known, env);
+            known.thread_end(env);
+        }
+        assert!(known.profile.names.len() < 1_100);
+        let last = start(&mut known, 3);
+        known.begin();
+        let threads: Vec<_> = known.profile.threads.keys().copied().collect();
+        assert_eq!((threads, known.thread(1)), (vec![lives, last], lives));
+        assert_eq!(known.events, [Event::ThreadStart(lives), Event::ThreadStart(last)]);
+        assert_eq!(known.profile.names.find("B"), None);
+        assert_eq!(known.profile.traces.len(), 0);
+        assert_eq!(method_name(&mut known, 100), "A.m100");
+        let names = &known.profile.names;
+        assert_eq!(known.class(16).map(|class| names.get(class.name)), Some("A"));
+        let classes: Vec<_> = known.profile.classes.iter().map(|class| class.serial.0).collect();
+        assert_eq!(classes, [1]);
+        known.class_load(class(48, "C", &[]), TraceSerial(0));
+        assert_eq!(known.class(48).map(|class| class.serial.0), Some(3));
     }
 }

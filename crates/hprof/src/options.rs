@@ -1,8 +1,9 @@
 //! The options behind `hprof:`.
 
 use profile::Format;
-use std::fmt;
+use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// What the user asks for.
@@ -22,6 +23,10 @@ pub struct Options {
     pub output: Output,
     /// `depth=`: how many frames a trace has at most.
     pub depth: u16,
+    /// `allocdepth=`: how many frames the traces of allocations have, if not `depth`.
+    pub alloc_depth: Option<u16>,
+    /// `contexts=`: how many stacks `cpu=times` tells apart at most.
+    pub contexts: u32,
     /// `interval=`: how long the sampler waits from one look to the next.
     pub interval: Duration,
     /// `cutoff=`: what has a smaller share is left out.
@@ -75,7 +80,26 @@ pub enum Output {
         /// Its port.
         port: u16,
     },
+    /// To the command `jvmpi`, which knows its JVMs by a secret that they send first.
+    Channel {
+        /// Its host.
+        host: String,
+        /// Its port.
+        port: u16,
+        /// What is sent first.
+        secret: String,
+    },
 }
+
+/// The variable with the secret of a program that the command has started: everybody can see the options of
+/// such a program.
+pub const SECRET: &str = "JVMPI_CHANNEL";
+
+/// How many characters a secret has.
+pub const SECRET_LENGTH: usize = 32;
+
+/// How many stacks `cpu=times` tells apart if it is not said: each takes some 150 bytes in a thread.
+const CONTEXTS: u32 = 1_000_000;
 
 /// What a front end that calls for help is given.
 pub const HELP: &str = "\
@@ -95,6 +119,9 @@ HPROF: what a program's heap, processor time and monitors are used for
                            name says                                           by name, or a
   net=HOST:PORT            to a front end that listens there, instead of a file
   depth=N                  frames of a trace; 128 for pictures and pages       4
+  allocdepth=N             frames of the traces of allocations                 as depth
+  contexts=N               stacks that cpu=times tells apart; calls from
+                           further stacks are recorded without callers         1000000
   interval=MS              milliseconds from one sample to the next            10
   cutoff=SHARE             what has a smaller share is left out                0.0001
   lineno=y|n               lines in traces                                     y
@@ -114,7 +141,7 @@ SIGQUIT (kill -QUIT, Ctrl-\\) makes a dump while the program goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal(String);
 
-impl fmt::Display for Refusal {
+impl Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -165,7 +192,11 @@ struct Given {
     format: Option<Format>,
     file: Option<String>,
     net: Option<(String, u16)>,
+    channel: Option<(String, u16)>,
+    secret: Option<String>,
     depth: Option<u16>,
+    alloc_depth: Option<u16>,
+    contexts: Option<u32>,
     interval: Option<u16>,
     cutoff: Option<f64>,
     lineno: Option<bool>,
@@ -209,7 +240,11 @@ impl Given {
             "file" if value.is_empty() => return Err("the name of the file is missing".to_owned()),
             "file" => self.file = Some(value.to_owned()),
             "net" => self.net = Some(address(value)?),
+            "channel" => self.channel = Some(address(value)?),
+            "secret" => self.secret = Some(value.to_owned()),
             "depth" => self.depth = Some(number(name, value, 0, u16::MAX)?),
+            "allocdepth" => self.alloc_depth = Some(number(name, value, 0, u16::MAX)?),
+            "contexts" => self.contexts = Some(number(name, value, 0, CONTEXTS * 100)?),
             "interval" => self.interval = Some(number(name, value, 1, u16::MAX)?),
             "cutoff" => {
                 let share = value.parse().ok().filter(|share| (0.0..=1.0).contains(share));
@@ -242,7 +277,7 @@ impl Given {
             ("cpu=times", cpu == Some(Cpu::Times), format != Format::Binary),
             ("cpu=old", cpu == Some(Cpu::Old), format == Format::Text),
             ("monitor=y", monitor, format != Format::Binary),
-            ("a heap dump", heap_dump, !of_stacks),
+            ("a heap dump", heap_dump, !of_stacks && self.channel.is_none()),
         ] {
             if asked && !possible {
                 let name = match format {
@@ -252,9 +287,15 @@ impl Given {
                 return Err(Refusal(format!("{option} cannot be written in {name}: choose text")));
             }
         }
-        let output = match self.net {
-            Some((host, port)) => Output::Net { host, port },
-            None => {
+        let output = match (self.channel, self.net) {
+            (Some((host, port)), _) => {
+                let secret = self.secret.or_else(|| std::env::var(SECRET).ok());
+                let secret = secret.filter(|secret| secret.len() == SECRET_LENGTH);
+                let why = || Refusal(format!("channel= needs secret=, or the variable {SECRET}"));
+                Output::Channel { host, port, secret: secret.ok_or_else(why)? }
+            }
+            (None, Some((host, port))) => Output::Net { host, port },
+            (None, None) => {
                 let usual = if format == Format::Binary { "java.hprof" } else { "java.hprof.txt" };
                 let name = self.file.as_deref().unwrap_or(usual);
                 Output::File(name.replace("%p", &process.to_string()).into())
@@ -274,6 +315,8 @@ impl Given {
                 None if of_stacks || format == Format::Html => 128,
                 None => 4,
             },
+            alloc_depth: self.alloc_depth,
+            contexts: self.contexts.unwrap_or(CONTEXTS),
             interval: Duration::from_millis(self.interval.unwrap_or(10).into()),
             cutoff: self.cutoff.unwrap_or(if of_stacks { 0.0 } else { 0.0001 }),
             lines: self.lineno.unwrap_or(true),
@@ -294,7 +337,10 @@ fn yes(name: &str, value: &str) -> Result<bool, String> {
     }
 }
 
-fn number(name: &str, value: &str, least: u16, most: u16) -> Result<u16, String> {
+fn number<N>(name: &str, value: &str, least: N, most: N) -> Result<N, String>
+where
+    N: FromStr + PartialOrd + Display + Copy,
+{
     let number = value.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("{name} is a number from {least} to {most}"))
 }
@@ -336,6 +382,8 @@ mod tests {
                 format: Format::Text,
                 output: Output::File("java.hprof.txt".into()),
                 depth: 4,
+                alloc_depth: None,
+                contexts: 1_000_000,
                 interval: Duration::from_millis(10),
                 cutoff: 0.0001,
                 lines: true,
@@ -351,10 +399,11 @@ mod tests {
 
     #[test]
     fn each_option_has_its_effect() {
-        let options =
-            run("heap=sites,cpu=samples,monitor=y,net=localhost:65535,depth=0,interval=1,\
+        let options = run(
+            "heap=sites,cpu=samples,monitor=y,net=localhost:65535,depth=0,allocdepth=7,contexts=1,interval=1,\
                            cutoff=0,lineno=n,thread=y,doe=n,force=n,verbose=n,duration=1.5,\
-                           gc_okay=y,msa=n");
+                           gc_okay=y,msa=n",
+        );
         assert_eq!(
             options,
             Options {
@@ -365,6 +414,8 @@ mod tests {
                 format: Format::Text,
                 output: Output::Net { host: "localhost".to_owned(), port: 65535 },
                 depth: 0,
+                alloc_depth: Some(7),
+                contexts: 1,
                 interval: Duration::from_millis(1),
                 cutoff: 0.0,
                 lines: false,
@@ -465,5 +516,18 @@ mod tests {
         ] {
             assert_eq!(refusal(options), line);
         }
+    }
+
+    #[test]
+    fn the_command_is_told_to_by_a_secret() {
+        let secret = "0123456789abcdef0123456789abcdef";
+        let options = run(&format!("cpu=times,channel=127.0.0.1:80,secret={secret}"));
+        let (host, port) = ("127.0.0.1".to_owned(), 80);
+        assert_eq!(options.output, Output::Channel { host, port, secret: secret.to_owned() });
+        for wrong in ["cpu=y,channel=127.0.0.1:80,secret=short", "cpu=y,channel=127.0.0.1:80"] {
+            assert!(refusal(wrong).contains("needs secret="));
+        }
+        let heap = format!("heap=dump,channel=127.0.0.1:80,secret={secret}");
+        assert!(refusal(&heap).contains("a heap dump"));
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::made::Made;
 use crate::options::{Cpu, Options, Output as Destination};
-use profile::{BinaryWriter, Format, Profile, TextWriter, Version, WholeFile, Writer};
+use profile::{
+    BinaryWriter, Format, Profile, StreamWriter, TextWriter, Version, WholeFile, Writer,
+};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::TcpStream;
@@ -22,16 +24,25 @@ const PIECE: usize = 1 << 16;
 /// Where the profile goes.
 pub struct Output {
     target: Target,
-    format: Format,
-    /// Whether it is written as `java -prof` did.
-    old: bool,
-    /// Of the binary format.
-    version: Version,
+    form: Form,
     /// Whether the front end was given up.
     is_gone: bool,
     /// What has written the beginning, and knows what else is written. None before the first dump and after
     /// an error.
     writer: Option<Kind>,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    /// The text of `java -prof`.
+    Old,
+    Binary(Version),
+    /// What the command `jvmpi` reads.
+    Stream,
+    /// A file that is made as a whole.
+    Made(Format),
 }
 
 /// How the file is written.
@@ -109,6 +120,21 @@ impl Write for Patient {
     }
 }
 
+impl Form {
+    fn of(options: &Options) -> Self {
+        // Only that one has room for heap dumps of 4 GiB and more; how large one will be is not known yet.
+        let may_dump_heap = options.heap_dump || !matches!(options.output, Destination::File(_));
+        match options.format {
+            _ if matches!(options.output, Destination::Channel { .. }) => Self::Stream,
+            Format::Text if options.cpu == Some(Cpu::Old) => Self::Old,
+            Format::Text => Self::Text,
+            Format::Binary if may_dump_heap => Self::Binary(Version::V1_0_2),
+            Format::Binary => Self::Binary(Version::V1_0_1),
+            other => Self::Made(other),
+        }
+    }
+}
+
 impl Output {
     /// Opens the file, or connects to the front end.
     ///
@@ -124,12 +150,17 @@ impl Output {
                 connect(host, *port)
                     .map_err(|e| format!("cannot connect to {host}:{port}: {e}"))?,
             ),
+            Destination::Channel { host, port, secret } => {
+                let connected = connect(host, *port).and_then(|mut stream| {
+                    stream.write_all(secret.as_bytes())?;
+                    Ok(stream)
+                });
+                let connected = connected
+                    .map_err(|e| format!("cannot connect to the command at {host}:{port}: {e}"))?;
+                Target::Net(connected)
+            }
         };
-        let old = options.cpu == Some(Cpu::Old);
-        // Only that one has room for heap dumps of 4 GiB and more; how large one will be is not known yet.
-        let may_dump_heap = options.heap_dump || matches!(target, Target::Net(_));
-        let version = if may_dump_heap { Version::V1_0_2 } else { Version::V1_0_1 };
-        Ok(Self { target, format: options.format, old, version, is_gone: false, writer: None })
+        Ok(Self { form: Form::of(options), target, is_gone: false, writer: None })
     }
 
     /// The connection, to read commands from, if there is one.
@@ -161,7 +192,7 @@ impl Output {
     /// # Errors
     /// What is wrong with the file or the connection.
     pub fn begin(&mut self, profile: &Profile) -> io::Result<bool> {
-        let Self { target, format, old, version, writer, .. } = self;
+        let Self { target, form, writer, .. } = self;
         if let Target::File(file) = target {
             let has_more = matches!(writer, Some(Kind::Pieces(_)));
             if !file.begin(has_more)? && has_more {
@@ -172,11 +203,14 @@ impl Output {
             return Ok(false);
         }
         let out = BufWriter::with_capacity(PIECE, out(target)?);
-        *writer = Some(match format {
-            Format::Text if *old => Kind::Pieces(Box::new(TextWriter::old(out))),
-            Format::Text => Kind::Pieces(Box::new(TextWriter::new(out, profile)?)),
-            Format::Binary => Kind::Pieces(Box::new(BinaryWriter::new(out, profile, *version)?)),
-            other => Kind::Whole(Box::new(Made::new(*other))),
+        *writer = Some(match *form {
+            Form::Old => Kind::Pieces(Box::new(TextWriter::old(out))),
+            Form::Text => Kind::Pieces(Box::new(TextWriter::new(out, profile)?)),
+            Form::Binary(version) => {
+                Kind::Pieces(Box::new(BinaryWriter::new(out, profile, version)?))
+            }
+            Form::Stream => Kind::Pieces(Box::new(StreamWriter::new(out, profile)?)),
+            Form::Made(format) => Kind::Whole(Box::new(Made::new(format))),
         });
         Ok(true)
     }
@@ -209,14 +243,6 @@ impl Output {
         match &mut self.target {
             Target::File(file) => file.finish(),
             Target::Net(_) => Ok(()),
-        }
-    }
-
-    /// Tells a front end that a snapshot is whole: an empty line says nothing else to readers of text. One
-    /// that is gone is heard of when it is written to next.
-    pub fn end_snapshot(&mut self) {
-        if let (Target::Net(stream), Format::Text) = (&mut self.target, self.format) {
-            let _ = stream.write_all(b"\n");
         }
     }
 
@@ -365,14 +391,7 @@ mod tests {
     }
 
     fn output(stream: TcpStream) -> Output {
-        Output {
-            target: Target::Net(stream),
-            format: Format::Text,
-            old: false,
-            version: Version::V1_0_1,
-            is_gone: false,
-            writer: None,
-        }
+        Output { target: Target::Net(stream), form: Form::Text, is_gone: false, writer: None }
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! What is recorded from the start of profiling to its end.
 
-use crate::call_times::{CallCosts, Cost};
+use crate::call_times::{CallCosts, Cost, Limit};
 use crate::control::SiteFlags;
 use crate::known::Known;
 use crate::monitor_times::Waits;
 use crate::options::Options;
 use crate::sites::{Counts, SiteKey, Sites};
 use profile::{
-    Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, MethodId, Site,
-    ThreadSerial, Time, TraceSerial,
+    Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile, Site,
+    StackId, StackTime, ThreadSerial, Time, TraceSerial,
 };
 use rustc_hash::FxHashMap;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,7 +24,10 @@ pub struct Session {
     pub sites: Sites,
     /// What was waited for.
     pub waits: Mutex<Waits>,
+    /// How many stacks have times.
+    pub contexts: Arc<Limit>,
     depth: AtomicUsize,
+    alloc_depth: AtomicUsize,
     threads: Mutex<Threads>,
     samples: Mutex<FxHashMap<TraceSerial, Samples>>,
     dumped: Mutex<Dumped>,
@@ -50,20 +52,82 @@ struct Tables {
 /// What several threads have counted together.
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    calls: HashMap<(ThreadSerial, Box<[MethodId]>), Cost, rustc_hash::FxBuildHasher>,
+    /// By the places of the stacks, if threads are not told apart.
+    calls: Vec<Cost>,
+    calls_by_thread: FxHashMap<(ThreadSerial, StackId), Cost>,
     allocated: FxHashMap<u32, Amount>,
 }
 
 impl Sums {
     fn add(&mut self, tables: &Tables, threads: bool) {
         let serial = if threads { tables.serial } else { ThreadSerial(0) };
-        tables.calls.each(|methods, cost| {
-            let sum = self.calls.entry((serial, methods.into())).or_default();
+        tables.calls.each(|stack, cost| {
+            if cost == Cost::default() {
+                return;
+            }
+            let place = stack.0 as usize;
+            let sum = if threads {
+                self.calls_by_thread.entry((serial, stack)).or_default()
+            } else {
+                if self.calls.len() <= place {
+                    self.calls.resize(place + 1, Cost::default());
+                }
+                &mut self.calls[place]
+            };
             sum.calls += cost.calls;
             sum.own_time += cost.own_time;
             sum.total_time += cost.total_time;
         });
         tables.allocated.add_to(&mut self.allocated);
+    }
+
+    /// Returns the stacks in which methods were called, and what the calls have cost.
+    fn calls(&self) -> impl Iterator<Item = ((ThreadSerial, StackId), &Cost)> {
+        let of_all = (0..).zip(&self.calls).filter(|(_, cost)| **cost != Cost::default());
+        let of_all = of_all.map(|(stack, cost)| ((ThreadSerial(0), StackId(stack)), cost));
+        of_all.chain(self.calls_by_thread.iter().map(|(key, cost)| (*key, cost)))
+    }
+
+    fn calls_mut(&mut self) -> impl Iterator<Item = ((ThreadSerial, StackId), &mut Cost)> {
+        let of_all = (0..).zip(&mut self.calls).filter(|(_, cost)| **cost != Cost::default());
+        let of_all = of_all.map(|(stack, cost)| ((ThreadSerial(0), StackId(stack)), cost));
+        of_all.chain(self.calls_by_thread.iter_mut().map(|(key, cost)| (*key, cost)))
+    }
+}
+
+/// What the calls of all threads have cost.
+#[derive(Debug)]
+pub struct CallSums(Sums);
+
+impl CallSums {
+    /// The section of CPU times without its rows.
+    pub fn head(&self) -> CpuTimes {
+        let total = self.0.calls().map(|(_, cost)| cost.own_time).sum();
+        CpuTimes { at: Some(Time::now()), total: Duration::from_nanos(total), rows: Vec::new() }
+    }
+
+    /// The rows, in no order.
+    pub fn rows(&self) -> impl Iterator<Item = StackTime> {
+        self.0.calls().map(|((thread, stack), cost)| StackTime {
+            thread,
+            stack,
+            own: Duration::from_nanos(cost.own_time),
+            with_callees: Some(Duration::from_nanos(cost.total_time)),
+            calls: cost.calls,
+        })
+    }
+
+    /// The section, with the rows that are no less than the cutoff.
+    pub fn section(&self, known: &Mutex<Known>, cutoff: f64) -> CpuTimes {
+        let row = |row: StackTime| {
+            let StackTime { thread, stack, own, with_callees, calls } = row;
+            let trace = lock(known).profile.traces.intern_stack(thread, stack);
+            CpuTime { trace, own, with_callees, calls }
+        };
+        let mut section = self.head();
+        section.rows = self.rows().map(row).collect();
+        section.rank(cutoff as f32);
+        section
     }
 }
 
@@ -77,7 +141,7 @@ struct Samples {
 /// What dumps have told already.
 #[derive(Debug, Default)]
 struct Dumped {
-    own_times: FxHashMap<TraceSerial, u64>,
+    own_times: FxHashMap<(ThreadSerial, StackId), u64>,
     /// The sites as they were told.
     sites: FxHashMap<SiteKey, (Amount, Amount)>,
     /// What was allocated when sites were cleared.
@@ -92,7 +156,9 @@ impl Session {
     /// A session in which nothing has happened yet.
     pub fn new(options: Options) -> Self {
         Self {
+            contexts: Arc::new(Limit::new(options.contexts as usize)),
             depth: AtomicUsize::new(options.depth.into()),
+            alloc_depth: AtomicUsize::new(options.alloc_depth.unwrap_or(options.depth).into()),
             options,
             sites: Sites::default(),
             waits: Mutex::default(),
@@ -107,9 +173,15 @@ impl Session {
         self.depth.load(Ordering::Relaxed)
     }
 
+    /// Returns how many frames the traces of allocations have at most.
+    pub fn alloc_depth(&self) -> usize {
+        self.alloc_depth.load(Ordering::Relaxed)
+    }
+
     /// Changes how many frames traces have.
     pub fn set_depth(&self, depth: u16) {
         self.depth.store(depth.into(), Ordering::Relaxed);
+        self.alloc_depth.store(depth.into(), Ordering::Relaxed);
     }
 
     /// Hears of a thread that counts in these tables.
@@ -124,11 +196,22 @@ impl Session {
         lock(&self.threads).live.insert(env, Tables { serial, calls, allocated });
     }
 
+    /// Gives a thread its number. True if it has counted without one: events may come before its THREAD_START.
+    pub fn name_thread(&self, env: usize, serial: ThreadSerial) -> bool {
+        let mut threads = lock(&self.threads);
+        let nameless = threads.live.get_mut(&env).filter(|tables| tables.serial == ThreadSerial(0));
+        nameless.is_some_and(|tables| {
+            tables.serial = serial;
+            true
+        })
+    }
+
     /// A thread counts no more.
     pub fn end_thread(&self, env: usize) {
         let mut threads = lock(&self.threads);
         if let Some(tables) = threads.live.remove(&env) {
             threads.ended.add(&tables, self.options.threads);
+            self.contexts.give_back(tables.calls.taken());
         }
     }
 
@@ -175,48 +258,35 @@ impl Session {
         section
     }
 
-    /// The section of CPU times. The next one tells all times again, or those from now on; all calls in any
-    /// case.
-    pub fn cpu_times(&self, known: &Mutex<Known>, clear: bool) -> CpuTimes {
-        let mut traces: FxHashMap<TraceSerial, Cost> = FxHashMap::default();
-        for ((thread, methods), cost) in self.sums().calls {
-            let trace = lock(known).trace_of_methods(thread, &methods);
-            let sum = traces.entry(trace).or_default();
-            sum.calls += cost.calls;
-            sum.own_time += cost.own_time;
-            sum.total_time += cost.total_time;
-        }
+    /// What calls have cost. The next time it tells all times again, or those from now on; all calls in any case.
+    pub fn call_times(&self, clear: bool) -> CallSums {
+        let mut sums = self.sums();
         let mut dumped = lock(&self.dumped);
-        let row = |(trace, cost): (TraceSerial, Cost)| {
+        for (key, cost) in sums.calls_mut() {
+            let all = cost.own_time;
             let before = if clear {
-                dumped.own_times.insert(trace, cost.own_time)
+                dumped.own_times.insert(key, all)
             } else {
-                dumped.own_times.get(&trace).copied()
+                dumped.own_times.get(&key).copied()
             };
-            let before = before.unwrap_or(0);
-            CpuTime {
-                trace,
-                own: Duration::from_nanos(cost.own_time.saturating_sub(before)),
-                with_callees: Some(Duration::from_nanos(cost.total_time)),
-                calls: cost.calls,
-            }
-        };
-        let rows: Vec<_> = traces.into_iter().map(row).collect();
-        let total = rows.iter().map(|row| row.own).sum();
-        let mut section = CpuTimes { at: Some(Time::now()), total, rows };
-        section.rank(self.options.cutoff as f32);
-        section
+            cost.own_time = all.saturating_sub(before.unwrap_or(0));
+        }
+        CallSums(sums)
     }
 
     /// The section of `cpu=old`.
-    pub fn cpu_old(&self) -> CpuOld {
-        let row = |((_, methods), cost): ((ThreadSerial, Box<[MethodId]>), Cost)| Call {
-            count: cost.calls,
-            callee: methods.first().copied(),
-            caller: methods.get(1).copied(),
-            time: Duration::from_nanos(cost.total_time),
+    pub fn cpu_old(&self, profile: &Profile) -> CpuOld {
+        let row = |((_, stack), cost): ((ThreadSerial, StackId), &Cost)| {
+            let frames = profile.traces.path(stack).iter();
+            let mut methods = frames.filter_map(|id| Some(profile.frames.get(id)?.method));
+            Call {
+                count: cost.calls,
+                callee: methods.next(),
+                caller: methods.next(),
+                time: Duration::from_nanos(cost.total_time),
+            }
         };
-        let mut section = CpuOld { rows: self.sums().calls.into_iter().map(row).collect() };
+        let mut section = CpuOld { rows: self.sums().calls().map(row).collect() };
         section.rank();
         section
     }
@@ -257,11 +327,19 @@ impl Session {
         HeapSummary { at: Some(Time::now()), live: less(allocated, dead), allocated }
     }
 
+    /// Forgets what was counted.
+    pub fn forget(&self) {
+        *lock(&self.threads) = Threads::default();
+        *lock(&self.samples) = FxHashMap::default();
+        *lock(&self.dumped) = Dumped::default();
+        *lock(&self.waits) = Waits::default();
+    }
+
     /// From now on times and samples are those since now; calls and hits go on.
-    pub fn clear_costs(&self, known: &Mutex<Known>) {
+    pub fn clear_costs(&self) {
         self.clear_samples();
         lock(&self.waits).clear_times();
-        self.cpu_times(known, true);
+        self.call_times(true);
     }
 
     /// From now on samples are those since now; hits go on.

@@ -113,6 +113,17 @@ impl File {
         Ok(Self { content, encoding, names, profile, problem })
     }
 
+    /// A profile that was in no file, and has no heap dumps.
+    pub fn of_profile(profile: Profile) -> Self {
+        Self {
+            content: Content::Read(Vec::new()),
+            encoding: Encoding::Binary { id_size: 8 },
+            names: NamesById::default(),
+            profile,
+            problem: None,
+        }
+    }
+
     /// What the file tells; if there is a [`problem`](Self::problem), what it tells up to there.
     pub fn profile(&self) -> &Profile {
         &self.profile

@@ -1,7 +1,8 @@
 //! What a trace is weighed by, and the stacks with their weights.
 
-use crate::model::{FrameId, Monitor, Profile, Site, ThreadSerial, TraceSerial};
+use crate::model::{FramePath, Monitor, Profile, Site, ThreadSerial, TraceSerial};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
@@ -108,14 +109,14 @@ impl FromStr for Weight {
 }
 
 /// A stack with its weight.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stack<'a> {
     /// The thread, if traces are kept by thread.
     pub thread: ThreadSerial,
     /// The frames, innermost first.
-    pub frames: &'a [FrameId],
+    pub frames: FramePath<'a>,
     /// What stands above the innermost frame: the class of what was allocated, or of the monitor.
-    pub subject: Option<&'a str>,
+    pub subject: Option<Cow<'a, str>>,
     /// The weight.
     pub value: u64,
 }
@@ -149,12 +150,16 @@ pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
                     Monitor::Java { class, .. } => class,
                     Monitor::Raw { name, .. } => name,
                 };
-                sum.add(row.trace, Some(profile.names.get(name)), row.time.as_nanos() as u64);
+                sum.add(
+                    row.trace,
+                    Some(profile.names.get(name).into()),
+                    row.time.as_nanos() as u64,
+                );
             }
         }
         _ => {
             for row in profile.sites().next_back().iter().flat_map(|section| &section.rows) {
-                sum.add(row.trace, Some(profile.site_name(row)), site(row));
+                sum.add(row.trace, Some(profile.site_type(row)), site(row));
             }
         }
     }
@@ -164,20 +169,21 @@ pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
 struct Sum<'a> {
     profile: &'a Profile,
     /// Where the stacks are that are in `stacks` already.
-    places: FxHashMap<(TraceSerial, Option<&'a str>), usize>,
+    places: FxHashMap<(TraceSerial, Option<Cow<'a, str>>), usize>,
     stacks: Vec<Stack<'a>>,
 }
 
 impl<'a> Sum<'a> {
-    fn add(&mut self, trace: TraceSerial, subject: Option<&'a str>, value: u64) {
+    fn add(&mut self, trace: TraceSerial, subject: Option<Cow<'a, str>>, value: u64) {
         if value == 0 {
             return;
         }
-        let place = *self.places.entry((trace, subject)).or_insert(self.stacks.len());
+        let entry = self.places.entry((trace, subject.clone()));
+        let place = *entry.or_insert(self.stacks.len());
         if place == self.stacks.len() {
-            let trace = self.profile.traces.get(trace);
-            let (thread, frames) =
-                trace.map_or((ThreadSerial(0), &[][..]), |trace| (trace.thread, trace.frames));
+            let traces = &self.profile.traces;
+            let thread = traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
+            let frames = traces.frames_of(trace);
             self.stacks.push(Stack { thread, frames, subject, value: 0 });
         }
         let sum = &mut self.stacks[place].value;

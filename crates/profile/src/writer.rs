@@ -1,7 +1,8 @@
 //! What the writers of HPROF's own formats, text and binary, have in common.
 
 use crate::heap::Record;
-use crate::model::{ClassSerial, HeapDump, Profile, Section, ThreadSerial};
+use crate::model::{ClassSerial, CpuTimes, HeapDump, Profile, Section, StackTime, ThreadSerial};
+use crate::stream::DumpKind;
 use std::io;
 
 /// Gets the records of a heap dump one by one.
@@ -49,6 +50,27 @@ pub trait Writer {
 
     /// Whether heap dumps need all fields and their values, not only references.
     fn needs_values(&self) -> bool;
+
+    /// CPU times stack by stack, in any order and without cutoff, in a section whose other content is `head`. False,
+    /// with nothing written, if the format has no such rows: then [`section`](Self::section) is for it.
+    fn stack_times(
+        &mut self,
+        _profile: &Profile,
+        _head: &CpuTimes,
+        _rows: &mut dyn Iterator<Item = StackTime>,
+    ) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// A dump is whole. Text ends a snapshot, which only a front end asks for, with an empty line.
+    fn end_dump(&mut self, _: DumpKind) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Tells the user something, if the format has a place for it; otherwise false.
+    fn note(&mut self, _: &str) -> io::Result<bool> {
+        Ok(false)
+    }
 
     /// Passes on what the writers below have kept back.
     fn flush(&mut self) -> io::Result<()>;

@@ -41,7 +41,7 @@ fn frames(profile: &Profile) -> Vec<(u32, ThreadSerial, Vec<String>)> {
         format!("{:?} {:?}", names.map(|id| named(profile, id)), frame.line)
     };
     let trace = |trace: profile::Trace<'_>| {
-        let frames = trace.frames.iter().map(|id| frame(*id)).collect();
+        let frames = trace.frames.iter().map(frame).collect();
         (trace.serial.0, trace.thread, frames)
     };
     profile.traces.iter().map(trace).collect()

@@ -112,8 +112,8 @@ fn sites_section(rows: &[(u32, Option<usize>, [u32; 4], u32)]) -> Sites {
 
 fn shown_trace(profile: &Profile, serial: u32) -> (ThreadSerial, Vec<String>) {
     let trace = profile.traces.get(TraceSerial(serial)).unwrap();
-    let frame = |id: &profile::FrameId| {
-        let (frame, method) = profile.frame(*id).unwrap();
+    let frame = |id: profile::FrameId| {
+        let (frame, method) = profile.frame(id).unwrap();
         let names = [method.class, method.name, method.source].map(|id| profile.names.get(id));
         format!("{names:?} {:?}", frame.line)
     };

@@ -81,9 +81,9 @@ fn collapsed_stacks_begin_with_the_outermost_frame() {
     assert_eq!(
         collapsed(&profile, Weight::AllocatedBytes),
         "<empty trace>;<Unknown> 100\n\
-         Main.main;Main.fib;Main.fib;[L<Unknown>: 700\n\
+         Main.main;Main.fib;Main.fib;<Unknown>[] 700\n\
          Main.main;Main.fib;Main.fib;java.lang.String 7000\n\
-         [say \"hi\"];Main$$Lambda/0x00007f3768000c38.run;java.lang.Object.wait;[I 1200\n"
+         [say \"hi\"];Main$$Lambda/0x00007f3768000c38.run;java.lang.Object.wait;int[] 1200\n"
     );
     assert_eq!(
         collapsed(&profile, Weight::MonitorTime),

@@ -45,7 +45,7 @@ fn a_trace_is_written_once_and_before_what_refers_to_it() {
     let sections = text_sections(&mut profile);
     let mut writer = TextWriter::new(Vec::new(), &profile).unwrap();
     writer.section(&profile, &sections[3]).unwrap();
-    let frames = profile.traces.get(profile::TraceSerial(1)).unwrap().frames.to_vec();
+    let frames: Vec<_> = profile.traces.frames_of(profile::TraceSerial(1)).iter().collect();
     profile.traces.intern(ThreadSerial(9), &frames);
     writer.section(&profile, &sections[4]).unwrap();
     writer.traces(&profile).unwrap();

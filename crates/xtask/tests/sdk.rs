@@ -92,9 +92,9 @@ fn tool(program: &str, directory: &Path) -> Result<Command> {
     tool.env_remove("JAVA_HOME").env("MAKEFLAGS", "");
     // The JDK is found by its compiler.
     let compilers = jdk::with_javac()?.home.join("bin");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::iter::once(compilers).chain(std::env::split_paths(&path));
-    tool.env("PATH", std::env::join_paths(path).map_err(|e| e.to_string())?);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(compilers).chain(env::split_paths(&path));
+    tool.env("PATH", env::join_paths(path).map_err(|e| e.to_string())?);
     Ok(tool)
 }
 

@@ -105,8 +105,8 @@ impl Counts {
     /// By that of HPROF.
     fn told(profile: &Profile) -> Self {
         let is_in = |trace: TraceSerial, method: &str| {
-            let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
-            frames.first().and_then(|id| profile.frame(*id)).is_some_and(|(_, found)| {
+            let innermost = profile.traces.frames_of(trace).first();
+            innermost.and_then(|id| profile.frame(id)).is_some_and(|(_, found)| {
                 [found.class, found.name].map(|name| profile.names.get(name)) == ["Probe", method]
             })
         };

@@ -245,9 +245,9 @@ fn thread(profile: &Profile, serial: ThreadSerial) -> String {
 }
 
 fn stack(profile: &Profile, trace: TraceSerial, out: &mut dyn Write) -> io::Result<()> {
-    let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
+    let frames = profile.traces.frames_of(trace);
     for (Frame { line, .. }, Method { class, name, source, .. }) in
-        frames.iter().filter_map(|frame| profile.frame(*frame))
+        frames.iter().filter_map(|frame| profile.frame(frame))
     {
         let [class, name, source] = [class, name, source].map(|name| profile.names.get(name));
         let source = if source.is_empty() { "Unknown Source" } else { source };

@@ -17,14 +17,14 @@ use clap::value_parser;
 use hprof::control::Command;
 use profile::{File, Format, Weight};
 use progress::Progress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 use told::Told;
@@ -68,9 +68,9 @@ pub struct Arguments {
     /// The time from one sample to the next, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
     interval: u32,
-    /// How many frames of each stack are told
-    #[arg(long, value_name = "FRAMES", default_value_t = 128, value_parser = value_parser!(u16).range(1..))]
-    depth: u16,
+    /// Maximum stack depth: by default 16 for --alloc, whole stacks for --calls, otherwise 128
+    #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..))]
+    depth: Option<u16>,
     /// Tell threads apart
     #[arg(long)]
     threads: bool,
@@ -101,8 +101,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// How many frames of a stack are recorded.
+const DEPTH: u16 = 128;
+
+/// How many of an allocation: the JVM walks the stack for each object, which is most of what it costs.
+const ALLOC_DEPTH: u16 = 16;
+
 /// `jvmpi record`.
 pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.alloc && (arguments.cpu || arguments.calls) {
+        eprintln!(
+            "jvmpi: warning: --alloc slows down what allocates, so the CPU profile shows more of that: record \
+             the CPU alone for a true one"
+        );
+    }
     match arguments.pid {
         Some(pid) => Ok(attached(arguments, pid)?),
         None => started(arguments),
@@ -128,7 +140,9 @@ impl Arguments {
         let threads = if self.threads { "y" } else { "n" };
         let mut options: Vec<String> =
             [cpu, heap, monitor].into_iter().flatten().map(str::to_owned).collect();
-        options.push(format!("interval={},depth={}", self.interval, self.depth));
+        let depth = self.depth.unwrap_or(if self.calls { u16::MAX } else { DEPTH });
+        let alloc_depth = self.depth.unwrap_or(ALLOC_DEPTH);
+        options.push(format!("interval={},depth={depth},allocdepth={alloc_depth}", self.interval));
         options.push(format!("thread={threads},cutoff=0,verbose=n"));
         options.join(",")
     }
@@ -147,11 +161,11 @@ enum Event {
 fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String> {
     let files = Files::create(arguments)?;
     let process = Process::jvm(pid)?;
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(WAITING);
     let waiting = Waiting::for_at_most(arguments.duration);
     hear_signals(&sender, &waiting);
     let channel = Channel::open(Some(&process))?;
-    let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.option()))?;
+    let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.options()))?;
     serve(channel, &sender);
     let mut about = about::of_process(arguments, pid, &process);
     agent.attach(&process, &waiting)?;
@@ -182,7 +196,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
 fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
     let files = Files::create(arguments).map_err(not_started)?;
-    let (sender, events) = mpsc::channel();
+    let (sender, events) = mpsc::sync_channel(WAITING);
     hear_signals(&sender, &Waiting::default());
     let channel = Channel::open(None).map_err(not_started)?;
     let options = format!("{},{}", arguments.hprof_options(), channel.option());
@@ -190,6 +204,8 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .and_then(|agent| agent.agentpath_option())
         .and_then(|option| with_jvm_option(&arguments.program, &option, &arguments.settings()))
         .map_err(not_started)?;
+    let (variable, secret) = channel.secret();
+    program.env(variable, secret);
     let entrance = serve(channel, &sender);
     let program = signals::pass_to(&mut program).spawn();
     let program = program.map_err(|error| not_executed(&arguments.program[0], &error))?;
@@ -200,7 +216,9 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     recording.program = Some(program);
     // What it leaves running when it ends is not waited for.
     recording.until(arguments.duration, |recording| recording.ended.is_some());
-    let over = recording.catch_up(&entrance).and_then(|()| {
+    let caught_up = entrance.knock().map_err(|error| format!("own port: {error}"));
+    let over = caught_up.and_then(|()| {
+        recording.catch_up();
         recording.stop();
         recording.progress = Progress::None;
         about.duration = recording.started.elapsed();
@@ -218,7 +236,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
-fn hear_signals(sender: &Sender<Event>, waiting: &Waiting) {
+fn hear_signals(sender: &SyncSender<Event>, waiting: &Waiting) {
     let (sender, waiting) = (sender.clone(), waiting.clone());
     signals::listen(move |signal| {
         waiting.interrupt();
@@ -227,7 +245,7 @@ fn hear_signals(sender: &Sender<Event>, waiting: &Waiting) {
     });
 }
 
-fn serve(channel: Channel, sender: &Sender<Event>) -> Entrance {
+fn serve(channel: Channel, sender: &SyncSender<Event>) -> Entrance {
     let sender = sender.clone();
     channel.serve(move |event| {
         let _ = sender.send(Event::Channel(event));
@@ -235,7 +253,7 @@ fn serve(channel: Channel, sender: &Sender<Event>) -> Entrance {
 }
 
 /// Tells when the program has ended. It still has its number then, so that no signal gets to another.
-fn hear_of_the_end(program: &Child, sender: &Sender<Event>) {
+fn hear_of_the_end(program: &Child, sender: &SyncSender<Event>) {
     let (number, sender) = (program.id(), sender.clone());
     thread::spawn(move || {
         let mut info = MaybeUninit::uninit();
@@ -258,7 +276,13 @@ struct Jvm {
     due: Option<Instant>,
     /// When it was closed.
     closed: Option<Instant>,
+    /// Why what it has sent makes no sense.
+    problem: Option<String>,
 }
+
+/// How many events wait to be heard of at most. Whoever sends more has to wait, so that what comes over a
+/// connection is not kept here.
+const WAITING: usize = 64;
 
 /// The longest wait for an event before the process is checked.
 const LOOK: Duration = Duration::from_millis(100);
@@ -269,7 +293,8 @@ const REST: u32 = 20;
 impl Jvm {
     fn new(connection: Connection, every: Duration) -> Self {
         let due = if every.is_zero() { None } else { Instant::now().checked_add(every) };
-        Self { connection, told: Told::default(), asked: None, due, closed: None }
+        let told = Told::default();
+        Self { connection, told, asked: None, due, closed: None, problem: None }
     }
 
     fn is_open(&self) -> bool {
@@ -277,8 +302,14 @@ impl Jvm {
     }
 
     fn take(&mut self, bytes: &[u8], every: Duration) {
+        if self.problem.is_some() {
+            return;
+        }
         let is_first = self.told.taken().is_none();
-        self.told.take(bytes);
+        if let Err(problem) = self.told.take(bytes) {
+            self.problem = Some(problem);
+            self.connection.close();
+        }
         if let Some(asked) = self.asked
             && let Some(came) = self.told.taken().filter(|came| *came > asked)
         {
@@ -305,9 +336,13 @@ impl Jvm {
     /// What it has told, unless that is nothing.
     fn recorded(self) -> Option<Recorded> {
         let (taken, closed) = (self.told.taken(), self.closed);
-        let (text, has_told_all) = self.told.into_text();
+        let mut warnings = self.told.notes.clone();
+        let (file, has_told_all) = self.told.into_file()?;
         let warning = match taken {
             _ if has_told_all => None,
+            _ if self.problem.is_some() => {
+                self.problem.map(|why| format!("what the JVM has sent makes no sense: {why}"))
+            }
             Some(taken) => {
                 let closed = closed.unwrap_or_else(Instant::now);
                 let age = closed.saturating_duration_since(taken).as_secs_f64();
@@ -318,7 +353,8 @@ impl Jvm {
             None => Some("the JVM has ended before it could tell all".into()),
         };
         let is_whole = has_told_all || taken.is_some();
-        Some(Recorded { file: File::from_bytes(text).ok()?, is_whole, warning })
+        warnings.extend(warning);
+        Some(Recorded { file, is_whole, warnings })
     }
 }
 
@@ -328,7 +364,7 @@ struct Recorded {
     /// Whether it is all that the JVM had recorded when it told that.
     is_whole: bool,
     /// What there is to say of it.
-    warning: Option<String>,
+    warnings: Vec<String>,
 }
 
 /// What is known of a recording.
@@ -336,6 +372,10 @@ struct Recording {
     events: Receiver<Event>,
     /// By the numbers of their connections.
     jvms: BTreeMap<usize, Jvm>,
+    /// The connections of which it is not known yet who has made them.
+    unknown: BTreeSet<usize>,
+    /// The connection that was made when the program had ended.
+    knocked: Option<usize>,
     /// The process that was attached to.
     process: Option<Process>,
     /// The program that was started.
@@ -356,6 +396,8 @@ impl Recording {
         Self {
             events,
             jvms,
+            unknown: BTreeSet::new(),
+            knocked: None,
             process: None,
             program: None,
             ended: None,
@@ -384,15 +426,17 @@ impl Recording {
         }
     }
 
-    /// Hears of all JVMs that have connected until now: one may have ended since, with the program.
-    fn catch_up(&mut self, entrance: &Entrance) -> Result<(), String> {
-        let own = entrance.knock().map_err(|error| format!("own port: {error}"))?;
-        let is_own = |jvm: &Jvm| jvm.connection.peer == own;
-        while !self.jvms.values().any(is_own) {
+    /// Hears of all JVMs that had connected when [`Entrance::knock`] did: one may have ended since, with the
+    /// program. A user who is tired of waiting for somebody else's connection interrupts it.
+    fn catch_up(&mut self) {
+        let before = self.interrupts;
+        let is_all = |recording: &Self| {
+            let knocked = recording.knocked;
+            knocked.is_some_and(|own| recording.unknown.range(..own).next().is_none())
+        };
+        while !is_all(self) && self.interrupts == before {
             self.next(None);
         }
-        self.jvms.retain(|_, jvm| !is_own(jvm));
-        Ok(())
     }
 
     /// Has the JVMs tell what they have recorded and stop. One that does not is not waited for any more
@@ -436,7 +480,15 @@ impl Recording {
             },
         };
         match event {
+            Event::Channel(channel::Event::Opened(number)) => {
+                self.unknown.insert(number);
+            }
+            Event::Channel(channel::Event::Knocked(number)) => {
+                self.unknown.remove(&number);
+                self.knocked = Some(number);
+            }
             Event::Channel(channel::Event::Connected(number, connection)) => {
+                self.unknown.remove(&number);
                 self.jvms.insert(number, Jvm::new(connection, self.every));
             }
             Event::Channel(channel::Event::Received(number, bytes)) => {
@@ -445,6 +497,7 @@ impl Recording {
                 }
             }
             Event::Channel(channel::Event::Closed(number)) => {
+                self.unknown.remove(&number);
                 if let Some(jvm) = self.jvms.get_mut(&number) {
                     jvm.closed = Some(Instant::now());
                 }
@@ -510,7 +563,7 @@ impl<'a> Files<'a> {
             return Err("nothing was recorded: the JVM has ended before it could tell".into());
         }
         let mut place = Some(self.first);
-        for (number, Recorded { file, warning, .. }) in (1..).zip(&recorded) {
+        for (number, Recorded { file, warnings, .. }) in (1..).zip(&recorded) {
             let path = if number == 1 {
                 self.path.to_owned()
             } else {
@@ -519,7 +572,7 @@ impl<'a> Files<'a> {
             let place = place.take().map_or_else(|| NewFile::create(&path), Ok)?;
             let said =
                 place.finish(|out| self.output.write(&name_of(&path), file, Some(about), out))?;
-            for line in said.iter().chain(warning) {
+            for line in said.iter().chain(warnings) {
                 eprintln!("jvmpi: warning: {}: {line}", path.display());
             }
             eprintln!("jvmpi: {} {}", path.display(), summary(file));

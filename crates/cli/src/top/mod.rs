@@ -1,7 +1,6 @@
 //! `jvmpi top`: the hottest methods of a JVM, live.
 
 mod screen;
-mod stream;
 mod table;
 
 use crate::agent::Agent;
@@ -12,12 +11,12 @@ use crate::signals;
 use crate::waiting::Waiting;
 use clap::value_parser;
 use hprof::control::Command;
+use profile::{Section, StreamReader, Told};
 use screen::{Key, Screen};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use stream::Stream;
 use table::{Order, Table};
 
 /// Show the hottest methods of a running JVM, live
@@ -56,7 +55,8 @@ enum Event {
 /// `jvmpi top`.
 pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let process = Process::jvm(arguments.pid)?;
-    let (sender, events) = mpsc::channel();
+    // Whoever sends more has to wait.
+    let (sender, events) = mpsc::sync_channel(64);
     let to = sender.clone();
     let waiting = Waiting::default();
     let interrupted = waiting.clone();
@@ -67,9 +67,9 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     });
     let channel = Channel::open(Some(&process))?;
     let agent = Agent::hprof(&format!(
-        "cpu=samples,interval={},depth=256,cutoff=0,doe=n,verbose=n,format=b,{}",
+        "cpu=samples,interval={},depth=256,cutoff=0,doe=n,verbose=n,{}",
         arguments.interval,
-        channel.option()
+        channel.options()
     ))?;
     let to = sender.clone();
     channel.serve(move |event| {
@@ -98,7 +98,7 @@ struct Top<'a> {
     shown: Shown,
     events: Receiver<Event>,
     connection: Option<Connection>,
-    stream: Stream,
+    stream: StreamReader,
     table: Table,
     order: Order,
     started: Instant,
@@ -112,7 +112,7 @@ impl<'a> Top<'a> {
             shown,
             events,
             connection: None,
-            stream: Stream::default(),
+            stream: StreamReader::default(),
             table: Table::default(),
             order: Order::Own,
             started: Instant::now(),
@@ -129,7 +129,7 @@ impl<'a> Top<'a> {
                 Err(RecvTimeoutError::Timeout) => {
                     next += every;
                     if let Some(connection) = &mut self.connection {
-                        connection.send(Command::CpuSamples { cutoff: 0.0 });
+                        connection.send(Command::Snapshot);
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -137,18 +137,29 @@ impl<'a> Top<'a> {
                     self.connection = Some(connection);
                 }
                 Ok(Event::Channel(channel::Event::Received(_, bytes))) => {
-                    if let Some(profile) = self.stream.take(&bytes) {
-                        self.table.look(&profile, self.order);
+                    let mut newest = None;
+                    self.stream.take(&bytes, |told| {
+                        if let Told::Dump(sections, _) = told {
+                            newest = Some(sections);
+                        }
+                    })?;
+                    let samples = newest.iter().flatten().find_map(|section| match section {
+                        Section::CpuSamples(samples) => Some(&samples.rows),
+                        _ => None,
+                    });
+                    if let Some(samples) = samples {
+                        self.table.look(self.stream.profile(), samples, self.order);
                         self.show()?;
                         if self.arguments.once && self.printed > 0 {
                             break;
                         }
                     }
                 }
-                Ok(Event::Channel(channel::Event::Closed(_))) => {
+                Ok(Event::Channel(channel::Event::Closed(_))) if self.connection.is_some() => {
                     drop(self.shown);
                     return Err(format!("process {} has ended", self.arguments.pid));
                 }
+                Ok(Event::Channel(_)) => {}
                 Ok(Event::Key(Key::Quit) | Event::Signal) => break,
                 Ok(Event::Key(Key::Order(order))) => {
                     self.order = order;

@@ -1,6 +1,6 @@
 //! The hottest methods.
 
-use profile::{Frame, MethodId, Profile, TraceSerial, printable};
+use profile::{CpuSample, Frame, MethodId, Profile, TraceSerial, printable};
 use std::collections::HashMap;
 
 /// How often methods were found, from one look to the next and in all.
@@ -40,13 +40,13 @@ pub enum Order {
 
 impl Table {
     /// Takes note of the samples of now.
-    pub fn look(&mut self, profile: &Profile, order: Order) {
+    pub fn look(&mut self, profile: &Profile, samples: &[CpuSample], order: Order) {
         let mut methods: HashMap<MethodId, Row> = HashMap::new();
         let (mut all, mut new) = (0, 0);
         let mut before = HashMap::new();
-        for sample in profile.cpu_samples().next_back().iter().flat_map(|section| &section.rows) {
-            let frames = profile.traces.get(sample.trace).map_or(&[][..], |trace| trace.frames);
-            let mut stack = frames.iter().filter_map(|id| profile.frames.get(*id));
+        for sample in samples {
+            let frames = profile.traces.frames_of(sample.trace);
+            let mut stack = frames.iter().filter_map(|id| profile.frames.get(id));
             let mut stack: Vec<_> = stack.by_ref().map(|Frame { method, .. }| method).collect();
             let since =
                 sample.samples.saturating_sub(self.before.get(&sample.trace).copied().unwrap_or(0));
@@ -111,10 +111,10 @@ fn name(profile: &Profile, id: MethodId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use profile::{CpuSample, CpuSamples, Line, Method, Section, ThreadSerial};
+    use profile::{Line, Method, ThreadSerial};
 
     /// A profile with these stacks, innermost method first, and their samples.
-    fn profile(stacks: &[(&[&str], u64)]) -> Profile {
+    fn profile(stacks: &[(&[&str], u64)]) -> (Profile, Vec<CpuSample>) {
         let mut profile = Profile::default();
         let mut rows = Vec::new();
         for (stack, samples) in stacks {
@@ -128,14 +128,14 @@ mod tests {
             let trace = profile.traces.intern(ThreadSerial(0), &frames);
             rows.push(CpuSample { trace, samples: *samples, hits: *samples });
         }
-        profile.sections.push(Section::CpuSamples(CpuSamples { rows, ..CpuSamples::default() }));
-        profile
+        (profile, rows)
     }
 
     #[test]
     fn methods_have_what_has_come_since_the_last_look() {
         let mut table = Table::default();
-        table.look(&profile(&[(&["a", "main"], 6), (&["b", "b", "main"], 4)]), Order::Own);
+        let (first, rows) = profile(&[(&["a", "main"], 6), (&["b", "b", "main"], 4)]);
+        table.look(&first, &rows, Order::Own);
         assert_eq!(
             table.lines(9),
             [
@@ -145,7 +145,8 @@ mod tests {
                 "   0.0%  100.0%    0.0%  Main.main",
             ]
         );
-        table.look(&profile(&[(&["a", "main"], 11), (&["b", "b", "main"], 14)]), Order::Total);
+        let (second, rows) = profile(&[(&["a", "main"], 11), (&["b", "b", "main"], 14)]);
+        table.look(&second, &rows, Order::Total);
         assert_eq!(
             table.lines(2)[1..],
             ["   0.0%  100.0%    0.0%  Main.main", "  66.7%   66.7%   56.0%  Main.b"]

@@ -350,8 +350,8 @@ impl<W: Write> Writer for BinaryWriter<W> {
                 body.u4(trace.serial.0);
                 body.u4(trace.thread.0);
                 body.u4(trace.frames.len() as u32);
-                for frame in trace.frames {
-                    body.frame(*frame);
+                for frame in trace.frames.iter() {
+                    body.frame(frame);
                 }
             })?;
         }

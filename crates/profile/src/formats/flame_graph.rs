@@ -1,6 +1,6 @@
 //! A flame graph as a picture that opens in a browser: it zooms and searches.
 
-use super::collapsed;
+use super::name_tree::NameTree;
 use crate::model::Profile;
 use crate::printable;
 use crate::weight::{Unit, Weight};
@@ -8,9 +8,23 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
+/// The share of the whole below which a frame is less than a tenth of a pixel wide.
+const INVISIBLE: f64 = 1e-4;
+
+/// Returns the values of the stacks by their names, `outermost;…;innermost`. A stack with a smaller share of the whole than
+/// `least` is part of its caller.
+fn sums(profile: &Profile, weight: Weight, least: f64) -> io::Result<BTreeMap<String, u64>> {
+    let mut sums = BTreeMap::new();
+    NameTree::of(profile, weight).without_less_than(least).each(|names, value| {
+        sums.insert(names.to_owned(), value);
+        Ok(())
+    })?;
+    Ok(sums)
+}
+
 /// Writes a flame graph of the profile.
 pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
-    let stacks = collapsed::sums(profile, weight);
+    let stacks = sums(profile, weight, INVISIBLE)?;
     let mut tree = Tree::default();
     stacks.iter().for_each(|(names, value)| tree.add(names, [0, *value]));
     draw(tree, false, weight, &profile.created.to_text(), out)
@@ -26,7 +40,8 @@ pub fn write_difference(
     weight: Weight,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let [old, new] = [before, after].map(|profile| collapsed::sums(profile, weight));
+    // A stack that is too small to be seen in one profile may not be in the other.
+    let [old, new] = [sums(before, weight, 0.0)?, sums(after, weight, 0.0)?];
     let mut tree = Tree::default();
     old.iter().for_each(|(names, value)| tree.add(names, [*value, 0]));
     new.iter().for_each(|(names, value)| tree.add(names, [0, *value]));

@@ -3,6 +3,7 @@
 mod collapsed;
 #[cfg(feature = "svg")]
 mod flame_graph;
+mod name_tree;
 #[cfg(feature = "pprof")]
 mod pprof;
 mod speedscope;

@@ -1,12 +1,12 @@
 //! The format of pprof: `profile.proto` of github.com/google/pprof, compressed.
 
 use super::{NO_FRAMES, thread_name};
-use crate::model::{Line, NameId, Profile, ThreadSerial};
+use crate::model::{FrameId, Line, NameId, Profile, ThreadSerial};
 use crate::weight::{Stack, Weight, stacks};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::io::{self, Write};
 
 /// The numbers of the fields of `Profile` and of the messages in it.
@@ -70,7 +70,7 @@ pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Resu
         weights.push(weight);
     }
     let mut out = GzEncoder::new(out, Compression::default());
-    out.write_all(&Builder::default().profile(profile, &weights, weight))?;
+    Builder::default().profile(profile, &weights, weight, &mut out)?;
     out.finish()?;
     Ok(())
 }
@@ -87,7 +87,14 @@ struct Builder {
 }
 
 impl Builder {
-    fn profile(mut self, profile: &Profile, weights: &[Weight], weight: Weight) -> Vec<u8> {
+    /// Writes the message piece by piece: all samples of a large profile together would be too much to keep.
+    fn profile(
+        mut self,
+        profile: &Profile,
+        weights: &[Weight],
+        weight: Weight,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         self.string("");
         let mut message = Message::default();
         for weight in weights {
@@ -95,25 +102,25 @@ impl Builder {
             message.message(field::SAMPLE_TYPE, &value_type);
         }
         // A stack is one sample with all of its weights.
-        let mut samples: IndexMap<_, Vec<u64>, FxBuildHasher> = IndexMap::default();
+        let mut samples: IndexMap<_, (Stack<'_>, Vec<u64>), FxBuildHasher> = IndexMap::default();
         for (place, weight) in weights.iter().enumerate() {
-            for Stack { thread, frames, subject, value } in stacks(profile, *weight) {
-                let stack = (thread, frames, subject);
-                samples.entry(stack).or_insert_with(|| vec![0; weights.len()])[place] = value;
+            for stack in stacks(profile, *weight) {
+                let key = (stack.thread, stack.frames.id(), stack.subject.clone());
+                let value = stack.value;
+                let sample = samples.entry(key);
+                let values = &mut sample.or_insert_with(|| (stack, vec![0; weights.len()])).1;
+                values[place] = value;
             }
         }
-        for ((thread, frames, subject), values) in &samples {
+        out.write_all(&message.0)?;
+        let mut of_frames = FxHashMap::default();
+        for (Stack { thread, frames, subject, .. }, values) in samples.values() {
             let mut sample = Message::default();
-            let mut locations: Vec<u64> = Vec::with_capacity(frames.len() + 1);
-            locations.extend(subject.map(|name| self.named(name)));
+            let mut locations = Vec::new();
+            locations.extend(subject.as_ref().map(|name| self.named(name)));
             locations.extend(frames.iter().filter_map(|id| {
-                let (frame, method) = profile.frame(*id)?;
-                let name = |id: NameId| profile.names.get(id);
-                let called = format!("{}.{}", name(method.class), name(method.name));
-                let with_signature = format!("{called}{}", name(method.signature));
-                let function = [called, with_signature, name(method.source).to_owned()];
-                let line = if let Line::Number(line) = frame.line { line } else { 0 };
-                Some(self.location(function, line))
+                let new = || self.location_of(profile, id);
+                *of_frames.entry(id).or_insert_with(new)
             }));
             if locations.is_empty() {
                 locations.push(self.named(NO_FRAMES));
@@ -127,8 +134,11 @@ impl Builder {
                 label.number(field::label::STR, self.string(name));
                 sample.message(field::sample::LABEL, &label);
             }
+            let mut message = Message::default();
             message.message(field::SAMPLE, &sample);
+            out.write_all(&message.0)?;
         }
+        let mut message = Message::default();
         self.tables(&mut message);
         let ends = profile.sections.iter().filter_map(crate::Section::at);
         let duration = ends.max().map_or(0, |end| end.since(profile.created).as_nanos() as u64);
@@ -145,7 +155,18 @@ impl Builder {
         for string in &self.strings {
             message.bytes(field::STRING_TABLE, string.as_bytes());
         }
-        message.0
+        out.write_all(&message.0)
+    }
+
+    /// The location of a frame.
+    fn location_of(&mut self, profile: &Profile, id: FrameId) -> Option<u64> {
+        let (frame, method) = profile.frame(id)?;
+        let name = |id: NameId| profile.names.get(id);
+        let called = format!("{}.{}", name(method.class), name(method.name));
+        let with_signature = format!("{called}{}", name(method.signature));
+        let function = [called, with_signature, name(method.source).to_owned()];
+        let line = if let Line::Number(line) = frame.line { line } else { 0 };
+        Some(self.location(function, line))
     }
 
     /// The functions and locations, whose numbers count from 1.

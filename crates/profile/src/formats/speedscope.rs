@@ -63,13 +63,15 @@ fn sampled(
         if stack.frames.is_empty() {
             sample.push(number(named(NO_FRAMES)));
         }
-        for (frame, method) in stack.frames.iter().rev().filter_map(|id| profile.frame(*id)) {
+        for (frame, method) in
+            stack.frames.outermost_first().iter().filter_map(|id| profile.frame(*id))
+        {
             let text = |id: NameId| profile.names.get(id);
             let name = format!("{}.{}", text(method.class), text(method.name));
             let line = if let Line::Number(line) = frame.line { Some(line) } else { None };
             sample.push(number((name, text(method.source).to_owned(), line)));
         }
-        sample.extend(stack.subject.map(|name| number(named(name))));
+        sample.extend(stack.subject.as_ref().map(|name| number(named(name))));
         samples += &format!("{}[{}]", comma(n), sample.join(","));
         weights += &format!("{}{}", comma(n), stack.value);
         total = total.saturating_add(stack.value);

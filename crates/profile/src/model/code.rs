@@ -2,8 +2,8 @@
 
 use super::{FrameId, MethodId, NameId, ThreadSerial, TraceSerial};
 use hashbrown::HashTable;
-use indexmap::{IndexMap, IndexSet};
-use rustc_hash::{FxBuildHasher, FxHasher};
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
 /// A method. What is not known of it is the empty name.
@@ -101,6 +101,15 @@ tables! {
     Frames of Frame by FrameId;
 }
 
+/// The place of a stack in the tree of all stacks of a profile.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct StackId(pub u32);
+
+impl StackId {
+    /// The stack without frames.
+    pub const EMPTY: Self = Self(0);
+}
+
 /// A stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trace<'a> {
@@ -109,91 +118,255 @@ pub struct Trace<'a> {
     /// The thread, if traces are kept by thread.
     pub thread: ThreadSerial,
     /// The frames, innermost first; none for the empty trace.
-    pub frames: &'a [FrameId],
+    pub frames: FramePath<'a>,
 }
 
-/// The traces of a profile.
-#[derive(Clone, Debug, Default)]
+/// The frames of a stack, innermost first.
+#[derive(Clone, Copy)]
+pub struct FramePath<'a> {
+    traces: &'a Traces,
+    stack: StackId,
+}
+
+impl<'a> FramePath<'a> {
+    /// Iterates over the frames, innermost first.
+    pub fn iter(self) -> impl Iterator<Item = FrameId> + 'a {
+        let mut next = self.stack;
+        std::iter::from_fn(move || {
+            let (frame, caller) = self.traces.call(next)?;
+            next = caller;
+            Some(frame)
+        })
+    }
+
+    /// Returns the frames, outermost first.
+    pub fn outermost_first(self) -> Vec<FrameId> {
+        let mut frames: Vec<_> = self.iter().collect();
+        frames.reverse();
+        frames
+    }
+
+    /// Returns the innermost frame.
+    pub fn first(self) -> Option<FrameId> {
+        self.iter().next()
+    }
+
+    /// Counts the frames.
+    pub fn len(self) -> usize {
+        self.iter().count()
+    }
+
+    /// True if the stack has no frame.
+    pub fn is_empty(self) -> bool {
+        self.first().is_none()
+    }
+
+    /// Returns the place of the stack in its profile.
+    pub fn id(self) -> StackId {
+        self.stack
+    }
+}
+
+impl PartialEq for FramePath<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for FramePath<'_> {}
+
+impl std::fmt::Debug for FramePath<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// The traces of a profile. Their stacks are one tree, in which each frame knows its caller: stacks that
+/// begin with the same calls share these.
+#[derive(Clone, Debug)]
 pub struct Traces {
-    /// The frames of all traces, one trace after the other.
-    frames: Vec<FrameId>,
-    by_serial: IndexMap<TraceSerial, Stored, FxBuildHasher>,
-    /// Places in `by_serial`.
+    /// The tree. A caller lies before what it calls; the first has no frame.
+    calls: Vec<Call>,
+    /// Places in `calls`.
+    by_call: HashTable<u32>,
+    traces: Vec<Stored>,
+    /// Places in `traces`.
     by_content: HashTable<u32>,
+    /// Places in `traces`; empty as long as the numbers count from 1.
+    by_serial: FxHashMap<TraceSerial, u32>,
     /// The largest number that was given.
     last: u32,
 }
 
-/// A trace, whose frames are those from `start`.
-#[derive(Clone, Copy, Debug)]
+/// A frame and the stack that it was called at.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Call {
+    frame: FrameId,
+    caller: StackId,
+}
+
+/// A trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stored {
+    serial: TraceSerial,
     thread: ThreadSerial,
-    start: usize,
-    len: u32,
+    stack: StackId,
+}
+
+impl Default for Traces {
+    fn default() -> Self {
+        Self {
+            calls: vec![Call { frame: FrameId(0), caller: StackId::EMPTY }],
+            by_call: HashTable::new(),
+            traces: Vec::new(),
+            by_content: HashTable::new(),
+            by_serial: FxHashMap::default(),
+            last: 0,
+        }
+    }
 }
 
 impl Traces {
-    /// The number of the trace with these frames in this thread; the next number if it is new.
+    /// Returns the stack of `caller` with a frame more. A caller that is not in the tree counts as empty.
+    pub fn push(&mut self, caller: StackId, frame: FrameId) -> StackId {
+        let is_known = (caller.0 as usize) < self.calls.len();
+        let call = Call { frame, caller: if is_known { caller } else { StackId::EMPTY } };
+        let Self { calls, by_call, .. } = self;
+        let hash_of = |call: &Call| hash(call.caller.0, call.frame.0);
+        let is_it = |place: &u32| calls[*place as usize] == call;
+        if let Some(place) = by_call.find(hash_of(&call), is_it) {
+            return StackId(*place);
+        }
+        let place = calls.len() as u32;
+        calls.push(call);
+        by_call.insert_unique(hash_of(&call), place, |place| hash_of(&calls[*place as usize]));
+        StackId(place)
+    }
+
+    /// Returns the stack of these frames, innermost first.
+    pub fn stack(&mut self, frames: &[FrameId]) -> StackId {
+        frames.iter().rev().fold(StackId::EMPTY, |caller, frame| self.push(caller, *frame))
+    }
+
+    /// The number of the trace with these frames, innermost first, in this thread; the next number if it is new.
     pub fn intern(&mut self, thread: ThreadSerial, frames: &[FrameId]) -> TraceSerial {
-        let hash = hash(thread, frames);
-        let found = self.by_content.find(hash, |&index| {
-            let trace = self.at(index as usize);
-            trace.is_some_and(|t| t.thread == thread && t.frames == frames)
-        });
-        if let Some(&index) = found {
-            return self.at(index as usize).map(|trace| trace.serial).unwrap_or_default();
+        let stack = self.stack(frames);
+        self.intern_stack(thread, stack)
+    }
+
+    /// The number of the trace of this stack in this thread; the next number if it is new.
+    pub fn intern_stack(&mut self, thread: ThreadSerial, stack: StackId) -> TraceSerial {
+        let is_it = |place: &u32| {
+            let stored = &self.traces[*place as usize];
+            stored.thread == thread && stored.stack == stack
+        };
+        if let Some(place) = self.by_content.find(hash(thread.0, stack.0), is_it) {
+            return self.traces[*place as usize].serial;
         }
         let serial = TraceSerial(self.last.saturating_add(1));
-        self.insert(serial, thread, frames);
+        self.insert_stack(serial, thread, stack);
         serial
     }
 
     /// Adds a trace under the number that it has in a file. One that has this number is replaced.
     pub fn insert(&mut self, serial: TraceSerial, thread: ThreadSerial, frames: &[FrameId]) {
-        let stored = Stored { thread, start: self.frames.len(), len: frames.len() as u32 };
-        self.frames.extend_from_slice(frames);
+        let stack = self.stack(frames);
+        self.insert_stack(serial, thread, stack);
+    }
+
+    /// Adds a trace of a stack under a number. One that has this number is replaced.
+    pub fn insert_stack(&mut self, serial: TraceSerial, thread: ThreadSerial, stack: StackId) {
+        let stored = Stored { serial, thread, stack };
+        let place = match self.place(serial) {
+            Some(place) => {
+                self.traces[place] = stored;
+                place
+            }
+            None => {
+                self.add(stored);
+                self.traces.len() - 1
+            }
+        };
         self.last = self.last.max(serial.0);
-        let (index, _) = self.by_serial.insert_full(serial, stored);
-        let Self { by_content, by_serial, frames: all, .. } = self;
-        by_content.insert_unique(hash(thread, frames), index as u32, |&index| {
-            let stored = by_serial[index as usize];
-            hash(stored.thread, &all[stored.start..][..stored.len as usize])
+        let traces = &self.traces;
+        self.by_content.insert_unique(hash(thread.0, stack.0), place as u32, |place| {
+            let stored = &traces[*place as usize];
+            hash(stored.thread.0, stored.stack.0)
         });
+    }
+
+    fn add(&mut self, stored: Stored) {
+        let counts_on =
+            self.by_serial.is_empty() && stored.serial.0 as usize == self.traces.len() + 1;
+        if !counts_on && self.by_serial.is_empty() {
+            let places = (0..).zip(&self.traces).map(|(place, trace)| (trace.serial, place));
+            self.by_serial = places.collect();
+        }
+        if !counts_on {
+            self.by_serial.insert(stored.serial, self.traces.len() as u32);
+        }
+        self.traces.push(stored);
+    }
+
+    fn place(&self, serial: TraceSerial) -> Option<usize> {
+        if !self.by_serial.is_empty() {
+            return self.by_serial.get(&serial).map(|place| *place as usize);
+        }
+        let place = (serial.0 as usize).checked_sub(1)?;
+        (place < self.traces.len()).then_some(place)
     }
 
     /// The trace with this number.
     pub fn get(&self, serial: TraceSerial) -> Option<Trace<'_>> {
-        self.by_serial.get(&serial).map(|stored| self.trace(serial, stored))
+        Some(self.trace(&self.traces[self.place(serial)?]))
+    }
+
+    /// Returns the frames of the trace with this number; none if there is no such trace.
+    pub fn frames_of(&self, serial: TraceSerial) -> FramePath<'_> {
+        self.get(serial).map_or(self.path(StackId::EMPTY), |trace| trace.frames)
+    }
+
+    /// Returns the frames of a stack.
+    pub fn path(&self, stack: StackId) -> FramePath<'_> {
+        FramePath { traces: self, stack }
+    }
+
+    /// Returns the innermost frame of a stack and the stack that it was called at. None of the empty stack, and
+    /// of one that is not in the tree.
+    pub fn call(&self, stack: StackId) -> Option<(FrameId, StackId)> {
+        let call = self.calls.get(stack.0 as usize).filter(|_| stack != StackId::EMPTY)?;
+        Some((call.frame, call.caller))
+    }
+
+    /// Returns the number of stacks, with the empty one; their places are 0 to one less.
+    pub fn stacks(&self) -> usize {
+        self.calls.len()
     }
 
     /// All traces in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Trace<'_>> {
-        self.by_serial.iter().map(|(serial, stored)| self.trace(*serial, stored))
+        self.traces.iter().map(|stored| self.trace(stored))
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.by_serial.len()
+        self.traces.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.by_serial.is_empty()
+        self.traces.is_empty()
     }
 
-    fn at(&self, index: usize) -> Option<Trace<'_>> {
-        self.by_serial.get_index(index).map(|(serial, stored)| self.trace(*serial, stored))
-    }
-
-    fn trace(&self, serial: TraceSerial, stored: &Stored) -> Trace<'_> {
-        let frames = &self.frames[stored.start..][..stored.len as usize];
-        Trace { serial, thread: stored.thread, frames }
+    fn trace(&self, stored: &Stored) -> Trace<'_> {
+        let Stored { serial, thread, stack } = *stored;
+        Trace { serial, thread, frames: self.path(stack) }
     }
 }
 
-fn hash(thread: ThreadSerial, frames: &[FrameId]) -> u64 {
+fn hash(a: u32, b: u32) -> u64 {
     let mut hasher = FxHasher::default();
-    (thread, frames).hash(&mut hasher);
+    (a, b).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -212,7 +385,7 @@ mod tests {
         assert_eq!(traces.intern(thread, &[]), TraceSerial(4));
         assert_eq!(traces.intern(thread, &[a, b]), TraceSerial(1));
         assert_eq!(traces.get(TraceSerial(3)).unwrap().thread, ThreadSerial(7));
-        assert_eq!(traces.get(TraceSerial(1)).unwrap().frames, [a, b]);
+        assert!(traces.frames_of(TraceSerial(1)).iter().eq([a, b]));
         assert!(traces.get(TraceSerial(4)).unwrap().frames.is_empty());
         assert_eq!(traces.get(TraceSerial(5)), None);
     }
@@ -233,8 +406,32 @@ mod tests {
         let thread = ThreadSerial(0);
         traces.insert(TraceSerial(5), thread, &[FrameId(1)]);
         traces.insert(TraceSerial(5), thread, &[FrameId(2)]);
-        assert_eq!(traces.get(TraceSerial(5)).unwrap().frames, [FrameId(2)]);
+        assert!(traces.frames_of(TraceSerial(5)).iter().eq([FrameId(2)]));
         assert_eq!(traces.len(), 1);
         assert_eq!(traces.intern(thread, &[FrameId(3)]), TraceSerial(6));
+    }
+    #[test]
+    fn stacks_share_the_calls_that_they_begin_with() {
+        let mut traces = Traces::default();
+        let frames: Vec<_> = (0..100).map(FrameId).collect();
+        traces.intern(ThreadSerial(0), &frames);
+        traces.intern(ThreadSerial(0), &frames[1..]);
+        traces.intern(ThreadSerial(1), &frames);
+        assert_eq!(traces.stacks(), 101);
+        let mut other = frames.clone();
+        other[0] = FrameId(7);
+        let trace = traces.intern(ThreadSerial(0), &other);
+        assert_eq!(traces.stacks(), 102);
+        assert_eq!(traces.frames_of(trace).len(), 100);
+        other.reverse();
+        assert_eq!(traces.frames_of(trace).outermost_first(), other);
+    }
+
+    #[test]
+    fn a_caller_that_is_not_in_the_tree_counts_as_empty() {
+        let mut traces = Traces::default();
+        let stack = traces.push(StackId(9), FrameId(1));
+        assert!(traces.path(stack).iter().eq([FrameId(1)]));
+        assert!(traces.path(StackId(77)).is_empty());
     }
 }

@@ -8,19 +8,21 @@ mod section;
 mod time;
 mod value;
 
-pub use code::{Frame, Frames, Line, Method, Methods, Trace, Traces};
+pub use code::{Frame, FramePath, Frames, Line, Method, Methods, StackId, Trace, Traces};
 pub use ids::{ClassSerial, FrameId, MethodId, NameId, ObjectId, ThreadSerial, TraceSerial};
 pub use names::Names;
 pub use section::{
     Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapDump, HeapSummary, Monitor,
-    MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, Section, Site, Sites, ThreadState,
-    ThreadStatus,
+    MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, Section, Site, Sites, StackTime,
+    ThreadState, ThreadStatus,
 };
 pub use time::Time;
 pub use value::{Type, Value};
 
+use crate::heap::type_name;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::borrow::Cow;
 
 /// What a file of HPROF tells, without the objects of its heap dumps.
 #[derive(Clone, Debug, Default)]
@@ -146,5 +148,20 @@ impl Profile {
             (None, Some(elements)) => elements.array_name(),
             (None, None) => "<Unknown>",
         }
+    }
+
+    /// The type of what was allocated at a site, as Java's source has it: `java.lang.Object[]`, of whose class a
+    /// site names that of the elements, or `int[]`.
+    pub fn site_type(&self, site: &Site) -> Cow<'_, str> {
+        let name = self.site_name(site);
+        let is_array = site.array_of.is_some();
+        if !is_array && !name.starts_with('[') {
+            return name.into();
+        }
+        let mut name = type_name(name);
+        if is_array && !name.ends_with("[]") {
+            name.push_str("[]");
+        }
+        name.into()
     }
 }

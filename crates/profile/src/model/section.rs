@@ -1,7 +1,8 @@
 //! What a dump tells: allocation sites, CPU time, monitors, the heap's size.
 
 use super::{
-    ClassSerial, MethodId, NameId, ObjectId, Profile, ThreadSerial, Time, TraceSerial, Type,
+    ClassSerial, MethodId, NameId, ObjectId, Profile, StackId, ThreadSerial, Time, TraceSerial,
+    Type,
 };
 use std::ops::Range;
 use std::time::Duration;
@@ -190,6 +191,21 @@ pub struct CpuTime {
     /// The time with that of called methods. No file tells it.
     pub with_callees: Option<Duration>,
     /// How often it was called since the VM started.
+    pub calls: u64,
+}
+
+/// The same of a stack that has no number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StackTime {
+    /// The thread, if threads are told apart.
+    pub thread: ThreadSerial,
+    /// The stack.
+    pub stack: StackId,
+    /// As [`CpuTime::own`].
+    pub own: Duration,
+    /// As [`CpuTime::with_callees`].
+    pub with_callees: Option<Duration>,
+    /// As [`CpuTime::calls`].
     pub calls: u64,
 }
 

@@ -6,7 +6,7 @@ mod read;
 mod write;
 
 pub use heap::HeapReader;
-pub use read::{is_text, read, section_begun};
+pub use read::{is_text, read};
 pub use write::TextWriter;
 
 /// What files have between their first line and `--------` if the profiler has nothing else to say.

@@ -21,7 +21,7 @@ const SECTIONS: [&str; 6] =
     ["MONITOR DUMP", "MONITOR TIME", "HEAP DUMP", "SITES", "CPU SAMPLES", "CPU TIME (ms)"];
 
 /// The section of which this is the first line.
-pub fn section_begun(line: &[u8]) -> Option<&'static str> {
+fn section_begun(line: &[u8]) -> Option<&'static str> {
     let begins = |name: &&str| {
         let rest = line.strip_prefix(name.as_bytes());
         rest.is_some_and(|rest| rest == b" BEGIN" || rest.starts_with(b" BEGIN "))

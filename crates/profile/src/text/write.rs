@@ -8,6 +8,7 @@ use crate::model::{
     ThreadState, Time, TraceSerial, Value,
 };
 use crate::printable;
+use crate::stream::DumpKind;
 use crate::writer::{EachRecord, Writer};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -55,7 +56,7 @@ impl<W: Write> TextWriter<W> {
         if trace.frames.is_empty() {
             writeln!(self.out, "\t<empty>")?;
         }
-        for (frame, method) in trace.frames.iter().filter_map(|id| profile.frame(*id)) {
+        for (frame, method) in trace.frames.iter().filter_map(|id| profile.frame(id)) {
             let [class, name, source] = [method.class, method.name, method.source]
                 .map(|name| OneLine(profile.names.get(name)));
             write!(self.out, "\t{class}.{name}({source}:")?;
@@ -128,8 +129,8 @@ impl<W: Write> TextWriter<W> {
         trace: TraceSerial,
     ) -> io::Result<()> {
         self.ranked(rank, shares, count, trace)?;
-        let frames = profile.traces.get(trace).map_or(&[][..], |trace| trace.frames);
-        match frames.first().and_then(|id| profile.frame(*id)) {
+        let innermost = profile.traces.frames_of(trace).first();
+        match innermost.and_then(|id| profile.frame(id)) {
             Some((_, method)) => {
                 let [class, name] =
                     [method.class, method.name].map(|name| OneLine(profile.names.get(name)));
@@ -442,6 +443,10 @@ impl<W: Write> Writer for TextWriter<W> {
 
     fn needs_values(&self) -> bool {
         false
+    }
+
+    fn end_dump(&mut self, kind: DumpKind) -> io::Result<()> {
+        if kind == DumpKind::Snapshot { writeln!(self.out) } else { Ok(()) }
     }
 
     fn flush(&mut self) -> io::Result<()> {

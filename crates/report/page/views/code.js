@@ -58,13 +58,14 @@ function notes({ measure, thread, whole }) {
   const cut = whole.map((value, profile) => value - told[profile]);
   if (cut.some((value, profile) => value > 0.0005 * whole[profile])) {
     said.push(
-      `The profiler left out stacks with ${cut.map((value, profile) => percent(value, whole[profile])).join(' and ')} of the whole (its option cutoff).`,
+      `${cut.map((value, profile) => percent(value, whole[profile])).join(' and ')} of the whole is in no row: the profiler leaves out what is below its option cutoff, and files in HPROF’s text format give shares with two digits.`,
     );
   }
-  const shallow = new Set(profiles.map((profile) => profile.depth).filter((depth) => depth > 0 && depth <= 8));
-  if (shallow.size > 0) {
+  // 16 is what `jvmpi record --alloc` records.
+  const { depth } = measure.table;
+  if ((depth > 0 && depth <= 8) || depth === 16) {
     said.push(
-      `Stacks end after ${[...shallow].join(' and ')} frames, so totals miss the callers of deeper ones (the profiler’s option depth).`,
+      `Stacks end after ${counted(depth, 'frame')}, so totals miss the callers of deeper ones (the profiler’s option depth).`,
     );
   }
   return said.length > 0 && h('p', { class: 'hint' }, said.join(' '));

@@ -1,6 +1,6 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
-use profile::{Profile, TraceSerial};
+use profile::{Profile, StackId, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -88,7 +88,7 @@ pub(super) struct Nodes {
     frames: FxHashMap<(u32, i32), u32>,
     nodes: FxHashMap<(u32, u32), u32>,
     /// By the number of the profile.
-    traces: FxHashMap<(usize, TraceSerial), u32>,
+    stacks: FxHashMap<(usize, StackId), u32>,
 }
 
 impl From<Nodes> for Code {
@@ -98,6 +98,16 @@ impl From<Nodes> for Code {
 }
 
 impl Nodes {
+    /// How many frames the stack of each node has.
+    pub(super) fn depths(&self) -> Vec<u32> {
+        let parents = &self.code.nodes.parent;
+        let mut depths = vec![0; parents.len()];
+        for node in 1..parents.len() {
+            depths[node] = depths[parents[node] as usize] + 1;
+        }
+        depths
+    }
+
     /// The node of a trace's innermost frame; 0 of an empty or unknown one.
     pub(super) fn of_trace(
         &mut self,
@@ -106,21 +116,29 @@ impl Nodes {
         profile: &Profile,
         serial: TraceSerial,
     ) -> u32 {
-        if let Some(&node) = self.traces.get(&(number, serial)) {
-            return node;
+        let traces = &profile.traces;
+        // Down from the innermost frame to the first stack that has a node, and up again.
+        let mut stack = traces.frames_of(serial).id();
+        let mut without_node = Vec::new();
+        let mut node = loop {
+            if let Some(&node) = self.stacks.get(&(number, stack)) {
+                break node;
+            }
+            let Some((frame, caller)) = traces.call(stack) else { break 0 };
+            without_node.push((stack, frame));
+            stack = caller;
+        };
+        for (stack, frame) in without_node.into_iter().rev() {
+            if let Some((frame, method)) = profile.frame(frame) {
+                let class = strings.class(profile.names.get(method.class));
+                let [name, source] = [method.name, method.source]
+                    .map(|name| strings.number(profile.names.get(name)));
+                let method = self.method(class, name, source);
+                let frame = self.frame(method, frame.line.code());
+                node = self.child(node, frame);
+            }
+            self.stacks.insert((number, stack), node);
         }
-        let frames = profile.traces.get(serial).map_or(&[][..], |trace| trace.frames);
-        let mut node = 0;
-        for &frame in frames.iter().rev() {
-            let Some((frame, method)) = profile.frame(frame) else { continue };
-            let class = strings.class(profile.names.get(method.class));
-            let [name, source] =
-                [method.name, method.source].map(|name| strings.number(profile.names.get(name)));
-            let method = self.method(class, name, source);
-            let frame = self.frame(method, frame.line.code());
-            node = self.child(node, frame);
-        }
-        self.traces.insert((number, serial), node);
         node
     }
 

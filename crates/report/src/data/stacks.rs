@@ -14,6 +14,8 @@ use super::{NONE, Shared};
 #[derive(Serialize)]
 pub(super) struct Table {
     kind: &'static str,
+    /// The most frames that a row's stack has.
+    depth: u32,
     node: Vec<u32>,
     thread: Vec<i64>,
     object: Vec<i64>,
@@ -54,7 +56,7 @@ impl Table {
             total: vec![0; profiles],
         });
         let measures = measures.collect();
-        Table { kind, node: Vec::new(), thread: Vec::new(), object: Vec::new(), measures }
+        Table { kind, depth: 0, node: Vec::new(), thread: Vec::new(), object: Vec::new(), measures }
     }
 
     fn row(&mut self, (node, thread): (u32, i64), object: i64) -> usize {
@@ -116,15 +118,18 @@ pub(super) fn tables(
     profiles: &[&Profile],
     intervals: &[Option<Duration>],
 ) -> Vec<Table> {
-    [
+    let tables = [
         samples(shared, profiles, intervals),
         times(shared, profiles),
         sites(shared, profiles),
         monitors(shared, profiles),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    let depths = shared.code.depths();
+    let with_depth = |mut table: Table| {
+        table.depth = table.node.iter().map(|node| depths[*node as usize]).max().unwrap_or(0);
+        table
+    };
+    tables.into_iter().flatten().map(with_depth).collect()
 }
 
 /// CPU samples; as time if the interval between two samples of each profile is known.
@@ -167,9 +172,14 @@ fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         }
         let mut traces: Vec<_> = traces.into_iter().collect();
         traces.sort_unstable_by_key(|&(trace, _)| trace);
+        let mut rest = Duration::ZERO;
         for (trace, (own, calls)) in traces {
             let place = shared.place(number, profile, trace);
-            table.add(number, place, NONE, &[microseconds(own), calls]);
+            // What is less than a microsecond counts with the next rows, so that the sum is right.
+            rest += own;
+            let whole = microseconds(rest);
+            rest -= Duration::from_micros(whole);
+            table.add(number, place, NONE, &[whole, calls]);
         }
         let total = profile.cpu_times().map(|section| section.total).sum();
         table.totals(number, &[microseconds(total)]);
@@ -188,12 +198,7 @@ fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     for (number, profile) in profiles.iter().enumerate() {
         let Some(sites) = profile.sites().next_back() else { continue };
         for site in &sites.rows {
-            let mut name = type_name(profile.site_name(site));
-            // Binary names the class of the elements.
-            if site.array_of.is_some() && !name.ends_with("[]") {
-                name.push_str("[]");
-            }
-            let object = shared.strings.class(&name).into();
+            let object = shared.strings.class(&profile.site_type(site)).into();
             let amounts = [site.live, site.allocated];
             let amounts = amounts.map(|amount| [amount.bytes, amount.instances]);
             let place = shared.place(number, profile, site.trace);
