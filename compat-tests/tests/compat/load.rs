@@ -108,7 +108,7 @@ fn by_library_name(vm: &Vm<'_>) -> Result<(), String> {
 fn shim_alone_warns_and_changes_nothing_else(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Hello")?.shim_alone()?.argument("alone").run()?;
     equal("output", outcome.stdout.as_str(), "hello alone\n")?;
-    let warning = "[jvmpi] warn: no agent was named, as in -agentpath:…/libjvmpi.so=foo:options or \
+    let warning = "[jvmpi] warning: no agent was named, as in -agentpath:…/libjvmpi.so=foo:options or \
                    -Xrunfoo:options: only a library of the program that asks for JVMPI gets it\n";
     equal("standard error", outcome.stderr.as_str(), warning)
 }

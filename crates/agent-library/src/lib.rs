@@ -100,7 +100,7 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
         return Ok(());
     }
     let dynamic = sections.dynamic_table(endian, data).map_err(damaged)?;
-    let is_program = |flags: u64| flags & u64::from(elf::DF_1_PIE.0) != 0;
+    let is_program = |flags: u64| flags & elf::DF_1_PIE.0 != 0;
     if dynamic.iter().any(|entry| entry.tag == elf::DT_FLAGS_1 && is_program(entry.val)) {
         let what = "an executable program (PIE)";
         return Err(LibraryError::NotShared { path: path.into(), what });

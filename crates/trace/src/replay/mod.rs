@@ -67,7 +67,7 @@ struct Replay {
 struct Known {
     /// CLASS_LOAD, by class: each event that says something else than those before. Some agents keep the
     /// names, so the events live as long as their class.
-    classes: HashMap<u64, Vec<Box<Event>>>,
+    classes: HashMap<u64, Vec<Event>>,
     /// Machine code, by its recorded address.
     codes: HashMap<u64, Box<[u8]>>,
     class_of_method: HashMap<u64, u64>,

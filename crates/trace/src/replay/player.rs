@@ -538,7 +538,7 @@ impl Player {
                         let told = known.classes.entry(class).or_default();
                         let names = |event: &Event| event.u.class_load.class_name;
                         if !told.iter().any(|told| names(told) == names(&event)) {
-                            told.push(event);
+                            told.push(*event);
                         }
                     });
                 }
