@@ -77,7 +77,7 @@ pub struct Linkage {
     pub name: Option<String>,
     /// The libraries that it names as needed (DT_NEEDED).
     pub needed: Vec<String>,
-    /// Where those are looked for first (DT_RPATH), and after LD_LIBRARY_PATH (DT_RUNPATH).
+    /// The directories that are searched before LD_LIBRARY_PATH (DT_RPATH), and after it (DT_RUNPATH).
     pub search: [Option<String>; 2],
     /// The symbols that it must get from others.
     pub undefined: Vec<String>,
@@ -89,7 +89,7 @@ pub struct Linkage {
 /// JVMPI.
 ///
 /// # Errors
-/// As [`examine`](crate::examine).
+/// The same as of [`examine`](crate::examine).
 pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
     let data = read_file(path)?;
     contents_of(path, &data)
@@ -98,7 +98,7 @@ pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
 /// Looks into these bytes of the file of an agent's library.
 ///
 /// # Errors
-/// As [`examine`](crate::examine).
+/// The same as of [`examine`](crate::examine).
 pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     let data = Bounded(data);
     let examined = match data.0.get(..5) {
@@ -118,7 +118,7 @@ pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     }
 }
 
-/// What the library in this file has to do with others; it need be no agent.
+/// Reads the [`Linkage`] of the library in this file, which need not be an agent.
 ///
 /// # Errors
 /// The file cannot be read, is no library for this machine, or is damaged.
@@ -126,7 +126,7 @@ pub fn linkage(path: &Path) -> Result<Linkage, LibraryError> {
     linkage_of(path, &read_file(path)?)
 }
 
-/// What the library with these bytes has to do with others.
+/// Reads the [`Linkage`] of the library with these bytes.
 ///
 /// # Errors
 /// It is no library for this machine, or is damaged.
@@ -227,7 +227,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, LibraryError> {
     })
 }
 
-/// As the kernel has it on all machines for which this is built.
+/// The same on all machines for which this is built.
 const O_NONBLOCK: i32 = 0o4000;
 
 fn read(data: Bounded<'_>) -> Result<Contents, String> {
@@ -243,7 +243,10 @@ fn read(data: Bounded<'_>) -> Result<Contents, String> {
     })
 }
 
-fn code(header: &Native, data: Bounded<'_>) -> Result<Vec<Code>, String> {
+fn code<Elf: FileHeader<Endian = Endianness>>(
+    header: &Elf,
+    data: Bounded<'_>,
+) -> Result<Vec<Code>, String> {
     let endian = header.endian().map_err(|error| error.to_string())?;
     let sections = header.sections(endian, data).map_err(|error| error.to_string())?;
     let mut code: Vec<(u64, &[u8])> = Vec::new();
@@ -253,7 +256,7 @@ fn code(header: &Native, data: Bounded<'_>) -> Result<Vec<Code>, String> {
             code.push((section.sh_addr(endian).into(), bytes));
         }
     }
-    // As many sections as a file may have would be that many times its size.
+    // Otherwise a file with thousands of sections would take thousands of times its size.
     if code.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > data.0.len() {
         return Err("its sections of code overlap".into());
     }

@@ -1,4 +1,4 @@
-//! What a JVM answers to the command `load`.
+//! The answer of a JVM to the command `load`.
 
 /// Reads an answer: a line with 0 if the JVM has executed it, then what it has to say: `0`
 /// for the agent's own result, behind `return code: ` since JDK 9.

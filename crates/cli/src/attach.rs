@@ -63,7 +63,7 @@ pub fn load_agent(
             Some(socket) => socket,
             None => view.connect(waiting)?,
         };
-        // What the JVM has loaded it may be asked to load again.
+        // The JVM may be asked later to load the same libraries again.
         copies.are_kept = true;
         let answer = waiting.ask(process, &mut socket, &load_command(library, &options))?;
         understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
@@ -128,7 +128,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
+    /// Returns true if a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
     fn is_the_same(&self, loaded: &Path, library: &Path) -> bool {
         if without_version(library.file_name().unwrap_or_default()) == b"libjvmpi.so" {
             return true;

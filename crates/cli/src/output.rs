@@ -130,7 +130,8 @@ mod tests {
     #[test]
     fn lines_stay_and_escape_sequences_do_not() {
         let mut out = Printable(Vec::new());
-        writeln!(out, "class {}", "\u{1b}]0;title\u{7}").unwrap();
+        let name = "\u{1b}]0;title\u{7}";
+        writeln!(out, "class {name}").unwrap();
         writeln!(out, "next").unwrap();
         assert_eq!(String::from_utf8(out.0).unwrap(), "class \\u{1b}]0;title\\u{7}\nnext\n");
     }

@@ -155,7 +155,7 @@ mod tests {
         let file = WholeFile::new(&directory.join("x")).unwrap();
         let other = WholeFile::new(&directory.join("x")).unwrap();
         assert_ne!(file.part, other.part);
-        // Who sees the name afterwards, or guesses it.
+        // Somebody may see the name afterwards, or guess it.
         for target in [&victim, &directory.join("not there")] {
             symlink(target, file.part.as_ref().unwrap()).unwrap();
             assert_eq!(file.create().unwrap_err().kind(), io::ErrorKind::AlreadyExists);

@@ -150,7 +150,6 @@ fn names_with_control_characters_do_nothing_in_any_format() {
         writer.thread_start(&profile, *thread).unwrap();
     }
     writer.flush().unwrap();
-    drop(writer);
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains(clean), "{text}");
     for written in [collapsed, svg, text] {

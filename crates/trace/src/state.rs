@@ -91,7 +91,7 @@ impl State {
         self.methods = [0; SLOTS];
     }
 
-    /// What is remembered, in as little memory as the records took that made it so.
+    /// Returns the state in as little memory as the records took that led to it.
     pub fn packed(&self) -> Packed {
         let rows = self.last.as_flattened().iter().chain(&self.methods).enumerate();
         let filled = rows.filter(|(_, number)| **number != 0);

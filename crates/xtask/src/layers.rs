@@ -41,6 +41,7 @@ pub fn run(_: &[String]) -> Result<(), String> {
         .map(|(from, to)| format!("{} imports {}", name(from), name(to)))
         .collect();
     faults.extend(missing_files()?);
+    faults.extend(crate::file_creation::faults()?);
     let circles = circles(&arrows);
     for circle in &circles {
         let names: Vec<String> = circle.iter().map(name).collect();

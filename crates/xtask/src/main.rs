@@ -7,6 +7,7 @@ mod conformance;
 mod cross;
 mod demo;
 mod dist;
+mod file_creation;
 mod hangs;
 mod install;
 mod jdk;
@@ -73,7 +74,7 @@ const COMMANDS: [Command; 11] = [
     },
     Command {
         usage: "check-layers",
-        about: "fail if a file of the shim imports one that does not lie below it",
+        about: "fail if a file of the shim imports one that does not lie below it, or the product creates files unsafely",
         run: layers::run,
     },
     Command {

@@ -88,6 +88,13 @@ fn unpacked() -> Result<PathBuf> {
         let archive = target.join(format!("package/{name}-{version}.crate"));
         run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&directory))?;
         let unpacked = directory.join(format!("{name}-{version}"));
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let [there, ours] =
+                [unpacked.join(licence), workspace_root().join(licence)].map(fs::read);
+            if there.is_err() || there.ok() != ours.ok() {
+                return Err(format!("{name} has no {licence}, or another"));
+            }
+        }
         fs::rename(&unpacked, directory.join(name))
             .map_err(|e| format!("{}: {e}", unpacked.display()))?;
         manifest += &format!("{name} = {{ path = \"{name}\" }}\n");

@@ -25,7 +25,7 @@ impl Missing {
 /// More libraries than any agent needs.
 const MOST: usize = 1000;
 
-/// What the library needs, and what the libraries that it needs, need in turn.
+/// Finds what the library needs and does not get, and so for the libraries that it needs.
 pub fn missing(path: &Path) -> Missing {
     let cache = Cache::read();
     let mut missing = Missing::default();
@@ -64,12 +64,12 @@ pub fn missing(path: &Path) -> Missing {
     missing
 }
 
-/// Whether the library of the JVM defines the symbol, which is loaded before any agent.
+/// True if the library of the JVM defines the symbol. It is loaded before any agent.
 fn is_of_the_vm(symbol: &str) -> bool {
     symbol.starts_with("JNI_") || symbol.starts_with("JVM_")
 }
 
-/// Whether the library is loaded before any agent.
+/// True if the JVM has loaded the library before any agent.
 fn is_library_of_the_vm(name: &str) -> bool {
     name == "libjvm.so"
 }

@@ -157,10 +157,10 @@ fn draw(
     let largest = frames.iter().skip(1).map(|frame| change(frame.node).abs()).fold(1.0, f64::max);
     write!(
         out,
-        r#"<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+        r##"<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 <svg version="1.1" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>{STYLE}</style>
-<rect width="100%" height="100%" fill="{background}"/>
+<rect width="100%" height="100%" fill="#f8f8f8"/>
 <text id="title" x="{middle}" y="24">{title}</text>
 <text id="subtitle" x="{middle}" y="42">{subtitle}</text>
 <text id="reset" x="{LEFT}" y="24" style="display: none">reset zoom</text>
@@ -168,8 +168,7 @@ fn draw(
 <text id="matched" x="{right}" y="{bottom}"></text>
 <text id="details" x="{LEFT}" y="{bottom}"></text>
 <g id="frames">
-"#,
-        background = "#f8f8f8",
+"##,
         middle = WIDTH / 2.0,
         title = Xml(weight.title()),
         subtitle = Xml(subtitle),

@@ -1,0 +1,110 @@
+//! Part of `cargo xtask check-layers`: the product creates files only where that is safe beside other users.
+//!
+//! A file that is created by its name alone can be one that somebody has put there, or a link to another.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// The calls that follow links, and take what is there.
+const CALLS: [&str; 7] = [
+    "File::create(",
+    "fs::write(",
+    "fs::copy(",
+    "create_dir(",
+    "create_dir_all(",
+    ".create(true)",
+    "temp_dir().join",
+];
+
+/// The crates of which nothing runs at a user's.
+const NOT_FOR_USERS: [&str; 1] = ["xtask"];
+
+/// Where such a call is right, and why.
+const EXCEPTIONS: [(&str, &str, &str); 9] = [
+    ("crates/cli/src/doctor/probe.rs", "fs::write(", "in a temporary directory of its own"),
+    ("crates/cli/src/generated.rs", "create_dir_all(", "the directory that the user names"),
+    ("crates/cli/src/installed_by_cargo.rs", "create_dir_all(", "in the user's own cache"),
+    ("crates/conformance/src/compile.rs", "create_dir_all(", RUN),
+    ("crates/conformance/src/compile.rs", "fs::write(", RUN),
+    ("crates/conformance/src/run.rs", "File::create(", RUN),
+    ("crates/conformance/src/run.rs", "create_dir_all(", RUN),
+    ("crates/conformance/src/run.rs", "fs::write(", RUN),
+    ("crates/trace/src/record.rs", ".create(true)", "the user names it, and it may be a pipe"),
+];
+
+const RUN: &str = "in the directory of the run: one of its own, or that which the user names";
+
+/// The faults in all source files that become part of the product.
+pub fn faults() -> Result<Vec<String>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let failed = |e: std::io::Error| e.to_string();
+    let mut sources = vec![root.join("shim/src")];
+    for entry in fs::read_dir(root.join("crates")).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if !NOT_FOR_USERS.iter().any(|name| entry.file_name() == *name) {
+            sources.push(entry.path().join("src"));
+        }
+    }
+    let mut faults = Vec::new();
+    let mut unused: BTreeSet<_> =
+        EXCEPTIONS.into_iter().map(|(file, call, _)| (file, call)).collect();
+    let mut found = |path: &Path, call: &'static str| {
+        let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
+        match EXCEPTIONS.iter().find(|(file, of, _)| *file == name && *of == call) {
+            Some((file, call, _)) => _ = unused.remove(&(*file, *call)),
+            None => {
+                let line = format!("{name} calls {call}…): use WholeFile, tempfile or Directory");
+                faults.push(line);
+            }
+        }
+    };
+    sources.iter().try_for_each(|source| look(source, &mut found)).map_err(failed)?;
+    faults.extend(unused.into_iter().map(|(file, call)| format!("{file} does not call {call}…)")));
+    Ok(faults)
+}
+
+fn look(source: &Path, found: &mut impl FnMut(&Path, &'static str)) -> std::io::Result<()> {
+    for entry in fs::read_dir(source)? {
+        let path = entry?.path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            look(&path, found)?;
+        } else if path.extension().is_some_and(|it| it == "rs")
+            && !["tests", "testing"].contains(&&*stem)
+        {
+            let text = fs::read_to_string(&path)?;
+            in_text(&text).for_each(|call| found(&path, call));
+        }
+    }
+    Ok(())
+}
+
+/// The calls in a file, but for its tests, which come last.
+fn in_text(text: &str) -> impl Iterator<Item = &'static str> {
+    let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
+    // NewFile::create is no File::create.
+    let is_whole = |at: usize, call: &str| {
+        let before = code[..at].chars().next_back();
+        call.starts_with('.') || !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    };
+    CALLS.into_iter().filter(move |call| code.match_indices(call).any(|(at, _)| is_whole(at, call)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_in_code_are_found_and_those_in_tests_are_not() {
+        let text = "fn a() { fs::write(a, b); }\n\n#[cfg(test)]\nmod tests { File::create(a); }\n";
+        assert!(in_text(text).eq(["fs::write("]));
+        let safe = "OpenOptions::new().create_new(true); NewFile::create(a)";
+        assert_eq!(in_text(safe).count(), 0);
+    }
+
+    #[test]
+    fn product_creates_files_only_where_it_is_safe() {
+        assert_eq!(faults().unwrap(), Vec::<String>::new());
+    }
+}
