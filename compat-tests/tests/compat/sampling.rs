@@ -17,6 +17,7 @@ cases![
     beside_a_debugger,
     threads_inside_malloc_are_not_stopped,
     threads_inside_malloc_are_not_stopped.under_load(),
+    stacks_have_only_calls_that_the_program_makes,
 ];
 
 /// A program with two threads that compute and others that wait: those two are the hottest in the
@@ -137,4 +138,72 @@ fn beside_a_debugger(vm: &Vm<'_>) -> Result<(), String> {
     let vm = vm.on(jdk);
     let debugger = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0";
     beside(&vm, "", |java| Ok(java.flag(debugger)))
+}
+
+/// A stack of a sampler's report: how often it was seen, and its methods, innermost first.
+struct Stack<'a> {
+    count: u64,
+    methods: Vec<&'a str>,
+}
+
+fn stacks(profile: &str) -> Result<Vec<Stack<'_>>, String> {
+    let (_, stacks) = profile.split_once("count\n").ok_or("no stacks")?;
+    let stack = |text| -> Option<Stack<'_>> {
+        let mut lines = str::lines(text);
+        let count = lines.next()?.split_whitespace().last()?.parse().ok()?;
+        let methods = lines.map(|line| Some(line.trim().split_once('(')?.0));
+        Some(Stack { count, methods: methods.collect::<Option<_>>()? })
+    };
+    let stacks = stacks.trim().split("\n\n").map(|text| stack(text).ok_or(text.to_owned()));
+    stacks.collect::<Result<_, _>>().map_err(|text| format!("no stack: {text}"))
+}
+
+/// The workload with a sampler that reports all stacks.
+fn all_stacks(vm: &Vm<'_>, java: Launch) -> Result<String, String> {
+    let report = vm.file("samples.txt");
+    let options = format!("interval=1,depth=12,top=1000000,out={}", text(&report)?);
+    let outcome = java.agent("sampler", &options)?.run()?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    fs::read_to_string(&report).map_err(|e| e.to_string())
+}
+
+/// Each method of `workloads/CallGraph.java`, and those that it is called by.
+const CALLERS: [(&str, &[&str]); 10] = [
+    ("leaf", &["store", "many", "left", "catches"]),
+    ("mix", &["store", "many"]),
+    ("store", &["left", "right"]),
+    ("many", &["right"]),
+    ("left", &["round"]),
+    ("right", &["round"]),
+    ("catches", &["round"]),
+    ("fails", &["catches"]),
+    ("round", &["main"]),
+    ("main", &[]),
+];
+
+/// No method is left out of a stack where one begins or ends.
+fn stacks_have_only_calls_that_the_program_makes(vm: &Vm<'_>) -> Result<(), String> {
+    if cfg!(target_arch = "x86") {
+        println!("skipped: the VM does not always walk a stack correctly on i386");
+        return Ok(());
+    }
+    let java = vm.java("CallGraph")?.argument("1500");
+    let java =
+        java.flag("-XX:CompileCommand=quiet").flag("-XX:CompileCommand=dontinline,CallGraph.*");
+    let profile = all_stacks(vm, java)?;
+    let mut samples = 0;
+    for stack in stacks(&profile)? {
+        let ours = stack.methods.iter().map(|method| method.strip_prefix("CallGraph."));
+        let ours: Vec<_> = ours.skip_while(Option::is_none).map_while(|method| method).collect();
+        for call in ours.windows(2) {
+            let callers = CALLERS.iter().find(|(method, _)| *method == call[0]);
+            let is_known = callers.is_none_or(|(_, callers)| callers.contains(&call[1]));
+            ensure!(is_known, "{} is not called by {}: {:?}", call[0], call[1], stack.methods);
+        }
+        let is_whole = ours.last().is_none_or(|method| *method == "main");
+        ensure!(is_whole, "{:?} does not begin at main", stack.methods);
+        samples += if ours.is_empty() { 0 } else { stack.count };
+    }
+    ensure!(samples > 50, "{samples} samples");
+    Ok(())
 }

@@ -45,8 +45,9 @@ const UNKNOWN_JAVA: jint = -5;
 /// Writes the innermost frames of the current thread; the VM's
 /// reason, a negative number, if it cannot walk it just here.
 ///
-/// The VM does not recognize the frame of a routine of its own that has none, as those that look up what a virtual call
-/// calls. Then the walk begins where that returns to, if the VM recognizes this.
+/// The VM walks wrongly where compiled code has removed its frame: then it gets the registers as they were before. It
+/// does not walk where compiled code has not made its frame, and in a routine of its own that has none, as those that
+/// look up what a virtual call calls: then the walk begins where that returns to, if the VM recognizes this.
 ///
 /// # Safety
 /// Called in a signal handler with the handler's own context; [`is_available`] has been asked
@@ -56,17 +57,19 @@ pub unsafe fn walk(
     frames: &mut [RawFrame],
     context: *mut c_void,
 ) -> Result<usize, jint> {
-    // SAFETY: as the caller promises.
-    let walked = unsafe { walk_from(env, frames, context) };
+    // SAFETY: the caller promises the context.
+    let mut registers = unsafe { *context.cast::<ucontext_t>() };
+    // SAFETY: they are the registers of the code that was interrupted.
+    let returns = unsafe { registers::complete_frame(&mut registers) };
+    // SAFETY: as the caller promises; the VM only reads the registers.
+    let walked = unsafe { walk_from(env, frames, (&raw mut registers).cast()) };
     if walked != Err(UNKNOWN_JAVA) {
         return walked;
     }
-    // SAFETY: the caller promises the context.
-    let mut caller = unsafe { *context.cast::<ucontext_t>() };
     // SAFETY: they are the registers of the code that was interrupted.
-    unsafe { registers::return_at_once(&mut caller) };
-    // SAFETY: as the caller promises; the VM only reads the registers.
-    unsafe { walk_from(env, frames, (&raw mut caller).cast()) }
+    unsafe { registers::return_at_once(&mut registers, returns) };
+    // SAFETY: as above.
+    unsafe { walk_from(env, frames, (&raw mut registers).cast()) }
 }
 
 /// # Safety
@@ -93,15 +96,70 @@ mod registers {
     #[cfg(target_arch = "x86_64")]
     use libc::{REG_RIP as NEXT, REG_RSP as STACK};
 
-    /// Makes the registers those after a return, as if the code had not put anything on the stack since it
-    /// was called.
+    /// Makes the registers those with which a compiled method has its whole frame, if it has removed that. Returns how many
+    /// bytes above the stack pointer the return address is if the code is at an end of a compiled method, else 0.
+    ///
+    /// # Safety
+    /// The registers are those of code that was interrupted.
+    #[cfg(target_arch = "x86_64")]
+    pub unsafe fn complete_frame(context: &mut ucontext_t) -> usize {
+        use crate::jvm::compiled_code::{AT, BEFORE, Frame, frame};
+        let registers = &mut context.uc_mcontext.gregs;
+        let mut code = [0; BEFORE + AT];
+        // SAFETY: the caller promises that code is at this address.
+        unsafe { read_around(registers[NEXT as usize] as usize, &mut code) };
+        match frame(&code[..BEFORE], &code[BEFORE..]) {
+            Some(Frame::Removed { bytes, size }) => {
+                // What was removed is still there: the kernel leaves 128 bytes below the stack pointer alone, and of
+                // the rest the VM reads nothing.
+                registers[STACK as usize] -= bytes as libc::greg_t;
+                size
+            }
+            Some(Frame::Begun(bytes)) => bytes,
+            None => 0,
+        }
+    }
+
+    /// Frames are whole as far as is known, or the return address is in a register.
+    ///
+    /// # Safety
+    /// None is needed.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub unsafe fn complete_frame(_: &mut ucontext_t) -> usize {
+        0
+    }
+
+    /// Reads bytes of code around an instruction, [`BEFORE`](crate::jvm::compiled_code::BEFORE) of them in front of it. They
+    /// stay 0 if there is no memory there.
+    ///
+    /// # Safety
+    /// There is an instruction at the address.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn read_around(next: usize, code: &mut [u8]) {
+        use crate::jvm::compiled_code::BEFORE;
+        const PAGE: usize = 4096;
+        let start = next.wrapping_sub(BEFORE);
+        if start / PAGE == (start + code.len() - 1) / PAGE {
+            let bytes: *const u8 = std::ptr::with_exposed_provenance(start);
+            // SAFETY: all of them lie on the page of the instruction, whose code can be read.
+            unsafe { bytes.copy_to_nonoverlapping(code.as_mut_ptr(), code.len()) };
+            return;
+        }
+        let local = libc::iovec { iov_base: code.as_mut_ptr().cast(), iov_len: code.len() };
+        let remote =
+            libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(start), ..local };
+        // SAFETY: the kernel writes to `code`, and fails where it cannot read.
+        unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    }
+
+    /// Makes the registers those after a return, if the return address is `above` bytes above the stack pointer.
     ///
     /// # Safety
     /// The stack pointer is that of code that was interrupted, whose stack can be read from there.
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-    pub unsafe fn return_at_once(context: &mut ucontext_t) {
+    pub unsafe fn return_at_once(context: &mut ucontext_t, above: usize) {
         let registers = &mut context.uc_mcontext.gregs;
-        let stack = registers[STACK as usize] as usize;
+        let stack = registers[STACK as usize] as usize + above;
         let top: *const usize = std::ptr::with_exposed_provenance(stack);
         // SAFETY: as the caller promises; the compiler of Java code need not align it.
         registers[NEXT as usize] = unsafe { top.read_unaligned() } as libc::greg_t;
@@ -113,7 +171,7 @@ mod registers {
     /// # Safety
     /// None is needed.
     #[cfg(target_arch = "aarch64")]
-    pub unsafe fn return_at_once(context: &mut ucontext_t) {
+    pub unsafe fn return_at_once(context: &mut ucontext_t, _: usize) {
         const LINK: usize = 30;
         context.uc_mcontext.pc = context.uc_mcontext.regs[LINK];
     }

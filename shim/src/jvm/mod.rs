@@ -5,6 +5,8 @@ pub mod bound_functions;
 pub mod caller;
 pub mod capabilities;
 mod class_files;
+#[cfg(target_arch = "x86_64")]
+mod compiled_code;
 pub mod error;
 mod global_ref;
 pub mod internals;
