@@ -554,13 +554,13 @@ fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
     counted(&outcome, &["entries", "exits"])
 }
 
-/// They go on as ever, and every event keeps the rules.
+/// They go on as ever, and every event keeps the rules. One line names the setting that agents with stacks need.
 fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    rules_with_virtual_threads(vm, "virtual=carrier")
+    rules_with_virtual_threads(vm, "virtual=carrier", 1)
 }
 
 fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
-    rules_with_virtual_threads(vm, "virtual=own")
+    rules_with_virtual_threads(vm, "virtual=own", 0)
 }
 
 /// Code that runs while a virtual thread is being mounted or unmounted reports nothing, also if it is rewritten just
@@ -571,7 +571,10 @@ fn rewritten_while_virtual_threads_are_mounted(vm: &Vm<'_>) -> Result<(), String
     equal("rounds", outcome.expects.one("expect")?.int("rounds")?, 3)
 }
 
-fn rules_with_virtual_threads(vm: &Vm<'_>, settings: &str) -> Result<(), String> {
+fn rules_with_virtual_threads(vm: &Vm<'_>, settings: &str, warnings: usize) -> Result<(), String> {
     let outcome = checked(vm.java_for(21, "Virtual")?.settings(settings), "mode=all")?;
+    let is_warning = |line: &&str| line.starts_with("[jvmpi] warn") && line.contains("virtual=own");
+    let lines = outcome.stderr.lines().filter(is_warning).count();
+    equal("lines that name the setting", lines, warnings)?;
     equal("sum", outcome.expects.one("expect")?.int("sum")?, 499_500)
 }

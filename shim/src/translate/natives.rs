@@ -2,6 +2,7 @@
 
 use super::{
     blocking, bound_natives, construction, instructions, methods, monitors, objects, receivers,
+    virtual_threads,
 };
 use crate::boundary::guard;
 use crate::instrument::tracker::{self, Native};
@@ -131,7 +132,7 @@ natives! {
     fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
         => instructions::lookupswitch;
     /// A virtual thread is about to be mounted or unmounted, or has been.
-    fn transition(begins: jboolean) => |jni, begins| threads::current(jni).note_transition(begins);
+    fn transition(begins: jboolean) => virtual_threads::transition;
     /// A virtual thread is about to be resumed in the middle of its code, or runs now.
     fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
     /// `Unsafe.park` is to be bound to the shim's function.

@@ -1,9 +1,13 @@
-//! What it takes that virtual threads are threads of their own: the VM reports where they run.
+//! Virtual threads as threads of their own, for which the VM reports where they run; and the line about the setting
+//! for it.
 
 use super::threads;
-use crate::jvm::{self, capabilities, virtual_env};
-use crate::world::threads::virtual_thread;
+use crate::jvm::{self, Jni, capabilities, virtual_env};
+use crate::world::agents;
+use crate::world::threads::{current, virtual_thread};
+use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT};
 use jvmti_sys::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Has the VM report them from now on. Where it cannot, they belong to their carriers.
 pub fn start() {
@@ -36,4 +40,35 @@ fn ask() -> jvm::Result<()> {
         jvmti.set_notification(event, true)?;
     }
     Ok(())
+}
+
+/// Called by the scheduler's rewritten code: the transition of a virtual thread begins or is over.
+pub fn transition(jni: Jni, begins: bool) {
+    if begins {
+        warn_of_calls(jni);
+    }
+    current(jni).note_transition(begins);
+}
+
+/// Logs one line when a virtual thread first leaves its carrier while an agent that may keep stacks gets its calls.
+fn warn_of_calls(jni: Jni) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    const CALLS: [i32; 3] =
+        [JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT];
+    let is_of_no_use = SAID.load(Ordering::Relaxed)
+        || virtual_thread::are_threads()
+        || !virtual_env::IS_AVAILABLE
+        || !CALLS.into_iter().any(agents::anyone_wants);
+    if is_of_no_use {
+        return;
+    }
+    let leaves = jni.frame(4, |jni| {
+        jvm::get().jvmti.current_thread().is_ok_and(|current| jni.is_virtual(current))
+    });
+    if leaves && !SAID.swap(true, Ordering::Relaxed) {
+        log::warn!(
+            "the calls of virtual threads are reported on their carriers, where entries and exits need not nest: \
+             an agent that keeps a stack for each thread needs the setting virtual=own"
+        );
+    }
 }
