@@ -17,6 +17,7 @@ use profile::{File, Monitor, MonitorTime, Profile, TraceSerial, Value};
 
 use crate::assert::equal;
 use crate::cases;
+use crate::sampling::{Counted, in_proportion};
 
 cases![
     call_times,
@@ -24,6 +25,8 @@ cases![
     samples_follow_the_time,
     samples_of_many_threads.under_load(),
     samples_without_suspending,
+    samples_of_virtual_threads.since(21),
+    times_of_virtual_threads_are_counted_once.since(21),
     allocation_sites.on_every_gc(),
     heap_in_text,
     heap_in_binary,
@@ -179,6 +182,61 @@ fn samples_are_shared(
         }
     }
     Err(format!("{all} samples"))
+}
+
+/// On their carriers, and as threads of their own.
+fn samples_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    for settings in ["virtual=carrier", "virtual=own"] {
+        in_proportion(&mut |millis| {
+            let options = "cpu=samples,interval=1,depth=8,cutoff=0";
+            let (_, file) = computing_virtually(vm, settings, options, millis)?;
+            let profile = file.profile();
+            let samples = profile.cpu_samples().next_back().ok_or("no section")?;
+            let count = |name: &str| {
+                let inside = |trace| methods(profile, trace).iter().any(|method| method == name);
+                samples.rows.iter().filter(|row| inside(row.trace)).map(|row| row.samples).sum()
+            };
+            let names =
+                ["VirtualProfiled.seventy", "VirtualProfiled.twenty", "VirtualProfiled.ten"];
+            let all = samples.rows.iter().map(|row| row.samples).sum();
+            Ok(Counted { counts: names.map(count), all })
+        })
+        .map_err(|e| format!("{settings}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// The workload whose virtual threads compute for so long, with HPROF.
+fn computing_virtually(
+    vm: &Vm<'_>,
+    settings: &str,
+    options: &str,
+    millis: u32,
+) -> Result<(Outcome, File), String> {
+    let file = vm.file("virtual.txt");
+    let options = format!("{options},file={}", text(&file)?);
+    let java = with_hprof(vm.java_for(21, "VirtualProfiled")?, &options)?;
+    let java = java.settings(settings).argument("4").argument(&millis.to_string());
+    let outcome = java.run()?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+    Ok((outcome, read(&file)?))
+}
+
+/// While a virtual thread runs, the clock of its carrier stands still: all threads together have not had more processor
+/// time than the process, which counts in hundredths of a second.
+fn times_of_virtual_threads_are_counted_once(vm: &Vm<'_>) -> Result<(), String> {
+    for settings in ["virtual=carrier", "virtual=own"] {
+        let (outcome, file) = computing_virtually(vm, settings, "cpu=times,cutoff=0", 2_000)?;
+        let expected = outcome.expects.one("expect")?;
+        let times = file.profile().cpu_times().next_back().ok_or("no section")?;
+        let sum = times.rows.iter().map(|row| row.own).sum::<Duration>().as_millis() as i64;
+        let (meanwhile, consumed) = (expected.int("meanwhile")?, expected.int("consumed")?);
+        ensure!(
+            (meanwhile / 2..=consumed + 50).contains(&sum),
+            "{settings}: {sum} ms in methods, the process used {consumed} ms, {meanwhile} of them to compute"
+        );
+    }
+    Ok(())
 }
 
 /// What is sampled and has no name.

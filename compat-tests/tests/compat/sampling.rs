@@ -17,6 +17,7 @@ cases![
     beside_a_debugger,
     threads_inside_malloc_are_not_stopped,
     threads_inside_malloc_are_not_stopped.under_load(),
+    virtual_threads_by_their_time.since(21),
     stacks_have_only_calls_that_the_program_makes,
 ];
 
@@ -165,6 +166,62 @@ fn all_stacks(vm: &Vm<'_>, java: Launch) -> Result<String, String> {
     let outcome = java.agent("sampler", &options)?.run()?;
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
     fs::read_to_string(&report).map_err(|e| e.to_string())
+}
+
+/// The share of samples, in each setting, is that of the time. The stacks are those of the virtual threads, without the
+/// frames of their carriers.
+fn virtual_threads_by_their_time(vm: &Vm<'_>) -> Result<(), String> {
+    for settings in ["virtual=carrier", "virtual=own"] {
+        in_proportion(&mut |millis: u32| {
+            let java = vm.java_for(21, "VirtualProfiled")?.settings(settings);
+            let java = java.argument("4").argument(&millis.to_string());
+            let profile = all_stacks(vm, java)?;
+            let stacks = stacks(&profile)?;
+            for stack in &stacks {
+                let is_of_both = stack.methods.contains(&"VirtualProfiled.compute")
+                    && stack.methods.iter().any(|name| name.contains("ForkJoin"));
+                ensure!(!is_of_both, "frames of a carrier: {:?}", stack.methods);
+            }
+            let all = stacks.iter().map(|stack| stack.count).sum();
+            let count = |name| {
+                let is_in = |stack: &&Stack<'_>| stack.methods.contains(&name);
+                stacks.iter().filter(is_in).map(|stack| stack.count).sum()
+            };
+            let names =
+                ["VirtualProfiled.seventy", "VirtualProfiled.twenty", "VirtualProfiled.ten"];
+            Ok(Counted { counts: names.map(count), all })
+        })
+        .map_err(|e| format!("{settings}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// The samples of what takes 70, 20 and 10 % of the time, and all samples.
+pub struct Counted {
+    pub counts: [u64; 3],
+    pub all: u64,
+}
+
+/// Gives the program more time until there are enough samples, and compares their shares with those of the time. They are
+/// off by chance, too: by less than four times the standard deviation.
+pub fn in_proportion(run: &mut dyn FnMut(u32) -> Result<Counted, String>) -> Result<(), String> {
+    const ENOUGH: u64 = 400;
+    let mut found = 0;
+    for millis in [1_000, 6_000, 30_000] {
+        let Counted { counts, all } = run(millis)?;
+        found = counts.iter().sum();
+        if found < ENOUGH {
+            continue;
+        }
+        for (counted, expected) in counts.into_iter().zip([0.7, 0.2, 0.1_f64]) {
+            let chance = 4.0 * (expected * (1.0 - expected) / found as f64).sqrt();
+            let is_off = (counted as f64 / found as f64 - expected).abs() > 0.03 + chance;
+            ensure!(!is_off, "{counts:?} are not 70, 20 and 10 %");
+        }
+        ensure!(2 * found > all, "only {found} of {all} samples are of what computes");
+        return Ok(());
+    }
+    Err(format!("{found} samples"))
 }
 
 /// Each method of `workloads/CallGraph.java`, and those that it is called by.

@@ -43,6 +43,8 @@ macro_rules! internals {
 internals! {
     EETOP: "eetop", since OLDEST, Warn,
         "threads that only wait may miss in lists, dumps and traces";
+    THREAD_STATE: "thread_state", since OLDEST, Info,
+        "a sampler finds virtual threads too often where they leave their carriers";
     ASYNC_GET_CALL_TRACE: "AsyncGetCallTrace", since OLDEST, Warn,
         "call traces are of safepoint polls only";
     SLEEP: "JVM_Sleep", since OLDEST, Warn,

@@ -79,6 +79,11 @@ fn field(structure: &CStr, name: &CStr) -> Option<Field> {
     Some(Field { offset, address: entry.read(addresses) })
 }
 
+/// The distance of a field from the beginning of its structure.
+pub fn offset_of(structure: &CStr, name: &CStr) -> Option<usize> {
+    field(structure, name).map(|field| field.offset)
+}
+
 /// The value of a static field that is a pointer or as large as one.
 fn static_word(structure: &CStr, name: &CStr) -> Option<usize> {
     let address = field(structure, name)?.address;

@@ -10,13 +10,13 @@ use crate::world::classes;
 use crate::world::phase;
 use crate::world::seen_frames::SeenFrames;
 use crate::world::suspension::{
-    self,
+    self, executing,
     sampling::{self, Taken},
 };
-use crate::world::threads::{self, Thread};
+use crate::world::threads::{self, Thread, virtual_thread};
 use jni_sys::jint;
 use jvmpi_sys::JVMPI_CallTrace;
-use jvmti_sys::jvmtiFrameInfo;
+use jvmti_sys::{jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 
 /// # Safety
@@ -60,7 +60,11 @@ fn fill(
             Some(thread) => walk(agent, thread, room.walked()),
         };
         let mut resolver = Resolver::of(walked);
-        let mut kept = resolve(jni, agent, current, &mut resolver, room, count);
+        // Where virtual threads are threads of their own, one that is being mounted or unmounted has its stack on a carrier
+        // that it does not run on.
+        let shows_virtual =
+            !virtual_thread::are_threads() || other.is_none_or(|thread| thread.is_virtual());
+        let mut kept = resolve(jni, agent, current, &mut resolver, room, count, shows_virtual);
         if let Some(thread) = other.filter(|_| resolver.met_unknown) {
             kept = resolve_while_suspended(jni, agent, current, thread, room);
         }
@@ -92,20 +96,28 @@ fn walk(
         return (Walked::Running, count);
     }
     if thread.suspension.is_suspended() {
-        return (Walked::Suspended, walk_now(thread, room));
+        return walk_now(thread, room);
     }
-    let count = match sampling::with_frames(agent, thread, depth, copy) {
-        Taken::Frames(count) => count,
-        Taken::NotYet => 0,
+    match sampling::with_frames(agent, thread, depth, copy) {
+        Taken::Frames(count) => (Walked::Running, count),
+        Taken::NotYet => (Walked::Running, 0),
         Taken::Unknown => walk_now(thread, room),
-    };
-    (Walked::Running, count)
+    }
 }
 
-/// The frames that another thread executes now.
-fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
-    let Some(object) = thread.object() else { return 0 };
-    jvm::get().jvmti.stack_trace(object.get(), 0, room).unwrap_or(0)
+/// The frames that another thread executes now: those of the virtual thread that is mounted on it, if there is one. That
+/// goes on although its carrier is suspended.
+fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walked, usize) {
+    let is_suspended = thread.suspension.is_suspended();
+    let walk = |object, is_mounted: bool| {
+        let walked = if is_suspended && !is_mounted { Walked::Suspended } else { Walked::Running };
+        (walked, walk_thread(object, room))
+    };
+    executing::with(thread, walk).unwrap_or((Walked::Running, 0))
+}
+
+fn walk_thread(object: jthread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
+    jvm::get().jvmti.stack_trace(object, 0, room).unwrap_or(0)
 }
 
 /// The frames of a running thread as the agent gets them. It is suspended for a moment, so that it cannot
@@ -117,12 +129,13 @@ fn resolve_while_suspended(
     thread: &Thread,
     room: &mut Room,
 ) -> usize {
-    let frames: Vec<_> = suspension::while_suspended(thread, || {
-        let count = walk_now(thread, room.walked());
+    let frames: Vec<_> = suspension::while_suspended(thread, |object| {
+        let count = walk_thread(object, room.walked());
         // SAFETY: the walk wrote that many frames.
         let walked = (0..count).map(|at| unsafe { room.frame(at) });
         walked.map(|frame| Frame::of_suspended(jni, frame)).collect()
-    });
+    })
+    .unwrap_or_default();
     let mut resolver = Resolver::default();
     let shown = frames.iter().filter_map(|frame| resolver.show(jni, agent, current, frame));
     shown.take(room.depth()).enumerate().map(|(at, frame)| room.show(at, frame)).count()
@@ -130,7 +143,7 @@ fn resolve_while_suspended(
 
 /// Turns so many frames as JVMTI gives them into those of JVMPI. Every method's class is
 /// announced before the agent gets the frame; a method that the VM does not know any more is left
-/// out. How many are left.
+/// out. How many are left: none of a virtual thread's, unless `shows_virtual`.
 fn resolve(
     jni: Jni,
     agent: &Agent,
@@ -138,6 +151,7 @@ fn resolve(
     resolver: &mut Resolver,
     room: &mut Room,
     count: usize,
+    shows_virtual: bool,
 ) -> usize {
     let mut kept = 0;
     // The agent may ask for a trace in its turn when a class is announced: that one begins anew.
@@ -149,7 +163,11 @@ fn resolve(
             room.show(kept, frame);
             kept += 1;
         }
+        if resolver.met_carrier && kept > 0 {
+            // The thread's own handler walks on into the frames of the carrier, JVMTI does not.
+            break;
+        }
     }
     seen.put_back();
-    kept
+    if resolver.met_virtual && !shows_virtual { 0 } else { kept }
 }

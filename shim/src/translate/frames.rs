@@ -4,7 +4,7 @@ use super::classes;
 use crate::jvm::{self, Jni};
 use crate::world::agents::Agent;
 use crate::world::class::Class;
-use crate::world::methods::{self, Method};
+use crate::world::methods::{self, Boundary, Method};
 use crate::world::order::in_flight::Reporter;
 use crate::world::seen_frames::SeenFrames;
 use crate::world::threads::Thread;
@@ -140,6 +140,10 @@ pub struct Resolver {
     walked: Walked,
     /// Whether a method has got new code, perhaps since the stack was walked.
     pub met_new_code: bool,
+    /// Whether frames of a virtual thread were met.
+    pub met_virtual: bool,
+    /// Whether the frames that follow are those of the carrier of the virtual thread whose frames came before.
+    pub met_carrier: bool,
     /// Whether the VM would have to be asked about a method that the thread may have left.
     pub met_unknown: bool,
 }
@@ -165,8 +169,16 @@ impl Resolver {
             self.met_new_code |= is_replaced;
             method
         };
-        let found = seen.find(jni, &frame, is_current, find);
-        self.show_method(jni, agent, current, found.map(|seen| (&*seen.record, seen.lineno)))
+        let found = seen.find(jni, &frame, is_current, find)?;
+        match found.record.boundary {
+            None => {}
+            Some(Boundary::LeavesCarrier) => self.met_virtual = true,
+            Some(Boundary::EntersVirtualThread) => {
+                (self.met_virtual, self.met_carrier) = (true, true);
+                return None;
+            }
+        }
+        self.show_method(jni, agent, current, Some((&*found.record, found.lineno)))
     }
 
     /// As [`Self::next`], of a frame of which the method was found before.

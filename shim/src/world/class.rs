@@ -118,6 +118,11 @@ impl Class {
         self.id
     }
 
+    /// Whether this is the class's name, as class files spell it.
+    pub fn has_name(&self, with_slashes: &CStr) -> bool {
+        *self.with_slashes == *with_slashes
+    }
+
     /// Whether the class is the shim's own, which is hidden.
     pub fn is_own(&self) -> bool {
         *self.with_slashes == *tracker::NAME

@@ -18,6 +18,8 @@ pub struct Method {
     /// Whether it is an `<init>`.
     pub is_constructor: bool,
     pub is_native: bool,
+    /// Its part in what virtual threads do.
+    pub boundary: Option<Boundary>,
     /// How often its class had been redefined when the following fields were read.
     redefinitions: jint,
     /// The number of places where it locks a monitor, once that was asked for.
@@ -25,6 +27,28 @@ pub struct Method {
     /// Where a constructor calls another one for its own object, once that was asked for.
     own_call: OnceLock<Option<i64>>,
     lines: Lines,
+}
+
+/// A method of the JDK's that begins or ends what a virtual thread does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Boundary {
+    /// Its frame lies between those of a virtual thread and those of its carrier.
+    EntersVirtualThread,
+    /// A virtual thread executes it, which is the innermost of its methods, when it is mounted and unmounted.
+    LeavesCarrier,
+}
+
+impl Boundary {
+    fn of(class: &Class, method: &CStr) -> Option<Self> {
+        let is = |name: &CStr, of: &CStr| *method == *name && class.has_name(of);
+        if is(c"enterSpecial", c"jdk/internal/vm/Continuation") {
+            Some(Self::EntersVirtualThread)
+        } else if is(c"yieldContinuation", c"java/lang/VirtualThread") {
+            Some(Self::LeavesCarrier)
+        } else {
+            None
+        }
+    }
 }
 
 /// The `lineno` of a native method's frame.
@@ -68,9 +92,11 @@ fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         // Agents get the method that the class has now, not an obsolete version.
         let is_obsolete = jvmti.is_obsolete(method);
         let now = is_obsolete.then(|| find(jvmti, object, &name, &signature)).flatten();
+        let class = classes::of(jni, object).ok()?;
         Some(Arc::new(Method {
             id: now.unwrap_or(method).expose_provenance(),
-            class: classes::of(jni, object).ok()?,
+            boundary: Boundary::of(&class, &name),
+            class,
             is_constructor: &*name == c"<init>",
             is_native: modifiers(method) & access::NATIVE != 0,
             redefinitions,

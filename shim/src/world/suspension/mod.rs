@@ -10,6 +10,7 @@
 //! suspension that takes effect a little later.
 
 pub mod can_suspend;
+pub mod executing;
 pub(super) mod futex;
 pub mod sample;
 pub mod sampling;
@@ -26,6 +27,7 @@ use crate::suspending::{self, Suspending};
 use jni_sys::jint;
 use jvmti_sys::{
     JVMTI_ERROR_THREAD_SUSPENDED, JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE,
+    jthread,
 };
 use state::{RUNNING, SUSPENDED, UNSTOPPED};
 use std::sync::Arc;
@@ -100,11 +102,11 @@ fn request_trace(agent: &Agent, thread: &Thread) {
     }
     let cpu = cpu_time(thread);
     let has_run = cpu.is_none_or(|cpu| thread.sample.has_run(cpu));
-    thread.suspension.ran.store(has_run, Ordering::SeqCst);
     thread.sample.discard();
-    if let Some(cpu) = cpu.filter(|_| has_run) {
-        sampling::request(agent, thread, cpu);
-    }
+    let executes = has_run && executes_java(thread);
+    let is_requested = executes && cpu.is_some_and(|cpu| sampling::request(agent, thread, cpu));
+    let counts = has_run && (is_requested || !sampling::waits(thread));
+    thread.suspension.ran.store(counts, Ordering::SeqCst);
 }
 
 /// The second step: has JVMTI suspend the thread.
@@ -113,6 +115,10 @@ fn stop(agent: &Agent, thread: &Thread) -> bool {
     if can_be_suspended(thread) {
         let state = suspend_by_jvmti(thread);
         thread.sample.settle();
+        if thread.is_displaced() && !thread.sample.is_shown() {
+            // It has left its carrier before it took the trace.
+            suspension.ran.store(false, Ordering::SeqCst);
+        }
         suspension.note_suspender();
         suspension.set_state(state);
         if state == SUSPENDED {
@@ -137,9 +143,8 @@ fn suspend_by_jvmti(thread: &Thread) -> u32 {
 }
 
 /// ResumeThread of JVMTI.
-fn resume_by_jvmti(thread: &Thread) {
-    let resumed = thread.object().map(|object| jvm::get().jvmti.resume(object.get()));
-    if let Some(Err(error)) = resumed {
+fn resume_by_jvmti(thread: jthread) {
+    if let Err(error) = jvm::get().jvmti.resume(thread) {
         log::debug!("ResumeThread of JVMTI failed: {error}");
     }
 }
@@ -184,8 +189,10 @@ pub fn resume(agent: &Agent, thread: &Thread) -> bool {
     }
     thread.sample.discard();
     let suspender = suspension.suspender();
-    if suspension.is_ours() {
-        resume_by_jvmti(thread);
+    if suspension.is_ours()
+        && let Some(object) = thread.object()
+    {
+        resume_by_jvmti(object.get());
     }
     suspension.set_state(RUNNING);
     if let Some(suspender) = suspender {
@@ -210,9 +217,9 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
     thread.sample.peek(depth).map(f)
 }
 
-/// Calls `look`, which calls no agent, while JVMTI has suspended the thread. If another JVMTI agent has `can_suspend`, the
-/// thread goes on meanwhile.
-pub fn while_suspended<R>(thread: &Thread, look: impl FnOnce() -> R) -> R {
+/// Calls `look`, which calls no agent, with the thread, or the virtual thread that is mounted on it, while JVMTI has
+/// suspended that. If another JVMTI agent has `can_suspend`, it goes on meanwhile. None if the thread has ended.
+pub fn while_suspended<R>(thread: &Thread, mut look: impl FnMut(jthread) -> R) -> Option<R> {
     let _lock = claims::to_suspend();
     let borrowed = can_suspend::borrow();
     if thread.suspension.is_requested() {
@@ -221,19 +228,33 @@ pub fn while_suspended<R>(thread: &Thread, look: impl FnOnce() -> R) -> R {
     }
     let jvmti = jvm::get().jvmti;
     let _suspending = suspending::begin();
-    let object = thread.object().filter(|_| borrowed.is_ok());
-    let suspended = object.filter(|object| jvmti.suspend(object.get()).is_ok());
-    let result = look();
-    if suspended.is_some() {
-        resume_by_jvmti(thread);
-    }
-    result
+    executing::with(thread, |object, _| {
+        let is_suspended = borrowed.is_ok() && jvmti.suspend(object).is_ok();
+        let result = look(object);
+        if is_suspended {
+            resume_by_jvmti(object);
+        }
+        result
+    })
 }
 
-/// True if JVMTI reports that the thread executes Java code or code of the VM, not a native method.
+/// True if the thread, or the virtual thread that is mounted on it, executes Java code or code of the VM, not a native
+/// method, and does not wait.
 fn executes_java(thread: &Thread) -> bool {
-    let state = jvmti_state(thread).unwrap_or(0);
-    state & JVMTI_THREAD_STATE_RUNNABLE != 0 && state & JVMTI_THREAD_STATE_IN_NATIVE == 0
+    if thread.is_displaced() {
+        return false;
+    }
+    if let Some(state) = thread.vm_state() {
+        return state.executes();
+    }
+    let executes_java = |state| {
+        state & JVMTI_THREAD_STATE_RUNNABLE != 0 && state & JVMTI_THREAD_STATE_IN_NATIVE == 0
+    };
+    let state_of = |object| jvm::get().jvmti.thread_state(object).unwrap_or(0);
+    let Some(object) = thread.object() else { return false };
+    let state = state_of(object.get());
+    let of_mounted = || executing::with_mounted(object.get(), state, state_of);
+    executes_java(state) || of_mounted().is_some_and(executes_java)
 }
 
 /// The thread's state as JVMTI gives it; None if it is not known.

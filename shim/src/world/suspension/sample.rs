@@ -3,7 +3,6 @@
 use super::trace::Trace;
 use crate::jvm::async_call_trace::RawFrame;
 use crate::world::agents::Agent;
-use crate::world::cpu_clock;
 use jni_sys::JNIEnv;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -84,17 +83,22 @@ impl Sample {
         self.word.store((number * NUMBER) | buffer | REQUESTED, Ordering::SeqCst);
     }
 
-    /// Called in the handler: takes the trace if one is requested.
+    /// Called in the handler: takes the trace if one is requested. `cpu` reads the thread's CPU time.
     ///
     /// # Safety
     /// As for [`Trace::take`].
-    pub(super) unsafe fn take(&self, env: *mut JNIEnv, context: *mut c_void) {
+    pub(super) unsafe fn take(
+        &self,
+        env: *mut JNIEnv,
+        context: *mut c_void,
+        cpu: impl FnOnce() -> i64,
+    ) {
         let word = self.word.load(Ordering::SeqCst);
         if word & STATE == REQUESTED {
             // SAFETY: as the caller promises. Nobody reads this buffer before the word says TAKEN, and of
             // two handlers on this thread the second begins when the first is over.
             unsafe { self.trace.take(buffer_of(word), env, context) };
-            self.accounted.store(cpu_clock::current(), Ordering::SeqCst);
+            self.accounted.store(cpu(), Ordering::SeqCst);
             let taken = word & !STATE | TAKEN;
             let _ = self.word.compare_exchange(word, taken, Ordering::SeqCst, Ordering::SeqCst);
         }
@@ -110,6 +114,13 @@ impl Sample {
         {
             self.shown.store(buffer_of(word), Ordering::SeqCst);
         }
+    }
+
+    /// Called on a virtual thread that leaves its carrier: a trace that is requested is not taken.
+    pub fn abandon(&self) {
+        let order = Ordering::SeqCst;
+        let end = |word: u64| (word & STATE == REQUESTED).then_some(word & !STATE | IDLE);
+        let _ = self.word.fetch_update(order, order, end);
     }
 
     /// Makes a trace that has been taken the one that is shown; a request goes on.
@@ -214,7 +225,7 @@ mod tests {
     fn signal_that_nobody_requested_takes_no_trace() {
         let sample = Sample::default();
         // SAFETY: neither pointer is used where nothing is requested.
-        unsafe { sample.take(ptr::null_mut(), ptr::null_mut()) };
+        unsafe { sample.take(ptr::null_mut(), ptr::null_mut(), || 0) };
         assert_eq!(sample.word.load(Ordering::SeqCst), IDLE);
     }
 }

@@ -10,14 +10,16 @@
 //! A trace is requested in two places: by SuspendThread (see the parent module), and by `ThreadHasRun` for a
 //! thread that is not suspended ([`has_run`]), so that a sampler need not suspend anybody.
 
+use super::executing;
 use super::sample::NOISE;
 use super::signal;
 use crate::jvm::async_call_trace::{self, RawFrame};
+use crate::jvm::thread_state::ThreadState;
 use crate::world::agents::Agent;
-use crate::world::cpu_clock;
 use crate::world::order::claims;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{Thread, running};
+use jvmti_sys::{JVMTI_THREAD_STATE_RUNNABLE, JVMTI_THREAD_STATE_SUSPENDED};
 use options::Suspend;
 use std::ffi::c_void;
 use std::hint;
@@ -31,9 +33,11 @@ const SIGNAL_BLOCKED: i64 = 20_000_000;
 /// returns true if the handler needs the JVMTI events `ClassLoad` and `ClassPrepare` from now on.
 pub fn prepare() -> bool {
     static PREPARED: AtomicBool = AtomicBool::new(false);
-    !PREPARED.load(Ordering::SeqCst)
-        && !PREPARED.swap(true, Ordering::SeqCst)
-        && options::get().suspend != Suspend::Jvmti
+    if PREPARED.load(Ordering::SeqCst) || PREPARED.swap(true, Ordering::SeqCst) {
+        return false;
+    }
+    executing::prepare();
+    options::get().suspend != Suspend::Jvmti
         && async_call_trace::is_available()
         && signal::install()
 }
@@ -46,39 +50,48 @@ pub fn prepare() -> bool {
 pub(super) unsafe fn in_handler(context: *mut c_void) {
     let Some(thread) = running::known_current() else { return };
     // A thread that has ended may be detached from the VM.
-    if !thread.has_ended() && phase::now() < Phase::Dead {
-        // SAFETY: the record is the current thread's, which is attached to the VM.
-        unsafe { thread.sample.take(thread.env(), context) };
+    let env = thread.vm_env();
+    if !env.is_null() && !thread.has_ended() && phase::now() < Phase::Dead {
+        // SAFETY: the record is the current thread's, which is attached to the VM and runs in this environment.
+        unsafe { thread.sample.take(env, context, || thread.own_cpu_time()) };
     }
 }
 
-/// Sends the signal that takes a trace to a thread that executes Java code; false for all others. `cpu` is the
-/// thread's CPU time.
+/// Sends the signal that takes a trace to a thread that executes Java code, with its CPU time; false if it cannot take one.
 pub(super) fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
-    let sample = &thread.sample;
-    let can_be_signalled = signal::is_installed()
-        && !sample.blocks_signal.load(Ordering::Relaxed)
-        && !thread.is_virtual()
-        && thread.os_thread() != 0
-        && super::executes_java(thread);
+    let (sample, os_thread) = (&thread.sample, thread.os_thread());
+    let can_be_signalled =
+        signal::is_installed() && !sample.blocks_signal.load(Ordering::Relaxed) && os_thread != 0;
     if !can_be_signalled {
         return false;
     }
     sample.request(agent, cpu);
-    let is_sent = signal::send(thread.os_thread());
+    // A virtual thread that leaves its carrier after this look abandons the request.
+    let is_sent = thread.os_thread() == os_thread && signal::send(os_thread);
     if !is_sent {
         sample.settle();
     }
     is_sent
 }
 
+/// True if a thread that JVMTI calls runnable, or a virtual one, runs nowhere: it is displaced, or blocked in the VM
+/// without being suspended. HotSpot blocks virtual threads where they are mounted and unmounted as long as anybody asks JVMTI
+/// for one.
+pub(super) fn waits(thread: &Thread) -> bool {
+    let is_blocked = || {
+        let state = super::jvmti_state(thread).unwrap_or(0);
+        let is_runnable = state & JVMTI_THREAD_STATE_RUNNABLE != 0 || executing::is_carrier(state);
+        is_runnable && state & JVMTI_THREAD_STATE_SUSPENDED == 0
+    };
+    thread.is_displaced() || thread.vm_state().is_some_and(ThreadState::is_blocked) && is_blocked()
+}
+
 /// Waits for the handler of a thread as long as that is on a processor, where the handler comes within
 /// microseconds. A thread that waits for a processor executes the handler before anything else.
 pub(super) fn await_handler(thread: &Thread) -> HandlerWait {
     let sample = &thread.sample;
-    let clock = || cpu_clock::of(thread.os_thread());
     let requested_at = sample.requested_at.load(Ordering::SeqCst);
-    let waited = wait_while_it_runs(clock, requested_at, || sample.is_requested());
+    let waited = wait_while_it_runs(|| thread.cpu_time(), requested_at, || sample.is_requested());
     if waited == HandlerWait::SignalBlocked {
         sample.blocks_signal.store(true, Ordering::Relaxed);
         sample.settle();
@@ -124,6 +137,8 @@ fn wait_while_it_runs(
 /// `ThreadHasRun` of a thread that is not suspended: true if it is runnable and has used CPU time, more than
 /// [`NOISE`], since the answer was last true. If it executes Java code, its trace is requested.
 ///
+/// What a virtual thread that [`waits`] has used counts when it is asked the next time that it runs.
+///
 /// A thread that has lost its processor, often to the sampler itself, takes the trace when it gets one again.
 /// Nobody waits for that: the trace is given when the agent asks for the thread the next time.
 pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> bool) -> bool {
@@ -138,11 +153,16 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
         return true;
     }
     let is_shown = sample.is_for(agent) && sample.is_shown();
-    if !cpu.is_none_or(|cpu| sample.has_run(cpu)) || !is_runnable() {
+    let has_run = cpu.is_none_or(|cpu| sample.has_run(cpu));
+    let executes = has_run && super::executes_java(thread);
+    if !has_run || !executes && (thread.is_displaced() || !is_runnable()) {
         return is_shown;
     }
     let Some(cpu) = cpu else { return true };
-    let is_sent = !is_requested && request(agent, thread, cpu);
+    let is_sent = executes && !is_requested && request(agent, thread, cpu);
+    if !is_sent && waits(thread) {
+        return is_shown;
+    }
     if !is_sent && !is_shown {
         // JVMTI gives the trace if the agent wants it.
         sample.accounted.store(cpu, Ordering::SeqCst);
@@ -171,7 +191,9 @@ pub fn with_frames<R>(
     if !sample.is_for(agent) {
         return Taken::Unknown;
     }
-    if !sample.is_shown() && await_handler(thread) == HandlerWait::OffProcessor {
+    if !sample.is_shown()
+        && (await_handler(thread) == HandlerWait::OffProcessor || thread.is_displaced())
+    {
         return Taken::NotYet;
     }
     let _lock = claims::to_resume();

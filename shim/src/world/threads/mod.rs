@@ -2,6 +2,7 @@
 //! environment it runs in; where the setting `virtual` has virtual threads be threads of their own, to the
 //! record of the virtual thread, which is that of the current thread as long as it is mounted.
 
+mod consumed;
 mod current;
 mod discovery;
 mod hidden;
@@ -31,4 +32,4 @@ pub use quiet::quietly;
 pub use record::Thread;
 pub use registry::{all, by_env, by_id, known_to};
 pub use running::{Current, is_current, known_current};
-pub use structure::locate_environments;
+pub use structure::{locate_environments, locate_states};

@@ -92,11 +92,10 @@ impl Thread {
             return;
         }
         if let Some(as_virtual) = &self.as_virtual {
-            as_virtual.mount(jni.env(), cpu_clock::current());
+            as_virtual.mount(jni.env());
         }
+        carrier.hand_os_thread_to(self);
         self.runs_in.store(jni.env(), Ordering::Relaxed);
-        self.os_thread.store(os_thread(), Ordering::Relaxed);
-        carrier.os_thread.store(0, Ordering::Relaxed);
         carrier.new_ids.hand_over(&self.new_ids);
         // The VM reports that when the transition is over.
         for thread in [carrier, self] {
@@ -107,32 +106,32 @@ impl Thread {
 
     /// The virtual thread leaves this carrier.
     fn unmount(&self, carrier: &Self) {
-        if let Some(as_virtual) = &self.as_virtual {
-            as_virtual.unmount(cpu_clock::current());
-        }
         self.runs_in.store(ptr::null_mut(), Ordering::Relaxed);
-        self.os_thread.store(0, Ordering::Relaxed);
-        carrier.os_thread.store(os_thread(), Ordering::Relaxed);
+        self.hand_os_thread_to(carrier);
+        // The signal would find the carrier's record.
+        self.sample.abandon();
         self.new_ids.hand_over(&carrier.new_ids);
         // A transition begins, whose end the carrier is told of.
         carrier.in_transition.store(NOTICES.load(Ordering::SeqCst), Ordering::Relaxed);
         carrier.forbid_short_cut();
     }
 
+    /// The current OS thread, and the CPU time that it consumes, is the other thread's from now on.
+    fn hand_os_thread_to(&self, other: &Self) {
+        let clock = cpu_clock::current();
+        self.consumed.end(clock);
+        self.os_thread.store(0, Ordering::SeqCst);
+        other.os_thread.store(os_thread(), Ordering::SeqCst);
+        other.consumed.begin(clock);
+    }
+
     /// Nanoseconds of CPU time that the thread has consumed, None if that cannot be known so.
     pub fn cpu_time(&self) -> Option<i64> {
-        let carrier = || cpu_clock::of(self.os_thread());
-        match &self.as_virtual {
-            Some(as_virtual) => Some(as_virtual.cpu_time(|| carrier().unwrap_or(0))),
-            None => carrier(),
-        }
+        self.consumed.time(|| cpu_clock::of(self.os_thread()))
     }
 
     /// As [`Self::cpu_time`], of the current thread.
     pub fn own_cpu_time(&self) -> i64 {
-        match &self.as_virtual {
-            Some(as_virtual) => as_virtual.cpu_time(cpu_clock::current),
-            None => cpu_clock::current(),
-        }
+        self.consumed.time(|| Some(cpu_clock::current())).unwrap_or(0)
     }
 }

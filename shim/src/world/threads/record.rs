@@ -1,5 +1,6 @@
 //! The record of one thread.
 
+use super::consumed::Consumed;
 use super::subject::Subject;
 use super::unconstructed::Unconstructed;
 use super::virtual_thread::{self, VirtualThread};
@@ -41,6 +42,8 @@ pub struct Thread {
     /// The kernel's number, 0 until the thread has run code of the shim's, and while it is not the one that
     /// runs: a virtual thread on no carrier, and a carrier that runs one.
     pub(super) os_thread: AtomicI32,
+    /// The CPU time that it has consumed.
+    pub(super) consumed: Consumed,
     pub(super) object: Lock<Option<Arc<GlobalRef>>>,
     pub(super) id: AtomicPtr<jvmpi_sys::_jobjectID>,
     local_storage: [AtomicPtr<c_void>; MAX_AGENTS],
@@ -135,11 +138,16 @@ impl Thread {
 
     fn of(env: *mut JNIEnv, runs_in: *mut JNIEnv, as_virtual: Option<VirtualThread>) -> Self {
         COUNT.fetch_add(1, Ordering::Relaxed);
+        let consumed = match as_virtual {
+            Some(_) => Consumed::of_virtual_thread(),
+            None => Consumed::of_platform_thread(),
+        };
         Self {
             env,
             runs_in: AtomicPtr::new(runs_in),
             as_virtual,
             os_thread: AtomicI32::new(0),
+            consumed,
             object: Lock::default(),
             id: AtomicPtr::new(ptr::null_mut()),
             local_storage: Default::default(),
@@ -182,6 +190,16 @@ impl Thread {
         self.runs_in.load(Ordering::Relaxed) == env
     }
 
+    /// The environment of the VM that the thread's code runs in; NULL for a virtual thread on no carrier.
+    pub fn vm_env(&self) -> *mut JNIEnv {
+        self.runs_in.load(Ordering::Relaxed)
+    }
+
+    /// True if no OS thread runs the thread: a virtual thread that is on no carrier, and a carrier that runs one.
+    pub fn is_displaced(&self) -> bool {
+        !self.consumed.is_running() || self.vm_env().is_null()
+    }
+
     /// Whether it is a virtual thread.
     pub fn is_virtual(&self) -> bool {
         self.as_virtual.is_some()
@@ -190,7 +208,7 @@ impl Thread {
     /// The kernel's number of the thread, 0 until it has run code of the shim's, and while it is not on a
     /// processor's queue itself: a virtual thread on no carrier, and a carrier that runs one.
     pub fn os_thread(&self) -> i32 {
-        self.os_thread.load(Ordering::Relaxed)
+        self.os_thread.load(Ordering::SeqCst)
     }
 
     /// The ID of the thread's object, NULL while that is not known.

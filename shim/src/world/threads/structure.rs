@@ -1,5 +1,8 @@
 //! The VM's own structures of threads.
 
+use super::record::Thread;
+use super::registry;
+use crate::jvm::thread_state::{self, ThreadState};
 use crate::jvm::{self, FieldId, Jni, internals};
 use crate::lock::Memo;
 use jni_sys::jobject;
@@ -45,4 +48,28 @@ pub fn is_known() -> bool {
 /// The distance from the structure to the environment.
 pub fn env_distance() -> Option<usize> {
     native_threads().map(|known| known.env_distance)
+}
+
+/// Looks for the state in the structures of threads, in that of the current thread, which executes native code.
+pub fn locate_states(jni: Jni) {
+    if let Some(distance) = env_distance() {
+        // SAFETY: the structure lies there, as was measured.
+        unsafe { thread_state::locate(jni.env().addr().wrapping_sub(distance)) };
+    }
+}
+
+impl Thread {
+    /// What the thread does, None if that cannot be known without a call of JVMTI. A virtual thread does what its carrier
+    /// does.
+    pub fn vm_state(&self) -> Option<ThreadState> {
+        if self.is_virtual() {
+            return registry::by_env(self.vm_env())?.vm_state();
+        }
+        let distance = env_distance()?;
+        // The VM frees the structure only after `ended`, which takes the object away.
+        let object = self.object.lock();
+        object.as_ref()?;
+        // SAFETY: the structure lies there, and lives as long as the lock is held.
+        unsafe { thread_state::of(self.env().addr().wrapping_sub(distance)) }
+    }
 }

@@ -3,7 +3,6 @@
 use crate::jvm::virtual_env::VirtualEnv;
 use jni_sys::JNIEnv;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 static ARE_THREADS: OnceLock<()> = OnceLock::new();
 
@@ -23,14 +22,11 @@ pub struct VirtualThread {
     /// The number that `java.lang.Thread` gives it.
     number: i64,
     env: VirtualEnv,
-    /// The CPU time that it has consumed on the carriers that it has left; on one, less the time that this
-    /// had consumed before.
-    consumed: AtomicI64,
 }
 
 impl VirtualThread {
     pub(super) fn new(number: i64) -> Self {
-        Self { number, env: VirtualEnv::new(), consumed: AtomicI64::new(0) }
+        Self { number, env: VirtualEnv::new() }
     }
 
     pub(super) fn number(&self) -> i64 {
@@ -41,26 +37,8 @@ impl VirtualThread {
         self.env.env()
     }
 
-    /// It runs on the carrier with this environment, which has consumed so much CPU time.
-    pub(super) fn mount(&self, env: *mut JNIEnv, clock: i64) {
+    /// It runs on the carrier with this environment.
+    pub(super) fn mount(&self, env: *mut JNIEnv) {
         self.env.set_carrier(env);
-        self.consumed.fetch_sub(clock, Ordering::Relaxed);
-    }
-
-    /// It leaves its carrier, which has consumed so much CPU time.
-    pub(super) fn unmount(&self, clock: i64) {
-        self.consumed.fetch_add(clock, Ordering::Relaxed);
-    }
-
-    /// Its CPU time, given that of the carrier that it is on; 0 if it is on none.
-    pub(super) fn cpu_time(&self, carrier: impl Fn() -> i64) -> i64 {
-        loop {
-            let consumed = self.consumed.load(Ordering::SeqCst);
-            let time = consumed + carrier();
-            // Else it has come to a carrier or left one meanwhile.
-            if self.consumed.load(Ordering::SeqCst) == consumed {
-                return time;
-            }
-        }
     }
 }
