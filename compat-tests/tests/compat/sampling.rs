@@ -19,6 +19,7 @@ cases![
     threads_inside_malloc_are_not_stopped.under_load(),
     virtual_threads_by_their_time.since(21),
     stacks_have_only_calls_that_the_program_makes,
+    native_calls_are_not_interrupted.since(21),
 ];
 
 /// A program with two threads that compute and others that wait: those two are the hottest in the
@@ -262,5 +263,23 @@ fn stacks_have_only_calls_that_the_program_makes(vm: &Vm<'_>) -> Result<(), Stri
         samples += if ours.is_empty() { 0 } else { stack.count };
     }
     ensure!(samples > 50, "{samples} samples");
+    Ok(())
+}
+
+/// A native method is in `ppoll` most of the time, beside samplers that suspend and that do not, on a platform thread and
+/// on a virtual one.
+fn native_calls_are_not_interrupted(vm: &Vm<'_>) -> Result<(), String> {
+    for (options, settings) in
+        [("", ""), ("suspends=1", ""), ("", "virtual=own"), ("suspends=1", "virtual=own")]
+    {
+        let java = vm.java_for(21, "NativeWaits")?.agent("interrupted", options)?;
+        let outcome = java.settings(settings).run()?;
+        for thread in ["platform", "virtual"] {
+            let seen = outcome.report().find("waits", "thread", thread)?;
+            let where_ = format!("{options} {settings}: {thread}");
+            equal(&where_, seen.int("interrupted")?, 0)?;
+            ensure!(seen.int("has_run")? > 0, "{where_}: the sampler did not ask for the thread");
+        }
+    }
     Ok(())
 }
