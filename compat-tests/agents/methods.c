@@ -9,7 +9,8 @@
  *          allocations=1  OBJECT_ALLOC too: what is allocated belongs to the innermost method entered
  *          tops=1         the method that is entered is on top of the call trace
  *          count=0        only watches the nesting, for programs that make many calls
- * Commands: "enable" and "disable" the events; "events" there were so far on this thread;
+ * Commands: "enable" and "disable" the events; "events" there were so far on this thread; "depth": how many
+ * methods the thread has entered and not left;
  * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
  * object; "register": gives the class its native methods, "register anew" gives it others, "unregister" takes
  * them away; "trace": reports the call trace; "memory": what is in use.
@@ -252,6 +253,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         (*env)->FatalError(env, "the natives stay registered");
     else if (strcmp(what, "trace") == 0)
         report_trace(env);
+    else if (strcmp(what, "depth") == 0)
+        return thread.depth;
     else if (strcmp(what, "memory") == 0)
         return (jlong)memory_in_use();
     else if (strcmp(what, "receiver") == 0)

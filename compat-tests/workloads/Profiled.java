@@ -76,9 +76,25 @@ final class Profiled {
         }
     }
 
-    /** On four threads at a time: calls, and one that ends by an exception. */
+    static class Refusing {
+        Refusing() {
+            throw new IllegalStateException();
+        }
+    }
+
+    /** Is left in the call of its superclass's constructor. */
+    static final class Refused extends Refusing {}
+
+    /** On four threads at a time: constructors that fail, calls, and one that ends by an exception. */
     static void calls() throws InterruptedException {
         inThreads(THREADS, () -> {
+            for (int i = 0; i < DEPTH; i++) {
+                try {
+                    new Refused();
+                } catch (IllegalStateException e) {
+                    // As it should.
+                }
+            }
             for (int i = 0; i < CALLS; i++) {
                 outer();
             }

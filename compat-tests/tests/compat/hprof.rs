@@ -125,6 +125,11 @@ fn call_times(vm: &Vm<'_>) -> Result<(), String> {
         }
         let by_inner =
             times.rows.iter().filter(|row| methods(profile, row.trace)[0] == "Profiled.inner");
+        // Nor is anything called by a constructor that an exception has left.
+        let is_outer = |trace: &Vec<String>| trace[0] == "Profiled.outer";
+        for trace in times.rows.iter().map(|row| methods(profile, row.trace)).filter(is_outer) {
+            ensure!(!trace.contains(&"Profiled$Refused.<init>".to_owned()), "{trace:?}");
+        }
         // All from outer, called by the lambda; or each thread for itself.
         equal("traces of inner", by_inner.count(), if deepest == 1 { 4 } else { 1 })?;
     }

@@ -30,6 +30,8 @@ cases![
     classes_that_cannot_be_used,
     classes_that_are_just_linked,
     full_stacks,
+    calls_left_unseen_end_where_their_exception_is_caught,
+    calls_left_unseen_end_where_a_virtual_thread_catches.since(21),
     hooked_classes,
     loaders_that_refuse_what_they_do_not_know,
     class_objects_as_receivers,
@@ -325,6 +327,38 @@ fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The program compares how many methods are entered where it catches with how many there were before: what was
+/// thrown has left constructors in their call of another one, of which no code can report the exit, or methods
+/// whose stack was too full for it.
+fn exits_where_exceptions_are_caught(
+    vm: &Vm<'_>,
+    thread: &str,
+    settings: &str,
+) -> Result<(), String> {
+    for (mode, events, overflows) in [("-Xmixed", "1+2+3", 3), ("-Xint", "1+3", 100)] {
+        let java =
+            vm.java("Caught")?.agent("methods", &format!("events={events},prefix=Caught"))?;
+        let java = java.argument(thread).argument(&overflows.to_string()).settings(settings);
+        let outcome = java.flag(mode).flag(VERIFY).run()?;
+        let line = outcome.expects.one("expect")?;
+        ensure!(line.text("failed")? == "false", "{line}: {}", outcome.stderr);
+        ensure!(line.int("checks")? > 1000, "{line}");
+        well_nested(&outcome)?;
+        for calls in outcome.report().lines("calls") {
+            equal(&calls.to_string(), calls.int("exits")?, calls.int("entries")?)?;
+        }
+    }
+    Ok(())
+}
+
+fn calls_left_unseen_end_where_their_exception_is_caught(vm: &Vm<'_>) -> Result<(), String> {
+    exits_where_exceptions_are_caught(vm, "platform", "")
+}
+
+fn calls_left_unseen_end_where_a_virtual_thread_catches(vm: &Vm<'_>) -> Result<(), String> {
+    exits_where_exceptions_are_caught(vm, "virtual", "virtual=own")
 }
 
 fn too_large_a_method(vm: &Vm<'_>) -> Result<(), String> {

@@ -70,8 +70,15 @@ impl Body {
 
     /// With one more handler, for all exceptions.
     #[must_use]
-    pub fn handler(mut self, start: u16, end: u16, handler: u16) -> Self {
-        self.handlers.push([start, end, handler, 0]);
+    pub fn handler(self, start: u16, end: u16, handler: u16) -> Self {
+        self.handler_of(start, end, handler, 0)
+    }
+
+    /// With a handler at `handler` for what is thrown in `start..end` and is an instance of the class
+    /// that the constant `catch_type` names.
+    #[must_use]
+    pub fn handler_of(mut self, start: u16, end: u16, handler: u16, catch_type: u16) -> Self {
+        self.handlers.push([start, end, handler, catch_type]);
         self
     }
 

@@ -87,11 +87,34 @@ impl<'c> Code<'c> {
     }
 
     /// The exception table in order.
-    pub fn handlers(&self) -> impl ExactSizeIterator<Item = Handler> + use<'c> {
+    pub fn handlers(&self) -> impl ExactSizeIterator<Item = Handler> + Clone + use<'c> {
         self.handlers.chunks_exact(8).map(|entry| {
             let field = |at| u16::from_be_bytes([entry[at], entry[at + 1]]);
             Handler { start: field(0), end: field(2), handler: field(4), catch_type: field(6) }
         })
+    }
+
+    /// The first instructions of the handlers that
+    /// [`on_catch`](crate::MethodEditor::on_catch) takes, in order.
+    #[must_use]
+    pub fn catches(&self) -> Vec<u16> {
+        let mut catches: Vec<_> = self.handlers().map(|entry| entry.handler).collect();
+        catches.sort_unstable();
+        catches.dedup();
+        catches.retain(|&handler| self.caught_at(handler).is_some());
+        catches
+    }
+
+    /// What the handler at an index catches, `None` if no code can be inserted there: there is no handler,
+    /// or it covers itself and catches only some exceptions, so that it cannot go on with others.
+    pub(crate) fn caught_at(&self, handler: u16) -> Option<Caught> {
+        let mut entries = self.handlers().filter(|entry| entry.handler == handler).peekable();
+        entries.peek()?;
+        if entries.clone().any(|entry| entry.catch_type == 0) {
+            return Some(Caught::All);
+        }
+        let covers_itself = entries.any(|entry| (entry.start..entry.end).contains(&handler));
+        (!covers_itself).then_some(Caught::Some)
     }
 
     /// The entries of all `LineNumberTable` attributes (JVMS §4.7.12): `start_pc` and
@@ -104,6 +127,15 @@ impl<'c> Code<'c> {
                 (u16::from_be_bytes([line[0], line[1]]), u16::from_be_bytes([line[2], line[3]]))
             })
     }
+}
+
+/// What a handler catches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caught {
+    /// Everything that is thrown.
+    All,
+    /// Exceptions of some classes.
+    Some,
 }
 
 /// An entry of an exception table.

@@ -225,11 +225,11 @@ impl MethodEditor<'_> {
     }
 
     /// Inserts code that runs when an exception has come to a handler, given by the index of its
-    /// first instruction. The handler must be one for everything that is thrown, as compilers
-    /// write for `finally` and `synchronized`. The exception lies on the stack.
+    /// first instruction: one of [`Code::catches`]. The exception lies on the stack.
     ///
-    /// What the inserted code throws takes the exception's place, and the handler goes on: also if
-    /// it covers itself, as that of `synchronized` does, it does not begin anew.
+    /// What the inserted code throws takes the exception's place if the handler is one for everything that
+    /// is thrown, as compilers write for `finally` and `synchronized`. That handler goes on: also if it
+    /// covers itself, as that of `synchronized` does, it does not begin anew. Any other handler is left.
     pub fn on_catch(
         &mut self,
         handler: u16,

@@ -108,8 +108,8 @@ pub enum Skip {
         /// The index.
         bci: u16,
     },
-    /// No entry of the exception table catches everything at an index.
-    NotACatchAll {
+    /// Code was to be inserted at an index that is none of [`Code::catches`](crate::Code::catches).
+    NotAHandler {
         /// The index.
         bci: u16,
     },
@@ -140,7 +140,9 @@ impl fmt::Display for Skip {
             Self::TooLarge => write!(f, "the method would become too large"),
             Self::ConstantPoolFull => Error::ConstantPoolFull.fmt(f),
             Self::NotAnInstruction { bci } => write!(f, "no instruction starts at index {bci}"),
-            Self::NotACatchAll { bci } => write!(f, "no handler of everything is at index {bci}"),
+            Self::NotAHandler { bci } => {
+                write!(f, "no handler that could have code before it is at index {bci}")
+            }
             Self::Unbalanced => write!(f, "inserted code changes the height of the stack"),
             Self::UnknownFrame { bci } => write!(f, "no stack map frame leads to index {bci}"),
             Self::Malformed(error) => error.fmt(f),

@@ -76,7 +76,7 @@ fn write_among<'c>(
     out: &mut Vec<u8>,
 ) -> Result<(), Skip> {
     let initial = initial_frame(code)?;
-    let frames = find_frames(code, &initial, joins)?;
+    let frames = find_frames(code, info, &initial, joins)?;
     let mut encoder = Encoder::new(layout, &initial.locals, out);
     let mut decoder = Decoder::new(info, code.pool(), initial, code.max_locals)?;
     let mut joins = joins.iter().peekable();
@@ -109,6 +109,7 @@ fn unknown(origin: Origin) -> Skip {
 /// The frames of all joins; `None` for places that control cannot reach.
 fn find_frames<'c>(
     code: &Code<'c>,
+    info: &'c [u8],
     initial: &Frame<'c>,
     joins: &[Join],
 ) -> Result<BTreeMap<Origin, Option<Frame<'c>>>, Error> {
@@ -120,6 +121,16 @@ fn find_frames<'c>(
     let frames: Result<BTreeMap<_, _>, Error> =
         joins.iter().map(|join| Ok((join.origin, known(join.origin)?))).collect();
     let mut frames = frames?;
+    // Handlers need no more than what the table says.
+    let mut recorded = Decoder::new(info, code.pool(), initial.clone(), code.max_locals)?;
+    while let Some((bci, frame)) = recorded.next()? {
+        if let Some(wanted) = frames.get_mut(&Origin::Before(bci)) {
+            *wanted = Some(frame.clone());
+        }
+    }
+    if frames.values().all(Option::is_some) {
+        return Ok(frames);
+    }
     follow(code, |moment, frame| {
         let origin = match moment {
             Moment::Before(instruction) => Origin::Before(instruction.bci),

@@ -1,13 +1,14 @@
 //! One method: from its `Code` attribute and the edits to the new `Code` attribute.
 
 use crate::bytes::Write;
+use crate::code::Caught;
 use crate::cover::{Range, This, cover, keeps_this};
 use crate::flow::has_frames;
 use crate::join::{Join, Origin, write_frames};
 use crate::layout::{self, Layout, Point};
 use crate::opcode::{self, Shape};
 use crate::snippet::{Piece, Snippet};
-use crate::{Code, Handler, Skip, Uninitialized, tables};
+use crate::{Code, Skip, Uninitialized, tables};
 
 /// A piece of code and where it goes.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub(crate) enum At {
     Initialized,
     Before(u16),
     After(u16),
-    /// Before a handler's first instruction, under the handler's own protection.
+    /// Before a handler's first instruction.
     Catch(u16),
     Return,
     Throw,
@@ -42,13 +43,13 @@ pub(crate) struct Scratch {
     throw: Vec<usize>,
     /// Those that go before or after single instructions.
     sites: Vec<Site>,
-    /// The handlers, in order, that pieces go before.
+    /// The handlers of everything, in order, that pieces go before.
     catches: Vec<Catch>,
     joins: Vec<Join>,
     ranges: Vec<Range>,
 }
 
-/// A handler that pieces go before. What they throw comes to a handler of its own, which goes on
+/// A handler of everything that pieces go before. What they throw comes to a handler of its own, which goes on
 /// behind them: HotSpot's first compiler refuses handlers that control also runs into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Catch {
@@ -114,13 +115,12 @@ impl<'c> Rewriter<'_, 'c> {
                 At::Before(bci) => sites.push(Site { bci, after: false, edit }),
                 At::After(bci) => sites.push(Site { bci, after: true, edit }),
                 At::Catch(bci) => {
-                    let catches_all =
-                        |entry: &Handler| entry.handler == bci && entry.catch_type == 0;
-                    if !self.code.handlers().any(|entry| catches_all(&entry)) {
-                        return Err(Skip::NotACatchAll { bci });
-                    }
                     sites.push(Site { bci, after: false, edit });
-                    catches.push(Catch { bci, handler: 0 });
+                    match self.code.caught_at(bci) {
+                        Some(Caught::All) => catches.push(Catch { bci, handler: 0 }),
+                        Some(Caught::Some) => {}
+                        None => return Err(Skip::NotAHandler { bci }),
+                    }
                 }
                 At::Initialized if self.code.starts_uninitialized() => initialized.push(edit),
                 At::Entry | At::Initialized => entry.push(edit),
@@ -199,8 +199,12 @@ impl<'c> Rewriter<'_, 'c> {
         let piece = |edit: usize| u32::from(self.edits[edit].piece.stack);
         let Scratch { entry, returns, throw, sites, .. } = &*self.scratch;
         let among = sites.iter().map(|site| site.edit).chain(returns.iter().copied());
-        let needed = among.map(|edit| original + piece(edit));
-        // At the entry there is nothing on the stack; in the handler, the exception.
+        let below = |edit: usize| match self.edits[edit].at {
+            At::Catch(_) => 1,
+            _ => original,
+        };
+        let needed = among.map(|edit| below(edit) + piece(edit));
+        // At the entry there is nothing on the stack; in a handler, the exception.
         let needed = needed.chain(entry.iter().map(|&edit| piece(edit)));
         let needed = needed.chain(throw.iter().map(|&edit| 1 + piece(edit)));
         u16::try_from(needed.fold(original, u32::max)).map_err(|_| Skip::TooLarge)

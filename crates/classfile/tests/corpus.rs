@@ -147,8 +147,8 @@ fn guards_everywhere(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
         edits.at_entry(guarded).when_this_initialized(guarded);
         edits.before_returns(guarded).on_throw(guarded);
         let code = method.code().unwrap().unwrap();
-        for entry in code.handlers().filter(|entry| entry.catch_type == 0) {
-            edits.on_catch(entry.handler, guarded);
+        for handler in code.catches() {
+            edits.on_catch(handler, guarded);
         }
         for instruction in code.instructions().map(Result::unwrap).step_by(5) {
             edits.before(instruction.bci, guarded).after(instruction.bci, guarded);

@@ -427,6 +427,32 @@ fn the_handler_of_a_piece_before_a_handler_has_the_frame_of_that() {
 }
 
 #[test]
+fn handlers_of_some_exceptions_are_left_by_what_a_piece_before_them_throws() {
+    let code = [NOP, RETURN, POP, RETURN, POP, RETURN];
+    let mut class = ClassBuilder::new(49, "T");
+    let some = class.class("java/lang/Error");
+    // The second one covers itself, and cannot go on with what its class does not fit.
+    let body = Body::new(1, 0, code).handler_of(0, 1, 2, some).handler_of(0, 5, 4, some);
+    class.method(9, "m", "()V", &body);
+    let original = class.finish();
+    let parsed = ClassFile::parse(&original).unwrap();
+    assert_eq!(parsed.method(0).unwrap().code().unwrap().unwrap().catches(), [2]);
+    edited(
+        &original,
+        |m| m.on_catch(2, mark(4)),
+        |code| {
+            let expected = [&[NOP, RETURN][..], &BEFORE, &[POP, RETURN, POP, RETURN]].concat();
+            assert_eq!(code.bytes(), expected);
+            assert_eq!(handlers(&code), [(0, 1, 2), (0, 7, 6)]);
+        },
+    );
+    assert_eq!(
+        edit(&original, |m| m.on_catch(4, mark(4))).skipped,
+        [(0, Skip::NotAHandler { bci: 4 })]
+    );
+}
+
+#[test]
 fn line_numbers_move() {
     let body = Body::new(0, 0, [NOP, NOP, RETURN])
         .attribute("LineNumberTable", u2(&[3, 0, 10, 1, 11, 2, 12]));
@@ -693,7 +719,7 @@ fn edits_that_make_no_sense_are_reported() {
     );
     assert_eq!(skip(|m| m.at_entry(|code| code.push_int(1))), [(0, Skip::Unbalanced)]);
     assert_eq!(skip(|m| m.before(4, |code| code.pop())), [(0, Skip::Unbalanced)]);
-    assert_eq!(skip(|m| m.on_catch(0, mark(4))), [(0, Skip::NotACatchAll { bci: 0 })]);
+    assert_eq!(skip(|m| m.on_catch(0, mark(4))), [(0, Skip::NotAHandler { bci: 0 })]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Rewriting that reports calls: code at a method's entry, before every return, and where an
-//! exception leaves it.
+//! Rewriting that reports calls: code at a method's entry, before every return, where an
+//! exception leaves it, and where it catches one.
 
 use super::beginnings;
 use super::reports::{Calls, Reports};
@@ -22,7 +22,9 @@ pub fn edit(
     let enter_constructor = native(editor, "enter_constructor", "(I)V")?;
     let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
+    let caught = native(editor, "caught", "(Ljava/lang/Object;IZ)V")?;
     for method in class.methods().filter(Method::has_code) {
+        let catches = method.code().ok().flatten().map(|code| code.catches()).unwrap_or_default();
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
         // `this` cannot be passed on before the constructor of the superclass has run.
@@ -47,6 +49,14 @@ pub fn edit(
         if calls.exits {
             code.before_returns(|c| c.push_int(index).invoke_static(exit));
             code.on_throw(|c| c.push_int(index).invoke_static(exit));
+        }
+        if calls.exits && (calls.entries || calls.receivers) {
+            for handler in catches {
+                code.on_catch(handler, |c| {
+                    let c = c.dup().push_int(index).push_int(method.is_constructor().into());
+                    c.invoke_static(caught)
+                });
+            }
         }
     }
     Ok(())

@@ -92,6 +92,23 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     }
 }
 
+/// How many calls of the method with this ID the current thread is in.
+pub fn count_of(jni: Jni, id: jmethodID) -> usize {
+    let mut room = vec![MaybeUninit::uninit(); 64 * AT_ONCE];
+    let found = loop {
+        let found = walk(0, &mut room).len();
+        if found < room.len() {
+            break found;
+        }
+        room.resize(4 * found, MaybeUninit::uninit());
+    };
+    // SAFETY: the walk wrote that many frames.
+    let frames: &[jvmtiFrameInfo] = unsafe { room[..found].assume_init_ref() };
+    let is_version = |method| methods::of(jni, method).is_some_and(|known| known.id() == id);
+    let is_it = |frame: &&jvmtiFrameInfo| frame.method == id || is_version(frame.method);
+    frames.iter().filter(is_it).count()
+}
+
 const AT_ONCE: usize = 16;
 
 /// The frames of the current thread, without the `start` innermost, as far as there is room.

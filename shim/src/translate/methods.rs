@@ -1,14 +1,15 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use super::{classes as class_events, construction, objects, send};
+use super::{classes as class_events, construction, frames, objects, send};
 use crate::boundary::guard;
-use crate::jvm::Jni;
+use crate::jvm::{GlobalRef, Jni};
+use crate::lock::Memo;
 use crate::notify::short_cut;
 use crate::world::agents::{self, Agent, OnlyListener};
 use crate::world::calls;
 use crate::world::method_numbers::{self, NumberedMethod};
 use crate::world::threads::{self, Thread};
-use jni_sys::{jint, jmethodID, jobject};
+use jni_sys::{jboolean, jint, jmethodID, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
     JVMPI_Event_method, JVMPI_Event_method_entry2,
@@ -169,6 +170,56 @@ fn exited_the_long_way(jni: Jni, number: jint) {
                     send::to(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
                 });
             }
+        }
+    });
+}
+
+/// `StackOverflowError`, once it is looked for.
+static OVERFLOW: Memo<Option<GlobalRef>> = Memo::new();
+
+/// Finds what [`caught`] needs.
+pub fn prepare(jni: Jni) {
+    OVERFLOW.get_or_find(|| {
+        jni.frame(1, |jni| GlobalRef::new(jni, jni.find_class(c"java/lang/StackOverflowError")?))
+    });
+}
+
+/// A method has caught an exception: what was entered inside it has been left. Most has been reported. Of a
+/// constructor whose `super()` or `this()` has thrown, nothing was, as the verifier lets no handler cover
+/// that call; nor of what was left when the stack was too full for a report.
+#[inline]
+pub fn caught(jni: Jni, exception: jobject, number: jint, constructs: jboolean) {
+    let class = OVERFLOW.get().and_then(Option::as_ref);
+    let overflows = class.is_some_and(|class| jni.instance_of(exception, class.get()));
+    let is_innermost = || {
+        short_cut::with(OnlyListener::Exit, number, |way| {
+            way.thread().calls.is_innermost(way.agent(), number as u32)
+        })
+    };
+    if overflows || constructs || is_innermost() != Some(true) {
+        let overflow = overflows.then_some(exception);
+        guard((), || caught_after_losses(jni, number, constructs, overflow));
+    }
+}
+
+/// Reports the exits of calls that an exception has left, which the method has caught. `overflow` is the
+/// exception if it says that the stack was full.
+#[cold]
+fn caught_after_losses(jni: Jni, number: jint, constructs: bool, overflow: Option<jobject>) {
+    let thread = threads::current(jni);
+    if !short_cut::is_reportable(&thread) {
+        return;
+    }
+    construction::send_left(jni, &thread);
+    // Only such calls can have been left without a report that are open still.
+    let calls = &thread.calls;
+    let may_be_left = constructs || overflow.is_some_and(|error| calls.is_new_overflow(jni, error));
+    short_cut::prepare(jni, &thread, number as usize, |method| {
+        let frames = || may_be_left.then(|| frames::count_of(jni, method.id));
+        for agent in agents::all() {
+            let known = |number| method_numbers::reported(number as usize);
+            let lost = |method| exit_lost(jni, &thread, agent, method);
+            calls.go_on(agent, number as u32, frames, known, lost);
         }
     });
 }

@@ -117,6 +117,8 @@ natives! {
     fn enter_with(number: jint, receiver: jobject) => methods::entered_with;
     /// A method is left.
     fn exit(number: jint) -> methods::exited;
+    /// A method, which may be a constructor, has caught an exception.
+    fn caught(exception: jobject, number: jint, constructs: jboolean) -> methods::caught;
     /// An instruction that is no branch begins.
     fn instruction(offset: jint, method: jint) => instructions::plain;
     /// A branch that compares numbers begins.

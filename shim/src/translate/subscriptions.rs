@@ -3,7 +3,7 @@
 
 use super::natives::natives;
 use super::{
-    allocations, blocking, jni_allocations, jni_monitors, jni_references, native_methods,
+    allocations, blocking, jni_allocations, jni_monitors, jni_references, methods, native_methods,
     receivers, virtual_threads,
 };
 use crate::instrument::{self, Calls, Reports};
@@ -349,6 +349,9 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
 fn prepare_natives(jni: Jni, reports: Reports) -> Result<(), String> {
     threads::quietly(jni, || {
         instrument::tracker::define(jni, &natives())?;
+        if reports.calls.exits {
+            methods::prepare(jni);
+        }
         if reports.objects_before_constructors() {
             receivers::prepare(jni);
         }

@@ -1,7 +1,9 @@
 //! The calls that a thread is in and whose entry agents have got.
 
 use super::agents::{Agent, MAX_AGENTS};
+use crate::jvm::{Jni, WeakRef};
 use crate::lock::Lock;
+use jni_sys::jobject;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
@@ -23,7 +25,11 @@ pub fn exits_follow() -> bool {
 /// For each agent the calls of one thread whose entry it has got, and not the exit. Only the thread
 /// itself changes this.
 #[derive(Default)]
-pub struct OpenCalls([OfAgent; MAX_AGENTS]);
+pub struct OpenCalls {
+    of_agents: [OfAgent; MAX_AGENTS],
+    /// The `StackOverflowError` that was caught last.
+    overflow: Lock<Option<WeakRef>>,
+}
 
 /// Aligned, so that the size is a power of two and indexing takes a shift.
 #[derive(Default)]
@@ -53,10 +59,8 @@ impl OpenCalls {
     }
 
     /// Whether an exit belongs to an entry that the agent has got. Calls inside that were left without
-    /// a report are passed to `lost`, innermost first: no handler can cover the call of `super()` in a
-    /// constructor (JVMS §4.10.1.6), and when the stack is full there is no room to report anything.
-    /// Methods are looked up before their numbers are removed: a number that no thread has may get
-    /// another method.
+    /// a report are passed to `lost`, innermost first. Methods are looked up before their numbers are
+    /// removed: a number that no thread has may get another method.
     pub fn exit<M>(
         &self,
         agent: &Agent,
@@ -82,21 +86,72 @@ impl OpenCalls {
         others > 0
     }
 
+    /// Whether the innermost call is one of this method.
+    #[inline]
+    pub fn is_innermost(&self, agent: &Agent, number: u32) -> bool {
+        self.of(agent).numbers.last() == Some(number)
+    }
+
+    /// A call of this method goes on, as it has caught an exception. Calls inside it, all of which the
+    /// exception has left, are passed to `lost` as by [`Self::exit`]. `frames` is asked only if several calls
+    /// of the method are open. If the last of them may be among those that the exception has left, it
+    /// returns how many calls of the method the thread is in: the innermost of these is the one that goes on.
+    pub fn go_on<M>(
+        &self,
+        agent: &Agent,
+        number: u32,
+        frames: impl FnOnce() -> Option<usize>,
+        method: impl Fn(u32) -> M,
+        mut lost: impl FnMut(M),
+    ) {
+        let OfAgent { numbers, aside } = self.of(agent);
+        let is_it = |(_, other): &(u32, u32)| *other == number;
+        let mut from_innermost = numbers.all().rev().filter(is_it).map(|(at, _)| at);
+        let kept = match (from_innermost.next(), from_innermost.next()) {
+            (None, _) if aside.load(Ordering::Relaxed) == 0 => return,
+            // It is one of those in unknown order.
+            (None, _) => 0,
+            (Some(last), None) => last + 1,
+            (Some(last), Some(_)) => {
+                let of_method = |frames: usize| numbers.all().filter(is_it).nth(frames - 1);
+                let innermost = frames().filter(|frames| *frames > 0).and_then(of_method);
+                innermost.map_or(last, |(at, _)| at) + 1
+            }
+        };
+        while let Some(innermost) = numbers.last().filter(|_| numbers.count() > kept) {
+            let left = method(innermost);
+            numbers.pop();
+            lost(left);
+        }
+    }
+
+    /// Whether this `StackOverflowError` is another one than that caught before it. Each that has left
+    /// calls without a report is new when it is caught first: one that is thrown in the report takes the
+    /// place of the exception before.
+    pub fn is_new_overflow(&self, jni: Jni, error: jobject) -> bool {
+        let before = self.overflow.lock().take();
+        let is_same = |before: &WeakRef| jni.same_object(before.get_alive(), error);
+        let known = before.filter(is_same);
+        let is_new = known.is_none();
+        *self.overflow.lock() = known.or_else(|| Some(WeakRef::new(jni, error)));
+        is_new
+    }
+
     /// A virtual thread has been mounted or unmounted: exits that come now need not belong to the
     /// entries before.
     pub fn set_aside(&self) {
-        self.0.iter().for_each(OfAgent::set_aside);
+        self.of_agents.iter().for_each(OfAgent::set_aside);
     }
 
     /// The numbers of all calls. Another thread may call this: it gets those that stay there meanwhile,
     /// and some of the others.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().flat_map(|of_agent| of_agent.numbers.all())
+        self.of_agents.iter().flat_map(|of_agent| of_agent.numbers.all().map(|(_, number)| number))
     }
 
     #[inline]
     fn of(&self, agent: &Agent) -> &OfAgent {
-        &self.0[agent.index % MAX_AGENTS]
+        &self.of_agents[agent.index % MAX_AGENTS]
     }
 }
 
@@ -164,12 +219,17 @@ impl Numbers {
     }
 
     fn contains(&self, number: u32) -> bool {
-        self.all().any(|other| other == number)
+        self.all().any(|(_, other)| other == number)
     }
 
-    fn all(&self) -> impl Iterator<Item = u32> {
-        let slots = (0..self.count.load(Ordering::Acquire)).filter_map(|at| self.slot(at));
-        slots.map(|slot| slot.load(Ordering::Relaxed))
+    fn count(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// All, the one pushed first first, each with its place.
+    fn all(&self) -> impl DoubleEndedIterator<Item = (u32, u32)> {
+        let slots = (0..self.count()).filter_map(|at| Some((at, self.slot(at)?)));
+        slots.map(|(at, slot)| (at, slot.load(Ordering::Relaxed)))
     }
 
     #[inline]
@@ -241,6 +301,36 @@ mod tests {
         assert_eq!(exits(&calls, &[9, 2, 1]), [9, 2, 8, 7, 1]);
         assert_eq!(exits(&calls, &[1]), []);
         assert_eq!(exits(&entered([1, 5, 5, 5]), &[5, 5, 1]), [5, 5, 5, 1]);
+    }
+
+    /// The exits that an agent gets when a call of method 7 goes on, and what is open then.
+    fn caught(calls: &OpenCalls, frames: Option<usize>) -> (Vec<u32>, Vec<u32>) {
+        let mut exits = Vec::new();
+        calls.go_on(agents::get(0), 7, || frames, |method| method, |lost| exits.push(lost));
+        (exits, calls.numbers().collect())
+    }
+
+    #[test]
+    fn calls_that_an_exception_has_left_are_sent_when_it_is_caught() {
+        assert_eq!(caught(&entered([1, 7, 8, 9]), None), (vec![9, 8], vec![1, 7]));
+        assert_eq!(caught(&entered([1, 7]), None), (vec![], vec![1, 7]));
+        // Its entry was not sent.
+        assert_eq!(caught(&entered([1, 8]), None), (vec![], vec![1, 8]));
+        let calls = entered([7]);
+        calls.set_aside();
+        calls.enter(agents::get(0), 8);
+        assert_eq!(caught(&calls, None), (vec![8], vec![]));
+    }
+
+    #[test]
+    fn of_several_calls_of_a_method_the_innermost_that_has_a_frame_goes_on() {
+        let open = [7, 1, 7, 8, 7, 9];
+        assert_eq!(caught(&entered(open), None), (vec![9], vec![7, 1, 7, 8, 7]));
+        assert_eq!(caught(&entered(open), Some(2)), (vec![9, 7, 8], vec![7, 1, 7]));
+        assert_eq!(caught(&entered(open), Some(1)).1, [7]);
+        // Entries of frames may not have been sent.
+        assert_eq!(caught(&entered(open), Some(4)).1, [7, 1, 7, 8, 7]);
+        assert_eq!(caught(&entered([1, 7, 9]), Some(0)).1, [1, 7]);
     }
 
     #[test]

@@ -83,8 +83,8 @@ fn trace(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
         let Ok(Some(code)) = method.code() else { continue };
         let Some(mut edits) = editor.method(method.index()) else { continue };
         edits.on_throw(|code| code.guard(on, |code| code.push_null().pop()));
-        for entry in code.handlers().filter(|entry| entry.catch_type == 0) {
-            edits.on_catch(entry.handler, |code| code.guard(on, |code| code.push_int(3).pop()));
+        for handler in code.catches() {
+            edits.on_catch(handler, |code| code.guard(on, |code| code.push_int(3).pop()));
         }
         for instruction in code.instructions().map_while(Result::ok) {
             edits
