@@ -6,6 +6,16 @@
 //!
 //! A heap dump of level 0 is a sequence of [`Listed`] objects. Levels 1 and 2 are sequences of [`Record`]s; level 1
 //! omits primitive values. An object dump is one record of level 2. A monitor dump is a sequence of [`Monitor`]s.
+//!
+//! ```
+//! use dump::{Buffer, HeapWriter, Level, List, Listed, Type};
+//!
+//! let array = Listed { elements: Some(Type::Int), id: 0x10 };
+//! let mut writer = HeapWriter::new(Buffer::new().expect("address space"), Level::Objects);
+//! writer.listed(array).expect("memory");
+//! let bytes = writer.finish();
+//! assert_eq!(List::new(&bytes).collect::<Result<Vec<_>, _>>(), Ok(vec![array]));
+//! ```
 
 mod buffer;
 mod cursor;

@@ -13,6 +13,47 @@
 //! NUL-terminated modified UTF-8.
 //!
 //! JNI types come from [`jni_sys`]. Its `jboolean` is `bool`, so C code must write only 0 and 1.
+//!
+//! This agent counts the classes that are loaded. The crate `jvmpi` is a safe interface for the same purpose.
+//!
+//! ```
+//! use jvmpi_sys::jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};
+//! use jvmpi_sys::*;
+//! use std::ffi::{c_char, c_void};
+//! use std::ptr;
+//! use std::sync::atomic::{AtomicU32, Ordering};
+//!
+//! static CLASSES: AtomicU32 = AtomicU32::new(0);
+//!
+//! unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
+//!     // SAFETY: the VM passes a valid event.
+//!     match unsafe { (*event).event_type } {
+//!         JVMPI_EVENT_CLASS_LOAD => _ = CLASSES.fetch_add(1, Ordering::Relaxed),
+//!         JVMPI_EVENT_JVM_SHUT_DOWN => eprintln!("{} classes", CLASSES.load(Ordering::Relaxed)),
+//!         _ => {}
+//!     }
+//! }
+//!
+//! #[unsafe(no_mangle)]
+//! unsafe extern "system" fn JVM_OnLoad(vm: *mut JavaVM, _: *mut c_char, _: *mut c_void) -> jint {
+//!     let mut table = ptr::null_mut();
+//!     // SAFETY: the VM calls this function with its own pointer, and GetEnv returns a table of this version.
+//!     unsafe {
+//!         if ((**vm).v1_2.GetEnv)(vm, &mut table, JVMPI_VERSION_1) != JNI_OK {
+//!             return JNI_ERR;
+//!         }
+//!         let table: *mut JVMPI_Interface = table.cast();
+//!         (*table).NotifyEvent = Some(notify_event);
+//!         let Some(enable) = (*table).EnableEvent else { return JNI_ERR };
+//!         for event in [JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_SHUT_DOWN] {
+//!             if enable(event, ptr::null_mut()) != JVMPI_SUCCESS {
+//!                 return JNI_ERR;
+//!             }
+//!         }
+//!     }
+//!     JNI_OK
+//! }
+//! ```
 
 #![no_std]
 #![allow(non_camel_case_types, non_snake_case)]

@@ -21,7 +21,7 @@ pub trait Agent: Sized + Send + Sync + 'static {
     /// `options` is the text after the first `:` of the agent's option on the command line.
     ///
     /// # Errors
-    /// An error fails the load. The VM is told so with JNI_ERR, and the error is written to stderr.
+    /// An error fails the load. JVM_OnLoad returns JNI_ERR, and the error is written to stderr.
     fn load(jvmpi: &mut OnLoad, options: &str) -> Result<Self, LoadError>;
 
     /// JVM_OnLoad for a library that is already loaded, usually because it is attached to a running VM again.

@@ -101,7 +101,7 @@ impl<A: Agent> Loaded<A> {
     }
 
     /// # Safety
-    /// As for [`on_load`](Self::on_load).
+    /// The same as for [`on_load`](Self::on_load).
     unsafe fn load(
         &'static self,
         vm: *mut JavaVM,

@@ -66,7 +66,7 @@ fn set_up(test: &str, mut cc: Command) -> Option<Command> {
         skip(test, "no jni.h");
         return None;
     };
-    // As system headers, so that only our header can cause warnings.
+    // JDK headers are system headers, so that only our header can cause warnings.
     for directory in include {
         cc.arg("-isystem").arg(directory);
     }
