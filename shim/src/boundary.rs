@@ -1,19 +1,19 @@
-//! The C boundary: what C calls never unwinds back into C, and has the stack that it is compiled for.
+//! The boundary to C: functions that C calls never unwind into C, and run on an aligned stack.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the body of a function that C code calls and returns `otherwise` if it panics.
+/// Runs the body of a function that C code calls. Returns `otherwise` if the body panics.
 ///
-/// The panic itself is reported by [`report_panics`]'s hook.
+/// The hook of [`report_panics`] has logged the panic by then.
 pub fn guard<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     on_aligned_stack(|| catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise))
 }
 
-/// Runs `body` on a stack that is aligned as Rust expects. On i386 neither compiled code of the VM nor agents of
-/// JVMPI's time keep it so.
+/// Runs `body` on a stack with the alignment that Rust expects. On i386 neither the VM's compiled code nor agents of
+/// JVMPI's time maintain it.
 #[inline(always)]
 fn on_aligned_stack<R>(body: impl FnOnce() -> R) -> R {
-    /// More than what the stack is taken to be aligned to: what has such a variable aligns its frame itself.
+    /// An alignment above the one that the compiler assumes for the stack, so it realigns the frame of this function.
     #[repr(align(32))]
     struct Aligning;
 
@@ -24,7 +24,7 @@ fn on_aligned_stack<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Makes a panic one line in the shim's log instead of Rust's usual report.
+/// Installs a hook that logs a panic in one line in place of Rust's usual report.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let message = panic.payload_as_str().unwrap_or("no message");
@@ -40,10 +40,10 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Calls a function with the stack so many words below where it should be.
+    /// Calls a function with the stack pointer `words` words below an aligned address.
     #[cfg(target_arch = "x86")]
     unsafe fn call_below(function: extern "C" fn(), words: usize) {
-        // SAFETY: the function takes nothing and returns nothing; the stack is put back.
+        // SAFETY: the function has no parameters and no result, and the stack pointer is restored.
         unsafe {
             std::arch::asm!(
                 "mov edi, esp",
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_is_aligned_behind_the_boundary() {
+    fn stack_is_aligned_inside_the_boundary() {
         static MISALIGNED: AtomicU64 = AtomicU64::new(0);
         extern "C" fn entered() {
             guard((), || {
@@ -75,7 +75,7 @@ mod tests {
             });
         }
         for words in 0..4 {
-            // SAFETY: the function may be called from anywhere.
+            // SAFETY: the function works with any stack alignment.
             unsafe { call_below(entered, words) };
         }
         assert_eq!(MISALIGNED.load(Ordering::Relaxed), 0);

@@ -1,5 +1,5 @@
-//! What the dynamic loader knows of the libraries in this process: which one an address lies in,
-//! and where their symbols are.
+//! The dynamic loader's knowledge of the libraries in this process: which library an address is in, and where symbols
+//! are.
 
 use libloading::os::unix::{Library, RTLD_LAZY};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -19,7 +19,7 @@ pub struct LoadedLibrary {
     pub path: PathBuf,
 }
 
-/// The library in which `address` lies (of code or of data), `None` if in none.
+/// Returns the library that contains `address` (of code or data), if any.
 pub fn library_of(address: usize) -> Option<LoadedLibrary> {
     // SAFETY: Dl_info is plain data that is valid when zeroed.
     let mut info = unsafe { mem::zeroed::<libc::Dl_info>() };
@@ -27,45 +27,45 @@ pub fn library_of(address: usize) -> Option<LoadedLibrary> {
     let found = unsafe { libc::dladdr(address as *const c_void, &mut info) } != 0;
     (found && !info.dli_fname.is_null()).then(|| LoadedLibrary {
         base: info.dli_fbase as usize,
-        // SAFETY: the loader's own string, which lives as long as the library; `info` was filled.
+        // SAFETY: dladdr filled in `info`. The string is the loader's and lives as long as the library.
         path: unsafe { path_from(info.dli_fname) },
     })
 }
 
-/// The address of a symbol that the library at `path` itself defines. `None` if it does not, or is
-/// not loaded.
+/// Returns the address of a symbol that the library at `path` itself defines. `None` if it does not define the symbol,
+/// or is not loaded.
 pub fn symbol_in(path: &Path, symbol: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: a library that is loaded already is not initialised again.
+    // SAFETY: the library is already loaded, so its initializers do not run.
     let library = unsafe { Library::open(Some(path), libc::RTLD_NOLOAD | RTLD_LAZY) }.ok()?;
     let handle = library.into_raw();
     // SAFETY: the library is open.
     let address = unsafe { own_symbol(handle, symbol) };
-    // SAFETY: takes back the handle given up above, to close it.
+    // SAFETY: the handle is from `into_raw` above and is closed once.
     drop(unsafe { Library::from_raw(handle) });
     address
 }
 
-/// `dlsym` without the libraries that the one of `handle` depends on.
+/// Calls `dlsym`, ignoring the libraries that the one of `handle` depends on.
 ///
 /// # Safety
-/// `handle` is that of an open library.
+/// `handle` belongs to an open library.
 unsafe fn own_symbol(handle: *mut c_void, name: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     let (address, path) = unsafe { (symbol(handle, name, None)?, path_of(handle)?) };
     (library_of(address.as_ptr() as usize)?.path == path).then_some(address)
 }
 
-/// `dlsym` or, for a certain version, `dlvsym`: the address of a symbol of a library, or of one that it
-/// depends on. Without a version those are not found that nothing new is linked against.
+/// Returns the address of a symbol in a library or its dependencies, by `dlsym` or, with a version, by `dlvsym`.
+/// Symbol versions that the library keeps only for old programs are not found without a version.
 ///
 /// # Safety
-/// `handle` is that of an open library, or stands for several as `RTLD_DEFAULT` does.
+/// `handle` belongs to an open library, or is a special value such as `RTLD_DEFAULT`.
 pub unsafe fn symbol(
     handle: *mut c_void,
     name: &CStr,
     version: Option<&CStr>,
 ) -> Option<NonNull<c_void>> {
-    // SAFETY: the caller's promise; both strings end with NUL.
+    // SAFETY: as the caller promises; both strings are NUL-terminated.
     NonNull::new(unsafe {
         match version {
             None => libc::dlsym(handle, name.as_ptr()),
@@ -74,7 +74,7 @@ pub unsafe fn symbol(
     })
 }
 
-/// The library that this code is in.
+/// Returns the library that contains this code.
 pub fn this_library() -> Option<LoadedLibrary> {
     library_of(this_library as *const () as usize)
 }
@@ -82,27 +82,27 @@ pub fn this_library() -> Option<LoadedLibrary> {
 /// Keeps a library loaded until the process ends.
 pub fn keep(library: &LoadedLibrary) {
     if let Ok(path) = CString::new(library.path.as_os_str().as_bytes()) {
-        // SAFETY: the library is loaded already, so this runs none of its code.
+        // SAFETY: the library is already loaded, so none of its code runs.
         unsafe {
             libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_NOW)
         };
     }
 }
 
-/// Loads a library, unless it is loaded already, until the process ends; the addresses that it takes.
+/// Loads a library until the process ends, unless it is already loaded. Returns the addresses that it occupies.
 pub fn load(path: &Path) -> Option<Range<usize>> {
-    // SAFETY: only libraries of the JDK's own are loaded so, which do nothing when they are initialised.
+    // SAFETY: this is called only for the JDK's own libraries, which have no initializers with side effects.
     let library = unsafe { Library::open(Some(path), RTLD_LAZY | libc::RTLD_NODELETE) }.ok()?;
     let handle = library.into_raw();
-    // SAFETY: the library is open.
+    // SAFETY: the library is open and never closed.
     let map = unsafe { link_map(handle) }?;
     let mut found = (map.l_addr, 0..0);
-    // SAFETY: the callback gets the pair, which lives as long as the call.
+    // SAFETY: the callback gets a pointer to the pair, which lives until the call returns.
     unsafe { libc::dl_iterate_phdr(Some(addresses), (&raw mut found).cast::<c_void>()) };
     Some(found.1).filter(|addresses| !addresses.is_empty())
 }
 
-/// For `dl_iterate_phdr`: stores what the library at the address `found.0` takes in `found.1`.
+/// The callback for `dl_iterate_phdr`: stores the addresses of the library at base `found.0` in `found.1`.
 ///
 /// # Safety
 /// `info` describes a library; `found` points to such a pair.
@@ -111,12 +111,12 @@ unsafe extern "C" fn addresses(
     _: usize,
     found: *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's promises; the loader's headers live as long as the library.
+    // SAFETY: as the caller promises; the loader's headers live as long as the library.
     let (info, found) = unsafe { (&*info, &mut *found.cast::<(usize, Range<usize>)>()) };
     if info.dlpi_addr as usize != found.0 || info.dlpi_phdr.is_null() {
         return 0;
     }
-    // SAFETY: as above.
+    // SAFETY: the loader provides this many headers.
     let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
     let end = loaded.map(|header| (header.p_vaddr + header.p_memsz) as usize).max().unwrap_or(0);
@@ -124,12 +124,12 @@ unsafe extern "C" fn addresses(
     1
 }
 
-/// The path of the library that `handle` stands for.
+/// Returns the path of the library with this handle.
 ///
 /// # Safety
-/// `handle` is that of an open library.
+/// `handle` belongs to an open library.
 pub unsafe fn path_of(handle: *mut c_void) -> Option<PathBuf> {
-    // SAFETY: the caller's promise; the map names the library's file.
+    // SAFETY: as the caller promises; the record contains the library's file name.
     unsafe { link_map(handle).map(|map| path_from(map.l_name)) }
 }
 
@@ -140,23 +140,23 @@ struct LinkMap {
     l_name: *const c_char,
 }
 
-/// The loader's record of the library that `handle` stands for.
+/// Returns the loader's record of the library with this handle.
 ///
 /// # Safety
-/// `handle` is that of an open library, which stays open as long as the record is used.
+/// `handle` belongs to an open library, which stays open while the record is used.
 unsafe fn link_map<'a>(handle: *mut c_void) -> Option<&'a LinkMap> {
     let mut map = ptr::null::<LinkMap>();
-    // SAFETY: the caller promises the handle; RTLD_DI_LINKMAP writes one pointer.
+    // SAFETY: as the caller promises; RTLD_DI_LINKMAP writes one pointer.
     let result =
         unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast::<c_void>()) };
-    // SAFETY: on success it points to the loader's record of the library.
+    // SAFETY: on success `map` points to the loader's record.
     if result == 0 { unsafe { map.as_ref() } } else { None }
 }
 
 /// # Safety
-/// `name` must be a C string.
+/// `name` is a NUL-terminated string.
 unsafe fn path_from(name: *const c_char) -> PathBuf {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     let name = unsafe { CStr::from_ptr(name) };
     Path::new(OsStr::from_bytes(name.to_bytes())).to_path_buf()
 }

@@ -1,11 +1,11 @@
-//! The shim's locks. A lock is held for a moment: never while the VM or an agent is called.
+//! The shim's locks. A lock is held only briefly, and never during a call of the VM or of an agent.
 //!
-//! Such a call may block, come back into the shim, or suspend the thread while others wait for its
-//! locks. With debug assertions, as all tests run, each thread counts the locks that it holds, and a
-//! call while it holds one is an error ([`assert_none_held`]). A table is behind locks too: [`Map`]
-//! returns copies of its values, and drops values only after it has released its lock.
+//! Such a call may block, reenter the shim, or suspend the thread while other threads wait for its locks. With debug
+//! assertions, which all tests have, each thread counts the locks that it holds, and a call with a lock held is an
+//! error ([`assert_none_held`]). Tables have locks too: [`Map`] returns copies of its values, and drops values only
+//! after it has released its lock.
 //!
-//! What must be held over calls of the VM is in `world::order::claims`.
+//! Locks that must be held during calls of the VM are in `world::order::claims`.
 
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
@@ -22,7 +22,7 @@ mod count {
         static HELD: Cell<u32> = const { Cell::new(0) };
     }
 
-    /// A lock held by the current thread.
+    /// A lock that the current thread holds.
     pub struct Counted(());
 
     impl Counted {
@@ -60,18 +60,18 @@ mod count {
 
 use count::Counted;
 
-/// Called where the VM or an agent is about to be called.
+/// Fails in debug builds if the current thread holds a lock. Called before every call of the VM or of an agent.
 #[inline(always)]
 #[track_caller]
 pub fn assert_none_held() {
-    debug_assert_eq!(count::held(), 0, "a lock of the shim's is held over a call");
+    debug_assert_eq!(count::held(), 0, "one of the shim's locks is held during a call");
 }
 
-/// A value behind a lock. A panic while it is held leaves the value as it is, and the lock usable.
+/// A value behind a lock. A panic with the lock held leaves the value as it is and the lock usable.
 #[derive(Default)]
 pub struct Lock<T>(Mutex<T>);
 
-/// The value while the lock is held.
+/// A guard that gives access to the value while the lock is held.
 pub struct Locked<'a, T> {
     value: MutexGuard<'a, T>,
     counted: Counted,
@@ -102,7 +102,7 @@ impl<T> DerefMut for Locked<'_, T> {
     }
 }
 
-/// A condition variable: a thread that holds a [`Lock`] releases it while it waits.
+/// A condition variable. A thread that holds a [`Lock`] releases it while it waits.
 #[derive(Default)]
 pub struct Condition(Condvar);
 
@@ -115,7 +115,7 @@ impl Condition {
         Locked { value: self.0.wait(value).unwrap_or_else(PoisonError::into_inner), counted }
     }
 
-    /// As [`Self::wait`], with a time limit; false if it was reached.
+    /// Waits like [`Self::wait`], with a time limit. Returns false if the limit was reached.
     pub fn wait_for<'a, T>(
         &self,
         Locked { value, counted }: Locked<'a, T>,
@@ -135,8 +135,8 @@ impl Condition {
     }
 }
 
-/// A value that is computed on first use, outside all locks: threads that ask at the same time may
-/// all compute it, and all get the same one of the results.
+/// A value that is computed on first use, without holding a lock. Several threads may compute it at the same time; all
+/// of them get the result that was stored first.
 pub struct Memo<T>(OnceLock<T>);
 
 impl<T> Memo<T> {
@@ -157,8 +157,8 @@ impl<T> Memo<T> {
     }
 }
 
-/// A table that all threads share. Functions passed to it run while a lock is held. Keys are addresses and
-/// IDs, which nobody chooses to make them meet.
+/// A table that all threads share. Functions passed to it run with a lock held. Keys are addresses and IDs, so no
+/// attacker can choose keys that collide.
 pub struct Map<K, V>(DashMap<K, V, FxBuildHasher>);
 
 impl<K: Copy + Eq + Hash, V> Map<K, V> {
@@ -181,17 +181,17 @@ impl<K: Copy + Eq + Hash, V> Map<K, V> {
         drop(self.0.insert(key, value));
     }
 
-    /// The value of the key, which is `value` if there was none.
+    /// Returns the value of the key, after inserting `value` if there was none.
     pub fn get_or_insert(&self, key: K, value: V) -> V
     where
         V: Clone,
     {
-        // A value that is not needed is dropped after the lock is released.
+        // An unused `value` is dropped after the lock is released.
         let mut value = Some(value);
         self.0.entry(key).or_insert_with(|| value.take().expect("it is taken once")).clone()
     }
 
-    /// Changes the value of the key, which is made first if there is none.
+    /// Changes the value of the key, which is created first if there is none.
     pub fn change_or_insert<R>(
         &self,
         key: K,
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_while_a_lock_is_held_is_an_error() {
+    fn call_with_a_lock_held_is_an_error() {
         let (one, other) = (Lock::new(1), Lock::new(2));
         assert!(!call_fails());
         let first = one.lock();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_drops_nothing_and_returns_with_no_lock_held() {
+    fn table_drops_values_and_returns_with_no_lock_held() {
         struct Calls;
         impl Drop for Calls {
             fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! What the shim has to say goes to stderr, one line each, never to the program's stdout.
+//! The log: one line per message on stderr, never on the program's stdout.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::io::Write;
@@ -17,7 +17,7 @@ impl Log for Stderr {
             Level::Info => "info",
             Level::Debug | Level::Trace => "debug",
         };
-        // One write per line keeps lines of several threads apart; a closed stderr is no fault.
+        // One write per line keeps the lines of several threads apart. A closed stderr is not an error.
         let line = format!("[jvmpi] {level}: {}\n", record.args());
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
@@ -25,14 +25,14 @@ impl Log for Stderr {
     fn flush(&self) {}
 }
 
-/// Makes the log work; errors and warnings are shown until [`set_level`] says otherwise.
+/// Installs the log, which shows errors and warnings until [`set_level`] is called.
 pub fn start() {
     if log::set_logger(&Stderr).is_ok() {
         log::set_max_level(LevelFilter::Warn);
     }
 }
 
-/// Shows what is at least as important as the level.
+/// Shows messages of this level and of more severe ones.
 pub fn set_level(level: options::Log) {
     log::set_max_level(level.into());
 }

@@ -99,7 +99,7 @@ fn transitions_stay_unknown(vm: &Vm<'_>) -> Result<(), String> {
     let java = java.flag("--add-opens=java.base/java.lang=ALL-UNNAMED");
     let java = java.variable("JVMPI_TEST_WITHOUT", "transitions");
     let outcome = java.settings("virtual=own,include=OwnScheduler*").run()?;
-    equal("lines", outcome.stderr.matches("there is no transitions here: ").count(), 1)?;
+    equal("lines", outcome.stderr.matches("cannot find transitions: ").count(), 1)?;
     let steps = outcome.report().find("calls", "method", "OwnScheduler.step")?;
     let made = outcome.expects.one("expect")?.int("steps")?;
     ensure!(made > 10, "only {made} steps");

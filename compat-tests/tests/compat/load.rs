@@ -281,7 +281,7 @@ fn attach(vm: &Vm<'_>) -> Result<(), String> {
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
     let outcome = java.finish(0)?;
     ensure!(outcome.stdout.ends_with("done\n"), "output: {}", outcome.stdout);
-    let missed = "[jvmpi] info: attached, so not told are: calls that have begun, ";
+    let missed = "[jvmpi] info: attached to a running JVM: calls in progress, ";
     equal("lines about that", outcome.stderr.matches(missed).count(), 1)?;
     let report = outcome.report();
     report.find("thread_start", "name", "main")?;

@@ -245,7 +245,7 @@ fn native_methods_of_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
 fn native_methods_of_a_running_vm_that_are_not_found(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = attached(vm, "native_function")?;
     ensure!(outcome.stdout.ends_with("done\n"), "{}", outcome.stdout);
-    let said = outcome.stderr.matches("there is no native_function here: ").count();
+    let said = outcome.stderr.matches("cannot find native_function: ").count();
     equal("lines that say so", said, 1)?;
     let (mut seen, mut unseen) = (0, 0);
     for line in outcome.expects.lines("expect").filter(|line| line.text("native").is_ok()) {

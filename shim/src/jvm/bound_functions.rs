@@ -1,26 +1,26 @@
-//! The functions that native methods are bound to. JVMTI tells of one only when it is bound. Later HotSpot has
-//! it in a word behind the structure of the method, whose address is where the method's ID points to.
+//! Finds the functions that native methods are bound to. JVMTI reports a function only when it is bound. HotSpot
+//! stores it in a word that follows the method's structure; a method ID points to the address of that structure.
 
 use super::own_memory;
 use jni_sys::jmethodID;
 use std::ffi::c_void;
 use std::ptr;
 
-/// Where that word is.
+/// The position of the word with a native method's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundFunctions {
-    /// How many words of the structure come before.
+    /// The number of words from the start of the structure.
     place: usize,
-    /// What is there if the method is bound to none.
+    /// The value for a method that is not bound to any function.
     unbound: usize,
 }
 
-/// How many words are looked at; the structure has 10 to 14.
+/// The number of words to search; the structure has 10 to 14.
 const WORDS: usize = 20;
 
 impl BoundFunctions {
-    /// Tries where these methods have the functions that they are known to be bound to; None unless there is
-    /// just one such place. `unbound` is a method that is bound to none.
+    /// Searches for the position at which all `known` methods have the function that they are bound to. Returns
+    /// `None` unless there is exactly one. `unbound` is a method that is not bound to any function.
     pub fn find(known: &[(jmethodID, *mut c_void)], unbound: jmethodID) -> Option<Self> {
         let is_place = |place: &usize| {
             let has = |(method, function): &(jmethodID, *mut c_void)| {
@@ -35,7 +35,7 @@ impl BoundFunctions {
         is_of_none.then_some(Self { place, unbound })
     }
 
-    /// The function of a native method; None if it is bound to none.
+    /// Returns the function of a native method, or `None` if it is not bound.
     pub fn of(self, method: jmethodID) -> Option<*mut c_void> {
         let function = word(method, self.place)?;
         let is_bound = function != self.unbound && function != 0;
@@ -43,7 +43,7 @@ impl BoundFunctions {
     }
 }
 
-/// A word of a method's structure, as far as there is memory.
+/// Reads a word of a method's structure, if the memory is mapped.
 fn word(method: jmethodID, place: usize) -> Option<usize> {
     let structure = read(method.expose_provenance())?;
     read(structure.checked_add(place * size_of::<usize>())?)
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_is_the_one_where_all_functions_are() {
+    fn position_is_found_where_all_functions_match() {
         let function = |number: usize| ptr::without_provenance_mut::<c_void>(number);
         let structures = [11, 12, 13, 99, 15].map(|bound| {
             let mut words = [7_usize; WORDS];

@@ -1,16 +1,16 @@
-//! The capabilities that the shim takes.
+//! The JVMTI capabilities of the shim.
 //!
-//! Most must be taken when it is loaded, before anyone can know what agents will ask for, so the shim
-//! takes those that cost nothing until used; `docs/architecture.md` has the measurements. Those that
-//! only one agent of the process can have it takes when it needs them.
+//! Most capabilities must be added when the shim is loaded, before it is known what agents will ask for. Therefore the
+//! shim adds all that cost nothing until they are used; `docs/architecture.md` has the measurements. Capabilities that
+//! only one JVMTI agent can have are added when they are needed.
 
 use super::error::Result;
 use super::jvmti::Jvmti;
 use jvmti_sys::jvmtiCapabilities;
 
-/// Adds those of the shim's capabilities that the VM can still give.
+/// Adds those of the shim's capabilities that the VM can still grant.
 ///
-/// A VM that runs already gives fewer: what is missing then is refused where it is asked for.
+/// A running VM grants fewer. A function that needs a missing capability fails when it is called.
 pub fn take(reader_env: Jvmti, jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti) -> Result<()> {
     let possible = jvmti.potential_capabilities()?;
     let mut for_files = jvmtiCapabilities::default();
@@ -47,14 +47,14 @@ pub fn take(reader_env: Jvmti, jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti
         can_get_thread_cpu_time set_can_get_thread_cpu_time;
         can_get_current_thread_cpu_time set_can_get_current_thread_cpu_time;
     }
-    // Before JDK 17 the compilers give up escape analysis and lock elision for it.
+    // Before JDK 17 this capability disables escape analysis and lock elision in the compilers.
     if jvmti.feature_version() >= 17 {
         taken.set_can_get_owned_monitor_info(possible.can_get_owned_monitor_info());
     }
     jvmti.add_capabilities(&taken)
 }
 
-/// `can_support_virtual_threads`, without which JVMTI does not tell of them.
+/// Adds `can_support_virtual_threads`, without which JVMTI reports nothing about virtual threads.
 pub fn take_virtual_threads(jvmti: Jvmti) -> Result<()> {
     let mut virtual_threads = jvmtiCapabilities::default();
     virtual_threads.set_can_support_virtual_threads(1);
@@ -83,12 +83,12 @@ fn suspension() -> jvmtiCapabilities {
     suspension
 }
 
-/// `can_suspend`, which only one agent can have. It may be taken at any time, and again.
+/// Adds `can_suspend`, which only one agent can have. It may be added and removed repeatedly.
 pub fn take_suspension(jvmti: Jvmti) -> Result<()> {
     jvmti.add_capabilities(&suspension())
 }
 
-/// Lets others have `can_suspend`.
+/// Relinquishes `can_suspend`, so that another agent can have it.
 pub fn give_back_suspension(jvmti: Jvmti) -> Result<()> {
     jvmti.relinquish_capabilities(&suspension())
 }

@@ -3,18 +3,18 @@
 use jvmti_sys::{JVMTI_ERROR_MAX, JVMTI_ERROR_NONE, jvmtiError};
 use std::fmt;
 
-/// A JVMTI function's result other than `JVMTI_ERROR_NONE`, or [`Error::NO_IDS`].
+/// A JVMTI error code other than `JVMTI_ERROR_NONE`, or [`Error::NO_IDS`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error(pub jvmtiError);
 
-/// What a wrapped JVMTI function returns.
+/// The result of a wrapped JVMTI function.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// No object can be given an ID any more: one that no JVMTI function returns.
+    /// No ID is left for an object. The code is one that no JVMTI function returns.
     pub const NO_IDS: Self = Self(JVMTI_ERROR_MAX + 1);
 
-    /// Turns the code that a JVMTI function returned into a result.
+    /// Converts the result code of a JVMTI function.
     pub fn check(code: jvmtiError) -> Result<()> {
         if code == JVMTI_ERROR_NONE { Ok(()) } else { Err(Self(code)) }
     }

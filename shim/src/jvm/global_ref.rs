@@ -1,10 +1,10 @@
-//! References that belong to no thread's frame.
+//! JNI references that outlive a local frame.
 
 use super::jni::Jni;
 use super::vm;
 use jni_sys::jobject;
 
-/// A JNI global reference, given back when dropped.
+/// A JNI global reference, deleted when dropped.
 pub struct GlobalRef(jobject);
 
 // SAFETY: a global reference may be used by every thread.
@@ -13,13 +13,13 @@ unsafe impl Send for GlobalRef {}
 unsafe impl Sync for GlobalRef {}
 
 impl GlobalRef {
-    /// Keeps the object alive; None for NULL.
+    /// Creates a reference, which keeps the object alive. Returns `None` for NULL.
     pub fn new(jni: Jni, object: jobject) -> Option<Self> {
         let reference = jni.new_global(object);
         (!reference.is_null()).then_some(Self(reference))
     }
 
-    /// The reference, valid while `self` lives.
+    /// Returns the reference, which is valid while `self` lives.
     pub fn get(&self) -> jobject {
         self.0
     }
@@ -27,14 +27,14 @@ impl GlobalRef {
 
 impl Drop for GlobalRef {
     fn drop(&mut self) {
-        // A thread that is not attached cannot delete it; that leaks one reference.
+        // A thread that is not attached cannot delete the reference, which then leaks.
         if let Some(jni) = vm::get().jni() {
             jni.delete_global(self.0);
         }
     }
 }
 
-/// A JNI weak global reference, given back when dropped.
+/// A JNI weak global reference, deleted when dropped.
 pub struct WeakRef(jobject);
 
 // SAFETY: a weak global reference may be used by every thread.
@@ -47,12 +47,12 @@ impl WeakRef {
         Self(jni.new_weak(object))
     }
 
-    /// The object, if nothing can collect it as long as what is returned is used.
+    /// Returns the weak reference itself, for callers that know that the object stays alive while they use it.
     pub fn get_alive(&self) -> jobject {
         self.0
     }
 
-    /// The object in the current frame, None if it was collected.
+    /// Returns a local reference to the object, or `None` if it was collected.
     pub fn get(&self, jni: Jni) -> Option<jobject> {
         let object = jni.new_local(self.0);
         (!object.is_null()).then_some(object)

@@ -1,26 +1,26 @@
-//! What no specification promises, each thing under a name (docs/internals.md). Where one is missing, agents
-//! get less, which one line of the log says.
+//! The JVM and system internals that the shim relies on although no specification guarantees them, each under a name
+//! (docs/internals.md). Where one is missing, agents get less, and one line in the log says what.
 //!
-//! In builds with debug assertions, which is what tests load, the variable `JVMPI_TEST_WITHOUT` takes things
-//! away: it has their names, with commas between them, or `all`.
+//! In builds with debug assertions, which the tests load, the environment variable `JVMPI_TEST_WITHOUT` makes
+//! internals unavailable: it contains their names, separated by commas, or `all`.
 
 use super::vm;
 use log::Level;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Something that the shim leans on although nobody promises it.
+/// An internal that the shim relies on.
 pub struct Internal {
     name: &'static str,
-    /// The first JDK to have it, for whose lack nobody is told before.
+    /// The first JDK that has it; nothing is logged on older ones.
     since: u32,
-    /// How important it is for people to know that it is missing.
+    /// The log level of the line about a missing internal.
     level: Level,
-    /// What agents see without it.
+    /// The consequence for agents if it is missing.
     loss: &'static str,
     is_told: AtomicBool,
 }
 
-/// The oldest JDK that the shim runs on.
+/// The oldest JDK that the shim supports.
 const OLDEST: u32 = 11;
 
 macro_rules! internals {
@@ -46,15 +46,15 @@ internals! {
     THREAD_STATE: "thread_state", since OLDEST, Info,
         "a sampler finds virtual threads too often where they leave their carriers";
     ASYNC_GET_CALL_TRACE: "AsyncGetCallTrace", since OLDEST, Warn,
-        "call traces are of safepoint polls only";
+        "call traces show safepoint polls only";
     SLEEP: "JVM_Sleep", since OLDEST, Warn,
-        "MONITOR_WAIT does not tell of Thread.sleep";
+        "MONITOR_WAIT is not sent for Thread.sleep";
     WAIT: "JVM_MonitorWait", since OLDEST, Warn,
-        "who was notified is not told to wait for the monitor again";
+        "a notified thread is not reported as waiting for the monitor again";
     PARK: "Unsafe.park", since OLDEST, Warn,
         "park=monitor has no effect";
     BOUND_FUNCTIONS: "native_function", since OLDEST, Warn,
-        "after an attach, calls of native methods that are bound already are not told of";
+        "after an attach, calls of native methods that are already bound are not reported";
     COUNTERS: "counters", since OLDEST, Info,
         "collections are counted by the VM's structures";
     STRUCTURES: "structures", since OLDEST, Info,
@@ -62,31 +62,31 @@ internals! {
     LIVE_STACK_FRAME: "LiveStackFrame", since OLDEST, Warn,
         "METHOD_ENTRY2 of some constructors has no object";
     ENUM_CONSTANTS: "enumConstants", since OLDEST, Warn,
-        "METHOD_ENTRY2 may make the first method handle of a program fail";
+        "METHOD_ENTRY2 may break the first method handle of a program";
     THREAD_SNAPSHOT: "ThreadSnapshot", since 25, Warn,
-        "MONITOR_DUMP misses what threads wait in";
+        "MONITOR_DUMP does not show the monitors that threads wait in";
     CARRIER_THREAD: "carrierThread", since 21, Warn,
-        "a lock that a virtual thread owns has no owner in MONITOR_DUMP";
+        "MONITOR_DUMP shows no owner for a lock that a virtual thread owns";
     TRANSITIONS: "transitions", since 21, Warn,
-        "METHOD events of a virtual thread that is being mounted can make JVMTI wait for ever";
+        "METHOD events of a virtual thread that is being mounted can make JVMTI hang";
     THREAD_NUMBER: "tid", since OLDEST, Warn,
-        "virtual=own does nothing";
+        "virtual=own has no effect";
     REDEFINED_COUNT: "classRedefinedCount", since OLDEST, Warn,
-        "a method that another agent has replaced may have the lines of the old one";
+        "a method that another agent has redefined may show the line numbers of its old version";
     COMPONENT_TYPE: "componentType", since OLDEST, Info,
-        "in a dump, an array of a class that is just being loaded has no element class";
+        "in a dump, an array whose element class is being loaded has no element class";
     PROTECTION_DOMAIN: "protectionDomain", since OLDEST, Info,
-        "OBJECT_DUMP of a class takes a walk through the heap";
+        "OBJECT_DUMP of a class needs a walk through the heap";
     MUTEX_OWNER: "mutex", since OLDEST, Info,
-        "a wait for a thread that waits for somebody's lock is given up sooner";
+        "a wait for a thread that is itself waiting for a lock times out earlier";
     MEMBARRIER: "membarrier", since OLDEST, Info,
-        "each event takes some nanoseconds more";
+        "each event takes a few nanoseconds longer";
     SIGNAL: "signal", since OLDEST, Warn,
-        "call traces are of safepoint polls only";
+        "call traces show safepoint polls only";
 }
 
 impl Internal {
-    /// What `look` finds of it, None if it is not there.
+    /// Returns the result of `look`. If it is `None`, logs that the internal is missing.
     pub fn find<T>(&self, look: impl FnOnce() -> Option<T>) -> Option<T> {
         let found = if self.is_taken_away() { None } else { look() };
         if found.is_none() {
@@ -95,7 +95,7 @@ impl Internal {
         found
     }
 
-    /// Whether `look` says that it is there.
+    /// Returns the result of `look`. If it is false, logs that the internal is missing.
     pub fn is_there(&self, look: impl FnOnce() -> bool) -> bool {
         self.find(|| look().then_some(())).is_some()
     }
@@ -103,7 +103,7 @@ impl Internal {
     fn tell(&self) {
         let is_expected = self.since <= OLDEST || vm::get().feature_version() >= self.since;
         if is_expected && !self.is_told.swap(true, Ordering::Relaxed) {
-            log::log!(self.level, "there is no {} here: {}", self.name, self.loss);
+            log::log!(self.level, "cannot find {}: {}", self.name, self.loss);
         }
     }
 
@@ -126,9 +126,9 @@ impl Internal {
 mod tests {
     use super::*;
 
-    /// The rows of the page begin with the names, each of a thing that can be missed.
+    /// The rows of the page that begin with a name are the internals that can be missing.
     #[test]
-    fn the_page_has_them_all() {
+    fn documentation_lists_all_internals() {
         let page = include_str!("../../../docs/internals.md");
         let rows = page.lines().filter_map(|line| line.strip_prefix("| **")?.split("**").next());
         let names: Vec<_> = ALL.iter().map(|internal| internal.name).collect();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_found() {
+    fn missing_internal_is_reported() {
         assert_eq!(MUTEX_OWNER.find(|| Some(1)), Some(1));
         assert!(!MUTEX_OWNER.is_there(|| false));
         assert!(MUTEX_OWNER.is_told.load(Ordering::Relaxed));

@@ -1,7 +1,7 @@
-//! The JavaVM's own function table, in which `GetEnv` also answers the JVMPI versions.
+//! Makes `GetEnv` of the JavaVM's function table answer the JVMPI versions too.
 //!
-//! The VM keeps a pointer to its invocation table in the `JavaVM` structure that everyone uses;
-//! the shim puts a copy of the table there whose `GetEnv` is its own. No code is patched.
+//! The `JavaVM` structure, which all code shares, contains a pointer to the VM's invocation table. The shim replaces
+//! this pointer with one to a copy of the table with its own `GetEnv`. No code is patched.
 
 use super::caller::with_return_address;
 use crate::boundary::guard;
@@ -10,11 +10,10 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// Answers a request for a JVMPI version made by the code at `caller`: the function table, or the
-/// JNI error code to return.
+/// Answers a request for a JVMPI version by the code at `caller`: the function table, or a JNI error code.
 pub type GetInterface = fn(version: jint, caller: *const c_void) -> Result<*mut c_void, jint>;
 
-/// The environment that the code at `caller` is to get where the VM has this one for the current thread.
+/// Returns the environment for the code at `caller`, given the VM's environment for the current thread.
 pub type ChooseEnv = fn(env: *mut JNIEnv, caller: *const c_void) -> *mut JNIEnv;
 
 struct Patch {
@@ -23,36 +22,36 @@ struct Patch {
     choose: ChooseEnv,
 }
 
-// SAFETY: the table holds function pointers and reserved words that nobody writes.
+// SAFETY: the table consists of function pointers and reserved words that are never written.
 unsafe impl Send for Patch {}
 // SAFETY: as above.
 unsafe impl Sync for Patch {}
 
 static PATCH: OnceLock<Patch> = OnceLock::new();
 
-/// Lets `answer` serve requests for JVMPI versions, and `choose` those for JNI; idempotent.
+/// Makes `answer` serve requests for JVMPI versions, and `choose` those for JNI. Repeated calls have no effect.
 ///
 /// # Safety
 /// `vm` is the JVM of this process.
 pub unsafe fn answer_get_env(vm: *mut JavaVM, answer: GetInterface, choose: ChooseEnv) {
     PATCH.get_or_init(|| {
-        // SAFETY: the VM's table pointer is valid; the table is plain data.
+        // SAFETY: the VM's table pointer is valid, and the table is plain data.
         let original = unsafe { ptr::read(*vm) };
         // SAFETY: as above.
         let mut table = unsafe { ptr::read(*vm) };
         table.v1_2.GetEnv = get_env;
         // The VM may read the pointer at any time and keeps using it until the process ends.
-        // SAFETY: the JavaVM structure is writable and outlives the shim; readers on other
-        // threads see one table or the other, which differ only in their GetEnv.
+        // SAFETY: the JavaVM structure is writable and outlives the shim. Other threads see one table or the
+        // other, which differ only in GetEnv.
         unsafe { ptr::write_volatile(vm, Box::leak(Box::new(table))) };
         Patch { original, answer, choose }
     });
 }
 
-/// `GetEnv` as the VM has it.
+/// Calls the VM's own `GetEnv`.
 ///
 /// # Safety
-/// As for the function itself.
+/// The same as for `GetEnv`.
 pub unsafe fn get_env_of_the_vm(
     vm: *mut JavaVM,
     interface: *mut *mut c_void,
@@ -65,12 +64,12 @@ pub unsafe fn get_env_of_the_vm(
     }
 }
 
-/// Whether the version is one of JNI's: below those of interfaces of tools.
+/// Returns true for a version of JNI. These are below the versions of tool interfaces.
 fn is_jni_version(version: jint) -> bool {
     (0..0x1000_0000).contains(&version)
 }
 
-/// Whether the version is one of JVMPI's, known or not.
+/// Returns true for a version of JVMPI, known or not.
 fn is_jvmpi_version(version: jint) -> bool {
     version & !0xffff == 0x1000_0000
 }
@@ -85,13 +84,13 @@ unsafe extern "system" fn get_env_for(
     version: jint,
     caller: *const c_void,
 ) -> jint {
-    // The table is in place a moment before the cell is set, and only on the thread that sets it.
+    // The table is installed shortly before `PATCH` is set, by the thread that sets it; other threads wait here.
     let patch = PATCH.wait();
     if !is_jvmpi_version(version) {
-        // SAFETY: the caller's arguments go to the function that they were meant for.
+        // SAFETY: the VM's GetEnv gets the arguments of its caller unchanged.
         let result = unsafe { (patch.original.v1_2.GetEnv)(vm, interface, version) };
         if result == JNI_OK && is_jni_version(version) {
-            // SAFETY: GetEnv has just written the environment of the current thread there.
+            // SAFETY: GetEnv has just stored the environment of the current thread there.
             let env = unsafe { &mut *interface.cast::<*mut JNIEnv>() };
             *env = guard(*env, || (patch.choose)(*env, caller));
         }

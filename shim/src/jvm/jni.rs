@@ -1,4 +1,4 @@
-//! JNI calls of the current thread.
+//! JNI functions, called on the current thread.
 
 use super::jni_table;
 use crate::lock::assert_none_held;
@@ -12,11 +12,11 @@ use std::ptr;
 
 /// The JNI environment of the current thread.
 ///
-/// It is valid on that thread only, so it is neither `Send` nor `Sync`.
+/// It is valid only on that thread, so it is neither `Send` nor `Sync`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Jni(*mut JNIEnv);
 
-/// The ID of a field, to be used as long as its class lives.
+/// The ID of a field, valid as long as its class lives.
 #[derive(Clone, Copy)]
 pub struct FieldId(pub jfieldID);
 
@@ -25,7 +25,7 @@ unsafe impl Send for FieldId {}
 // SAFETY: as above.
 unsafe impl Sync for FieldId {}
 
-/// The ID of a method, to be used as long as its class lives.
+/// The ID of a method, valid as long as its class lives.
 #[derive(Clone, Copy)]
 pub struct MethodId(pub jmethodID);
 
@@ -34,11 +34,11 @@ unsafe impl Send for MethodId {}
 // SAFETY: as above.
 unsafe impl Sync for MethodId {}
 
-/// The capacity of a frame for as many references as there are classes or threads. It costs
-/// nothing; `-Xcheck:jni` complains of more references than were asked for.
+/// The capacity of a frame for as many references as there are classes or threads. A large capacity costs nothing;
+/// `-Xcheck:jni` warns about more references than the capacity.
 pub const LARGE_FRAME: jint = 60_000;
 
-/// Calls a slot of the JNI function table; every slot named in its calls exists since JNI 1.2.
+/// Calls a function of the JNI function table. All functions used here exist since JNI 1.2.
 macro_rules! jni {
     ($jni:expr, $slot:ident $(, $argument:expr)*) => {{
         $crate::lock::assert_none_held();
@@ -64,11 +64,11 @@ macro_rules! original {
     }};
 }
 
-/// A frame of local references, until it is dropped.
+/// A frame of local references, popped when dropped.
 struct Frame {
     jni: Jni,
     pushed: bool,
-    /// The exception that was put aside.
+    /// The pending exception, which is set aside and thrown again at the end.
     pending: jthrowable,
 }
 
@@ -92,15 +92,15 @@ impl Jni {
         Self(env)
     }
 
-    /// The environment as JVMPI hands it to agents: the thread's ID.
+    /// Returns the environment, which is also the thread's ID in JVMPI.
     pub fn env(self) -> *mut JNIEnv {
         self.0
     }
 
-    /// Runs `body` in a frame of local references of its own, so that none is left behind, and
-    /// with the thread's pending exception put aside, as most JNI functions must not meet one.
+    /// Runs `body` in a new frame of local references, so that none is left behind. A pending exception of the
+    /// thread is set aside meanwhile, because most JNI functions must not be called with one.
     pub fn frame<R>(self, capacity: jint, body: impl FnOnce(Self) -> R) -> R {
-        // The frame comes first: it may be pushed and popped while an exception is pending.
+        // The frame comes first: PushLocalFrame and PopLocalFrame may be called with a pending exception.
         let pushed = jni!(self, PushLocalFrame, capacity) == JNI_OK;
         let pending = self.exception();
         if !pending.is_null() {
@@ -110,13 +110,13 @@ impl Jni {
         body(self)
     }
 
-    /// Returns when no safepoint is in progress, or after the one that was.
+    /// Waits for the end of a safepoint, if one is in progress.
     pub fn pass_safepoint(self) {
-        // Every function that enters the VM waits for that.
+        // Every function that enters the VM waits for the end of a safepoint.
         let _ = jni!(self, ExceptionCheck);
     }
 
-    /// Whether an exception is pending.
+    /// Returns true if an exception is pending.
     pub fn is_throwing(self) -> bool {
         jni!(self, ExceptionCheck)
     }
@@ -125,7 +125,7 @@ impl Jni {
         jni!(self, ExceptionOccurred)
     }
 
-    /// Drops a pending exception; true if there was one.
+    /// Clears a pending exception. Returns true if there was one.
     pub fn clear_exception(self) -> bool {
         let pending = self.exception();
         if pending.is_null() {
@@ -136,60 +136,59 @@ impl Jni {
         true
     }
 
-    /// What a function returned that may have thrown; None if it did, or if that is NULL.
+    /// Returns the result of a function, or `None` if the function threw an exception or returned NULL.
     fn unless_thrown<T>(self, result: *mut T) -> Option<*mut T> {
         (!self.clear_exception() && !result.is_null()).then_some(result)
     }
 
-    /// A reference that outlives the frame; NULL for NULL.
+    /// Creates a global reference; NULL for NULL.
     pub fn new_global(self, object: jobject) -> jobject {
         original!(self, NewGlobalRef, object)
     }
 
-    /// Gives back what [`Self::new_global`] returned.
+    /// Deletes a reference from [`Self::new_global`].
     pub fn delete_global(self, reference: jobject) {
         original!(self, DeleteGlobalRef, reference);
     }
 
-    /// A reference that does not keep its object alive; NULL for NULL.
+    /// Creates a weak global reference; NULL for NULL.
     pub fn new_weak(self, object: jobject) -> jweak {
         original!(self, NewWeakGlobalRef, object)
     }
 
-    /// Gives back what [`Self::new_weak`] returned.
+    /// Deletes a reference from [`Self::new_weak`].
     pub fn delete_weak(self, reference: jweak) {
         original!(self, DeleteWeakGlobalRef, reference);
     }
 
-    /// A reference in the current frame; NULL for NULL and for a weak one whose object is gone.
+    /// Creates a local reference. Returns NULL for NULL, and for a weak reference whose object was collected.
     pub fn new_local(self, object: jobject) -> jobject {
         jni!(self, NewLocalRef, object)
     }
 
-    /// Gives back a reference of the current frame.
+    /// Deletes a local reference.
     pub fn delete_local(self, reference: jobject) {
         jni!(self, DeleteLocalRef, reference);
     }
 
-    /// Whether both are the same object, or both NULL.
+    /// Returns true if both refer to the same object, or both are NULL.
     pub fn same_object(self, one: jobject, other: jobject) -> bool {
         jni!(self, IsSameObject, one, other)
     }
 
-    /// A class of the boot loader or, from native code of a class, of its loader; None if there
-    /// is none.
+    /// Returns a class of the bootstrap loader or, in native code of a class, of that class's loader.
     pub fn find_class(self, name: &CStr) -> Option<jclass> {
         assert_may_allocate();
         let class = jni!(self, FindClass, name.as_ptr());
         self.unless_thrown(class)
     }
 
-    /// The class of an object.
+    /// Returns the class of an object.
     pub fn class_of(self, object: jobject) -> jclass {
         jni!(self, GetObjectClass, object)
     }
 
-    /// Defines a class of the boot loader.
+    /// Defines a class in the bootstrap loader.
     pub fn define_class(self, name: &CStr, file: &[u8]) -> Option<jclass> {
         let (bytes, length) = (file.as_ptr().cast(), file.len() as jint);
         assert_may_allocate();
@@ -197,7 +196,7 @@ impl Jni {
         self.unless_thrown(class)
     }
 
-    /// Gives native methods of the class their functions; false if that failed.
+    /// Registers functions for native methods of the class. Returns false on failure.
     ///
     /// # Safety
     /// Each function has the C type of its method's descriptor.
@@ -207,7 +206,7 @@ impl Jni {
             && !self.clear_exception()
     }
 
-    /// The number of elements of an array.
+    /// Returns the length of an array.
     pub fn array_length(self, array: jobject) -> jint {
         jni!(self, GetArrayLength, array)
     }
@@ -219,66 +218,66 @@ impl Jni {
         self.unless_thrown(array)
     }
 
-    /// Sets an element of a reference array, within its bounds, to an object of its type.
+    /// Sets an element of a reference array. The index is within bounds, and the object has the element type.
     pub fn set_array_element(self, array: jobject, index: jint, object: jobject) {
         jni!(self, SetObjectArrayElement, array, index, object);
     }
 
-    /// An element of a reference array, within its bounds; NULL if it is.
+    /// Returns an element of a reference array. The index is within bounds.
     pub fn array_element(self, array: jobject, index: jint) -> jobject {
         jni!(self, GetObjectArrayElement, array, index)
     }
 
-    /// The superclass; NULL for Object, interfaces and primitive types.
+    /// Returns the superclass; NULL for Object, interfaces and primitive types.
     pub fn superclass(self, class: jclass) -> jclass {
         jni!(self, GetSuperclass, class)
     }
 
-    /// The ID of an instance method, None if the class has none such.
+    /// Returns the ID of an instance method, or `None` if the class does not have it.
     pub fn method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<MethodId> {
         let method = jni!(self, GetMethodID, class, name.as_ptr(), signature.as_ptr());
         self.unless_thrown(method).map(MethodId)
     }
 
-    /// The ID of a static method, None if the class has none such.
+    /// Returns the ID of a static method, or `None` if the class does not have it.
     pub fn static_method(self, class: jclass, name: &CStr, signature: &CStr) -> Option<MethodId> {
         let method = jni!(self, GetStaticMethodID, class, name.as_ptr(), signature.as_ptr());
         self.unless_thrown(method).map(MethodId)
     }
 
-    /// The ID of an instance field, None if the class has none such.
+    /// Returns the ID of an instance field, or `None` if the class does not have it.
     pub fn field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<FieldId> {
         let field = jni!(self, GetFieldID, class, name.as_ptr(), signature.as_ptr());
         self.unless_thrown(field).map(FieldId)
     }
 
-    /// The ID of a static field, None if the class has none such.
+    /// Returns the ID of a static field, or `None` if the class does not have it.
     pub fn static_field(self, class: jclass, name: &CStr, signature: &CStr) -> Option<FieldId> {
         let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), signature.as_ptr());
         self.unless_thrown(field).map(FieldId)
     }
 
-    /// Sets a static `boolean` field of the class.
+    /// Sets a static `boolean` field.
     pub fn set_static_boolean(self, class: jclass, field: FieldId, value: bool) {
         jni!(self, SetStaticBooleanField, class, field.0, value);
     }
 
-    /// The value of a `long` field.
+    /// Returns the value of a `long` field.
     pub fn long_field(self, object: jobject, field: FieldId) -> i64 {
         jni!(self, GetLongField, object, field.0)
     }
 
-    /// The value of an `int` field.
+    /// Returns the value of an `int` field.
     pub fn int_field(self, object: jobject, field: FieldId) -> jint {
         jni!(self, GetIntField, object, field.0)
     }
 
-    /// The value of a reference field.
+    /// Returns the value of a reference field.
     pub fn object_field(self, object: jobject, field: FieldId) -> jobject {
         jni!(self, GetObjectField, object, field.0)
     }
 
-    /// Sets a reference field to an object of its type.
+    /// Sets a reference field to an object of the field's type.
     pub fn set_object_field(self, object: jobject, field: FieldId, value: jobject) {
         jni!(self, SetObjectField, object, field.0, value);
     }
@@ -288,17 +287,17 @@ impl Jni {
         jni!(self, SetIntField, object, field.0, value);
     }
 
-    /// The value of a static `int` field.
+    /// Returns the value of a static `int` field.
     pub fn static_int_field(self, class: jclass, field: FieldId) -> jint {
         jni!(self, GetStaticIntField, class, field.0)
     }
 
-    /// The value of a static reference field.
+    /// Returns the value of a static reference field.
     pub fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
         jni!(self, GetStaticObjectField, class, field.0)
     }
 
-    /// Calls a static method that returns a reference; None if it threw or returned NULL.
+    /// Calls a static method that returns a reference. `None` if it threw or returned NULL.
     pub fn call_static_object(
         self,
         class: jclass,
@@ -310,7 +309,7 @@ impl Jni {
         self.unless_thrown(result)
     }
 
-    /// Calls a static method that takes an object and returns a `boolean`; false if it threw.
+    /// Calls a static method that takes an object and returns a `boolean`. False if it threw.
     pub fn call_static_boolean(self, class: jclass, method: MethodId, object: jobject) -> bool {
         let arguments = [jvalue { l: object }];
         assert_may_allocate();
@@ -318,14 +317,14 @@ impl Jni {
         !self.clear_exception() && result
     }
 
-    /// Calls a static method that takes nothing and returns nothing; None if it threw.
+    /// Calls a static method without parameters and result. `None` if it threw.
     pub fn call_static_void(self, class: jclass, method: MethodId) -> Option<()> {
         assert_may_allocate();
         jni!(self, CallStaticVoidMethodA, class, method.0, ptr::null());
         (!self.clear_exception()).then_some(())
     }
 
-    /// Calls an instance method that returns a reference; None if it threw or returned NULL.
+    /// Calls an instance method that returns a reference. `None` if it threw or returned NULL.
     pub fn call_object(
         self,
         object: jobject,
@@ -337,14 +336,14 @@ impl Jni {
         self.unless_thrown(result)
     }
 
-    /// Calls an instance method that returns a `long`; None if it threw.
+    /// Calls an instance method that returns a `long`. `None` if it threw.
     pub fn call_long(self, object: jobject, method: MethodId) -> Option<jlong> {
         assert_may_allocate();
         let result = jni!(self, CallLongMethodA, object, method.0, ptr::null());
         (!self.clear_exception()).then_some(result)
     }
 
-    /// A new object, None if the constructor threw or memory is short.
+    /// Creates an object. `None` if the constructor threw or memory is short.
     pub fn new_object(
         self,
         class: jclass,
@@ -356,23 +355,23 @@ impl Jni {
         self.unless_thrown(object)
     }
 
-    /// A new object of which no constructor has run; None if memory is short.
+    /// Allocates an object without running a constructor. `None` if memory is short.
     pub fn allocate(self, class: jclass) -> Option<jobject> {
         assert_may_allocate();
         let object = jni!(self, AllocObject, class);
         self.unless_thrown(object)
     }
 
-    /// A `java.lang.String` of modified UTF-8.
+    /// Creates a `java.lang.String` from modified UTF-8.
     pub fn new_string(self, text: &CStr) -> Option<jobject> {
         assert_may_allocate();
         let string = jni!(self, NewStringUTF, text.as_ptr());
         self.unless_thrown(string)
     }
 
-    /// Whether the string consists of this text, which is ASCII; false for NULL.
+    /// Returns true if the string equals this ASCII text. False for NULL.
     pub fn is_text(self, string: jobject, text: &CStr) -> bool {
-        /// The longest text.
+        /// The maximum length of `text`.
         const MOST: usize = 64;
         let (text, mut characters) = (text.to_bytes(), [0; MOST]);
         let length = text.len().min(MOST) as jint;
@@ -383,12 +382,12 @@ impl Jni {
         text.iter().map(|byte| u16::from(*byte)).eq(characters[..length as usize].iter().copied())
     }
 
-    /// Whether the class is the other one or inherits from it.
+    /// Returns true if `class` is `other` or inherits from it.
     pub fn is_assignable(self, class: jclass, other: jclass) -> bool {
         jni!(self, IsAssignableFrom, class, other)
     }
 
-    /// Whether the object is an instance of the class.
+    /// Returns true if the object is an instance of the class.
     pub fn instance_of(self, object: jobject, class: jclass) -> bool {
         jni!(self, IsInstanceOf, object, class)
     }

@@ -1,5 +1,4 @@
-//! The table of JNI functions that all threads use, and the functions that were in it before the
-//! shim replaced any.
+//! The JNI function table that all threads use, and the original functions that the shim has replaced.
 
 use super::error::Result;
 use super::jvmti::{Allocated, Jvmti, jvmti};
@@ -7,15 +6,15 @@ use jni_sys::{JNINativeInterface_, JNINativeInterface__1_2};
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The functions of JNI 1.2, which every table has.
+/// The functions of JNI 1.2, which every table contains.
 pub type Functions = JNINativeInterface__1_2;
 
-/// A copy of the table, which is as long as the VM's version of JNI makes it.
+/// A copy of the table. Its length depends on the VM's version of JNI.
 struct Table(Allocated<JNINativeInterface_>);
 
 impl Table {
     fn functions(&mut self) -> &mut Functions {
-        // SAFETY: JVMTI returned the table, which is ours alone and begins with these.
+        // SAFETY: JVMTI returned the table, which only this code owns and which begins with these functions.
         unsafe { &mut (*self.0.start()).v1_2 }
     }
 }
@@ -28,20 +27,20 @@ fn copy(jvmti: Jvmti) -> Result<Table> {
 
 struct Originals(Functions);
 
-// SAFETY: the table is function pointers and reserved words that nobody writes.
+// SAFETY: the table consists of function pointers and reserved words that are never written.
 unsafe impl Send for Originals {}
 // SAFETY: as above.
 unsafe impl Sync for Originals {}
 
 static ORIGINALS: OnceLock<Originals> = OnceLock::new();
 
-/// The functions as they were, None as long as none has been replaced.
+/// Returns the original functions, or `None` while none has been replaced.
 pub fn originals() -> Option<&'static Functions> {
     ORIGINALS.get().map(|originals| &originals.0)
 }
 
-/// Makes all threads use the table as `edit` leaves it, given the functions as they were. Only one
-/// thread at a time may call this.
+/// Installs a function table for all threads. `edit` changes the current table and also gets the original functions.
+/// Only one thread at a time may call this.
 pub fn edit(jvmti: Jvmti, edit: impl FnOnce(&mut Functions, &Functions)) -> Result<()> {
     let mut table = copy(jvmti)?;
     let originals = ORIGINALS.get_or_init(|| Originals(*table.functions()));

@@ -1,4 +1,4 @@
-//! The thin safe layer over JVMTI and JNI: what the rest of the shim calls the JVM through.
+//! A thin safe layer over JVMTI and JNI. The rest of the shim calls the JVM only through this module.
 
 pub mod async_call_trace;
 pub mod bound_functions;

@@ -1,21 +1,21 @@
-//! The library by which the VM verifies classes of class files before version 50, with JNI functions.
+//! The library `libverify.so`, in which the VM verifies classes from class files before version 50. It uses JNI.
 //!
-//! What it does must not be reported: an event would name the class that is being verified, which has to
-//! be linked for that. HotSpot lets the thread that links a class begin anew, and rewrites the code that
-//! it has not verified yet; then it finds `Illegal constant pool index`.
+//! The verifier's references must not be reported. The event would name the class being verified, which requires
+//! linking that class. HotSpot then starts to link it a second time on the same thread, and rewrites code that is not
+//! verified yet, which fails with `Illegal constant pool index`.
 
 use super::jni_table;
 use crate::dynamic_loader::{self, library_of};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Whether this address is the library's.
+/// Returns true if this return address is in the library.
 pub fn calls(caller: usize) -> bool {
     static CODE: OnceLock<Option<Range<usize>>> = OnceLock::new();
     CODE.get_or_init(code).as_ref().is_some_and(|code| code.contains(&caller))
 }
 
-/// Where the library lies. The VM loads it when it has the first such class to verify.
+/// Returns the address range of the library. The VM loads it to verify the first such class.
 fn code() -> Option<Range<usize>> {
     let libjvm = library_of(jni_table::originals()?.NewGlobalRef as *const () as usize)?.path;
     let path = libjvm.parent()?.parent()?.join("libverify.so");

@@ -1,14 +1,13 @@
-//! The priority of a thread as the operating system sees it. By default the JVM does not set
-//! it, so that a profiler's thread of the highest priority would wait behind the
-//! program's threads like any other.
+//! The operating system's priority of a thread. By default the JVM does not set it, so a profiler's thread with the
+//! highest Java priority would still wait for a CPU like any thread of the program.
 
-/// Half the highest niceness against others: ahead of the program, not of the system.
+/// Half of the highest niceness: ahead of the program's threads, but not of the system's.
 const NICE: i32 = -10;
-/// The shortest time slice that Linux gives; a thread that asks for a short one is scheduled soon.
+/// The shortest time slice that Linux grants. A thread with a short slice is scheduled sooner.
 const SLICE_NANOS: u64 = 100_000;
 
-/// Has the current thread scheduled soon after it wakes up, as far as the process may: by a
-/// higher weight, which takes a privilege, or else by a short time slice (Linux 6.12).
+/// Makes the current thread run soon after it wakes up, as far as the process is permitted to: by a higher weight,
+/// which needs a privilege, or else by a short time slice (Linux 6.12).
 pub fn favour_current_thread() {
     if !set(NICE) {
         set(0);
@@ -26,6 +25,6 @@ fn set(nice: i32) -> bool {
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: the structure has the size that it says; 0 is the current thread.
+    // SAFETY: the structure has the size in its first field; 0 means the current thread.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) == 0 }
 }

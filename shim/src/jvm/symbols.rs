@@ -1,11 +1,11 @@
-//! Functions that the JVM's library exports besides those of JNI and JVMTI.
+//! Functions that libjvm exports in addition to those of JNI and JVMTI.
 
 use super::vm;
 use crate::dynamic_loader::{library_of, symbol_in};
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-/// The address of a function of the JVM's library, None if it exports none such.
+/// Returns the address of a function that libjvm exports, if it does.
 pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: the VM's invocation table is valid, and has had the slot since JNI 1.1.
     let inside_vm = unsafe { (**vm::get().vm()).v1_2.DestroyJavaVM } as usize;

@@ -1,4 +1,4 @@
-//! Java threads whose code is native: agents' system threads and the shim's own.
+//! Java threads that run native code: the agents' system threads, and the shim's own.
 
 use super::error::{Error, Result};
 use super::jni::Jni;
@@ -11,11 +11,11 @@ use std::ptr;
 
 type Body = Box<dyn FnOnce(Jni) + Send>;
 
-/// Starts a daemon thread named `name` in the topmost thread group, with a priority of 1 to 10;
-/// `prepare` sees the `java.lang.Thread` before the thread runs.
+/// Starts a daemon thread in the top-level thread group, with a priority of 1 to 10. `prepare` gets the
+/// `java.lang.Thread` before the thread runs.
 ///
 /// # Errors
-/// Those of RunAgentThread, in particular that the VM is not in its live phase.
+/// Returns the errors of RunAgentThread, for example if the VM is not in its live phase.
 pub fn start_thread(
     jni: Jni,
     name: &CStr,
@@ -27,11 +27,11 @@ pub fn start_thread(
         let thread = new_thread(jni, name).ok_or(Error(JVMTI_ERROR_OUT_OF_MEMORY))?;
         prepare(thread)?;
         let body = Box::into_raw(Box::new(Box::new(run) as Body));
-        // SAFETY: `run_body` takes over the body, which may be sent to another thread.
+        // SAFETY: `run_body` takes ownership of the body, which is `Send`.
         let started =
             unsafe { vm::get().jvmti.run_agent_thread(thread, run_body, body.cast(), priority) };
         if started.is_err() {
-            // SAFETY: the thread was not started, so the body is still ours.
+            // SAFETY: the thread was not started, so this function still owns the body.
             drop(unsafe { Box::from_raw(body) });
         }
         started
@@ -39,9 +39,9 @@ pub fn start_thread(
 }
 
 unsafe extern "system" fn run_body(_: *mut jvmtiEnv, env: *mut JNIEnv, body: *mut c_void) {
-    // SAFETY: `start_thread` passed the box, once.
+    // SAFETY: `start_thread` passed the box to this thread only.
     let body = unsafe { Box::from_raw(body.cast::<Body>()) };
-    // SAFETY: JVMTI passes the environment of the new thread, which runs this.
+    // SAFETY: JVMTI passes the environment of the new thread, which is the current one.
     let jni = unsafe { Jni::new(env) };
     guard((), || body(jni));
 }
@@ -55,8 +55,8 @@ fn new_thread(jni: Jni, name: &CStr) -> Option<jobject> {
     jni.new_object(class, constructor, &[group, name])
 }
 
-/// The root of the thread groups, so that agents' threads do not disturb a program that counts or
-/// interrupts the threads of its own groups.
+/// Returns the root of the thread groups. There, agents' threads do not disturb a program that counts or interrupts the
+/// threads of its own groups.
 fn top_group() -> Result<jobject> {
     let jvmti = vm::get().jvmti;
     let mut group = jvmti.top_thread_groups()?.first().copied().unwrap_or(ptr::null_mut());

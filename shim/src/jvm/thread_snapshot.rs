@@ -1,8 +1,7 @@
-//! `jdk.internal.vm.ThreadSnapshot`, which JDK 25 and later make for thread dumps.
+//! `jdk.internal.vm.ThreadSnapshot`, which JDK 25 and later use for thread dumps.
 //!
-//! It names the monitors that the frames of a thread have locked, with the one that the thread waits
-//! in by `Object.wait`. JVMTI does not count that one among the owned, and since JDK 23 it is not
-//! the contended one either.
+//! A snapshot lists the monitors that a thread's frames have locked, including the one in which the thread waits in
+//! `Object.wait`. JVMTI does not count that monitor as owned, and since JDK 23 not as contended either.
 
 use super::global_ref::GlobalRef;
 use super::internals;
@@ -12,16 +11,16 @@ use jni_sys::{jobject, jvalue};
 use jvmti_sys::jthread;
 use std::ffi::CStr;
 
-/// How snapshots are made and read.
+/// The class, method and fields for making and reading snapshots.
 pub struct ThreadSnapshots {
     class: GlobalRef,
     create: MethodId,
     locks: FieldId,
-    /// The object of a lock.
+    /// The field with the object of a lock.
     object: FieldId,
 }
 
-/// None on a JDK that has none.
+/// Returns `None` on a JDK without this class.
 pub fn get(jni: Jni) -> Option<&'static ThreadSnapshots> {
     static SNAPSHOTS: Memo<Option<ThreadSnapshots>> = Memo::new();
     let find = || jni.frame(8, ThreadSnapshots::new);
@@ -43,8 +42,8 @@ impl ThreadSnapshots {
         })
     }
 
-    /// The objects that the thread has locked or waits in, references in the current frame. Takes
-    /// no Java code; the thread may be suspended.
+    /// Returns the objects that the thread has locked or waits in, as local references. No Java code runs, and the
+    /// thread may be suspended.
     pub fn locked(&self, jni: Jni, thread: jthread) -> Option<Vec<jobject>> {
         let arguments = [jvalue { l: thread }];
         let snapshot = jni.call_static_object(self.class.get(), self.create, &arguments)?;

@@ -1,23 +1,23 @@
-//! Values of fields and of arrays' elements.
+//! Values of fields and of array elements.
 
 use super::jni::{FieldId, Jni};
 use super::jvmti::heap::Primitive;
 use jni_sys::{jclass, jint, jobject};
 
-/// Where a field's value is.
+/// The object or class that contains a field.
 #[derive(Clone, Copy)]
 pub enum Holder {
-    /// An instance field's in an object.
+    /// An object, for an instance field.
     Object(jobject),
-    /// A static field's in its class.
+    /// A class, for a static field.
     Class(jclass),
 }
 
-/// For the first character of a descriptor the functions that get a value of the type.
+/// Defines functions that read a primitive value. Each row has the JNI functions for one descriptor character.
 macro_rules! getters {
     ($($descriptor:literal $variant:ident $instance:ident $statics:ident $region:ident;)*) => {
         impl Jni {
-            /// The value of a field of the primitive type with this descriptor.
+            /// Returns the value of a field of the primitive type with this descriptor.
             pub fn primitive_field(
                 self,
                 holder: Holder,
@@ -25,8 +25,8 @@ macro_rules! getters {
                 descriptor: u8,
             ) -> Option<Primitive> {
                 let env = self.env();
-                // SAFETY: the slots exist since JNI 1.2, the environment is that of this thread, and
-                // the callers pass a live object or class and a field that it has, of this type.
+                // SAFETY: the functions exist since JNI 1.2, and the environment is that of this thread. The callers
+                // pass a live object or class, and a field of it with this type.
                 unsafe {
                     Some(match (descriptor, holder) {
                         $(($descriptor, Holder::Object(object)) => {
@@ -40,8 +40,8 @@ macro_rules! getters {
                 }
             }
 
-            /// Copies elements of an array of the primitive type with this descriptor, from `first` on
-            /// at most one for each place of `to`, in the host's byte order; how many.
+            /// Copies elements of an array of the primitive type with this descriptor, from index `first` on, in the
+            /// host's byte order. Returns the number of elements, at most one per entry of `to`.
             pub fn primitive_elements(
                 self,
                 array: jobject,
@@ -52,8 +52,8 @@ macro_rules! getters {
                 let (env, start) = (self.env(), to.as_mut_ptr());
                 let left = self.array_length(array) - first;
                 let count = left.clamp(0, jint::try_from(to.len()).unwrap_or(jint::MAX));
-                // SAFETY: as above, with an array that has the elements; no type is wider than a
-                // place, nor has to be aligned better.
+                // SAFETY: as above, with an array that has these elements. No type is larger than an entry or has a
+                // stricter alignment.
                 unsafe {
                     match descriptor {
                         $($descriptor => ((**env).v1_2.$region)(env, array, first, count, start.cast()),)*
@@ -67,7 +67,7 @@ macro_rules! getters {
 }
 
 impl Jni {
-    /// The value of a reference field, in the current frame.
+    /// Returns the value of a reference field as a local reference.
     pub fn reference_field(self, holder: Holder, field: FieldId) -> jobject {
         match holder {
             Holder::Object(object) => self.object_field(object, field),

@@ -1,8 +1,8 @@
-//! Environments for virtual threads, to which the VM gives none.
+//! JNI environments for virtual threads, to which the VM gives none.
 //!
-//! An environment begins with the pointer to its table of functions, and is the first argument of each. The
-//! functions of this table put in its place the environment of the carrier that the virtual thread runs
-//! on, and go on in the function of the same place in that one's table.
+//! An environment begins with the pointer to its function table, and is the first argument of each function. The
+//! functions in the table here replace that argument with the environment of the current carrier, and jump to the same
+//! function in the carrier's table.
 
 use crate::lock::Lock;
 use jni_sys::{JNIEnv, JNINativeInterface_};
@@ -12,21 +12,21 @@ use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Whether there are such functions for this machine.
+/// True if the functions exist for this machine.
 pub const IS_AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// How many places the table has, so that the VM's is not longer.
+/// The length of the table, which is not less than that of the VM's table.
 const FUNCTIONS: usize = size_of::<JNINativeInterface_>() / size_of::<usize>();
-/// The first places, which have no function.
+/// The number of reserved entries at the start of the table.
 const RESERVED: usize = 4;
-/// How long the code of each function is.
+/// The size of the code of each function in bytes.
 const CODE: usize = 16;
 
-/// What an environment points to, never freed: agents may use one that is over.
+/// The target of an environment pointer. It is never freed, because agents may use the environment of an ended thread.
 #[repr(C)]
 struct Memory {
     functions: *const Functions,
-    /// The carrier's environment, or the last one's.
+    /// The environment of the current carrier, or of the last one.
     carrier: AtomicPtr<JNIEnv>,
 }
 
@@ -34,7 +34,7 @@ type Functions = [*const c_void; FUNCTIONS];
 
 struct Table(Functions);
 
-// SAFETY: the table is addresses of code.
+// SAFETY: the table consists of addresses of code.
 unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
@@ -47,9 +47,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table(functions)
 });
 
-const _: () = assert!(!IS_AVAILABLE || offset_of!(Memory, carrier) == 8, "the code below says so");
+const _: () = assert!(!IS_AVAILABLE || offset_of!(Memory, carrier) == 8, "the code below uses 8");
 
-/// The code of all functions, of which each is so; `jvmpi_place` is the place of its in bytes.
+/// Generates the code of all functions from one template, in which `jvmpi_place` is the table offset in bytes.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! functions {
     ($($instruction:literal),*) => {
@@ -85,7 +85,7 @@ functions!(
 #[cfg(target_arch = "aarch64")]
 functions!("ldr x0, [x0, #8]", "ldr x16, [x0]", "ldr x16, [x16, #jvmpi_place]", "br x16");
 
-/// The code of all functions, each of [`CODE`] bytes.
+/// Returns the code of all functions, [`CODE`] bytes each.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn code() -> *const c_void {
     unsafe extern "C" {
@@ -100,10 +100,10 @@ fn code() -> *const c_void {
     unreachable!("no virtual thread has an environment on this machine")
 }
 
-/// The environment of a virtual thread; when it is dropped another thread may get it.
+/// The environment of a virtual thread. Once dropped, it may be reused for another thread.
 pub struct VirtualEnv(&'static Memory);
 
-// SAFETY: the table is read only, and the carrier's environment is an atomic.
+// SAFETY: the table is read only, and the carrier's environment is atomic.
 unsafe impl Send for VirtualEnv {}
 // SAFETY: as above.
 unsafe impl Sync for VirtualEnv {}
@@ -111,7 +111,7 @@ unsafe impl Sync for VirtualEnv {}
 static FREE: Lock<Vec<VirtualEnv>> = Lock::new(Vec::new());
 
 impl VirtualEnv {
-    /// One that no other virtual thread has.
+    /// Returns an environment that no other virtual thread has.
     pub fn new() -> Self {
         let free = FREE.lock().pop();
         free.unwrap_or_else(|| {
@@ -120,12 +120,12 @@ impl VirtualEnv {
         })
     }
 
-    /// The environment as agents know it: the thread's ID.
+    /// Returns the environment pointer, which is the thread's ID for agents.
     pub fn env(&self) -> *mut JNIEnv {
         ptr::from_ref(self.0).cast_mut().cast()
     }
 
-    /// The thread runs on the carrier with this environment now.
+    /// Records that the thread now runs on the carrier with this environment.
     pub fn set_carrier(&self, env: *mut JNIEnv) {
         self.0.carrier.store(env, Ordering::Release);
     }
@@ -154,9 +154,9 @@ mod tests {
         ptr::without_provenance_mut(one + other as usize)
     }
 
-    /// Each function goes on in the one at its place, with the carrier's environment and its arguments.
+    /// Checks that each function calls the carrier's function with the carrier's environment and the arguments.
     #[test]
-    fn calls_go_on_in_the_carrier_s_table() {
+    fn calls_are_forwarded_to_the_carriers_table() {
         type Plain = extern "system" fn(*mut JNIEnv) -> jint;
         type Long = extern "system" fn(*mut JNIEnv, usize, f64) -> jobject;
         let env = VirtualEnv::new();
@@ -165,7 +165,7 @@ mod tests {
             let mut carrier = &raw const functions;
             let carrier_env: *mut JNIEnv = (&raw mut carrier).cast();
             env.set_carrier(carrier_env);
-            // SAFETY: the environment begins with its table, whose functions have these types here.
+            // SAFETY: the environment begins with its table, and the functions stored in this test have these types.
             let (plain, long) = unsafe {
                 let table = *env.env().cast::<*const Functions>();
                 let function = (*table)[place];
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_threads_have_the_same_environment() {
+    fn live_threads_have_different_environments() {
         let (one, other) = (VirtualEnv::new(), VirtualEnv::new());
         assert_ne!(one.env(), other.env());
         let env = one.env();

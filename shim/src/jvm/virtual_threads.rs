@@ -1,4 +1,4 @@
-//! `java.lang.VirtualThread`: on which carrier one is mounted.
+//! `java.lang.VirtualThread`, and the carriers of virtual threads.
 
 use super::global_ref::GlobalRef;
 use super::internals;
@@ -12,27 +12,27 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 impl Jni {
-    /// Whether the `java.lang.Thread` is a virtual one.
+    /// Returns true if the `java.lang.Thread` is a virtual thread.
     pub fn is_virtual(self, thread: jobject) -> bool {
         const SINCE: u32 = 21;
         super::get().feature_version() >= SINCE && {
             assert_none_held();
             let env = self.env();
-            // SAFETY: the environment is that of this thread, the callers pass a live reference, and the slot
+            // SAFETY: the environment is that of this thread, the callers pass a live reference, and the function
             // exists since JDK 21.
             unsafe { ((**env).v19.IsVirtualThread)(env, thread) }
         }
     }
 }
 
-/// How virtual threads are known and read.
+/// The class and the field for reading virtual threads.
 pub struct VirtualThreads {
     class: &'static GlobalRef,
     carrier: FieldId,
 }
 
-/// None on a JDK that has none, and before the program has made the first: the class is not initialized for
-/// that, as it would start a thread, of which agents are not told while the VM ends.
+/// Returns `None` on a JDK without virtual threads, and before the program has created the first. The class is not
+/// initialized here: that would start a thread, which agents would not see while the VM is shutting down.
 pub fn get(jni: Jni) -> Option<&'static VirtualThreads> {
     static CLASS: Memo<Option<GlobalRef>> = Memo::new();
     static THREADS: Memo<Option<VirtualThreads>> = Memo::new();
@@ -48,7 +48,7 @@ pub fn get(jni: Jni) -> Option<&'static VirtualThreads> {
     THREADS.get_or_find(|| internals::CARRIER_THREAD.find(find)).as_ref()
 }
 
-/// The class, which JNI's FindClass would initialize.
+/// Finds the class without initializing it, which JNI's FindClass would do.
 fn find_class(jni: Jni) -> Option<GlobalRef> {
     const FOR_NAME: &CStr = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
     let reflection = jni.find_class(c"java/lang/Class")?;
@@ -58,15 +58,15 @@ fn find_class(jni: Jni) -> Option<GlobalRef> {
     GlobalRef::new(jni, jni.call_static_object(reflection, for_name, &arguments)?)
 }
 
-/// How to find out if a suspended thread is making a virtual thread: until that is made, HotSpot crashes if the
+/// Detects whether a suspended thread is creating a virtual thread. Until that is complete, HotSpot crashes when the
 /// heap is walked (`JvmtiEnvBase::is_vthread_alive`).
 pub struct Making {
-    /// The methods that are being executed then.
+    /// The methods that run during the creation.
     methods: Vec<usize>,
     mounted: Option<MountedVirtualThread>,
 }
 
-/// None as for [`get`].
+/// Returns `None` in the same cases as [`get`].
 pub fn making(jni: Jni) -> Option<&'static Making> {
     static MAKING: Memo<Making> = Memo::new();
     let threads = get(jni)?;
@@ -81,7 +81,7 @@ pub fn making(jni: Jni) -> Option<&'static Making> {
     }))
 }
 
-/// The methods of a class with this name.
+/// Returns the methods of a class with this name.
 fn named(class: jclass, name: &CStr) -> Vec<usize> {
     let jvmti = super::get().jvmti;
     let Ok(methods) = jvmti.class_methods(class) else { return Vec::new() };
@@ -92,14 +92,14 @@ fn named(class: jclass, name: &CStr) -> Vec<usize> {
 }
 
 impl Making {
-    /// True if a suspended platform thread, or the virtual thread that is mounted on it, is making a virtual thread.
+    /// Returns true if a suspended platform thread, or the virtual thread mounted on it, is creating a virtual thread.
     pub fn is_done_by(&self, jni: Jni, thread: jthread) -> bool {
-        /// A thread that does it has no more frames above.
+        /// The methods of interest have at most this many frames above them.
         const FRAMES: usize = 64;
         let is_done = |thread| {
             let mut room = [MaybeUninit::uninit(); FRAMES];
             let walked = super::get().jvmti.stack_trace(thread, 0, &mut room).unwrap_or(0);
-            // SAFETY: the walk wrote that many frames.
+            // SAFETY: the walk wrote `walked` frames.
             let mut frames = room[..walked].iter().map(|frame| unsafe { frame.assume_init_ref() });
             frames.any(|frame| self.methods.contains(&frame.method.addr()))
         };
@@ -116,12 +116,12 @@ impl VirtualThreads {
         Some(Self { class, carrier })
     }
 
-    /// The class itself.
+    /// Returns the class.
     pub fn class(&self) -> jclass {
         self.class.get()
     }
 
-    /// The carrier on which this thread is mounted, in the current frame; None if it is not virtual
+    /// Returns the carrier on which this thread is mounted, as a local reference. `None` if the thread is not virtual
     /// or not mounted.
     pub fn carrier(&self, jni: Jni, thread: jthread) -> Option<jobject> {
         if !jni.instance_of(thread, self.class.get()) {

@@ -1,4 +1,4 @@
-//! The one JVM of this process, and the environments that the shim has of it.
+//! The JVM of this process, and the shim's JVMTI environments.
 
 use super::capabilities;
 use super::invocation::get_env_of_the_vm;
@@ -10,19 +10,19 @@ use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
-/// The one JVM of this process.
+/// The JVM of this process.
 pub struct Jvm {
     vm: *mut JavaVM,
-    /// An environment that reads the class files of loaded classes. It is the first, so that it gets them as
-    /// they were loaded.
+    /// An environment that reads the class files of loaded classes. It is created first, so its hook runs first and
+    /// gets the files as they were loaded.
     pub reader_env: Jvmti,
-    /// The shim's JVMTI environment. Its tags are the objects' IDs.
+    /// The main environment. Its tags are the object IDs.
     pub jvmti: Jvmti,
-    /// An environment whose tags last no longer than a search for objects.
+    /// An environment for object searches, whose tags are removed after each search.
     pub lookup_env: Jvmti,
-    /// An environment for classes. Its tags lead from a class to what the shim knows of it; they
-    /// are few, so that looking one up is fast however many objects there are. Its class file hook
-    /// is the agents', which thus get class files before the shim rewrites them.
+    /// An environment for classes. Its tags lead from a class to the shim's record of it. There are few of them, so
+    /// a lookup is fast regardless of the number of objects. Its class file hook serves the agents, which thus get
+    /// class files before the shim rewrites them.
     pub class_env: Jvmti,
 }
 
@@ -33,20 +33,20 @@ unsafe impl Sync for Jvm {}
 
 static JVM: OnceLock<Jvm> = OnceLock::new();
 
-/// The JVM that the shim runs in.
+/// Returns the JVM of this process.
 ///
 /// # Panics
-/// If [`start`] has not succeeded yet.
+/// Panics if [`start`] has not succeeded yet.
 pub fn get() -> &'static Jvm {
     JVM.get().expect("the shim was started")
 }
 
-/// The JVM, if [`start`] has succeeded.
+/// Returns the JVM, if [`start`] has succeeded.
 pub fn try_get() -> Option<&'static Jvm> {
     JVM.get()
 }
 
-/// Takes a JVMTI environment with every capability that later requests may need.
+/// Creates the JVMTI environments and adds all capabilities that agents' later requests may need.
 ///
 /// # Safety
 /// `vm` is the JVM of this process.
@@ -54,8 +54,8 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
-    // The one for classes is the last: `world::order::collections` relies on that.
-    // SAFETY: the caller promises the VM.
+    // The environment for classes is created last: `world::order::collections` relies on this.
+    // SAFETY: as the caller promises.
     let new_environment = || unsafe { environment(vm) };
     let reader_env = new_environment()?;
     let (jvmti, lookup_env, class_env) =
@@ -69,12 +69,11 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
 /// `vm` is the JVM of this process.
 unsafe fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
     let mut env: *mut c_void = std::ptr::null_mut();
-    // SAFETY: the caller promises the VM; its table has had GetEnv since JNI 1.2.
+    // SAFETY: as the caller promises; the table has had GetEnv since JNI 1.2.
     let result = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) };
     if result != JNI_OK {
         return Err(format!(
-            "this JVM gives no JVMTI 11 environment (GetEnv returned {result}): \
-             run the agent on JDK 11 or later"
+            "this JVM has no JVMTI 11 (GetEnv returned {result}); run the agent on JDK 11 or later"
         ));
     }
     // SAFETY: GetEnv has just returned the environment, and it is never disposed of.
@@ -82,18 +81,18 @@ unsafe fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
 }
 
 impl Jvm {
-    /// The VM as C knows it.
+    /// Returns the VM's C pointer.
     pub fn vm(&self) -> *mut JavaVM {
         self.vm
     }
 
-    /// The Java version, 11 or 17, say; 0 if the VM does not say.
+    /// Returns the Java version, for example 17; 0 if the VM does not report it.
     pub fn feature_version(&self) -> u32 {
         static VERSION: Memo<u32> = Memo::new();
         *VERSION.get_or_find(|| self.jvmti.feature_version())
     }
 
-    /// The name and the version of the VM, which it tells only before and after its start.
+    /// Returns the name and the version of the VM. The VM reports them only before and after its start.
     pub fn name_and_version(&self) -> &'static str {
         static VERSION: Memo<String> = Memo::new();
         let property = |name: &CStr| {
@@ -103,7 +102,7 @@ impl Jvm {
         VERSION.get_or_find(|| [c"java.vm.name", c"java.vm.version"].map(property).join(" "))
     }
 
-    /// Whether the VM can be asked about a method that it may have freed.
+    /// Returns true if the VM can be asked about a method that it may have freed.
     pub fn knows_freed_methods(&self) -> bool {
         static KNOWS: Memo<bool> = Memo::new();
         *KNOWS.get_or_find(|| {
@@ -112,7 +111,7 @@ impl Jvm {
         })
     }
 
-    /// JNI for the current thread, None if it is not attached to the VM.
+    /// Returns JNI for the current thread, or `None` if it is not attached to the VM.
     pub fn jni(&self) -> Option<Jni> {
         let mut env: *mut c_void = std::ptr::null_mut();
         // SAFETY: the VM outlives the shim; GetEnv may be called by any thread.
@@ -122,7 +121,7 @@ impl Jvm {
     }
 }
 
-/// Before JDK 11.0.23, 17.0.11 and 21.0.3 the VM crashes when it is asked about a method that it has freed
+/// Returns false for VM versions before JDK 11.0.23, 17.0.11 and 21.0.3, which crash when asked about a freed method
 /// (JDK-8313816).
 fn knows_freed_methods(version: &str) -> bool {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_versions_that_know_what_they_have_freed() {
+    fn versions_with_the_fix_know_freed_methods() {
         for version in ["11.0.23+9", "17.0.15+6-Debian-1deb12u1", "21.0.3+9-LTS", "22+36", "25.0.2"]
         {
             assert!(knows_freed_methods(version), "{version}");

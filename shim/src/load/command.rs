@@ -1,11 +1,11 @@
-//! What the user asks of agents that are loaded: the shim's string begins with `!` in place of an
-//! agent's name, in a VM that runs.
+//! Commands to loaded agents. A command is an attach to a running VM in which the shim's option string begins with
+//! `!` in place of an agent's name.
 
 use crate::translate::lifecycle;
 use crate::world::agents;
 use std::ffi::{CStr, c_char};
 
-/// The command in the shim's string, if it is one.
+/// Returns the command in the shim's option string, if it is one.
 ///
 /// # Safety
 /// `text` is NULL or a NUL-terminated string.
@@ -26,7 +26,7 @@ pub fn settings(command: &str) -> Option<&str> {
 /// Does it.
 ///
 /// # Errors
-/// The reason why not, in one line.
+/// Returns the reason in one line if no agent is loaded or the command is unknown.
 pub fn run(command: &str) -> Result<(), String> {
     if agents::all().is_empty() {
         return Err(format!("!{command}: no agent is loaded"));

@@ -1,9 +1,9 @@
-//! Which `-Xrun` libraries this JVM was started with, as far as can be seen from outside.
+//! Finds the `-Xrun` libraries that this JVM was started with.
 //!
-//! JDK 25 crashes if such a library lacks `JVM_OnLoad`, so the shim examines them before the JVM
-//! gets to them. What is read here is what the `java` launcher and the JVM read: the
-//! command line with its `@argfiles`, `JDK_JAVA_OPTIONS`, `JAVA_TOOL_OPTIONS`, `_JAVA_OPTIONS` and
-//! `-XX:VMOptionsFile`. Options that a program passes to `JNI_CreateJavaVM` itself stay unseen.
+//! JDK 25 crashes if such a library lacks `JVM_OnLoad`, so the shim examines them before the JVM loads them. This
+//! module reads the same sources as the `java` launcher and the JVM: the command line with its `@argfiles`,
+//! `JDK_JAVA_OPTIONS`, `JAVA_TOOL_OPTIONS`, `_JAVA_OPTIONS` and `-XX:VMOptionsFile`. It cannot see options that a
+//! program passes to `JNI_CreateJavaVM` itself.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -17,12 +17,12 @@ use std::path::Path;
 pub struct XrunArgument {
     /// The library name: `foo` for `libfoo.so`.
     pub name: OsString,
-    /// What follows the first colon, byte for byte; `None` if there is no colon.
+    /// The text after the first colon, byte for byte; `None` if there is no colon.
     pub options: Option<OsString>,
 }
 
 impl XrunArgument {
-    /// Reads one JVM option; `None` if it is not `-Xrun`.
+    /// Parses a JVM option. Returns `None` if it is not `-Xrun`.
     fn parse(option: &[u8]) -> Option<Self> {
         let text = option.strip_prefix(b"-Xrun")?;
         let mut parts = text.splitn(2, |byte| *byte == b':').map(|part| part.to_vec());
@@ -33,8 +33,7 @@ impl XrunArgument {
     }
 }
 
-/// The `-Xrun` options of this process. Empty where `/proc` cannot be read and no environment
-/// variable names any.
+/// Returns the `-Xrun` options of this process. Without access to `/proc`, only those in environment variables.
 pub fn xrun_arguments_of_this_process() -> Vec<XrunArgument> {
     let cmdline = fs::read("/proc/self/cmdline").unwrap_or_default();
     let cmdline = cmdline.strip_suffix(b"\0").unwrap_or(&cmdline);
@@ -43,10 +42,11 @@ pub fn xrun_arguments_of_this_process() -> Vec<XrunArgument> {
     xrun_arguments(&cmdline, variable, |path| fs::read(path).ok())
 }
 
-/// The `-Xrun` options in the order in which the JVM takes them: those of `JAVA_TOOL_OPTIONS`, the
-/// command line (`cmdline`, the program's name first, after `JDK_JAVA_OPTIONS`), `_JAVA_OPTIONS`.
+/// Returns the `-Xrun` options in the order in which the JVM processes them: those in `JAVA_TOOL_OPTIONS`, on the
+/// command line (preceded by `JDK_JAVA_OPTIONS`), and in `_JAVA_OPTIONS`.
 ///
-/// `variable` gives the value of an environment variable, `read_file` the bytes of a file.
+/// `cmdline` begins with the program. `variable` returns the value of an environment variable, and `read_file` the
+/// bytes of a file.
 pub fn xrun_arguments(
     cmdline: &[Vec<u8>],
     variable: impl Fn(&str) -> Option<Vec<u8>>,
@@ -61,8 +61,8 @@ pub fn xrun_arguments(
             arguments.iter().for_each(|argument| launcher.argument(argument.clone()));
             options.append(&mut launcher.jvm_options);
         }
-        // Another program's command line has rules of its own, but `-Xrun` means nothing else.
-        // The JDK's tools write `-J` before options for the JVM.
+        // Other programs parse their command lines in their own way, but none uses `-Xrun` for something else. The
+        // JDK's tools put `-J` in front of options for the JVM.
         _ => options.extend(
             cmdline
                 .iter()
@@ -72,7 +72,7 @@ pub fn xrun_arguments(
     }
     options.append(&mut words_of("_JAVA_OPTIONS"));
 
-    // A file of options stands for its words; it cannot name another file.
+    // A file of options is replaced by its words; it cannot name another file.
     let expand = |option: Vec<u8>| match option.strip_prefix(b"-XX:VMOptionsFile=") {
         Some(path) => words(&read_file(to_path(path)).unwrap_or_default()),
         None => vec![option],
@@ -88,9 +88,10 @@ fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// The words of an environment variable or a `VMOptionsFile`: separated by white space, with
-/// `'…'` and `"…"` to keep it; a backslash is a character like any other. Nothing is said of a
-/// quote that is never closed: the JVM refuses it.
+/// Splits the value of an environment variable or the text of a `VMOptionsFile` into words.
+///
+/// Words are separated by white space, and `'…'` and `"…"` quote. A backslash has no special meaning. An unterminated
+/// quote is accepted here; the JVM reports it.
 fn words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -111,9 +112,9 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// The words of an `@argfile`. Unlike in [`words`] a backslash escapes within quotes and continues
-/// the line at its end, an open quote ends with its line, and `#` starts a comment (and, as in the
-/// launcher, drops the word it is glued to).
+/// Splits the text of an `@argfile` into words. It differs from [`words`] in three ways: a backslash within quotes
+/// escapes a character or continues the line, a quote ends at the end of the line at the latest, and `#` starts a
+/// comment. As in the launcher, a `#` in the middle of a word drops that word.
 fn argfile_words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -176,10 +177,10 @@ const OPTIONS_WITH_VALUE: [&[u8]; 16] = [
     b"--source",
 ];
 
-/// Walks the arguments of the `java` launcher up to the program's own.
+/// Parses the arguments of the `java` launcher up to the main class.
 struct Launcher<'a, F> {
     read_file: &'a F,
-    /// The options before the main class, among them those for the JVM.
+    /// The options before the main class, including those for the JVM.
     jvm_options: Vec<Vec<u8>>,
     expands_argfiles: bool,
     value_follows: bool,
@@ -197,7 +198,7 @@ impl<'a, F: Fn(&Path) -> Option<Vec<u8>>> Launcher<'a, F> {
         }
     }
 
-    /// Takes an argument as it was given: `@file` stands for the words in the file, `@@x` for `@x`.
+    /// Processes an argument. `@file` is replaced by the words in the file, and `@@x` by `@x`.
     fn argument(&mut self, argument: Vec<u8>) {
         match argument.strip_prefix(b"@") {
             Some(rest) if self.expands_argfiles && !self.main_seen && !rest.is_empty() => {
@@ -219,8 +220,8 @@ impl<'a, F: Fn(&Path) -> Option<Vec<u8>>> Launcher<'a, F> {
         match argument.as_slice() {
             option if OPTIONS_WITH_VALUE.contains(&option) => self.value_follows = true,
             b"--disable-@files" => self.expands_argfiles = false,
-            // `-jar`, `-m` and `--module` only say what kind of main program comes: the next
-            // argument without a dash.
+            // `-jar`, `-m` and `--module` determine the kind of the main program, which is the next argument
+            // without a dash.
             option if option.starts_with(b"--module=") || !option.starts_with(b"-") => {
                 self.main_seen = true;
             }
@@ -233,7 +234,7 @@ impl<'a, F: Fn(&Path) -> Option<Vec<u8>>> Launcher<'a, F> {
 mod tests {
     use super::*;
 
-    /// `name` or `name:options` of each `-Xrun` found.
+    /// Returns the name and the options of each `-Xrun` found.
     fn found(
         cmdline: &[&str],
         variables: &[(&str, &str)],
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_what_follows_the_first_colon() {
+    fn options_are_the_text_after_the_first_colon() {
         let cmdline = ["/jdk/bin/java", "-Xrunfoo", "-Xrunbar:", "-Xrunbaz:a=b:c, d", "Main"];
         let text = |options: &str| Some(options.to_string());
         assert_eq!(
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_need_not_be_text() {
+    fn names_and_options_need_not_be_utf8() {
         let cmdline = [b"java".to_vec(), b"-Xrunf\xffo:\xfe".to_vec()];
         let found = xrun_arguments(&cmdline, |_| None, |_| None);
         assert_eq!(found[0].name.as_bytes(), b"f\xffo");
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_the_program_do_not_count() {
+    fn arguments_of_the_program_are_ignored() {
         assert_eq!(names(&["java", "-Xruna", "Main", "-Xrunb"]), ["a"]);
         assert_eq!(names(&["java", "-jar", "-Xruna", "app.jar", "-Xrunb"]), ["a"]);
         assert_eq!(names(&["java", "-Xruna", "-m", "mod/Main", "-Xrunb"]), ["a"]);
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_comes_in_the_order_of_the_jvm() {
+    fn environment_variables_come_in_the_order_of_the_jvm() {
         let variables = [
             ("_JAVA_OPTIONS", "-Xrund"),
             ("JDK_JAVA_OPTIONS", "-cp x -Xrunb"),
@@ -353,7 +354,11 @@ mod tests {
             ["a", "c", "b"]
         );
         assert_eq!(names_with(&["java", "Main", "@f"], &[], &files), [""; 0]);
-        assert_eq!(names_with(&["java", "@h"], &[], &files), [""; 0], "a nested one is no file");
+        assert_eq!(
+            names_with(&["java", "@h"], &[], &files),
+            [""; 0],
+            "nested @files do not expand"
+        );
         assert_eq!(names_with(&["java", "@@f", "-Xrunx"], &[], &files), [""; 0]);
         assert_eq!(names_with(&["java", "@none", "-Xruna"], &[], &files), ["a"]);
         assert_eq!(
@@ -365,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vm_options_file_stands_for_its_words() {
+    fn vm_options_file_is_replaced_by_its_words() {
         let files = [("/etc/vm.options", "-Xruna\n-Xrun'b'\n")];
         let cmdline = ["java", "-XX:VMOptionsFile=/etc/vm.options", "-Xrunc", "Main"];
         assert_eq!(names_with(&cmdline, &[], &files), ["a", "b", "c"]);
@@ -374,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn other_programs_have_other_command_lines() {
+    fn other_programs_do_not_get_the_java_launchers_rules() {
         let variables = [("JDK_JAVA_OPTIONS", "-Xrunx"), ("JAVA_TOOL_OPTIONS", "-Xrunb")];
         assert_eq!(
             names_with(&["/jdk/bin/javac", "A.java", "-J-Xruna"], &variables, &[]),
@@ -384,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_none() {
+    fn this_process_has_no_xrun_options() {
         assert_eq!(xrun_arguments_of_this_process(), []);
     }
 }

@@ -1,4 +1,4 @@
-//! What `GetEnv` answers: which agent asks for the interface, and its table.
+//! Answers `GetEnv`: finds the agent that called it, and returns the agent's table.
 
 use super::layers::topmost_table;
 use super::library::AgentLibrary;
@@ -15,20 +15,19 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
-/// An agent that is expected to ask for the interface.
+/// An agent whose JVM_OnLoad will call `GetEnv`.
 struct Expected {
-    /// The address at which its library lies.
+    /// The base address of its library.
     base: usize,
     path: PathBuf,
-    /// The options that its JVM_OnLoad gets.
+    /// The options for its JVM_OnLoad.
     options: String,
 }
 
-/// The agents that the shim itself loads and those of `-Xrun`, in the order in which their
-/// JVM_OnLoad is called.
+/// The agents that the shim itself loads and the `-Xrun` agents, in the order in which their JVM_OnLoad is called.
 static EXPECTED: Lock<Vec<Expected>> = Lock::new(Vec::new());
 
-/// Registers the agent in this library as expected, with its options.
+/// Registers the agent in this library as expected.
 pub fn expect(library: &AgentLibrary, options: &[u8]) {
     if let Some(LoadedLibrary { base, path }) = library_of(library.on_load as usize) {
         let options = String::from_utf8_lossy(options).into_owned();
@@ -37,11 +36,11 @@ pub fn expect(library: &AgentLibrary, options: &[u8]) {
 }
 
 thread_local! {
-    /// The agent whose JVM_OnLoad the shim has called on the current thread.
+    /// The agent whose JVM_OnLoad the shim is calling on the current thread.
     static BEGINNING: Cell<Option<&'static Agent>> = const { Cell::new(None) };
 }
 
-/// An agent's JVM_OnLoad runs until this is dropped.
+/// A guard for the time during which an agent's JVM_OnLoad runs.
 pub struct Beginning;
 
 impl Beginning {
@@ -60,8 +59,7 @@ impl Drop for Beginning {
     }
 }
 
-/// The agent of this library, which is registered if it is not yet; None if there are `MAX_AGENTS`
-/// already.
+/// Returns the agent of this library, and registers it if needed. Returns `None` if there are already `MAX_AGENTS`.
 pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
     let LoadedLibrary { base, path } = library;
     if let Some(known) = agents::in_library(base) {
@@ -81,7 +79,7 @@ pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
     agents::claim(base, &path, settings_of(&path, &own_options), table::of)
 }
 
-/// The settings for the agent in this library, which has these options.
+/// Returns the settings for the agent in this library with these options.
 pub fn settings_of(library: &Path, own_options: &str) -> AgentOptions {
     let settings = options::get();
     if needs_quirks(library) {
@@ -91,37 +89,41 @@ pub fn settings_of(library: &Path, own_options: &str) -> AgentOptions {
     }
 }
 
-/// Whether an agent of this name may be one that is known. Our HPROF has the name of the original.
+/// Returns true unless the library opts out of quirks. Our HPROF does, because it has the name of the original.
 fn needs_quirks(library: &Path) -> bool {
     symbol_in(library, c"jvmpi_no_quirks").is_none()
 }
 
-/// The agent whose code a call of `GetEnv` returns to.
+/// Returns the agent whose code called `GetEnv`, given the return address of that call.
 fn agent_that_asks(caller: usize) -> Result<&'static Agent, String> {
     let library = library_of(caller);
     if let Some(known) = library.as_ref().and_then(|library| agents::in_library(library.base)) {
         return Ok(known);
     }
-    let too_many =
-        || format!("there are {} agents already: no other gets JVMPI", agents::MAX_AGENTS);
+    let too_many = || {
+        let most = agents::MAX_AGENTS;
+        format!(
+            "cannot give JVMPI to another library: there are already {most} agents, the maximum"
+        )
+    };
     let is_agent = |library: &LoadedLibrary| symbol_in(&library.path, c"JVM_OnLoad").is_some();
     let new = |library| claim(library).ok_or_else(too_many);
     match library {
         Some(library) if is_agent(&library) => new(library),
-        // One of several libraries of an agent; or `GetEnv` was called by a tail call, so that it
-        // returns to the caller of the agent's function.
+        // The library is a secondary one of an agent. Or the agent called `GetEnv` by a tail call, so the return
+        // address belongs to the caller of the agent's function.
         library => match (BEGINNING.get().or_else(agents::the_only_one), library) {
             (Some(agent), _) => Ok(agent),
             (None, Some(library)) if !is_of_the_vm(&library) => new(library),
-            // The tail call is in a function that the VM has called.
+            // The tail call is in a function that the VM called.
             (None, library) => match next_expected() {
                 Some(expected) => new(expected),
                 None if agents::all().is_empty() => {
                     new(library.unwrap_or(LoadedLibrary { base: 0, path: PathBuf::new() }))
                 }
                 None => Err(format!(
-                    "it cannot be told which of {} agents has asked for JVMPI, as the call of GetEnv was \
-                     the last in its function: let the agent look at the result",
+                    "cannot tell which of {} agents called GetEnv, because the call was compiled to a tail call; \
+                     make the agent check the result of GetEnv",
                     agents::all().len()
                 )),
             },
@@ -129,8 +131,8 @@ fn agent_that_asks(caller: usize) -> Result<&'static Agent, String> {
     }
 }
 
-/// While the VM starts: the library of the first `-Xrun` option whose agent has not asked yet, as
-/// the VM calls them in order.
+/// Returns the library of the first `-Xrun` option whose agent has not called `GetEnv` yet. Only while the VM starts,
+/// when it calls the agents in this order.
 fn next_expected() -> Option<LoadedLibrary> {
     if phase::now() != Phase::Loading {
         return None;
@@ -140,7 +142,7 @@ fn next_expected() -> Option<LoadedLibrary> {
     Some(LoadedLibrary { base: next.base, path: next.path.clone() })
 }
 
-/// Answers `GetEnv` for a JVMPI version: the table of the agent that asks.
+/// Answers `GetEnv` for a JVMPI version: returns the table of the agent that called it.
 pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void, jint> {
     if ![JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].contains(&version) {
         return Err(JNI_EVERSION);
@@ -153,8 +155,8 @@ pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void
     Ok(topmost_table(agent).cast())
 }
 
-/// Answers `GetEnv` for JNI: an agent gets the environment by which it knows the current thread, which of a
-/// virtual thread is not that of the VM.
+/// Answers `GetEnv` for JNI. On a virtual thread with an identity of its own, an agent gets the environment that
+/// identifies this thread, which is not the VM's.
 pub fn env_for(env: *mut JNIEnv, caller: *const c_void) -> *mut JNIEnv {
     let Some(thread) = threads::known_current().filter(|thread| thread.is_virtual()) else {
         return env;
@@ -163,7 +165,7 @@ pub fn env_for(env: *mut JNIEnv, caller: *const c_void) -> *mut JNIEnv {
     if agent.is_some() && thread.runs_in(env) { thread.env() } else { env }
 }
 
-/// Whether the library is the VM's or the shim's, which call agents but are none.
+/// Returns true if the library is the VM's or the shim's. These call agents but are not agents.
 pub fn is_of_the_vm(library: &LoadedLibrary) -> bool {
     this_library().is_some_and(|own| own.base == library.base)
         || symbol_in(&library.path, c"JNI_CreateJavaVM").is_some()

@@ -1,4 +1,4 @@
-//! What stands between an agent and its table.
+//! Puts the layers that the settings ask for between an agent and its table.
 
 use crate::jvm;
 use crate::world::agents::{Agent, MAX_AGENTS};
@@ -7,17 +7,17 @@ use jvmpi_sys::JVMPI_Interface;
 use std::sync::OnceLock;
 use trace::{About, Recorder};
 
-/// A table that lives for ever.
+/// The table that the agent gets; it is never freed.
 struct Topmost(*mut JVMPI_Interface);
 
-// SAFETY: the shim only passes it on.
+// SAFETY: the shim only passes the pointer on.
 unsafe impl Send for Topmost {}
 // SAFETY: as above.
 unsafe impl Sync for Topmost {}
 
-const _: () = assert!(layer::SLOTS == MAX_AGENTS, "an agent's number is that of its slots");
+const _: () = assert!(layer::SLOTS == MAX_AGENTS, "an agent's index selects its slot");
 
-/// The table that the agent gets: its own, below the layers that the settings ask for.
+/// Returns the table for the agent: its own, under the layers that the settings ask for.
 pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
     static TOPMOST: [OnceLock<Topmost>; MAX_AGENTS] = [const { OnceLock::new() }; MAX_AGENTS];
     let mut is_new = false;
@@ -32,29 +32,29 @@ pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
     table
 }
 
-/// Puts layers on the agent's table, the lowest first.
+/// Puts all layers on the agent's table, the lowest first.
 fn put_on_all(agent: &Agent) -> *mut JVMPI_Interface {
     checked(agent, recorded(agent, agent.interface()))
 }
 
-/// The table on which the checks lie, if the agent is to be checked.
+/// Puts checked mode on the table, if the agent's settings ask for it.
 fn checked(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
     let check = agent.options().check;
     if check == options::Check::Off {
         return table;
     }
     let check = Check::new(agent.path(), agent.index, check == options::Check::Abort);
-    // SAFETY: the table below lives for ever, and the agent gets the upper one instead.
+    // SAFETY: the table below is never freed, and the agent gets the upper one instead.
     unsafe { layer::put_on(check, agent.index, table) }.unwrap_or(table)
 }
 
-/// The table on which the recorder lies, if the agent is to be recorded.
+/// Puts the recorder on the table, if the agent's settings ask for it.
 fn recorded(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
     let Some(path) = agent.options().trace.path() else { return table };
     let agent_path = agent.path().to_string_lossy().into_owned();
     let about = About { agent: agent_path, vm: jvm::get().name_and_version().to_owned() };
     match Recorder::start(agent.index, path, &about) {
-        // SAFETY: the table is the shim's, lives for ever, and the agent has not got it yet.
+        // SAFETY: the table is the shim's, is never freed, and the agent has not received it yet.
         Ok(recorder) => unsafe { layer::put_on(recorder, agent.index, table) }.unwrap_or(table),
         Err(message) => {
             log::error!("{message}");

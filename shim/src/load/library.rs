@@ -1,4 +1,4 @@
-//! Finds an agent library, examines it before anything in it runs, and opens it.
+//! Finds an agent library, examines its file before running any code in it, and loads it.
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
@@ -13,25 +13,24 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-/// An agent library that is loaded, and stays so until the process ends.
+/// An agent library, which stays loaded until the process ends.
 #[derive(Clone, Debug)]
 pub struct AgentLibrary {
-    /// The file it was loaded from.
+    /// The file that it was loaded from.
     pub path: PathBuf,
-    /// Its entry point.
+    /// The entry point.
     pub on_load: JVM_OnLoad,
 }
 
-/// Finds the library that `name` means: a path if there is a `/` in it, else `foo` for `libfoo.so`
-/// in the directories of `search` and then wherever the dynamic loader looks.
+/// Finds the library that `name` refers to. A `name` with a `/` is a path. Otherwise `foo` stands for `libfoo.so` in
+/// the directories of `search`, and then on the dynamic loader's own search path.
 ///
-/// As in the dynamic loader, a library built for another machine is passed over if there is
-/// a fitting one. A library that only the dynamic loader finds (it alone knows its cache) is
-/// loaded thereby.
+/// Like the dynamic loader, this skips a library for another machine if there is a matching one. A library that only
+/// the dynamic loader finds, for example in its cache, is loaded in the process.
 ///
 /// # Errors
-/// [`LibraryError::NoFile`], [`LibraryError::NotFound`]; [`LibraryError::Unloadable`] if the loader
-/// finds it but cannot load it.
+/// [`LibraryError::NoFile`], [`LibraryError::NotFound`], and [`LibraryError::Unloadable`] if the dynamic loader finds
+/// the library but cannot load it.
 pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, LibraryError> {
     let name = name.as_ref();
     if name.as_bytes().contains(&b'/') {
@@ -40,7 +39,7 @@ pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, Libr
     }
 
     let file_name = [OsStr::new("lib"), name, OsStr::new(".so")].join(OsStr::new(""));
-    // An empty entry of a search path is the current directory.
+    // An empty entry of a search path means the current directory.
     let directory = |path: &PathBuf| if path == "" { PathBuf::from(".") } else { path.clone() };
     let candidates = search.iter().map(|path| directory(path).join(&file_name));
     let (foreign, fitting): (Vec<_>, Vec<_>) = candidates
@@ -58,32 +57,32 @@ pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, Libr
         .ok_or_else(|| LibraryError::NotFound { file_name, search: search.to_vec() })
 }
 
-/// Loads an agent library for ever and finds its entry points. All its symbols are resolved at
-/// once, so that a missing one shows here and not when it is called.
+/// Loads an agent library permanently and finds its entry point. All symbols are resolved now, so that a missing one
+/// is an error here, not a crash when it is called.
 ///
 /// # Errors
 /// [`LibraryError::Unloadable`], [`LibraryError::NoOnLoad`].
 pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
     let library = load(path.as_os_str()).map_err(|error| unloadable(path, error))?;
-    // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
+    // SAFETY: the specification requires this type for a symbol of this name.
     let on_load = unsafe { library.get::<JVM_OnLoad>("JVM_OnLoad") }
         .map(|symbol| *symbol)
         .map_err(|_| LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing })?;
-    // Never closed.
+    // The library is never closed.
     let handle = library.into_raw();
-    // The JVM may have loaded the library before without resolving anything.
+    // If the JVM loaded the library first, it did so lazily, and symbols are unresolved.
     match unresolved_symbol(path, handle) {
         Some(symbol) => Err(unloadable(path, format!("undefined symbol: {symbol}").into())),
         None => Ok(AgentLibrary { path: path.into(), on_load }),
     }
 }
 
-/// A symbol that the library needs and no loaded library defines, if there is one.
+/// Returns a symbol that the library needs and that no loaded library defines, if there is one.
 fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
     let is_missing = |needed: &NeededSymbol| {
         let NeededSymbol { name, version } = needed;
         let places = [handle, libc::RTLD_DEFAULT];
-        // SAFETY: the handle is that of an open library.
+        // SAFETY: the handle belongs to an open library.
         let find = |place| unsafe { dynamic_loader::symbol(place, name, version.as_deref()) };
         places.into_iter().all(|place| find(place).is_none())
     };
@@ -91,20 +90,20 @@ fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
     Some(missing.name.to_string_lossy().into_owned())
 }
 
-/// What to call in a loaded library when the VM ends; few agents have it.
+/// Returns the function that a loaded library exports as `JVM_OnUnload`; few agents have one.
 pub fn on_unload(path: &Path) -> Option<JVM_OnUnload> {
     let symbol = symbol_in(path, c"JVM_OnUnload")?;
-    // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
+    // SAFETY: the specification requires this type for a symbol of this name.
     Some(unsafe { mem::transmute::<NonNull<c_void>, JVM_OnUnload>(symbol) })
 }
 
-/// Loads `file_name` (without a `/`) as the dynamic loader finds it. `None` if it does not.
+/// Loads `file_name`, which has no `/`, through the dynamic loader's search. Returns `None` if it is not found.
 fn found_by_loader(file_name: &OsStr) -> Result<Option<PathBuf>, LibraryError> {
     match load(file_name) {
-        // SAFETY: the library has just been opened, and is never closed.
+        // SAFETY: the library was just opened and is never closed.
         Ok(library) => Ok(unsafe { path_of(library.into_raw()) }),
-        // The loader's message begins with the name it was given, or, once it has found the file,
-        // with the file's path.
+        // If the loader found no file, its message begins with the name that it was given; otherwise with the path
+        // of the file.
         Err(error) if error.as_bytes().starts_with(&[file_name.as_bytes(), b":"].concat()) => {
             Ok(None)
         }
@@ -112,10 +111,10 @@ fn found_by_loader(file_name: &OsStr) -> Result<Option<PathBuf>, LibraryError> {
     }
 }
 
-/// `dlopen`; the error is the loader's message.
+/// Calls `dlopen`. The error is the loader's message.
 fn load(file: &OsStr) -> Result<Library, OsString> {
-    // SAFETY: runs the initialisers of a library that the user named to be loaded, on
-    // the thread and at the time at which the JVM would do the same for -Xrun.
+    // SAFETY: this runs the initializers of a library that the user asked to load, on the thread and at the time at
+    // which the JVM would do so for -Xrun.
     unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| match error {
         libloading::Error::DlOpen { source } => source.to_string().into(),
         other => other.to_string().into(),
@@ -124,7 +123,7 @@ fn load(file: &OsStr) -> Result<Library, OsString> {
 
 fn unloadable(path: &Path, message: OsString) -> LibraryError {
     let message = message.to_string_lossy();
-    // The message usually begins with the path, which our line names already.
+    // The message usually begins with the path, which our error already names.
     let prefix = format!("{}: ", path.display());
     let what = message.strip_prefix(&prefix).unwrap_or(&message);
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -141,7 +140,7 @@ mod tests {
     use std::ptr;
 
     #[test]
-    fn an_agent_is_found_examined_and_opened() {
+    fn agent_is_found_examined_and_opened() {
         let directory = Directory::new("agent");
         let file = directory.library("libjvmpi_test_agent.so", AGENT);
         let path =
@@ -149,11 +148,11 @@ mod tests {
         assert_eq!(path, file);
         assert_eq!(find(&file, &[]).unwrap(), file);
         examine(&path).unwrap();
-        assert_eq!(symbol_in(&path, c"JVM_OnLoad"), None, "it must not be loaded yet");
+        assert_eq!(symbol_in(&path, c"JVM_OnLoad"), None, "examining does not load the library");
 
         let library = open(&path).unwrap();
         assert_eq!(library.path, path);
-        // SAFETY: the agent above looks at none of its arguments.
+        // SAFETY: this agent ignores its arguments.
         let result =
             unsafe { (library.on_load)(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
         assert_eq!(result, 7);
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_of_other_libraries_do_not_count() {
+    fn symbols_of_dependencies_do_not_count() {
         let directory = Directory::new("needed");
         let needed = directory.library("libneeded.so", "void JVM_OnUnload(void *vm) {}\n");
         let agent = directory.compile(
@@ -186,17 +185,17 @@ mod tests {
     }
 
     #[test]
-    fn the_dynamic_loader_finds_what_the_search_path_lacks() {
+    fn dynamic_loader_searches_beyond_the_search_path() {
         let directory = Directory::new("loader");
         let name = "-Wl,-soname,libjvmpi_test_cached.so";
         let path = directory.compile("other.so", AGENT, &["-shared", "-fPIC", name]);
-        // The loader knows a library that is loaded by its soname, as if it were in its cache.
+        // The loader finds a loaded library by its soname, like one in its cache.
         open(&path).unwrap();
         assert_eq!(find("jvmpi_test_cached", &[]).unwrap(), path);
     }
 
     #[test]
-    fn a_library_for_another_machine_is_passed_over() {
+    fn library_for_another_machine_is_skipped() {
         let [old, new] = ["foreign-old", "foreign-new"].map(Directory::new);
         let foreign = old
             .write("libjvmpi_test_two.so", &elf_header(1, agent_library::testing::elf::EM_SPARC));
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said_with_where_it_was_looked_for() {
+    fn missing_library_error_lists_search_path() {
         let error = find("jvmpi_test_none", &["/a".into(), "/b c".into()]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -222,24 +221,23 @@ mod tests {
     }
 
     #[test]
-    fn a_loaded_library_without_on_load_is_refused() {
+    fn loaded_library_without_on_load_is_rejected() {
         let directory = Directory::new("opened");
         let file = directory.library("file", "int JVM_OnLoad2(void) { return 0; }\n");
         let line = open(&file).unwrap_err().to_string();
         assert_eq!(line, examine(&file).unwrap_err().to_string());
     }
 
-    /// As an agent of JVMPI's time has them: linked against versions of symbols that the C library still has,
-    /// but links nothing new against; with a stack that can be executed, as what assemblers made without a word
-    /// against it had; returning structures in registers or in memory, whatever its compiler did.
+    /// Builds an agent the way old toolchains did: linked against symbol versions that the C library keeps only for
+    /// old programs, with an executable stack, and with another convention for returning structures.
     #[test]
-    fn an_old_agent_is_opened() {
+    fn old_agent_is_opened() {
         let directory = Directory::new("old");
         // The first version of the C library for each machine.
         let version = match cfg!(target_arch = "x86_64") {
             true => "GLIBC_2.2.5",
             false if cfg!(target_arch = "x86") => "GLIBC_2.0",
-            // None is as old.
+            // The other C libraries are not that old.
             false => return,
         };
         let source = format!(
@@ -262,14 +260,14 @@ mod tests {
             assert_eq!(needed.version.as_ref(), Some(&version));
         }
         let library = open(&file).unwrap();
-        // SAFETY: it takes no notice of its arguments.
+        // SAFETY: this agent ignores its arguments.
         let result =
             unsafe { (library.on_load)(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
         assert_eq!(result, 1);
     }
 
     #[test]
-    fn what_the_loader_misses_is_one_line() {
+    fn missing_symbols_and_libraries_are_reported_in_one_line() {
         let directory = Directory::new("missing");
         let file =
             directory.library("file", "int frob(void); int JVM_OnLoad(void) { return frob(); }\n");

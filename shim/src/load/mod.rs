@@ -1,4 +1,4 @@
-//! Loading: the shim into the VM, agents into the shim.
+//! Loads the shim into the VM, and agents into the shim.
 
 mod command;
 mod command_line;
@@ -25,8 +25,8 @@ use std::ffi::{c_char, c_void};
 use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The VM loads the shim at its start, once for every `-agentpath` that names it. What goes wrong
-/// ends the process with one line.
+/// Handles `Agent_OnLoad`, which the VM calls during startup for every `-agentpath` that names the shim. An error ends
+/// the process with one line.
 ///
 /// # Safety
 /// `vm` is the JVM of this process; `options` is NULL or a NUL-terminated string.
@@ -46,10 +46,10 @@ pub unsafe fn at_start(vm: *mut JavaVM, options: *const c_char) -> jint {
     }
 }
 
-/// The VM loads the shim while it runs. What goes wrong leaves the program alone.
+/// Handles `Agent_OnAttach`, which a running VM calls. An error is logged and leaves the program alone.
 ///
 /// # Safety
-/// As for [`at_start`].
+/// The same as for [`at_start`].
 pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
     // SAFETY: as the caller promises.
     let command = unsafe { command::of(options) };
@@ -73,27 +73,27 @@ pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
     }
 }
 
-/// Calls JVM_OnLoad of an agent in a VM that runs, and announces to it what exists.
+/// Calls JVM_OnLoad of an agent in a running VM, and announces the existing threads, classes and objects to it.
 fn begin_now(agent: Option<Pending>) -> Result<(), String> {
     let Some(agent) = agent else { return Ok(()) };
     let agent = on_load::begin(agent)?;
-    let jni = jvm::get().jni().ok_or("the thread that attaches is not attached to the VM")?;
+    let jni = jvm::get().jni().ok_or("the attaching thread has no JNI environment")?;
     lifecycle::go_live(jni, slice::from_ref(agent));
     log::info!("{MISSED}");
     Ok(())
 }
 
-/// What agents do not hear of in a VM that runs already; docs/guide.md tells it at more length.
-const MISSED: &str = "attached, so not told are: calls that have begun, JNI references that exist, and \
-                      MONITOR_WAIT of Thread.sleep";
+/// The events that an agent cannot get in a VM that was already running; docs/guide.md has the details.
+const MISSED: &str = "attached to a running JVM: calls in progress, existing JNI references and MONITOR_WAIT of \
+                   Thread.sleep are not reported";
 
-/// Makes the shim work, once: log, options, JVMTI, and the answer to `GetEnv`.
+/// Initializes the shim once: log, options, JVMTI, and the answer to `GetEnv`.
 ///
 /// # Safety
 /// `vm` is the JVM of this process.
 unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
-    // Held over calls of the VM: nothing of the shim works until it has started, so that another
-    // thread that loads it has to wait anyway.
+    // Unlike other locks this is held while the VM is called. That is safe because nothing in the shim works before
+    // it has started, so another thread that loads the shim has to wait anyway.
     static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     if *started {
@@ -127,8 +127,8 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     Ok(())
 }
 
-/// Keeps the shim itself loaded until the process ends. A VM unloads a library whose
-/// `Agent_OnAttach` fails, although threads may be in its callbacks and agents hold its table.
+/// Keeps the shim loaded until the process ends. The VM would unload the library after a failed `Agent_OnAttach`,
+/// although threads may be in its callbacks and agents hold its table.
 fn keep_loaded() {
     if let Some(own) = dynamic_loader::this_library() {
         dynamic_loader::keep(&own);
@@ -153,13 +153,12 @@ fn fail(message: &str) -> ! {
     unsafe { libc::exit(1) }
 }
 
-/// The VM runs Java code now, so JNI answers: calls JVM_OnLoad of the agents that the shim itself
-/// loads.
+/// Calls JVM_OnLoad of the agents that the shim itself loads. The VM can now run Java code, so JNI works.
 unsafe extern "system" fn vm_start(_: *mut jvmtiEnv, _: *mut JNIEnv) {
     guard((), || on_load::begin_all(OnLoad::Start).unwrap_or_else(|message| fail(&message)));
 }
 
-/// The program is about to run: calls JVM_OnLoad of the agents that are to have it now, and lets events pass.
+/// Calls JVM_OnLoad of the agents with `onload=init`, and starts sending events. The program is about to run.
 unsafe extern "system" fn vm_init(vm: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     guard((), || {
         on_load::begin_all(OnLoad::Init).unwrap_or_else(|message| fail(&message));
@@ -174,7 +173,7 @@ unsafe extern "system" fn vm_init(vm: *mut jvmtiEnv, env: *mut JNIEnv, thread: j
     unsafe { lifecycle::vm_init(vm, env, thread) };
 }
 
-/// Gives a C program that embeds the VM the interface, whether or not the shim was loaded before.
+/// Returns the interface to a C program that embeds the VM. The shim need not be loaded yet.
 ///
 /// # Safety
 /// `vm` is the JVM of this process.
@@ -188,7 +187,7 @@ pub unsafe fn embed(
         log::error!("{message}");
         return Err(JNI_ERR);
     }
-    // A program that calls this is an agent of its own.
+    // The program that calls this counts as an agent.
     library_of(caller.addr()).filter(|l| !get_env::is_of_the_vm(l)).and_then(get_env::claim);
     let interface = interface_for(version, caller)?;
     let started_late = phase::now() == Phase::Loading
@@ -199,7 +198,7 @@ pub unsafe fn embed(
     Ok(interface)
 }
 
-/// Calls JVM_OnUnload of the agents that have one, once; the VM itself never does.
+/// Calls JVM_OnUnload of the agents that have it, once, because the VM does not.
 pub fn at_end() {
     static ENDED: OnceLock<()> = OnceLock::new();
     if ENDED.set(()).is_err() {
@@ -209,7 +208,7 @@ pub fn at_end() {
     for agent in agents::all() {
         if let Some(on_unload) = library::on_unload(agent.path()) {
             guard((), || {
-                // SAFETY: the VM is still there, and the agent's library stays loaded.
+                // SAFETY: the VM still exists, and the agent's library stays loaded.
                 unsafe { on_unload(jvm::get().vm()) };
             });
         }

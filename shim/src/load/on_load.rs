@@ -1,4 +1,4 @@
-//! Agents that the shim itself loads: their libraries, and `JVM_OnLoad`.
+//! Loads the agents that the shim itself is responsible for, and calls their `JVM_OnLoad`.
 
 use super::command_line;
 use super::get_env::{self, Beginning, claim, expect};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// An agent that the shim itself loads, whose JVM_OnLoad has not been called yet.
+/// An agent that the shim loads, before the call of its JVM_OnLoad.
 pub struct Pending {
     library: AgentLibrary,
     options: Option<CString>,
@@ -24,19 +24,19 @@ pub struct Pending {
 static PENDING: Lock<Vec<Pending>> = Lock::new(Vec::new());
 
 impl Pending {
-    /// When its JVM_OnLoad is to be called.
+    /// Returns the time at which its JVM_OnLoad is to be called.
     fn on_load(&self) -> OnLoad {
         let options = self.options.as_deref().map(CStr::to_string_lossy).unwrap_or_default();
         get_env::settings_of(&self.library.path, &options).onload
     }
 }
 
-/// Has the agent's JVM_OnLoad called when its setting says so.
+/// Queues an agent, whose JVM_OnLoad is called at the time that its settings say.
 pub fn begin_later(agent: Pending) {
     PENDING.lock().push(agent);
 }
 
-/// Reads `name:options` and opens the agent library that it names; None if there is none.
+/// Parses `name:options` and opens the agent library. Returns `None` if the string is empty.
 ///
 /// # Safety
 /// `text` is NULL or a NUL-terminated string.
@@ -63,7 +63,7 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     Ok(Some(Pending { library, options }))
 }
 
-/// Loads an agent library by its whole path: some agents look for their files beside it.
+/// Loads an agent library by its absolute path, because some agents look for files beside their library.
 fn open(name: &OsStr) -> Result<AgentLibrary, LibraryError> {
     let path = find(name)?;
     let path = std::path::absolute(&path).unwrap_or(path);
@@ -71,7 +71,7 @@ fn open(name: &OsStr) -> Result<AgentLibrary, LibraryError> {
     library::open(&path)
 }
 
-/// The library that `-Xrun` would load for this name, or else one that lies beside the shim.
+/// Finds the library that `-Xrun` would load for this name, or one in the directory of the shim.
 fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
     let property = |name: &CStr| jvm::get().jvmti.system_property(name).unwrap_or_default();
     let directories = [property(c"sun.boot.library.path"), property(c"java.library.path")];
@@ -85,8 +85,8 @@ fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
     library::find(name, &search)
 }
 
-/// Opens the libraries of `-Xrun` options before the VM does: what is wrong with one is
-/// said in one line, and JDK 25 does not get to crash for want of `JVM_OnLoad`.
+/// Opens the libraries of `-Xrun` options before the VM does. A faulty library is reported in one line, and JDK 25
+/// does not crash on one without `JVM_OnLoad`.
 pub fn check_xrun_libraries() -> Result<(), String> {
     static CHECKED: OnceLock<()> = OnceLock::new();
     if CHECKED.set(()).is_err() {
@@ -99,14 +99,14 @@ pub fn check_xrun_libraries() -> Result<(), String> {
                 let settings = get_env::settings_of(&library.path, &options.to_string_lossy());
                 if settings.onload == OnLoad::Init {
                     log::warn!(
-                        "onload=init has no effect on {}, whose JVM_OnLoad the JVM calls: name it \
-                         behind -agentpath:…/libjvmpi.so= in place of -Xrun",
+                        "onload=init has no effect on {}, because the JVM calls its JVM_OnLoad; use \
+                     -agentpath:…/libjvmpi.so=AGENT in place of -Xrun",
                         library.path.display()
                     );
                 }
                 expect(&library, options.as_bytes());
             }
-            // The VM loads that as a JVMTI agent, which is no business of ours.
+            // The VM loads this library as a JVMTI agent without the shim.
             Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
             Err(error) => return Err(error.to_string()),
         }
@@ -114,7 +114,7 @@ pub fn check_xrun_libraries() -> Result<(), String> {
     Ok(())
 }
 
-/// Calls JVM_OnLoad of the agents that are pending for this moment.
+/// Calls JVM_OnLoad of the queued agents that are due at this time.
 pub fn begin_all(at: OnLoad) -> Result<(), String> {
     let pending = std::mem::take(&mut *PENDING.lock());
     let (now, later): (Vec<_>, _) = pending.into_iter().partition(|agent| agent.on_load() == at);
@@ -127,12 +127,12 @@ pub fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, St
     let path = library.path.display();
     expect(&library, options.as_deref().unwrap_or_default().to_bytes());
     let agent = library_of(library.on_load as usize).and_then(claim).ok_or_else(|| {
-        format!("{path} is one agent too many: there may be {}", agents::MAX_AGENTS)
+        format!("cannot load {path}: there are already {} agents, the maximum", agents::MAX_AGENTS)
     })?;
     let _beginning = Beginning::new(agent);
-    // The agent may keep and change the string.
+    // The agent may keep and change the string, so it is leaked.
     let options = options.map_or(ptr::null_mut(), CString::into_raw);
-    // SAFETY: this is how the specification has the VM call an agent.
+    // SAFETY: the specification has the VM call an agent with these arguments.
     let result = unsafe { (library.on_load)(jvm::get().vm(), options, ptr::null_mut()) };
     if result == JNI_OK {
         Ok(agent)

@@ -1,5 +1,4 @@
-//! The one door to an agent: every event goes through [`deliver`] or [`request`], or takes the
-//! [`short_cut`].
+//! The only module that calls agents. Every event passes [`deliver`] or [`request`], or takes the [`short_cut`].
 
 pub mod short_cut;
 
@@ -13,14 +12,14 @@ use jvmpi_sys::*;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Sends an event of the current thread to one agent, if it has enabled it and may get it now;
-/// returns what the agent left in the event. What the event names was announced before.
+/// Sends an event of the current thread to one agent, if the agent has enabled it and may get it now. Returns the event
+/// data, which the agent may have changed. All IDs in the event have been announced before.
 #[inline]
 pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
     deliver_as(agent, thread, thread.env(), event_type, arm)
 }
 
-/// As [`deliver`], in the name of the thread with this environment.
+/// Does the same as [`deliver`], with `env_id` as the event's thread.
 #[inline]
 pub fn deliver_as<A: Arm>(
     agent: &Agent,
@@ -32,7 +31,7 @@ pub fn deliver_as<A: Arm>(
     if !agent.wants(event_type) {
         return arm;
     }
-    // Asked when it has passed, as the VM may end while an event waits at the gate.
+    // Checked after the gate, because the VM may end while an event waits there.
     let _passage = gate::enter(thread);
     if may_get(agent, thread, event_type) {
         call_inside(agent, env_id, event_type, arm)
@@ -54,7 +53,7 @@ pub fn deliver_for_vm<A: Arm>(
     if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
         current.standing_for(env_id, time, || {
             let _passage = gate::enter(current);
-            // Asked again, as the agent may have disabled it just before.
+            // Checked again, because the agent may just have disabled the event.
             if agent.wants(event_type) {
                 call_inside(agent, env_id, event_type, arm);
             }
@@ -75,26 +74,25 @@ pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A)
     is_open
 }
 
-/// Whether the agent has enabled this type of event, and would get one of the current thread now.
+/// Returns true if the agent has enabled this event and would get one from the current thread now.
 #[inline]
 pub fn may_get(agent: &Agent, thread: &Thread, event_type: jint) -> bool {
     agent.wants(event_type) && reaches_agents(thread, event_type)
 }
 
-/// Whether an event of this type, of the current thread, would come to an agent that has enabled it.
+/// Returns true if this event, on the current thread, would reach an agent that has enabled it.
 pub fn reaches_agents(thread: &Thread, event_type: jint) -> bool {
     !thread.is_hidden() && is_open(thread, event_type) && !claims::is_suspending()
 }
 
-/// Whether what the thread does now is reported at all: it is not the shim's own work, and the
-/// thread's events may be sent.
+/// Returns true if the thread's current activity is reported at all: the thread is not running the shim's own code, and
+/// its events may be sent.
 pub fn is_reported(thread: &Thread) -> bool {
     !thread.is_quiet() && is_open(thread, JVMPI_EVENT_METHOD_ENTRY)
 }
 
-/// Whether events of this type may be sent on the thread now: nothing follows THREAD_END but the
-/// VM's end, nothing JVM_SHUT_DOWN, and nothing precedes THREAD_START, which cannot be sent while
-/// the thread is being attached.
+/// Returns true if this event may be sent on the thread now. After THREAD_END only JVM_SHUT_DOWN follows, and nothing
+/// after that. Nothing precedes THREAD_START, which cannot be sent while the thread is being attached.
 pub fn is_open(thread: &Thread, event_type: jint) -> bool {
     match phase::now() {
         Phase::Replaying | Phase::Live => !thread.has_ended() && !thread.id().is_null(),
@@ -103,17 +101,17 @@ pub fn is_open(thread: &Thread, event_type: jint) -> bool {
     }
 }
 
-/// Calls the agent's handler. The event has passed the gate.
+/// Calls the agent's handler, inside the gate.
 #[inline]
 fn call_inside<A: Arm>(agent: &Agent, env_id: *mut JNIEnv, event_type: jint, arm: A) -> A {
     let Some(notify_event) = agent.notify_event() else { return arm };
     assert_none_held();
-    // Most events fill a small part of the structure.
+    // Left uninitialized, because most events fill only a small part of the structure.
     let mut event = MaybeUninit::<JVMPI_Event>::uninit();
     let event = event.as_mut_ptr();
-    // SAFETY: the event is ours to write, and every arm begins where `u` does. The agent stored
-    // the function in its table for this purpose; the event and what it points to live until it
-    // returns, and it leaves the arm filled.
+    // SAFETY: this function owns the event, and every union member begins where `u` begins. The agent stored the
+    // function in its table to be called with events. The event lives until the function returns, which leaves the
+    // member initialized.
     unsafe {
         ptr::addr_of_mut!((*event).event_type).write(event_type);
         ptr::addr_of_mut!((*event).env_id).write(env_id);

@@ -1,7 +1,7 @@
-//! The short way of an event from rewritten code to the one agent that wants it.
+//! The fast path of an event from rewritten code to the only agent that wants it.
 //!
-//! Such events come by the hundred million. What [`deliver`](super::deliver) asks of each is asked
-//! here once an epoch ([`epoch`]), for the thread and for the method.
+//! Such events occur hundreds of millions of times. The checks that [`deliver`](super::deliver) makes for each event
+//! are made here once per epoch ([`epoch`]) for each thread and each method.
 
 use super::{call_inside, is_reported};
 use crate::jvm::Jni;
@@ -14,7 +14,7 @@ use crate::world::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{Arm, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
-/// An event that may be sent at once.
+/// An event that may be sent without further checks.
 pub struct ShortCut<'a> {
     agent: &'static Agent,
     thread: &'a Thread,
@@ -24,17 +24,17 @@ pub struct ShortCut<'a> {
     _passage: TrackedPassage<'a>,
 }
 
-/// Runs `send` with the short cut, if the event of the method with this number can take it.
+/// Calls `send` if the event of the method with this number can take the fast path.
 #[inline]
 pub fn with<R>(
     event: OnlyListener,
     number: jint,
     send: impl FnOnce(ShortCut<'_>) -> R,
 ) -> Option<R> {
-    // Read before the epoch, as the agent may belong to an older one.
+    // Read before the epoch, because the agent may belong to an older one.
     let agent = event.agent()?;
-    // If the record belongs to an environment that is gone, it is marked as ended, and no epoch
-    // since has allowed it the short cut.
+    // If the record belongs to an ended environment, it is marked as ended, and no epoch since then has allowed it the
+    // fast path.
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
     let method = method_numbers::for_short_cut(number as usize, epoch)?;
@@ -50,20 +50,20 @@ impl ShortCut<'_> {
         self.thread
     }
 
-    /// Sends the event, whose arm is made for the method.
+    /// Sends the event, with the data that `arm` creates for the method.
     #[inline]
     pub fn send<A: Arm>(&self, event_type: jint, arm: impl FnOnce(jmethodID) -> A) {
         call_inside(self.agent, self.thread.env(), event_type, arm(self.method));
     }
 }
 
-/// Whether events of rewritten code may be sent on the thread now.
+/// Returns true if events of rewritten code may be sent on the thread now.
 pub fn is_reportable(thread: &Thread) -> bool {
     is_reported(thread) && !thread.is_in_transition()
 }
 
-/// Reports the method with this number the long way, and finds out whether the next events of the
-/// thread and of the method may take the short cut.
+/// Reports the method with this number on the slow path, and determines whether the next events of the thread and of
+/// the method may take the fast path.
 pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(NumberedMethod<'_>)) {
     let epoch = epoch::now();
     let all_announced = method_numbers::with(jni, number, |method| {

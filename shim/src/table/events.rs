@@ -13,7 +13,7 @@ use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::c_void;
 
-/// Whether EnableEvent accepts the type.
+/// Returns true if EnableEvent accepts the event.
 fn can_be_enabled(event_type: jint) -> bool {
     EventType::of(event_type).is_some_and(|event| event.enabled)
 }
@@ -27,7 +27,7 @@ pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jin
         return JVMPI_NOT_AVAILABLE;
     }
     let mut files = None;
-    // What is enabled in JVM_OnLoad is served behind it.
+    // Events enabled in JVM_OnLoad are served after it has returned.
     let is_running =
         matches!(phase::now(), Phase::Replaying | Phase::Live) && !agent.is_beginning();
     if event_type == JVMPI_EVENT_CLASS_LOAD_HOOK && is_running {
@@ -51,13 +51,13 @@ pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jin
     result
 }
 
-/// Enables the event, unless the VM refuses what the event is made from.
+/// Enables the event, unless the VM refuses to enable its sources, which are JVMTI events or rewritten code.
 fn switch_on(agent: &Agent, event_type: jint) -> jint {
     loop {
         agent.set_wants(event_type, true);
         let updated = subscriptions::update();
-        // The agent may have disabled it meanwhile, or another thread taken it back whose update
-        // failed.
+        // The agent may have disabled the event meanwhile. Or another thread, whose update failed, has undone this
+        // change.
         if !agent.wants(event_type) {
             continue;
         }
@@ -75,8 +75,8 @@ fn switch_on(agent: &Agent, event_type: jint) -> jint {
     }
 }
 
-/// Disables the event for the agent, even if the VM refuses to switch off what the event is made
-/// from. None begins behind this: the agent may unload what its handler uses.
+/// Disables the event for the agent, even if the VM refuses to disable the event's sources. No
+/// handler for the event starts after this returns, so the agent may unload what its handler uses.
 pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     if !can_be_enabled(event_type) {
         return JVMPI_NOT_AVAILABLE;
@@ -84,7 +84,7 @@ pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     let was_wanted = agent.wants(event_type);
     agent.set_wants(event_type, false);
     if let Err(error) = subscriptions::update() {
-        log::debug!("what {} comes from goes on: {error}", name(event_type));
+        log::debug!("the source of {} stays enabled: {error}", name(event_type));
     }
     if was_wanted {
         gate::let_pass();
@@ -92,12 +92,13 @@ pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     JVMPI_SUCCESS
 }
 
-/// Sends one requested event to the agent on the current thread; false if that failed.
+/// A function that sends a requested event to the agent on the current thread. It returns false on failure.
 type Serve = fn(Jni, &Agent, &Thread, jobjectID) -> bool;
 
-/// The function that serves requests for the type, if there is one. Its last parameter is
-/// RequestEvent's argument: an ID, not a pointer to one; for a heap dump a pointer to its level, or
-/// NULL; nothing for a monitor dump.
+/// Returns the function that serves requests for the event, if there is one.
+///
+/// Its last parameter is RequestEvent's argument: an ID (not a pointer to one); for a heap dump a pointer to its level
+/// or NULL; unused for a monitor dump.
 fn served_by(event_type: jint) -> Option<Serve> {
     Some(match event_type {
         JVMPI_EVENT_CLASS_LOAD => classes::request,
@@ -106,7 +107,7 @@ fn served_by(event_type: jint) -> Option<Serve> {
         JVMPI_EVENT_OBJECT_DUMP => object_dump::request,
         JVMPI_EVENT_MONITOR_DUMP => monitor_dump::request,
         JVMPI_EVENT_HEAP_DUMP => |jni, agent, thread, arg| {
-            // SAFETY: the caller of `request` promises that for a heap dump.
+            // SAFETY: the caller of `request` promises this for heap dumps.
             let level = unsafe { arg.cast::<JVMPI_HeapDumpArg>().as_ref() };
             let level = level.map_or(JVMPI_DUMP_LEVEL_2, |arg| arg.heap_dump_level);
             heap_dump::request(jni, agent, thread, level)
@@ -115,7 +116,7 @@ fn served_by(event_type: jint) -> Option<Serve> {
     })
 }
 
-/// Sends one event to the agent; it fails where the VM does not answer.
+/// Sends one event to the agent. Fails if the VM is not in a phase in which it answers.
 ///
 /// # Safety
 /// For a heap dump, `arg` is NULL or points to a `JVMPI_HeapDumpArg`.
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exactly_what_can_be_requested_is_served() {
+    fn all_events_that_can_be_requested_are_served() {
         for event_type in -1..=JVMPI_MAX_EVENT_TYPE_VAL + 1 {
             let can_be = EventType::of(event_type).is_some_and(|event| event.requested);
             assert_eq!(served_by(event_type).is_some(), can_be, "{event_type}");

@@ -1,22 +1,22 @@
-//! The room that an agent gives for the frames of a trace.
+//! The agent's array for the frames of a stack trace.
 //!
-//! JVMTI writes its own frames there, which are then turned into JVMPI's in place: so no depth takes memory of
-//! the shim's. Where pointers have 32 bits JVMTI's frames are larger. There they go onto the stack, many of them
-//! into a mapping: memory from malloc cannot be had while a thread is suspended that may own malloc's lock.
+//! JVMTI writes its own frames into this array, and they are converted to JVMPI frames in place, so a deep trace needs
+//! no memory of the shim. With 32-bit pointers JVMTI frames are larger than JVMPI frames. There they are written to
+//! the stack, or to a mapping if there are many: malloc must not be called while a suspended thread may own its lock.
 
 use jvmpi_sys::JVMPI_CallFrame;
 use jvmti_sys::jvmtiFrameInfo;
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::{ptr, slice};
 
-/// Whether JVMTI's frames fit where an agent's will be.
+/// True if a JVMTI frame fits in the place of an agent's frame.
 const FIT: bool = size_of::<jvmtiFrameInfo>() == size_of::<JVMPI_CallFrame>()
     && align_of::<jvmtiFrameInfo>() == align_of::<JVMPI_CallFrame>();
 
-/// How many of JVMTI's frames go onto the stack where they do not fit.
+/// The number of JVMTI frames that go onto the stack where they do not fit.
 const FEW: usize = 256;
 
-/// Room for as many frames of JVMTI as of the agent, which may be the same memory.
+/// Space for as many JVMTI frames as the agent's array has, which may be the same memory.
 pub struct Room {
     walked: *mut MaybeUninit<jvmtiFrameInfo>,
     shown: *mut JVMPI_CallFrame,
@@ -24,10 +24,10 @@ pub struct Room {
 }
 
 impl Room {
-    /// Runs `f` with the room in an agent's array; not if there is no memory.
+    /// Calls `f` with the space for an agent's array; not if there is no memory.
     ///
     /// # Safety
-    /// `shown` has room for `depth` frames, and nobody else uses it meanwhile.
+    /// `shown` has space for `depth` frames, and no other code uses it during the call.
     pub unsafe fn with(shown: *mut JVMPI_CallFrame, depth: usize, f: impl FnOnce(&mut Self)) {
         if FIT {
             f(&mut Self { walked: shown.cast(), shown, depth });
@@ -39,36 +39,36 @@ impl Room {
         }
     }
 
-    /// Where JVMTI's frames go.
+    /// Returns the space for JVMTI's frames.
     pub fn walked(&mut self) -> &mut [MaybeUninit<jvmtiFrameInfo>] {
-        // SAFETY: there is room for so many, and what has no value yet may be anything.
+        // SAFETY: there is space for `depth` frames, which may be uninitialized.
         unsafe { slice::from_raw_parts_mut(self.walked, self.depth) }
     }
 
-    /// A frame of JVMTI's.
+    /// Returns a frame of JVMTI's.
     ///
     /// # Safety
-    /// The walk wrote it, and [`Self::show`] was not called for this place or one behind it since.
+    /// The stack walk wrote this frame, and [`Self::show`] was not called for this index or a later one since.
     pub unsafe fn frame(&self, at: usize) -> jvmtiFrameInfo {
         debug_assert!(at < self.depth);
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller promises.
         unsafe { self.walked.add(at).read().assume_init() }
     }
 
-    /// Gives the agent a frame.
+    /// Writes a frame to the agent's array.
     pub fn show(&mut self, at: usize, frame: JVMPI_CallFrame) {
         assert!(at < self.depth);
-        // SAFETY: there is room for it, as was promised.
+        // SAFETY: `with`'s caller promised `depth` frames, and `at` is below that.
         unsafe { self.shown.add(at).write(frame) };
     }
 
-    /// How many frames there is room for.
+    /// Returns the number of frames that fit.
     pub fn depth(&self) -> usize {
         self.depth
     }
 }
 
-/// Memory of its own for frames of JVMTI.
+/// A memory mapping for JVMTI frames.
 struct Mapping {
     start: *mut libc::c_void,
     size: usize,
@@ -79,7 +79,7 @@ impl Mapping {
         let size = frames.checked_mul(size_of::<jvmtiFrameInfo>())?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping disturbs nobody.
+        // SAFETY: a new anonymous mapping does not affect existing memory.
         let start = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
         (start != libc::MAP_FAILED).then_some(Self { start, size })
     }
@@ -87,7 +87,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: it was mapped so, and is not used any more.
+        // SAFETY: `of` created the mapping with this size, and it is not used any more.
         unsafe { libc::munmap(self.start, self.size) };
     }
 }
@@ -97,11 +97,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_walked_is_shown_wherever_it_lies() {
+    fn walked_frames_arrive_in_the_agents_array() {
         for depth in [1, FEW, FEW + 1, 10_000] {
             let mut frames =
                 vec![JVMPI_CallFrame { lineno: -9, method_id: ptr::null_mut() }; depth];
-            // SAFETY: that is its length.
+            // SAFETY: `frames` has `depth` elements.
             unsafe {
                 Room::with(frames.as_mut_ptr(), depth, |room| {
                     assert_eq!(room.walked().len(), depth);

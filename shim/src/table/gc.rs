@@ -14,13 +14,13 @@ pub fn enable(_: &Agent) {
     lookup::end_run();
 }
 
-/// Collects garbage; nothing happens while an agent has disabled that.
+/// Runs a garbage collection. Has no effect while an agent has disabled GC.
 pub fn run(_: &Agent) {
     if !phase::vm_answers() || gc_switch::is_off() {
         return;
     }
     let Some((jni, thread)) = threads::current_attached() else { return };
     if let Err(error) = collections::run(jni, &thread, collection::play) {
-        log::debug!("no garbage was collected: {error}");
+        log::debug!("RunGC failed: {error}");
     }
 }

@@ -24,7 +24,7 @@ pub fn of_class(_: &Agent, method: jmethodID) -> jobjectID {
     class().unwrap_or(ptr::null_mut())
 }
 
-/// A local reference of the current thread, NULL if the object is gone.
+/// Returns a local reference of the current thread; NULL if the object is gone.
 pub fn object(_: &Agent, id: jobjectID) -> jobject {
     let object = || {
         if !phase::vm_answers() {

@@ -1,7 +1,7 @@
 //! The JVMPI_Interface tables: thirty functions, one file per group of the specification.
 //!
-//! The interface passes no context, so each agent has a table of its own, whose functions are
-//! compiled for its number.
+//! The interface passes no context, so each agent has a table of its own, whose functions are compiled for the agent's
+//! index.
 
 mod events;
 mod frame_room;
@@ -20,12 +20,11 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
-/// One agent's table; the agent writes `NotifyEvent` into it.
+/// The table of one agent, which writes `NotifyEvent` into it.
 #[repr(transparent)]
 struct Table(UnsafeCell<JVMPI_Interface>);
 
-// SAFETY: the shim never writes to a table, and reads the one slot that the agent writes as a
-// volatile whole.
+// SAFETY: the shim never writes to a table, and reads the one entry that the agent writes as a volatile whole.
 unsafe impl Sync for Table {}
 
 static TABLES: [Table; MAX_AGENTS] = [
@@ -39,22 +38,22 @@ static TABLES: [Table; MAX_AGENTS] = [
     table::<7>(),
 ];
 
-/// The function table of the agent with this number, 0 to 7.
+/// Returns the function table of the agent with this index, 0 to 7.
 pub fn of(agent: usize) -> *mut JVMPI_Interface {
     TABLES[agent].0.get()
 }
 
-/// What `NotifyEvent` is until the agent sets it.
+/// The initial `NotifyEvent`, until the agent sets its own.
 unsafe extern "C" fn ignore(_: *mut JVMPI_Event) {}
 
-/// Defines the functions of the table, and `table`, which puts each into its slot. Each runs its body
-/// for the agent that it is compiled for, and returns the value after `else` if the body panics.
+/// Defines the functions of the table, and `table`, which fills a table with them. Each function runs its body for the
+/// agent whose index it is compiled for, and returns the value after `else` if the body panics.
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:path, else $otherwise:expr;)*) => {
         $(
             #[allow(non_snake_case)]
             unsafe extern "C" fn $name<const AGENT: usize>($($argument: $type),*) $(-> $result)? {
-                // SAFETY: the agent passes what the specification of the function asks for.
+            // SAFETY: the agent passes the arguments that the specification of the function requires.
                 #[allow(unused_unsafe)]
                 guard($otherwise, || unsafe { $body(agents::get(AGENT) $(, $argument)*) })
             }

@@ -14,12 +14,12 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 use std::{ptr, slice};
 
-/// Nanoseconds of CPU time, or of elapsed time if the agent's settings say so.
+/// Returns the CPU time of the current thread in nanoseconds, or elapsed time if the agent's settings say so.
 pub fn current_cpu_time(agent: &Agent) -> jlong {
     agent_clock::now(agent)
 }
 
-/// A thread other than the current one, which agents may suspend.
+/// Returns the thread with this environment if agents may suspend it: not the current one, and not hidden.
 fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     if !phase::vm_answers() || threads::is_current(env) {
         return None;
@@ -34,12 +34,12 @@ pub fn suspend(agent: &Agent, env: *mut JNIEnv) {
     }
 }
 
-/// Prepares the shim when an agent first suspends a thread.
+/// Prepares the shim for the first suspension by an agent.
 fn prepare_to_suspend() {
     prepare(suspension::prepare);
 }
 
-/// Makes one of the preparations for the signal, which may want that all methods have IDs.
+/// Runs a preparation for the sampling signal. If it returns true, all methods must have IDs first.
 fn prepare(prepare: impl FnOnce() -> bool) {
     let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
         return;
@@ -77,7 +77,7 @@ pub unsafe fn resume_list(agent: &Agent, count: jint, envs: *mut *mut JNIEnv, re
     subscriptions::resumed();
 }
 
-/// What the list functions leave for each thread: 0 for success.
+/// Returns the result of the list functions for one thread: 0 for success.
 fn list_result(done: bool) -> jint {
     if done { 0 } else { 1 }
 }
@@ -92,7 +92,7 @@ unsafe fn lists<'a>(
     if count <= 0 || envs.is_null() || results.is_null() {
         return None;
     }
-    // SAFETY: neither is NULL, so both have that many elements.
+    // SAFETY: neither is NULL, so the caller promises `count` elements in both.
     Some(unsafe {
         (
             slice::from_raw_parts(envs, count as usize),
@@ -101,8 +101,8 @@ unsafe fn lists<'a>(
     })
 }
 
-/// The status of JVMPI 1.1: one of three states, and bits. A suspension by the agent itself does
-/// not show. 0 for a thread that is not known.
+/// Returns the status of JVMPI 1.1: one of three states, with flags. A suspension by the agent itself does not show.
+/// The status of an unknown thread is 0.
 pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
     let status = || {
         if !phase::vm_answers() {
@@ -136,7 +136,7 @@ pub unsafe fn create_system_thread(
     priority: jint,
     f: Option<unsafe extern "C" fn(*mut c_void)>,
 ) -> jint {
-    // The VM must be able to run Java code; agents may do this from JVM_INIT_DONE on.
+    // The VM must be able to run Java code, which it can from JVM_INIT_DONE on.
     if phase::now() < Phase::Live || !phase::vm_answers() {
         return JNI_ERR;
     }
@@ -148,8 +148,8 @@ pub unsafe fn create_system_thread(
         if priority == JVMPI_MAXIMUM_PRIORITY {
             os_priority::favour_current_thread();
         }
-        // SAFETY: the caller promises that the function may run on another thread; every VM
-        // passed NULL.
+        // SAFETY: the caller promises that the function may run on another thread. The argument is NULL, as in every
+        // VM.
         unsafe { f(ptr::null_mut()) }
     };
     match jvm::start_thread(jni, name, priority, |_| Ok(()), run) {

@@ -20,7 +20,7 @@ use jvmti_sys::{jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 
 /// # Safety
-/// `trace` is NULL or points to a trace whose `frames` have room for `depth` frames.
+/// `trace` is NULL or points to a trace whose `frames` have space for `depth` frames.
 pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: jint) {
     // SAFETY: the caller promises NULL or a trace.
     let Some(trace) = (unsafe { trace.as_mut() }) else { return };
@@ -29,7 +29,7 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         return;
     }
     let Some((jni, current)) = threads::current_attached() else { return };
-    // `frames` needs it, also while threads are suspended.
+    // `frames` needs these fields. The first call looks them up, which must not happen while threads are suspended.
     classes::class_fields(jni);
     let _suspending = suspension::current_suspends_others().then(suspending::begin);
     let other = (!threads::is_current(trace.env_id)).then(|| threads::by_env(trace.env_id));
@@ -42,11 +42,11 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     let fill = |room: &mut Room| {
         trace.num_frames = fill(jni, agent, &current, other, room) as jint;
     };
-    // SAFETY: the caller promises the room.
+    // SAFETY: the caller promises space for `depth` frames.
     unsafe { Room::with(frames, depth as usize, fill) };
 }
 
-/// Puts the frames of another thread, or of the current one, into the room: how many.
+/// Writes the frames of the current thread, or of another one, to `room`, and returns their number.
 fn fill(
     jni: Jni,
     agent: &Agent,
@@ -68,15 +68,15 @@ fn fill(
         if let Some(thread) = other.filter(|_| resolver.met_unknown) {
             kept = resolve_while_suspended(jni, agent, current, thread, room);
         }
-        // The bytecode indexes that were found may refer to a method's old code.
+        // The bytecode indexes found may refer to an older version of a method's code; walk again.
         if !resolver.met_new_code {
             return kept;
         }
     }
 }
 
-/// The frames of another thread: those at which it was suspended, those that it had when the agent asked
-/// whether it has run, or those that it executes now.
+/// Walks the stack of another thread. The frames are those of its suspension, or those that it recorded when the agent
+/// called ThreadHasRun, or the current ones.
 fn walk(
     agent: &Agent,
     thread: &Thread,
@@ -85,14 +85,14 @@ fn walk(
     let depth = room.len();
     let mut copy = |frames: &[RawFrame]| {
         for (place, frame) in room.iter_mut().zip(frames) {
-            // Negative in a native method, and in front of a method's first instruction.
+            // The index is negative in a native method and before a method's first instruction.
             let location = i64::from(frame.bci.max(0));
             place.write(jvmtiFrameInfo { method: frame.method, location });
         }
         frames.len().min(depth)
     };
     if let Some(count) = suspension::with_trace(thread, depth, &mut copy) {
-        // The thread has gone on since, if only for a moment.
+        // The thread may have run since.
         return (Walked::Running, count);
     }
     if thread.suspension.is_suspended() {
@@ -120,8 +120,8 @@ fn walk_thread(object: jthread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usi
     jvm::get().jvmti.stack_trace(object, 0, room).unwrap_or(0)
 }
 
-/// The frames of a running thread as the agent gets them. It is suspended for a moment, so that it cannot
-/// leave a method that the VM has to be asked about.
+/// Converts the frames of a running thread. The thread is suspended for a moment, so that it cannot leave a method
+/// about which the VM has to be asked.
 fn resolve_while_suspended(
     jni: Jni,
     agent: &Agent,
@@ -154,10 +154,10 @@ fn resolve(
     shows_virtual: bool,
 ) -> usize {
     let mut kept = 0;
-    // The agent may ask for a trace in its turn when a class is announced: that one begins anew.
+    // Announcing a class runs the agent's handler, which may request a trace; that one starts with an empty cache.
     let mut seen = SeenFrames::take();
     for at in 0..count {
-        // SAFETY: the walk wrote this frame, and at most one is kept for each that was read.
+        // SAFETY: the walk wrote this frame, and `kept` never overtakes `at`.
         let frame = unsafe { room.frame(at) };
         if let Some(frame) = resolver.next(jni, agent, current, frame, &mut seen) {
             room.show(kept, frame);

@@ -1,4 +1,4 @@
-//! Events and functions that JVMTI's specification leaves to each VM.
+//! JVMTI extension events and functions, which are specific to a VM.
 
 use super::{Jvmti, jvmti};
 use crate::jvm::error::{Error, Result};
@@ -7,27 +7,27 @@ use jvmti_sys::*;
 use std::ffi::CStr;
 use std::ptr;
 
-/// What an event of a virtual thread calls.
+/// The callback type of extension events for virtual threads.
 pub type OfVirtualThread = unsafe extern "system" fn(*mut jvmtiEnv, *mut JNIEnv, jthread);
 
 impl Jvmti {
-    /// Has an event of HotSpot's that is about a virtual thread call this from now on.
+    /// Sets the callback of a HotSpot extension event for virtual threads, and enables the event.
     pub fn set_virtual_thread_callback(
         self,
         event: &CStr,
         callback: OfVirtualThread,
     ) -> Result<()> {
         let index = self.extension_event(event)?.ok_or(Error(JVMTI_ERROR_NOT_AVAILABLE))?;
-        // SAFETY: the VM passes these three arguments, which a C function of this type gets in the same
-        // registers as a variadic one (System V ABI for x86-64, AAPCS64).
+        // SAFETY: the VM passes these three arguments. A C function of this type gets them in the same registers as a
+        // variadic function (System V ABI for x86-64, AAPCS64).
         let callback =
             unsafe { std::mem::transmute::<OfVirtualThread, jvmtiExtensionEvent>(callback) };
         jvmti!(self, SetExtensionEventCallback, index, callback)?;
-        // Unlike other extension events these are not on because of the callback.
+        // Unlike other extension events, setting the callback does not enable these.
         self.set_notification(index as jvmtiEvent, true)
     }
 
-    /// The number of the event with this name.
+    /// Returns the index of the extension event with this name.
     fn extension_event(self, name: &CStr) -> Result<Option<i32>> {
         let (mut count, mut events) = (0, ptr::null_mut());
         jvmti!(self, GetExtensionEvents, &mut count, &mut events)?;
@@ -42,7 +42,7 @@ impl Jvmti {
                 && !event.params.is_null()
             {
                 for i in 0..count {
-                    // SAFETY: JVMTI gave so many parameters.
+                    // SAFETY: JVMTI returned `count` parameters.
                     let name = unsafe { (*event.params.add(i)).name };
                     self.deallocate(name.cast());
                 }
@@ -52,8 +52,7 @@ impl Jvmti {
         Ok(found)
     }
 
-    /// HotSpot's function that returns the virtual thread which is mounted on a suspended carrier; None if the VM has no
-    /// such function.
+    /// Returns HotSpot's function for the virtual thread mounted on a suspended carrier, if the VM has it.
     pub fn mounted_virtual_thread(self) -> Result<Option<MountedVirtualThread>> {
         const NAME: &CStr = c"com.sun.hotspot.functions.GetVirtualThread";
         let (mut count, mut functions) = (0, ptr::null_mut());
@@ -69,7 +68,7 @@ impl Jvmti {
                 && !function.params.is_null()
             {
                 for i in 0..count {
-                    // SAFETY: JVMTI gave so many parameters.
+                    // SAFETY: JVMTI returned `count` parameters.
                     let name = unsafe { (*function.params.add(i)).name };
                     self.deallocate(name.cast());
                 }
@@ -81,7 +80,7 @@ impl Jvmti {
     }
 }
 
-/// HotSpot's function GetVirtualThread.
+/// HotSpot's extension function GetVirtualThread.
 #[derive(Clone, Copy)]
 pub struct MountedVirtualThread {
     jvmti: Jvmti,
@@ -89,11 +88,11 @@ pub struct MountedVirtualThread {
 }
 
 impl MountedVirtualThread {
-    /// The virtual thread on a suspended carrier, a reference in the current frame; None if there is none.
+    /// Returns the virtual thread mounted on a suspended carrier as a local reference, if there is one.
     pub fn get(&self, carrier: jthread) -> Option<jthread> {
         let mut thread: jthread = ptr::null_mut();
         crate::lock::assert_none_held();
-        // SAFETY: the VM gave this function for these arguments, and checks the thread itself.
+        // SAFETY: the VM provides this function for these arguments, and checks the thread itself.
         let result = unsafe { (self.function)(self.jvmti.0, carrier, ptr::from_mut(&mut thread)) };
         (Error::check(result).is_ok() && !thread.is_null()).then_some(thread)
     }

@@ -1,4 +1,4 @@
-//! Walking through the heap along references.
+//! Heap walks that follow references.
 
 use super::{Jvmti, jvmti};
 use crate::boundary::guard;
@@ -8,30 +8,30 @@ use jvmti_sys::*;
 use std::ffi::c_void;
 use std::{ptr, slice};
 
-/// What leads the walk to an object.
+/// The reference by which a walk reaches an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
-    /// From no object.
+    /// A GC root.
     Root(Root),
-    /// From an instance or an array to its class. It is the first edge of every instance and array.
+    /// From an instance or an array to its class. This is the first edge of every instance and array.
     Class,
-    /// From an instance field with this index.
+    /// From the instance field with this index.
     Field(jint),
-    /// From an array's element.
+    /// From the array element with this index.
     Element(jint),
-    /// From a static field with this index.
+    /// From the static field with this index.
     Static(jint),
-    /// From a class to its loader.
+    /// From a class to its class loader.
     Loader,
     /// From a class to its signers.
     Signers,
     /// From a class to its protection domain.
     ProtectionDomain,
-    /// From a class otherwise.
+    /// Any other reference from a class.
     OfClass,
 }
 
-/// Why an object is alive.
+/// The kind of a GC root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Root {
     JniGlobal,
@@ -43,61 +43,60 @@ pub enum Root {
     Other,
 }
 
-/// Where a thread's stack refers to an object.
+/// The place on a thread's stack that refers to an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Local {
     /// The tag of the `java.lang.Thread`.
     pub thread: jlong,
-    /// How many frames are called by the frame; None if it is in none.
+    /// The depth of the frame, where 0 is the innermost frame; `None` if there is no frame.
     pub depth: Option<jint>,
 }
 
-/// What JVMTI gives for an object besides its tag.
+/// The data that JVMTI passes for an object, without its tag.
 #[derive(Clone, Copy, Debug)]
 pub struct Object {
-    /// The tag of its class.
+    /// The tag of the object's class.
     pub class: jlong,
-    /// The bytes that it occupies.
+    /// The size of the object in bytes.
     pub size: jlong,
-    /// The length of an array, -1 for others.
+    /// The length of an array; -1 for other objects.
     pub length: jint,
 }
 
-/// The object that refers to another.
+/// The object from which a reference comes.
 #[derive(Clone, Copy, Debug)]
 pub struct Referrer {
     pub tag: jlong,
-    /// The tag of its class.
+    /// The tag of the object's class.
     pub class: jlong,
 }
 
-/// Whether the walk goes on from an object.
+/// The decision of a visitor on how to continue the walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// To what the object refers to as well, unless that was visited already.
+    /// Follow the references from the object, unless it was visited before.
     Follow,
-    /// Not to what the object refers to, unless another reference leads there.
+    /// Do not follow the references from the object now. Another reference may still reach it.
     Skip,
-    /// No further.
+    /// End the walk.
     Stop,
 }
 
-/// Is called for what a walk through the heap meets. The world is stopped meanwhile: it must not
-/// call the VM.
+/// The callbacks of a heap walk. The VM is stopped at a safepoint meanwhile, so the callbacks must not call the VM.
 ///
-/// All roots come first. All edges and values of an object come one after the other.
+/// All roots come first. All edges and values of an object come in one sequence.
 pub trait Visitor {
-    /// Whether [`Self::field`] is called.
+    /// Returns true if [`Self::field`] should be called.
     fn wants_fields(&self) -> bool {
         false
     }
 
-    /// Whether [`Self::array`] is called.
+    /// Returns true if [`Self::array`] should be called.
     fn wants_arrays(&self) -> bool {
         false
     }
 
-    /// A reference to an object, whose tag may be changed.
+    /// Visits a reference to an object. The callback may change the object's tag.
     fn reference(
         &mut self,
         edge: Edge,
@@ -106,12 +105,12 @@ pub trait Visitor {
         referrer: Option<Referrer>,
     ) -> Next;
 
-    /// A field of a primitive type of an object or, with [`Edge::Static`], of a class.
+    /// Visits a primitive field of an object or, with [`Edge::Static`], of a class.
     fn field(&mut self, _edge: Edge, _tag: jlong, _value: Primitive) -> Next {
         Next::Follow
     }
 
-    /// The elements of an array of a primitive type, in the host's byte order.
+    /// Visits the elements of an array of a primitive type, in the host's byte order.
     fn array(&mut self, _tag: jlong, _count: usize, _elements: &[u8]) -> Next {
         Next::Follow
     }
@@ -143,9 +142,9 @@ impl Next {
 }
 
 /// # Safety
-/// `info` is what JVMTI passes for this kind of reference.
+/// `info` is the structure that JVMTI passes for this kind of reference.
 unsafe fn edge(kind: jvmtiHeapReferenceKind, info: *const jvmtiHeapReferenceInfo) -> Edge {
-    // SAFETY: the kind says which member is filled.
+    // SAFETY: the kind determines which member of the union is valid.
     unsafe {
         match kind {
             JVMTI_HEAP_REFERENCE_CLASS => Edge::Class,
@@ -189,8 +188,8 @@ unsafe extern "system" fn reference<V: Visitor>(
     visitor: *mut c_void,
 ) -> jint {
     guard(STOP, || {
-        // SAFETY: `follow_references` passed the visitor, which lives until it returns; the rest is
-        // as JVMTI passes it. The referrer's tag, which may be the object's own, is copied.
+        // SAFETY: `follow_references` passed the visitor, which lives until that returns. JVMTI passes valid pointers
+        // for the rest. The referrer's tag, which may be the object's own, is copied.
         let (visitor, edge, referrer, tag) = unsafe {
             let referrer =
                 referrer_tag.as_ref().map(|tag| Referrer { tag: *tag, class: referrer_class });
@@ -210,7 +209,7 @@ unsafe extern "system" fn field<V: Visitor>(
     visitor: *mut c_void,
 ) -> jint {
     guard(STOP, || {
-        // SAFETY: as above, and the type says which member of the value is filled.
+        // SAFETY: as in `reference`; the type determines which member of the value is valid.
         let (visitor, edge, tag, value) = unsafe {
             let value = match of_type {
                 JVMTI_PRIMITIVE_TYPE_BOOLEAN => Primitive::Boolean(value.b != 0),
@@ -228,7 +227,7 @@ unsafe extern "system" fn field<V: Visitor>(
     })
 }
 
-/// How many bytes a value of the type has in the VM.
+/// Returns the size of a value of this type in the VM, in bytes.
 fn width(of_type: jvmtiPrimitiveType) -> usize {
     match of_type {
         JVMTI_PRIMITIVE_TYPE_BOOLEAN | JVMTI_PRIMITIVE_TYPE_BYTE => 1,
@@ -249,7 +248,7 @@ unsafe extern "system" fn array<V: Visitor>(
 ) -> jint {
     guard(STOP, || {
         let count = usize::try_from(count).unwrap_or(0);
-        // SAFETY: as above; there are `count` elements.
+        // SAFETY: as in `reference`; there are `count` elements.
         let (visitor, tag, elements) = unsafe {
             let elements = if count == 0 {
                 &[]
@@ -263,8 +262,8 @@ unsafe extern "system" fn array<V: Visitor>(
 }
 
 impl Jvmti {
-    /// Shows the visitor everything that can be reached from the roots or from one object. An object
-    /// that the walk begins at must have a tag, and does not count as met.
+    /// Walks everything that can be reached from the GC roots, or from the object `from`. That object must have a
+    /// tag, and is not visited itself.
     pub fn follow_references<V: Visitor>(
         self,
         from: Option<jobject>,

@@ -8,41 +8,41 @@ use std::ffi::CString;
 use std::ptr;
 
 impl Jvmti {
-    /// The method's name and descriptor.
+    /// Returns the name and the descriptor of a method.
     pub fn method_name(self, method: jmethodID) -> Result<(CString, CString)> {
         let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
         jvmti!(self, GetMethodName, method, &mut name, &mut signature, ptr::null_mut())?;
         Ok((self.string(name), self.string(signature)))
     }
 
-    /// The class that declares the method, a reference in the current frame.
+    /// Returns the class that declares the method, as a local reference.
     pub fn declaring_class(self, method: jmethodID) -> Result<jclass> {
         let mut class = ptr::null_mut();
         jvmti!(self, GetMethodDeclaringClass, method, &mut class)?;
         Ok(class)
     }
 
-    /// The access flags of JVMS 4.6.
+    /// Returns the access flags (JVMS 4.6).
     pub fn method_modifiers(self, method: jmethodID) -> Result<jint> {
         let mut modifiers = 0;
         jvmti!(self, GetMethodModifiers, method, &mut modifiers)?;
         Ok(modifiers)
     }
 
-    /// The code array of the method as it is now; an error if it has none.
+    /// Returns the current bytecode of the method. Fails if the method has none.
     pub fn bytecodes(self, method: jmethodID) -> Result<Allocated<u8>> {
         let (mut count, mut bytecodes) = (0, ptr::null_mut());
         jvmti!(self, GetBytecodes, method, &mut count, &mut bytecodes)?;
         Ok(self.array(bytecodes, count))
     }
 
-    /// Whether the method is one that a frame still runs although its class was rewritten.
+    /// Returns true if the method is an old version, which a frame still runs although its class was redefined.
     pub fn is_obsolete(self, method: jmethodID) -> bool {
         let mut obsolete = false;
         jvmti!(self, IsMethodObsolete, method, &mut obsolete).is_ok() && obsolete
     }
 
-    /// Where each source line begins; an error if the class file does not say.
+    /// Returns the line number table. Fails if the class file has none.
     pub fn line_numbers(self, method: jmethodID) -> Result<Allocated<jvmtiLineNumberEntry>> {
         let (mut count, mut entries) = (0, ptr::null_mut());
         jvmti!(self, GetLineNumberTable, method, &mut count, &mut entries)?;

@@ -1,5 +1,5 @@
-//! JVMTI functions, each with its result as a Rust value: one file for each group of them in the
-//! specification, and here what all need, capabilities, events and properties.
+//! Wrappers of JVMTI functions that return Rust values. There is one file for each group of functions in the
+//! specification; this file has the common parts, capabilities, events and properties.
 
 pub mod classes;
 mod extensions;
@@ -20,7 +20,7 @@ use std::mem::{MaybeUninit, size_of};
 use std::ops::Deref;
 use std::{ptr, slice};
 
-/// A JVMTI environment: the shim's own, shared by all threads.
+/// A JVMTI environment of the shim, which all threads share.
 #[derive(Clone, Copy)]
 pub struct Jvmti(pub(super) *mut jvmtiEnv);
 
@@ -29,13 +29,13 @@ unsafe impl Send for Jvmti {}
 // SAFETY: as above.
 unsafe impl Sync for Jvmti {}
 
-/// Calls a slot of the JVMTI function table.
+/// Calls a function of the JVMTI function table.
 macro_rules! jvmti {
     ($jvmti:expr, $slot:ident $(, $argument:expr)*) => {{
         $crate::lock::assert_none_held();
-        // SAFETY: `Jvmti::new` promises a live environment; a VM older than a slot leaves the
-        // slot out of its table, and no slot newer than JDK 11 is named in this file. Pointers
-        // passed are to locals or to what the caller promises; JVMTI checks references itself.
+        // SAFETY: `Jvmti::new` promises a live environment. Functions newer than the VM are beyond the end of its
+        // table; none newer than JDK 11 is called without a version check. Pointers are to locals or are valid as
+        // the caller promises. JVMTI checks references itself.
         unsafe {
             match (**$jvmti.0).$slot {
                 Some(function) => $crate::jvm::error::Error::check(function($jvmti.0 $(, $argument)*)),
@@ -47,7 +47,7 @@ macro_rules! jvmti {
 
 pub(super) use jvmti;
 
-/// An array or string that JVMTI allocated; given back when dropped.
+/// An array or a string that JVMTI allocated; deallocated when dropped.
 pub struct Allocated<T> {
     jvmti: Jvmti,
     start: *mut T,
@@ -55,7 +55,7 @@ pub struct Allocated<T> {
 }
 
 impl<T> Allocated<T> {
-    /// Where it is, as JVMTI takes it.
+    /// Returns the address, for passing it to JVMTI.
     pub(super) fn start(&self) -> *mut T {
         self.start
     }
@@ -68,7 +68,7 @@ impl<T> Deref for Allocated<T> {
         if self.start.is_null() {
             return &[];
         }
-        // SAFETY: JVMTI filled `length` elements at `start`, which are ours until dropped.
+        // SAFETY: JVMTI filled `length` elements at `start`, which this value owns.
         unsafe { slice::from_raw_parts(self.start, self.length) }
     }
 }
@@ -94,16 +94,16 @@ impl Jvmti {
         Ok(memory)
     }
 
-    /// Bytes in memory that JVMTI may take over, with their number.
+    /// Copies bytes to memory that JVMTI can take ownership of. Returns its address and length.
     pub fn copy(self, bytes: &[u8]) -> Option<(*mut u8, jint)> {
         let length = jint::try_from(bytes.len()).ok()?;
         let memory = self.allocate(bytes.len()).ok()?;
-        // SAFETY: Allocate has just returned that many bytes, to which there is no other pointer.
+        // SAFETY: Allocate has just returned this many bytes, and there is no other pointer to them.
         unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Some((memory, length))
     }
 
-    /// Gives back what JVMTI allocated; NULL is nothing.
+    /// Frees memory that JVMTI allocated. NULL has no effect.
     pub fn deallocate(self, memory: *mut u8) {
         let result = jvmti!(self, Deallocate, memory);
         debug_assert!(result.is_ok());
@@ -113,7 +113,7 @@ impl Jvmti {
         Allocated { jvmti: self, start, length: usize::try_from(length).unwrap_or(0) }
     }
 
-    /// Copies a string that JVMTI allocated; "" for NULL.
+    /// Copies a string that JVMTI allocated, and frees the original. NULL becomes "".
     fn string(self, text: *mut c_char) -> CString {
         if text.is_null() {
             return CString::default();
@@ -129,7 +129,7 @@ impl Jvmti {
     pub fn potential_capabilities(self) -> Result<jvmtiCapabilities> {
         let mut capabilities = MaybeUninit::<jvmtiCapabilities>::zeroed();
         jvmti!(self, GetPotentialCapabilities, capabilities.as_mut_ptr())?;
-        // SAFETY: all bits zero are valid capabilities, and JVMTI filled them in.
+        // SAFETY: JVMTI filled in the structure, which may also be all zero.
         Ok(unsafe { capabilities.assume_init() })
     }
 
@@ -159,7 +159,7 @@ impl Jvmti {
         }
     }
 
-    /// Sends the events of this type for what exists already, on this thread.
+    /// Sends the events of this type for everything that already exists, on this thread.
     pub fn generate_events(self, event: jvmtiEvent) -> Result<()> {
         jvmti!(self, GenerateEvents, event)
     }
@@ -170,14 +170,14 @@ impl Jvmti {
         Ok(phase)
     }
 
-    /// A system property of the VM, None if it has none such.
+    /// Returns a system property of the VM, if it is set.
     pub fn system_property(self, name: &CStr) -> Option<CString> {
         let mut value = ptr::null_mut();
         jvmti!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
         Some(self.string(value))
     }
 
-    /// The Java version, 11 or 17, say; 0 if the VM does not say.
+    /// Returns the Java version, for example 17; 0 if the VM does not report it.
     pub fn feature_version(self) -> u32 {
         let version = self.system_property(c"java.vm.specification.version");
         version.and_then(|text| text.to_str().ok()?.parse().ok()).unwrap_or(0)

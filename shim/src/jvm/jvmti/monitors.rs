@@ -1,4 +1,4 @@
-//! Which thread owns a monitor, and which wait for it.
+//! The owners of monitors and the threads that wait for them.
 
 use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::Result;
@@ -6,20 +6,19 @@ use jni_sys::jobject;
 use jvmti_sys::{jthread, jvmtiMonitorUsage};
 use std::ptr;
 
-/// What `GetObjectMonitorUsage` returns, references in the current frame.
+/// The result of `GetObjectMonitorUsage`, with local references.
 pub struct MonitorUsage {
-    /// NULL if no thread owns it, or a virtual one.
+    /// The owner; NULL if there is none, or if it is a virtual thread.
     pub owner: jthread,
     pub entry_count: u32,
-    /// The threads that wait to enter; up to JDK 22 (JDK-8247972) also those that wait to be
-    /// notified.
+    /// The threads that wait to enter. Up to JDK 22 (JDK-8247972) also those that wait to be notified.
     pub waiters: Allocated<jthread>,
     /// The threads that wait to be notified.
     pub notify_waiters: Allocated<jthread>,
 }
 
 impl Jvmti {
-    /// Stops the world from JDK 17 on.
+    /// Returns the usage of an object's monitor. From JDK 17 on this needs a safepoint.
     pub fn monitor_usage(self, object: jobject) -> Result<MonitorUsage> {
         let mut usage = jvmtiMonitorUsage::default();
         jvmti!(self, GetObjectMonitorUsage, object, &mut usage)?;
@@ -31,15 +30,15 @@ impl Jvmti {
         })
     }
 
-    /// The monitors that a thread owns, references in the current frame.
+    /// Returns the monitors that a thread owns, as local references.
     pub fn owned_monitors(self, thread: jthread) -> Result<Allocated<jobject>> {
         let (mut count, mut monitors) = (0, ptr::null_mut());
         jvmti!(self, GetOwnedMonitorInfo, thread, &mut count, &mut monitors)?;
         Ok(self.array(monitors, count))
     }
 
-    /// The monitor that a thread waits to enter, a reference in the current frame; NULL if it does
-    /// not. Up to JDK 22 (JDK-8256314) also the one in which it waits.
+    /// Returns the monitor that a thread waits to enter, as a local reference; NULL if there is none. Up to JDK 22
+    /// (JDK-8256314) this is also the monitor in which it waits to be notified.
     pub fn contended_monitor(self, thread: jthread) -> Result<jobject> {
         let mut monitor = ptr::null_mut();
         jvmti!(self, GetCurrentContendedMonitor, thread, &mut monitor)?;

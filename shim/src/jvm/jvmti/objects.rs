@@ -1,4 +1,4 @@
-//! Objects: tags, and all that are in the heap.
+//! Objects: tags, and walks over all objects in the heap.
 
 use super::{Jvmti, jvmti};
 use crate::boundary::guard;
@@ -17,8 +17,8 @@ unsafe extern "system" fn visit_object(
     _length: jint,
     visitor: *mut c_void,
 ) -> jint {
-    // SAFETY: `iterate_through_heap` passed the visitor, which lives until it returns, and JVMTI
-    // passes a tag to be read and written.
+    // SAFETY: `iterate_through_heap` passed the visitor, which lives until that returns. JVMTI passes a tag that may be
+    // read and written.
     let (visit, tag) = unsafe { (&mut *visitor.cast::<&mut HeapVisitor<'_>>(), &mut *tag) };
     guard(JVMTI_VISIT_ABORT as jint, || {
         visit(class_tag, tag, size);
@@ -27,7 +27,7 @@ unsafe extern "system" fn visit_object(
 }
 
 impl Jvmti {
-    /// The object's tag, 0 if it has none.
+    /// Returns the tag of an object; 0 if it has none.
     pub fn tag(self, object: jobject) -> Result<jlong> {
         let mut tag = 0;
         jvmti!(self, GetTag, object, &mut tag)?;
@@ -38,8 +38,8 @@ impl Jvmti {
         jvmti!(self, SetTag, object, tag)
     }
 
-    /// An object with one of these tags, in the current frame. Takes time in proportion to the
-    /// number of tags in use.
+    /// Returns an object with one of these tags as a local reference. Takes time proportional to the number of tags
+    /// in use.
     pub fn tagged(self, tags: &[jlong]) -> Option<jobject> {
         let (mut count, mut objects) = (0, ptr::null_mut());
         let (length, none) = (tags.len() as jint, ptr::null_mut());
@@ -48,41 +48,41 @@ impl Jvmti {
         self.array(objects, count).first().copied()
     }
 
-    /// Makes the VM report an object every `interval` bytes that are allocated, each one for 0.
+    /// Sets the number of allocated bytes between two samples. With 0, every allocation is reported.
     pub fn set_heap_sampling_interval(self, interval: jint) -> Result<()> {
         jvmti!(self, SetHeapSamplingInterval, interval)
     }
 
-    /// Calls `visit` for every object in the heap, dead ones included, while the world is
-    /// stopped: with its class's tag, its own tag, which may be changed, and its size in bytes.
-    /// `filter` are bits `JVMTI_HEAP_FILTER_*`. `visit` must not call the VM.
+    /// Calls `visit` for every object in the heap, including dead ones, at a safepoint. `visit` gets the tag of the
+    /// object's class, its own tag, which it may change, and its size in bytes. It must not call the VM. `filter`
+    /// consists of `JVMTI_HEAP_FILTER_*` flags.
     pub fn iterate_through_heap(
         self,
         filter: jint,
         mut visit: impl FnMut(jlong, &mut jlong, jlong),
     ) -> Result<()> {
         let mut visit: &mut HeapVisitor<'_> = &mut visit;
-        // SAFETY: all bits zero are a structure without callbacks.
+        // SAFETY: all fields are optional callbacks, for which zero means none.
         let mut callbacks: jvmtiHeapCallbacks = unsafe { std::mem::zeroed() };
         callbacks.heap_iteration_callback = Some(visit_object);
         let data: *mut c_void = ptr::from_mut(&mut visit).cast();
         jvmti!(self, IterateThroughHeap, filter, ptr::null_mut(), &callbacks, data)
     }
 
-    /// The bytes that the object occupies, its header included.
+    /// Returns the size of an object in bytes, including its header.
     pub fn object_size(self, object: jobject) -> Result<jlong> {
         let mut size = 0;
         jvmti!(self, GetObjectSize, object, &mut size)?;
         Ok(size)
     }
 
-    /// Collects garbage now; returns when the VM's collection is over.
+    /// Runs a garbage collection and waits for its end.
     pub fn force_garbage_collection(self) -> Result<()> {
         jvmti!(self, ForceGarbageCollection)
     }
 
-    /// The objects with these tags, in the current frame, each with its tag. Takes time in
-    /// proportion to the number of tags in use.
+    /// Returns the objects with these tags as local references, each with its tag. Takes time proportional to the
+    /// number of tags in use.
     pub fn all_tagged(self, tags: &[jlong]) -> Result<Vec<(jobject, jlong)>> {
         if tags.is_empty() {
             return Ok(Vec::new());

@@ -8,25 +8,25 @@ use std::ffi::{CString, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// What `GetThreadInfo` returns, references in the current frame.
+/// The result of `GetThreadInfo`, with local references.
 pub struct ThreadInfo {
-    /// The thread's name, modified UTF-8.
+    /// The name of the thread, in modified UTF-8.
     pub name: CString,
-    /// Its `ThreadGroup`, NULL when the thread has ended.
+    /// The `ThreadGroup`; NULL if the thread has ended.
     pub group: jobject,
 }
 
-/// What `GetThreadGroupInfo` returns.
+/// The result of `GetThreadGroupInfo`, with local references.
 pub struct GroupInfo {
-    /// The group's name, modified UTF-8.
+    /// The name of the group, in modified UTF-8.
     pub name: CString,
-    /// The parent group, NULL at the top.
+    /// The parent group; NULL for a top-level group.
     pub parent: jobject,
 }
 
 impl Jvmti {
-    /// The frames of a thread, NULL for the current one, without the `start` innermost ones; how
-    /// many were written.
+    /// Writes the frames of a thread, without the `start` innermost ones, and returns their number. A NULL thread is
+    /// the current one.
     pub fn stack_trace(
         self,
         thread: jthread,
@@ -46,14 +46,14 @@ impl Jvmti {
         Ok(count as usize)
     }
 
-    /// All live platform threads, references in the current frame.
+    /// Returns all live platform threads as local references.
     pub fn all_threads(self) -> Result<Allocated<jthread>> {
         let (mut count, mut threads) = (0, ptr::null_mut());
         jvmti!(self, GetAllThreads, &mut count, &mut threads)?;
         Ok(self.array(threads, count))
     }
 
-    /// The current thread, a reference in the current frame; NULL while it is being attached.
+    /// Returns the current thread as a local reference; NULL while it is being attached.
     pub fn current_thread(self) -> Result<jthread> {
         let mut thread = ptr::null_mut();
         jvmti!(self, GetCurrentThread, &mut thread)?;
@@ -63,12 +63,12 @@ impl Jvmti {
     pub fn thread_info(self, thread: jthread) -> Result<ThreadInfo> {
         let mut info = MaybeUninit::<jvmtiThreadInfo>::zeroed();
         jvmti!(self, GetThreadInfo, thread, info.as_mut_ptr())?;
-        // SAFETY: JVMTI filled the structure in.
+        // SAFETY: JVMTI filled in the structure.
         let info = unsafe { info.assume_init() };
         Ok(ThreadInfo { name: self.string(info.name), group: info.thread_group })
     }
 
-    /// The thread groups without a parent, references in the current frame.
+    /// Returns the thread groups without a parent as local references.
     pub fn top_thread_groups(self) -> Result<Allocated<jobject>> {
         let (mut count, mut groups) = (0, ptr::null_mut());
         jvmti!(self, GetTopThreadGroups, &mut count, &mut groups)?;
@@ -78,12 +78,12 @@ impl Jvmti {
     pub fn group_info(self, group: jobject) -> Result<GroupInfo> {
         let mut info = MaybeUninit::<jvmtiThreadGroupInfo>::zeroed();
         jvmti!(self, GetThreadGroupInfo, group, info.as_mut_ptr())?;
-        // SAFETY: JVMTI filled the structure in.
+        // SAFETY: JVMTI filled in the structure.
         let info = unsafe { info.assume_init() };
         Ok(GroupInfo { name: self.string(info.name), parent: info.parent })
     }
 
-    /// The bits `JVMTI_THREAD_STATE_*`.
+    /// Returns the `JVMTI_THREAD_STATE_*` flags.
     pub fn thread_state(self, thread: jthread) -> Result<jint> {
         let mut state = 0;
         jvmti!(self, GetThreadState, thread, &mut state)?;
@@ -98,7 +98,7 @@ impl Jvmti {
         jvmti!(self, ResumeThread, thread)
     }
 
-    /// Suspends threads; what became of each.
+    /// Suspends threads. Returns a result for each.
     pub fn suspend_list(self, threads: &[jthread]) -> Result<Vec<Result<()>>> {
         let mut results = vec![0; threads.len()];
         let (count, results_at) = (threads.len() as jint, results.as_mut_ptr());
@@ -106,7 +106,7 @@ impl Jvmti {
         Ok(results.into_iter().map(Error::check).collect())
     }
 
-    /// Resumes threads; what became of each.
+    /// Resumes threads. Returns a result for each.
     pub fn resume_list(self, threads: &[jthread]) -> Result<Vec<Result<()>>> {
         let mut results = vec![0; threads.len()];
         let (count, results_at) = (threads.len() as jint, results.as_mut_ptr());
@@ -114,24 +114,24 @@ impl Jvmti {
         Ok(results.into_iter().map(Error::check).collect())
     }
 
-    /// Suspends all virtual threads but these. JDK 21 and later.
+    /// Suspends all virtual threads except these. JDK 21 and later.
     pub fn suspend_all_virtual(self, except: &[jthread]) -> Result<()> {
         jvmti!(self, SuspendAllVirtualThreads, except.len() as jint, except.as_ptr())
     }
 
-    /// Resumes all virtual threads but these. JDK 21 and later.
+    /// Resumes all virtual threads except these. JDK 21 and later.
     pub fn resume_all_virtual(self, except: &[jthread]) -> Result<()> {
         jvmti!(self, ResumeAllVirtualThreads, except.len() as jint, except.as_ptr())
     }
 
-    /// The thread's CPU time in nanoseconds.
+    /// Returns the CPU time of the thread in nanoseconds.
     pub fn thread_cpu_time(self, thread: jthread) -> Result<jlong> {
         let mut nanos = 0;
         jvmti!(self, GetThreadCpuTime, thread, &mut nanos)?;
         Ok(nanos)
     }
 
-    /// Starts a daemon thread that runs `start` with `argument`.
+    /// Starts a daemon thread that calls `start` with `argument`.
     ///
     /// # Safety
     /// `start` may be called with `argument` on another thread.
