@@ -395,7 +395,7 @@ fn parts_of_a_conformance_run_are_put_together() {
     fails(&["conformance", "--merge", &passed, &passed], 1, &line);
     let output = jvmpi(&["conformance", "--shard", "4/3"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("give a part and how many there are, as 2/3"));
+    assert!(text(&output.stderr).contains("expected PART/PARTS, for example 2/3"));
 }
 
 /// 6 MB whose threads were 3 GB when they were read.

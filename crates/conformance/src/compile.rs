@@ -1,7 +1,7 @@
-//! The agents and the programs, ready to be run.
+//! Prepares the agents and the programs of the suite for a run.
 //!
-//! The agents come as their sources and are compiled where they are run, for any `jvmpi.h`: that is
-//! what an agent is. The programs come compiled, as a machine with a JVM need not have `javac`.
+//! The agents are distributed as sources and compiled on the machine that runs them, for any `jvmpi.h`. The programs
+//! are distributed compiled, because a machine with a JVM need not have `javac`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ macro_rules! sources {
     };
 }
 
-/// The sources of the agents and of what they share.
+/// The sources of the agents and their shared headers.
 const SOURCES: &[(&str, &str)] = &sources![
     "conform.h",
     "start.c",
@@ -36,13 +36,13 @@ const SOURCES: &[(&str, &str)] = &sources![
     "dumps.c"
 ];
 
-/// The programs: the classes of `suite/workloads`.
+/// The programs: the compiled classes of `suite/workloads`.
 const WORKLOADS: &[u8] = include_bytes!("../suite/workloads.jar");
 
-/// The header of the interface that comes with the suite.
+/// The `jvmpi.h` that comes with the suite.
 const HEADER: &str = include_str!("../suite/jvmpi.h");
 
-/// What every agent is compiled with: C89 with the functions of POSIX, and no warning.
+/// The compiler flags for all agents: C89 with the POSIX functions, and warnings as errors.
 const FLAGS: [&str; 10] = [
     "-std=c89",
     "-pedantic-errors",
@@ -56,18 +56,18 @@ const FLAGS: [&str; 10] = [
     "-g",
 ];
 
-/// The suite in a directory of its own.
+/// The suite, compiled into a directory.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     directory: PathBuf,
 }
 
 impl Compiled {
-    /// Compiles the agents of these names into `directory`, for the `jni.h` in `include` and the
-    /// `jvmpi.h` in `header`, or the one that comes with the suite.
+    /// Compiles the agents with these names into `directory`. `include` contains `jni.h`; `header` contains the
+    /// `jvmpi.h` to use in place of the suite's own.
     ///
     /// # Errors
-    /// What the compiler says, or that there is none.
+    /// Returns the compiler's output, or that there is no compiler.
     pub fn new<'a>(
         directory: &Path,
         agents: impl IntoIterator<Item = &'a str>,
@@ -106,7 +106,7 @@ impl Compiled {
         cc.arg("-I").arg(header).arg("-o").arg(self.agent(agent));
         cc.arg(self.directory.join("agents").join(agent).with_extension("c"));
         let output = cc.output().map_err(|error| {
-            format!("cannot run the C compiler ({error}): install one, or name it in CC")
+            format!("cannot run the C compiler ({error}); install one, or name it in CC")
         })?;
         if output.status.success() {
             return Ok(());
@@ -117,25 +117,25 @@ impl Compiled {
         ))
     }
 
-    /// The same, seen by another path.
+    /// Returns the same suite under another path.
     #[must_use]
     pub fn at(&self, directory: &Path) -> Self {
         Self { directory: directory.to_owned() }
     }
 
-    /// The library of an agent.
+    /// Returns the path of an agent's library.
     #[must_use]
     pub fn agent(&self, name: &str) -> PathBuf {
         self.directory.join(format!("lib{name}.so"))
     }
 
-    /// The class path of the programs.
+    /// Returns the class path of the programs.
     #[must_use]
     pub fn workloads(&self) -> PathBuf {
         self.directory.join("workloads.jar")
     }
 
-    /// A directory for the files of a run.
+    /// Returns the directory for the files of all runs.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.directory.join("runs")
@@ -148,7 +148,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_source_is_there() {
+    fn list_of_sources_is_complete() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("suite/agents");
         let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
         let files: BTreeSet<_> = files.map(|name| name.into_string().unwrap()).collect();

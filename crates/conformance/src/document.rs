@@ -1,21 +1,21 @@
-//! `docs/conformance.md`, made from the manifest: every function, event, field and constant with the
-//! cases that prove it and what is known not to hold.
+//! Generates `docs/conformance.md` from the manifest: every function, event, field and constant, with the cases that
+//! prove it and the known exceptions.
 
 use crate::header::{self, Kind};
 use crate::manifest::{Case, Exception, Excuse, Manifest};
 use crate::results::State;
 use std::fmt::Write as _;
 
-/// What the page says before its tables.
+/// The text of the page before its tables.
 const INTRODUCTION: &str = include_str!("document.md");
 
-/// What no case can prove, and why.
+/// The items that no case can prove, with the reason.
 pub const NOT_PROVED: &[(&str, &str)] = &[
     ("JVMPI_GC_ROOT_NATIVE_STACK", "what native code holds are JNI's references"),
     ("JVMPI_GC_ROOT_THREAD_OBJ", "a record of profile files, which no dump has"),
 ];
 
-/// The whole page.
+/// Returns the whole page.
 #[must_use]
 pub fn page(manifest: &Manifest) -> String {
     let mut text = INTRODUCTION.to_owned();
@@ -46,7 +46,7 @@ pub fn page(manifest: &Manifest) -> String {
     text
 }
 
-/// What these cases together say of a thing.
+/// Returns the combined state of these cases.
 fn state(cases: &[&Case]) -> String {
     let exceptions = cases.iter().flat_map(|case| &case.except);
     let mut known: Vec<_> = exceptions

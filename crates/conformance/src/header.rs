@@ -1,25 +1,25 @@
-//! What there is to be proved: the functions, events, fields and constants that `jvmpi.h` declares.
+//! Lists the items to be proved: the functions, events, fields and constants that `jvmpi.h` declares.
 
 use std::collections::BTreeSet;
 
-/// A kind of things that the header declares.
+/// The kind of an item in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A member of `JVMPI_Interface`.
     Function,
-    /// A type of events.
+    /// An event type.
     Event,
-    /// A field of an event or of what it points to.
+    /// A field of an event or of a structure that an event points to.
     Field,
-    /// Any other number.
+    /// Any other constant.
     Constant,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Function, Self::Event, Self::Field, Self::Constant];
 
-    /// What several are called.
+    /// Returns the plural, as a heading.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -31,13 +31,12 @@ impl Kind {
     }
 }
 
-/// What stands in `jvmpi.h` besides the specification, or has no meaning of its own to be proved: older
-/// names, the guard, a switch for what the header declares.
+/// The constants in `jvmpi.h` that have no meaning of their own to be proved: the include guard, and a limit.
 const NOT_OF_THE_SPECIFICATION: [&str; 2] = ["JVMPI_H", "JVMPI_MAX_EVENT_TYPE_VAL"];
 
 const HEADER: &str = include_str!("../suite/jvmpi.h");
 
-/// Everything that the header declares, in its order: functions and events by their names, fields as
+/// Returns all items of the header in their order: functions and events by name, fields with a path such as
 /// `class_load.class_name`, and constants.
 #[must_use]
 pub fn items() -> Vec<(Kind, String)> {
@@ -48,7 +47,7 @@ pub fn items() -> Vec<(Kind, String)> {
     functions.chain(events).chain(fields()).chain(constants).collect()
 }
 
-/// The names of events, without those that stand for another one, and of all other constants.
+/// Returns the names of the events, without older names of the same event, and of all other constants.
 fn defines() -> (Vec<String>, Vec<String>) {
     let (mut events, mut constants) = (Vec::new(), Vec::new());
     for line in HEADER.lines().filter_map(|line| line.strip_prefix("#define ")) {
@@ -85,7 +84,7 @@ fn fields() -> Vec<(Kind, String)> {
     fields.map(|name| (Kind::Field, name)).collect()
 }
 
-/// The members of a struct, each with the path through what is declared in it.
+/// Returns the members of a struct. Members of nested structs and unions are paths.
 fn members(of: &str) -> Vec<String> {
     let start = format!("typedef struct {of} {{");
     let end = format!("}} {of};");
@@ -101,9 +100,9 @@ fn members(of: &str) -> Vec<String> {
             "}" => {}
             ";" if !text.trim().is_empty() => {
                 let name = name_of(text);
-                // What closes a struct is its name alone.
+                // A statement that closes a struct consists of a name alone.
                 let closed = if text.trim() == name { levels.pop() } else { None };
-                let own = levels.last_mut().expect("as many opened as closed");
+                let own = levels.last_mut().expect("braces are balanced");
                 match closed {
                     Some(inner) => {
                         own.extend(inner.into_iter().map(|member| format!("{name}.{member}")));
@@ -117,7 +116,7 @@ fn members(of: &str) -> Vec<String> {
     levels.pop().unwrap_or_default()
 }
 
-/// What a declaration declares: a function pointer, or the last word.
+/// Returns the declared name: that of a function pointer, or the last word.
 fn name_of(declaration: &str) -> &str {
     let function = declaration.split_once("(*").and_then(|(_, rest)| rest.split(')').next());
     let last = declaration.rsplit([' ', '*']).find(|word| !word.is_empty());
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_declared_is_found() {
+    fn items_of_every_kind_are_found() {
         let items = items();
         let of = |kind| items.iter().filter(move |(k, _)| *k == kind).map(|(_, name)| &**name);
         assert_eq!(of(Kind::Function).count(), 30);

@@ -1,8 +1,8 @@
-//! The conformance suite: agents in C and programs in Java that try whether a JVM has JVMPI as its
-//! specification says, one numbered case for each rule.
+//! The conformance suite: agents in C and programs in Java that test whether a JVM implements JVMPI as specified, with
+//! one numbered case per rule.
 //!
-//! What is tried stands in [`suite/manifest.toml`](manifest); this crate compiles the agents, runs
-//! them and says what came out. It knows nothing of `libjvmpi.so` but its path.
+//! The cases are listed in [`suite/manifest.toml`](manifest). This crate compiles the agents, runs them and reports the
+//! results. All it knows about `libjvmpi.so` is its path.
 
 pub mod compile;
 pub mod document;

@@ -1,102 +1,102 @@
-//! The list of all cases: what each proves, of what, and where it is known to fail.
+//! The list of all cases: the rule and the items that each proves, and the JVMs on which it is known to fail.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// All cases, by the runs of a JVM in which they are tried.
+/// All cases, grouped by the JVM run that tests them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// In the order of the specification.
+    /// The runs, in the order of the specification.
     #[serde(rename = "run")]
     pub runs: Vec<Run>,
 }
 
-/// A run of a JVM: an agent and a program, and the cases that they try.
+/// A run of a JVM with an agent and a program, and the cases that it tests.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// What it is called.
+    /// The name of the run.
     pub name: String,
     /// The agent, `suite/agents/NAME.c`.
     pub agent: String,
     /// The class with `main` in `suite/workloads`.
     pub workload: String,
-    /// What the agent gets as its options; none if it gets NULL.
+    /// The agent's options; `None` if the agent gets NULL.
     pub options: Option<String>,
-    /// Settings of `libjvmpi.so`, for what the specification leaves to the VM.
+    /// Settings of `libjvmpi.so`, for behavior that the specification leaves to the VM.
     #[serde(default)]
     pub settings: String,
-    /// The exit status that the JVM is to end with.
+    /// The expected exit status of the JVM.
     #[serde(default)]
     pub exit: i32,
-    /// What it tries.
+    /// The cases.
     #[serde(rename = "case")]
     pub cases: Vec<Case>,
 }
 
-/// A rule, and how it is known to fare.
+/// A rule, and the JVMs on which it is known not to hold.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// A topic and a number, as in `threads-007`. Never given to another rule.
+    /// A topic and a number, for example `threads-007`. An ID is never reused for another rule.
     pub id: String,
     /// The section of the specification.
     pub section: String,
-    /// What must hold, in a sentence.
+    /// The rule, as a sentence.
     pub rule: String,
-    /// The functions, events, fields and constants that it proves. It fails where one of these functions
-    /// does nothing or one of these events is not sent.
+    /// The functions, events, fields and constants that the case proves. The case must fail if one of these functions
+    /// has no effect, or one of these events is not sent.
     pub about: Vec<String>,
-    /// Where it does not pass, and why.
+    /// The JVMs on which the case does not pass, with the reasons.
     #[serde(default)]
     pub except: Vec<Exception>,
 }
 
-/// Where a case does not pass.
+/// A JVM or a group of JVMs on which a case does not pass.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// The JVMs: `all`, a version, a collector or both, as in `11`, `zgc`, `11/zgc`, `17-zero/serial`; or a
-    /// version and all later ones, as in `21+`.
+    /// The JVMs: `all`, a version, a collector or both (`11`, `zgc`, `11/zgc`, `17-zero/serial`), or a version and all
+    /// later ones (`21+`).
     pub on: String,
-    /// What is the matter.
+    /// The kind of exception.
     pub state: Excuse,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The number of the JDK's bug.
+    /// The bug number in the JDK's bug database.
     #[serde(default)]
     pub bug: String,
 }
 
-/// Why a case need not pass.
+/// The kinds of exceptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Excuse {
-    /// It could pass and does not yet.
+    /// The library has a known fault.
     Todo,
     /// The JVM is at fault.
     Bug,
-    /// There is nothing to try.
+    /// The JVM lacks the tested feature.
     Skip,
 }
 
 impl Manifest {
-    /// The one that the suite consists of.
+    /// Returns the manifest of the suite.
     ///
     /// # Panics
-    /// If it is malformed, which a test prevents.
+    /// Panics if the manifest is malformed, which a test rules out.
     #[must_use]
     pub fn of_the_suite() -> Self {
         toml::from_str(include_str!("../suite/manifest.toml")).expect("a well-formed manifest")
     }
 
-    /// All cases in their order.
+    /// Returns all cases in their order.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.runs.iter().flat_map(|run| &run.cases)
     }
 
-    /// The names of all agents.
+    /// Returns the names of all agents.
     #[must_use]
     pub fn agents(&self) -> BTreeSet<&str> {
         self.runs.iter().map(|run| run.agent.as_str()).collect()
@@ -104,7 +104,7 @@ impl Manifest {
 }
 
 impl Case {
-    /// What is known of it on a JVM of this name.
+    /// Returns the exception for a JVM of this name, if there is one.
     #[must_use]
     pub fn exception(&self, jvm: &str) -> Option<&Exception> {
         self.except.iter().find(|exception| exception.is_on(jvm))
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exceptions_name_jvms() {
+    fn exception_applies_to_the_named_jvms() {
         let is_on = |on: &str, jvm: &str| {
             let on = on.to_owned();
             Exception { on, state: Excuse::Skip, reason: String::new(), bug: String::new() }

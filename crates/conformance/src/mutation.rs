@@ -1,5 +1,5 @@
-//! Whether the cases notice what they are about: each function made to do nothing in turn, each event
-//! dropped in turn.
+//! Mutation tests of the suite: each function is disabled in turn, and each event dropped in turn, to check that the
+//! cases about it fail.
 
 use crate::compile::Compiled;
 use crate::header::{self, Kind};
@@ -13,18 +13,18 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What came of a mutation.
+/// The result of one mutation.
 #[derive(Clone, Debug)]
 pub struct Noticed {
     /// The function or the event.
     pub item: String,
-    /// The cases about it that failed, as they are to.
+    /// The cases about it that failed, as they should.
     pub by: Vec<String>,
-    /// The cases about it that passed all the same.
+    /// The cases about it that passed although they should fail.
     pub not_by: Vec<String>,
 }
 
-/// The functions and events that are taken away, one at a time.
+/// Returns the functions and events that can be removed, one at a time.
 #[must_use]
 pub fn items() -> Vec<String> {
     let items = header::items().into_iter();
@@ -36,7 +36,8 @@ pub fn items() -> Vec<String> {
     items.filter(is_taken).map(|(_, name)| name).collect()
 }
 
-/// Takes each of these away in turn, and tries the cases about it. `mutant` is the agent in between.
+/// Removes each item in turn and runs the cases about it. `mutant` is the library that removes it, as a layer between
+/// the interface and the agent.
 pub fn run(
     manifest: &Manifest,
     compiled: &Compiled,
@@ -92,8 +93,8 @@ fn without(
     Noticed { item: item.to_owned(), by, not_by }
 }
 
-/// The cases of a run that pass although nothing is missing: where the mutant changes nothing, all must
-/// be as they are without it.
+/// Runs with a mutant that removes nothing, and returns the cases that fail. There should be none beyond the known
+/// exceptions.
 #[must_use]
 pub fn with_nothing_missing(
     run: &Run,
@@ -108,22 +109,22 @@ pub fn with_nothing_missing(
     outcomes.into_iter().filter(|(_, o)| o.state == State::Fail).map(|(id, _)| id).collect()
 }
 
-/// A line for each mutation.
+/// Formats one line per mutation.
 #[must_use]
 pub fn table(noticed: &[Noticed]) -> String {
     let mut text = String::new();
     for Noticed { item, by, not_by } in noticed {
-        let by = if by.is_empty() { "NOBODY".into() } else { by.join(" ") };
-        let _ = write!(text, "{item}: noticed by {by}");
+        let by = if by.is_empty() { "NO CASE".into() } else { by.join(" ") };
+        let _ = write!(text, "{item}: detected by {by}");
         if !not_by.is_empty() {
-            let _ = write!(text, "; NOT BY {}", not_by.join(" "));
+            let _ = write!(text, "; MISSED BY {}", not_by.join(" "));
         }
         text.push('\n');
     }
     text
 }
 
-/// What nobody has noticed, or not every case about it.
+/// Returns the mutations that no case detected, or that some case about the item missed.
 #[must_use]
 pub fn faults(noticed: &[Noticed]) -> Vec<&Noticed> {
     noticed.iter().filter(|n| n.by.is_empty() || !n.not_by.is_empty()).collect()

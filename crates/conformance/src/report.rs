@@ -1,10 +1,10 @@
-//! Results for people and for other programs: the matrix, JUnit's XML and a page.
+//! Formats the results: as a text matrix, as JUnit XML and as an HTML page.
 
 use crate::manifest::Manifest;
 use crate::results::{Outcome, Results, State};
 use std::fmt::Write as _;
 
-/// A line for each JVM, and what fails.
+/// Formats one line per JVM, and one per failed case.
 #[must_use]
 pub fn matrix(results: &Results) -> String {
     let width = results.jvms.keys().map(String::len).max().unwrap_or(0).max(3);
@@ -26,7 +26,7 @@ pub fn matrix(results: &Results) -> String {
     text
 }
 
-/// What build servers read: a test suite for each JVM, a test case for each case.
+/// Formats the results as JUnit XML for build servers: one test suite per JVM, one test case per case.
 #[must_use]
 pub fn junit(manifest: &Manifest, results: &Results) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
@@ -68,7 +68,7 @@ pub fn junit(manifest: &Manifest, results: &Results) -> String {
     xml
 }
 
-/// How the page looks.
+/// The style sheet of the page.
 const STYLE: &str = "\
 body { font: 15px/1.4 sans-serif; margin: 2em; color: #222 }
 table { border-collapse: collapse }
@@ -77,7 +77,7 @@ thead th { position: sticky; top: 0; background: #fff }
 .pass { background: #dff3df } .fail { background: #f6b8b0 } .todo { background: #fdf0c4 }
 .bug { background: #f3dcf0 } .skip { background: #eee }";
 
-/// A page with every case on every JVM; a reason shows when the pointer rests on its cell.
+/// Formats a page with every case on every JVM. The reason of a result is the tooltip of its cell.
 #[must_use]
 pub fn page(manifest: &Manifest, results: &Results) -> String {
     let mut html = format!(
@@ -121,7 +121,7 @@ fn cell(outcome: Option<&Outcome>) -> String {
     }
 }
 
-/// The text as it stands in XML and HTML, also in an attribute.
+/// Escapes text for XML and HTML, including attribute values.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -130,7 +130,7 @@ fn escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
-            // XML cannot say these in any way.
+            // XML has no representation for control characters.
             c if c.is_control() && c != '\t' => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// The first three cases of the suite on two JVMs, one of which fails.
+    /// Returns results of the first three cases on two JVMs, with one failure each.
     fn example() -> (Manifest, Results) {
         let manifest = Manifest::of_the_suite();
         let mut results = Results::default();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_matrix_counts_and_names_what_fails() {
+    fn matrix_counts_states_and_names_failures() {
         let (manifest, results) = example();
         let text = matrix(&results);
         let lines: Vec<_> = text.lines().collect();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_special_in_xml_is_escaped() {
+    fn special_characters_are_escaped_in_xml() {
         let (manifest, results) = example();
         let xml = junit(&manifest, &results);
         assert_eq!(xml.matches("<testcase ").count(), 6);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_a_cell_for_each_case_and_jvm() {
+    fn page_has_a_cell_for_each_case_and_jvm() {
         let (manifest, results) = example();
         let html = page(&manifest, &results);
         assert_eq!(html.matches("<tr><td id=").count(), manifest.cases().count());

@@ -1,39 +1,39 @@
-//! What has come out, of one case on one JVM and of all.
+//! The results of a run: the outcome of each case on each JVM.
 
 use crate::manifest::{Excuse, Manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What became of a case on a JVM.
+/// The outcome of a case on a JVM.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Outcome {
-    /// In one word.
+    /// The state.
     pub state: State,
-    /// Why it is not `pass`; empty if it is.
+    /// The reason why the state is not `pass`; empty if it is.
     pub reason: String,
 }
 
-/// What became of a case, in one word.
+/// The state of a case, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The rule holds.
     Pass,
-    /// The rule does not hold, and nobody knew.
+    /// The rule does not hold, and no exception is known.
     Fail,
-    /// It does not hold yet.
+    /// The rule does not hold because of a known fault of the library.
     Todo,
-    /// It does not hold because of a bug in the JVM.
+    /// The rule does not hold because of a known bug in the JVM.
     Bug,
-    /// It was not tried.
+    /// The case was not run.
     Skip,
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 5] = [Self::Pass, Self::Fail, Self::Todo, Self::Bug, Self::Skip];
 
-    /// The word.
+    /// Returns the word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,20 +56,20 @@ impl From<Excuse> for State {
     }
 }
 
-/// What became of the cases that were tried: by JVM, then by case.
+/// The outcomes of all cases that were run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Results {
-    /// By the JVM's name, then by the case's.
+    /// The outcomes by JVM, then by case.
     pub jvms: BTreeMap<String, BTreeMap<String, Outcome>>,
-    /// How long the runs of each JVM took, in milliseconds.
+    /// The duration of the runs by JVM, in milliseconds.
     pub milliseconds: BTreeMap<String, u64>,
 }
 
 impl Results {
-    /// Adds what another part of the same run has found.
+    /// Adds the results of another part of the same run.
     ///
     /// # Errors
-    /// If both have tried a case on the same JVM.
+    /// Fails if both contain the same case on the same JVM.
     pub fn add(&mut self, other: Self) -> Result<(), String> {
         for (jvm, cases) in other.jvms {
             let own = self.jvms.entry(jvm.clone()).or_default();
@@ -85,10 +85,10 @@ impl Results {
         Ok(())
     }
 
-    /// Reads what [`Results::to_json`] has written.
+    /// Parses the output of [`Results::to_json`].
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// Returns the parser's message.
     pub fn from_json(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
@@ -118,14 +118,14 @@ impl Results {
         text
     }
 
-    /// How many cases of a JVM came out so.
+    /// Returns the number of cases in this state on a JVM.
     #[must_use]
     pub fn count(&self, jvm: &str, state: State) -> usize {
         let cases = self.jvms.get(jvm).into_iter().flat_map(BTreeMap::values);
         cases.filter(|outcome| outcome.state == state).count()
     }
 
-    /// Every case that fails, with its JVM and the reason.
+    /// Returns every failed case, with its JVM and the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let all = self.jvms.iter().flat_map(|(jvm, cases)| {
             cases.iter().map(move |(id, outcome)| (jvm.as_str(), id.as_str(), outcome))
@@ -134,13 +134,13 @@ impl Results {
             .map(|(jvm, id, outcome)| (jvm, id, outcome.reason.as_str()))
     }
 
-    /// Whether something was tried and nothing fails.
+    /// Returns true if at least one case was run and none failed.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.jvms.values().any(|cases| !cases.is_empty()) && self.failures().next().is_none()
     }
 
-    /// The cases in the manifest's order, each with what came out on each JVM.
+    /// Returns the cases in the manifest's order, each with its outcomes on all JVMs.
     pub fn table<'a>(
         &'a self,
         manifest: &'a Manifest,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_put_together_and_none_twice() {
+    fn merged_parts_must_be_disjoint() {
         let mut all = results("17/g1", "threads-001", State::Pass);
         all.add(results("17/g1", "threads-002", State::Fail)).unwrap();
         all.add(results("21/g1", "threads-001", State::Todo)).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_tried_is_not_good() {
+    fn results_without_cases_are_not_good() {
         assert!(!Results::default().is_good());
         assert!(results("11/g1", "ids-001", State::Bug).is_good());
     }

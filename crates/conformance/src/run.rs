@@ -1,4 +1,4 @@
-//! One run of a JVM, and what became of its cases.
+//! Runs JVMs with the suite's agents and collects the outcomes of the cases.
 
 use crate::compile::Compiled;
 use crate::manifest::{Case, Excuse, Manifest, Run};
@@ -16,42 +16,42 @@ use std::time::{Duration, Instant};
 /// A JVM with a collector.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// As in `17/g1` and `17-zero/serial`.
+    /// The name, for example `17/g1` or `17-zero/serial`.
     pub name: String,
-    /// Its launcher.
+    /// The launcher.
     pub java: PathBuf,
-    /// What selects the VM and the collector.
+    /// The options that select the VM and the collector.
     pub flags: Vec<String>,
 }
 
-/// How the interface comes into the JVM, and what stands between it and the agents.
+/// The implementation under test, and an optional layer between it and the agents.
 #[derive(Clone, Debug)]
 pub struct Implementation {
     /// The path of `libjvmpi.so`.
     pub library: PathBuf,
-    /// An agent between the interface and the suite's, and what it is told before their path.
+    /// A library between the interface and the agents, and the option in front of their path.
     pub between: Option<(PathBuf, String)>,
-    /// How much time of its own a run may take before it counts as hung.
+    /// The CPU-time timeout of a run, after which it counts as hung.
     pub patience: Duration,
 }
 
-/// The usual patience: far more than any run takes, which is a few seconds, in an emulator a minute.
+/// The default timeout. It is far more than any run needs: a few seconds, or a minute in an emulator.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How often what a run does is looked at.
+/// The interval at which a running JVM is polled.
 const TICK: Duration = Duration::from_millis(2);
 
-/// Part `index` of `count`: every `count`th run.
+/// A part of the suite: number `index` of `count`. It consists of every `count`th run.
 #[derive(Clone, Copy, Debug)]
 pub struct Shard {
-    /// From 1.
+    /// The number of the part, from 1.
     pub index: usize,
-    /// Of all parts.
+    /// The number of parts.
     pub count: usize,
 }
 
 impl Shard {
-    /// Everything.
+    /// The whole suite.
     pub const ALL: Self = Self { index: 1, count: 1 };
 
     fn has(self, number: usize) -> bool {
@@ -68,12 +68,12 @@ impl std::str::FromStr for Shard {
             Some(Self { index: index.parse().ok()?, count: count.parse().ok()? })
         };
         let shard = numbers().filter(|shard| (1..=shard.count).contains(&shard.index));
-        shard.ok_or_else(|| "give a part and how many there are, as 2/3".into())
+        shard.ok_or_else(|| "expected PART/PARTS, for example 2/3".into())
     }
 }
 
-/// Tries all cases of this part on all these JVMs, as many at a time as there are `workers`, and tells
-/// of each run that is over.
+/// Runs the cases of one part of the suite on all given JVMs, with up to `workers` JVMs at a time. Calls `progress`
+/// with a line about each finished run.
 pub fn run_all(
     manifest: &Manifest,
     compiled: &Compiled,
@@ -81,7 +81,7 @@ pub fn run_all(
     implementation: &Implementation,
     shard: Shard,
     workers: usize,
-    told: &(dyn Fn(&str) + Sync),
+    progress: &(dyn Fn(&str) + Sync),
 ) -> Results {
     let pairs = places.iter().flat_map(|place| manifest.runs.iter().map(move |run| (place, run)));
     let pairs: Vec<_> = pairs.enumerate().filter(|(n, _)| shard.has(*n)).map(|(_, p)| p).collect();
@@ -96,7 +96,12 @@ pub fn run_all(
                     let failed = outcomes.values().filter(|o| o.state == State::Fail).count();
                     let end =
                         if failed == 0 { String::new() } else { format!(", {failed} FAILED") };
-                    told(&format!("{} {}: {} cases{end}", place.name, run.name, outcomes.len()));
+                    progress(&format!(
+                        "{} {}: {} cases{end}",
+                        place.name,
+                        run.name,
+                        outcomes.len()
+                    ));
                     let time = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
                     let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                     results.jvms.entry(place.name.clone()).or_default().extend(outcomes);
@@ -108,7 +113,7 @@ pub fn run_all(
     results.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tries the cases of one run on one JVM.
+/// Runs the cases of one run on one JVM.
 #[must_use]
 pub fn run_one(
     run: &Run,
@@ -124,12 +129,12 @@ pub fn run_one(
         let failed = |why| Said { verdicts: BTreeMap::new(), wrong_end: Some(why) };
         start(run, compiled, place, implementation).unwrap_or_else(failed)
     };
-    // If the end is wrong though every case came to its own, it is all that there is to say.
+    // If every case has a verdict although the JVM ended wrongly, the wrong end fails all of them.
     let all_judged = run.cases.iter().all(|case| said.verdicts.contains_key(&case.id));
     let verdict = |case: &Case| match (said.verdicts.get(&case.id), &said.wrong_end) {
         (Some(verdict), end) if end.is_none() || !all_judged => verdict.clone(),
         (_, Some(why)) => Err(why.clone()),
-        _ => Err("the agent did not come to its end".to_owned()),
+        _ => Err("the agent gave no verdict".to_owned()),
     };
     let outcome = |case: &Case| match (case.exception(&place.name), verdict(case)) {
         (Some(known), _) if known.state == Excuse::Skip => {
@@ -146,7 +151,7 @@ pub fn run_one(
     run.cases.iter().map(|case| (case.id.clone(), outcome(case))).collect()
 }
 
-/// What the agent said of its cases, and how the JVM ended.
+/// The verdicts that the agent wrote, and the way in which the JVM ended if that was wrong.
 #[derive(Default)]
 struct Said {
     verdicts: BTreeMap<String, Result<(), String>>,
@@ -160,7 +165,7 @@ fn start(
     implementation: &Implementation,
 ) -> Result<Said, String> {
     let between = implementation.between.as_ref();
-    let variant = between.map_or(String::new(), |(_, told)| format!("{told}/"));
+    let variant = between.map_or(String::new(), |(_, removed)| format!("{removed}/"));
     let directory = compiled.runs().join(&place.name).join(variant).join(&run.name);
     let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
     let _ = fs::remove_dir_all(&directory);
@@ -176,10 +181,10 @@ fn start(
 
     let text = String::from_utf8_lossy(&fs::read(&out).unwrap_or_default()).into_owned();
     let wrong_end = match status {
-        None => Some(format!("the JVM hangs; see {}", directory.display())),
+        None => Some(format!("the JVM hung and was killed; see {}", directory.display())),
         Some(status) if status.code() == Some(run.exit) => None,
         Some(status) => Some(format!(
-            "the JVM ended with {status} instead of {}: {}",
+            "the JVM ended with {status}, expected {}: {}",
             run.exit,
             last_line(&directory)
         )),
@@ -195,13 +200,13 @@ fn command(
 ) -> Command {
     let agent = compiled.agent(&run.agent);
     let mut java = Command::new(&place.java);
-    // These would change what is run, or what it writes.
+    // These variables would change the run or its output.
     for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "JVMPI_CONFIG"] {
         java.env_remove(name);
     }
     let mut specification = agent.display().to_string();
-    if let Some((library, told)) = &implementation.between {
-        specification = format!("{}:{told},{specification}", library.display());
+    if let Some((library, removed)) = &implementation.between {
+        specification = format!("{}:{removed},{specification}", library.display());
     }
     if let Some(options) = &run.options {
         specification = format!("{specification}:{options}");
@@ -217,7 +222,7 @@ fn command(
     java
 }
 
-/// Waits for the JVM's end; `None` if it does not come in so much time of its own, and is killed.
+/// Waits for the JVM to end. If its CPU-time timeout expires, kills it and returns `None`.
 fn wait(java: &mut Command, patience: Duration) -> Result<Option<ExitStatus>, String> {
     let program = java.get_program().to_owned();
     let failed = |error: std::io::Error| format!("{}: {error}", Path::new(&program).display());
@@ -236,16 +241,16 @@ fn wait(java: &mut Command, patience: Duration) -> Result<Option<ExitStatus>, St
     }
 }
 
-/// What the JVM said last, of what it says on both its outputs.
+/// Returns the last line of the JVM's output.
 fn last_line(directory: &Path) -> String {
     let texts = ["stdout", "stderr"].map(|name| {
         String::from_utf8_lossy(&fs::read(directory.join(name)).unwrap_or_default()).into_owned()
     });
     let mut lines = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty());
-    lines.next_back().unwrap_or("it says nothing").to_owned()
+    lines.next_back().unwrap_or("it wrote no output").to_owned()
 }
 
-/// The lines `case ID pass` and `case ID fail REASON`. A case that has failed once has failed.
+/// Parses the lines `case ID pass` and `case ID fail REASON`. Once a case has failed, it stays failed.
 fn verdicts(text: &str) -> BTreeMap<String, Result<(), String>> {
     let mut verdicts = BTreeMap::new();
     for line in text.lines() {
@@ -257,7 +262,7 @@ fn verdicts(text: &str) -> BTreeMap<String, Result<(), String>> {
         match words.next() {
             Some("pass") => drop(verdicts.entry(id.to_owned()).or_insert(Ok(()))),
             Some("fail") => {
-                let reason = words.next().unwrap_or("no reason was given").to_owned();
+                let reason = words.next().unwrap_or("the agent gave no reason").to_owned();
                 let verdict = verdicts.entry(id.to_owned()).or_insert(Ok(()));
                 if verdict.is_ok() {
                     *verdict = Err(reason);
@@ -274,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_case_that_has_failed_once_has_failed() {
+    fn failed_case_stays_failed() {
         let text = "case a-1 pass\nnoise\ncase a-2 fail it is 3\ncase a-2 pass\ncase a-1 fail late\ncase a-3\n";
         let verdicts = verdicts(text);
         assert_eq!(verdicts["a-1"], Err("late".to_owned()));
@@ -283,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_disjoint_and_complete() {
+    fn shards_are_disjoint_and_complete() {
         let parts = ["1/3", "2/3", "3/3"].map(|text| text.parse::<Shard>().unwrap());
         for number in 0..10 {
             assert_eq!(parts.iter().filter(|part| part.has(number)).count(), 1, "{number}");
