@@ -10,9 +10,9 @@ import org.objectweb.asm.Label;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
-/** Rewrites all classes as the shim does for METHOD_ENTRY and METHOD_EXIT, with ASM. */
+/** Rewrites all classes with ASM in the way that the shim rewrites them for METHOD_ENTRY and METHOD_EXIT. */
 public final class AsmAgent implements ClassFileTransformer {
-    /** The newest class files that this ASM knows. */
+    /** The newest class file version that this version of ASM supports. */
     private static final int NEWEST = 64;
 
     public static void premain(String options, Instrumentation instrumentation) throws Exception {
@@ -34,7 +34,7 @@ public final class AsmAgent implements ClassFileTransformer {
         try {
             return rewrite(file);
         } catch (ClassCircularityError e) {
-            // What ASM itself just loads is left alone.
+            // Classes that ASM itself is loading are not rewritten.
             return null;
         } catch (Throwable e) {
             System.err.println(name + ": " + e);
@@ -63,7 +63,7 @@ public final class AsmAgent implements ClassFileTransformer {
         return result;
     }
 
-    /** Calls at the entry, before each return and where an exception leaves, but for constructors. */
+    /** Inserts calls at the entry, before each return and, except in constructors, where an exception leaves the method. */
     private static final class Probes extends MethodVisitor {
         private final boolean isConstructor;
         private final Label start = new Label();

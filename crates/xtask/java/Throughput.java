@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** How fast ASM does to the classes of {@code java.base} what AsmAgent does to those that are loaded. */
+/** Measures how fast ASM rewrites the classes of {@code java.base} in the way that AsmAgent rewrites loaded classes. */
 public final class Throughput {
     private static final Path MODULE = FileSystems.getFileSystem(URI.create("jrt:/")).getPath("/modules/java.base");
 
-    /** Puts the class files into the folder if it is not there, rewrites them so often, and prints the best round. */
+    /** Extracts the class files into the folder if needed, rewrites them in several rounds, and prints the best one. */
     public static void main(String[] arguments) throws IOException {
         Path folder = Paths.get(arguments[0]);
         int rounds = Integer.parseInt(arguments[1]);

@@ -1,4 +1,4 @@
-//! `cargo xtask conformance`: the conformance suite on the library as it is, and the upkeep of the suite.
+//! `cargo xtask conformance`: runs the conformance suite on the current build, and maintains the suite.
 
 use compat_tests::conformance::{self as suite, compiled, places, workers};
 use compat_tests::jdk::Gc;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 
 use crate::cross;
 
-/// Runs the suite on every JVM with every collector, or on those that the arguments name: `jdk17`, `zero`,
-/// `g1`. `--mutate` takes each function and event away in turn instead, or those that are named after it;
-/// `--document` writes `docs/conformance.md`, `--workloads` compiles the programs anew. With `--machine`, on that
-/// machine's JVMs.
+/// Runs the suite on every JVM with every collector, or on those in the arguments: `jdk17`, `zero`, `g1`.
+///
+/// `--mutate` removes each function and each event in turn, or only those named after it. `--document` writes
+/// `docs/conformance.md`. `--workloads` compiles the programs. `--machine` selects another machine's JVMs.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
@@ -48,7 +48,9 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
         !is_gc && *argument != "zero" && !argument.starts_with("jdk")
     };
     if let Some(argument) = arguments.iter().find(unknown) {
-        return Err(format!("{argument} is neither a JDK, as jdk17, nor zero, nor a collector"));
+        return Err(format!(
+            "{argument} is neither a JDK such as jdk17, nor zero, nor a collector"
+        ));
     }
     let named = |names: &[String]| names.iter().any(|name| arguments.contains(name));
     let jvms: Vec<_> =
@@ -64,9 +66,9 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
     let places: Vec<_> = places().into_iter().filter(|place| wanted(&place.name)).collect();
     let implementation =
         Implementation { library: build::shim()?, between: None, patience: PATIENCE };
-    let told = |line: &str| println!("{line}");
+    let progress = |line: &str| println!("{line}");
     let results =
-        run_all(manifest, compiled()?, &places, &implementation, Shard::ALL, workers(), &told);
+        run_all(manifest, compiled()?, &places, &implementation, Shard::ALL, workers(), &progress);
     print!("{}", report::matrix(&results));
     let directory = build::output_dir().join("conformance");
     for (name, text) in [
@@ -77,8 +79,8 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
         let path = directory.join(name);
         fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    println!("results.json, results.xml and results.html lie in {}", directory.display());
-    if results.is_good() { Ok(()) } else { Err("some cases failed, or none was tried".into()) }
+    println!("results.json, results.xml and results.html are in {}", directory.display());
+    if results.is_good() { Ok(()) } else { Err("some cases failed, or no case was run".into()) }
 }
 
 fn mutate(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
@@ -88,5 +90,5 @@ fn mutate(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
     let noticed = suite::mutated(manifest, items)?;
     print!("{}", mutation::table(&noticed));
     let faults = mutation::faults(&noticed).len();
-    if faults == 0 { Ok(()) } else { Err(format!("{faults} are not noticed by all who should")) }
+    if faults == 0 { Ok(()) } else { Err(format!("{faults} mutations were missed by some case")) }
 }

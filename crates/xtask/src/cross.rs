@@ -1,4 +1,4 @@
-//! Cargo and its programs for another machine than this one.
+//! Runs Cargo and its programs for another machine.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,30 +9,30 @@ use compat_tests::machine::{EMULATOR, FORMATS, Machine};
 use compat_tests::{jdk, workspace_root};
 
 const MACHINE: &str = "--machine";
-/// The address space of an emulated program in KiB. qemu keeps books of each page, and takes more memory than there
-/// is for the terabytes that the buffer of a dump reserves where it can. Its own limit (`QEMU_RESERVED_VA`) would
-/// move the program to other addresses than `/proc/self/mem` has.
+/// The address space of an emulated program, in KiB. qemu tracks each page, so the terabytes that the buffer of a
+/// dump reserves would need more memory than there is. qemu's own limit (`QEMU_RESERVED_VA`) cannot be used, because
+/// it moves the program to addresses that differ from those in `/proc/self/mem`.
 const ADDRESS_SPACE: u32 = 32 << 20;
 
-/// The machine that the arguments name, which is taken out of them, or this one.
+/// Removes `--machine NAME` from the arguments and returns that machine, or this machine by default.
 ///
 /// # Errors
-/// If nothing is known of it.
+/// Fails if the name is unknown.
 pub fn machine(arguments: &mut Vec<String>) -> Result<&'static Machine, String> {
     crate::jdk::machine(take(arguments, MACHINE))
 }
 
-/// Takes an option and its value out of the arguments for a program, before which they stand.
+/// Removes an option and its value from the arguments in front of `--`.
 pub fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
     let ours = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let at = arguments[..ours].iter().position(|argument| argument == option)?;
     (at + 1 < ours).then(|| arguments.drain(at..at + 2).next_back())?
 }
 
-/// Cargo, which compiles for the machine and runs what it has compiled.
+/// Returns a Cargo command that compiles for the machine and runs the result.
 ///
 /// # Errors
-/// If a tool is missing that this needs.
+/// Fails if a required tool is missing.
 pub fn cargo(machine: &Machine) -> Result<Command, String> {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     if machine.is_this() {
@@ -51,9 +51,11 @@ pub fn cargo(machine: &Machine) -> Result<Command, String> {
     Ok(cargo)
 }
 
-/// A program that starts, as do those that it starts, programs of the machine as if they were of this one: the
-/// system has the emulator run them. Where the system does not know the emulator (Debian's qemu-user-binfmt tells
-/// it), the program is told of it, and nobody else: it gets a namespace of its own.
+/// Returns a command that runs a program so that it and its children can start programs of the machine, through the
+/// emulator.
+///
+/// If the system does not know the emulator (Debian's qemu-user-binfmt registers it), the program runs in a namespace
+/// of its own in which the emulator is registered.
 fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Command {
     let run = format!("ulimit -v {ADDRESS_SPACE}; exec \"$@\"");
     let mut command = if Path::new(FORMATS).join(emulator).exists() {
@@ -63,7 +65,7 @@ fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Comm
     } else {
         let script = format!(
             "{{ {}; }} ||
-             {{ echo 'error: no namespace that knows {emulator}, which takes Linux 6.7: apt-get install qemu-user-binfmt' >&2; exit 1; }}
+             {{ echo 'error: cannot create a namespace for {emulator}, which needs Linux 6.7; or apt-get install qemu-user-binfmt' >&2; exit 1; }}
              {run}",
             machine.registration(emulator)
         );
@@ -72,16 +74,16 @@ fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Comm
         unshare
     };
     command.arg(program).env("QEMU_LD_PREFIX", machine.root()).env(EMULATOR, emulator);
-    // Before version 8 the emulator allocates in a way that no child of a process with several threads survives, if
-    // another thread allocates while it is forked.
+    // Before version 8, glib's allocator in the emulator could deadlock in the child of a process with several
+    // threads, if another thread allocated during the fork.
     command.env("G_SLICE", "always-malloc");
     command
 }
 
-/// Runs a command of `cargo xtask` as a program of the machine, whose JVMs it then finds.
+/// Runs a command of `cargo xtask` as a program of the machine, so that it finds that machine's JVMs.
 ///
 /// # Errors
-/// If it fails.
+/// Fails if the command fails.
 pub fn run(machine: &Machine, command: &str, arguments: &[String]) -> Result<(), String> {
     jdk::fetch(machine)?;
     let status = cargo(machine)?

@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: a program with several threads under a sampling profiler from the days of
-//! JDK 1.2, and under HPROF, whose profile becomes a page.
+//! `cargo xtask demo`: profiles a program with several threads, first with a small sampling agent in C in the style of
+//! JDK 1.2, then with HPROF, and makes a report page.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use compat_tests::{build, jdk, target_dir, text};
 
 use crate::jdk::named;
 
-/// How long the demo program works each time, in seconds.
+/// The running time of the demo program, in seconds.
 const SECONDS: &str = "3";
 
-/// Builds everything, runs the program under both and shows the hottest stacks.
+/// Builds everything, runs the program under both profilers and shows the hottest stacks.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let jdk = match arguments.first() {
         Some(feature) => named(feature)?,
@@ -22,28 +22,28 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     println!(
         "building libjvmpi.so, libhprof.so, jvmpi, the agent sampler.c and the program Demo.java"
     );
-    // What the tests use: the released ones take minutes more to compile.
+    // The test builds, because release builds take minutes longer.
     let (shim, command) = (build::shim()?, build::command()?);
     let agent = build::agent("sampler")?;
     let classes = build::classes(8)?;
     let directory = target_dir().join("demo");
     fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
 
-    println!("\nJDK {}, under an agent in C:", jdk.version);
+    println!("\nJDK {} with an agent in C:", jdk.version);
     let samples = directory.join("samples.txt");
     let profile = sampled(&jdk, &shim, &agent, &classes, &samples)?;
-    println!("\n{profile}\nJDK {}, under HPROF:", jdk.version);
+    println!("\n{profile}\nJDK {} with HPROF:", jdk.version);
     let page = directory.join("report.html");
     record(&jdk, &command, &classes, &page)?;
     println!(
-        "\nsampler.c's report: {}\nHPROF's, for a browser: {}",
+        "\nreport of sampler.c: {}\nreport of HPROF, for a browser: {}",
         samples.display(),
         page.display()
     );
     Ok(())
 }
 
-/// The program under the agent; what that has written.
+/// Runs the program with the agent, and returns the agent's report.
 fn sampled(
     jdk: &Jdk,
     shim: &Path,

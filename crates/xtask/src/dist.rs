@@ -1,5 +1,4 @@
-//! `cargo xtask dist`: the product as archives. Whoever makes them of the same sources with the same
-//! tools gets the same bytes.
+//! `cargo xtask dist`: builds release archives. They are reproducible: the same sources and tools yield the same bytes.
 
 use std::env;
 use std::fs;
@@ -13,25 +12,25 @@ use crate::jdk::machine;
 use crate::options::Options;
 use crate::product::{self, Anywhere, Build, Content, DOCUMENTATION, File, VERSION, run};
 
-/// Builds everything a second time, elsewhere, and compares.
+/// Builds everything a second time, in another directory, and compares.
 const CHECK: &str = "check";
-/// For tests of the archives alone, which need not compile everything anew for it.
+/// Builds without the special settings, for tests of the archives that should not compile everything again.
 const AS_USUAL: &str = "compiled-as-usual";
-/// The library that programs have loaded, and how many bytes it may have without its symbols.
+/// The library that is loaded into programs, and its maximum size in bytes without symbols.
 const LIBRARY: &str = "lib/libjvmpi.so.1";
 const LARGEST: u64 = 2 << 20;
 
-/// The archives that are made, in `target/dist`.
+/// A set of archives in `target/dist`.
 struct Archives<'a> {
     build: &'a Build,
     directory: PathBuf,
     /// `jvmpi-0.1.0-x86_64-linux-gnu`
     name: String,
-    /// The time that every file in them has.
+    /// The modification time of all files in the archives.
     time: String,
 }
 
-/// `cargo xtask dist`.
+/// Runs `cargo xtask dist`.
 pub fn run_command(arguments: &[String]) -> Result<(), String> {
     let mut options = Options::with_flags(arguments, &[CHECK, AS_USUAL])?;
     let check = options.take(CHECK).is_some();
@@ -61,7 +60,7 @@ pub fn run_command(arguments: &[String]) -> Result<(), String> {
     if check { archives.compare(&made) } else { Ok(()) }
 }
 
-/// Flags that keep the paths which the sources have on this machine out of what is compiled.
+/// Returns flags that keep this machine's source paths out of the binaries.
 fn without_paths() -> Result<Vec<String>, String> {
     let home = |variable: &str, directory: &str| {
         let given = env::var_os(variable).map(PathBuf::from);
@@ -77,8 +76,8 @@ fn without_paths() -> Result<Vec<String>, String> {
     flags.collect()
 }
 
-/// On i386 arguments are pushed, and the unwinding tables say after each what that makes of the frame: they would
-/// be a fifth of the library.
+/// Returns flags for small unwind tables. On i386 arguments are pushed, and the tables would describe the frame after
+/// each push. That would make up a fifth of the library.
 fn with_small_tables(machine: &Machine) -> Vec<String> {
     let flags: &[&str] = match machine.name {
         "i386" => &["-Cllvm-args=-no-x86-call-frame-opt"],
@@ -87,25 +86,25 @@ fn with_small_tables(machine: &Machine) -> Vec<String> {
     flags.iter().copied().map(String::from).collect()
 }
 
-/// Rust's own library has the path of its sources in it where they are installed, elsewhere this one.
+/// Returns a flag for the paths in Rust's standard library, which depend on whether its sources are installed.
 fn library_as_if_not_there() -> Result<String, String> {
     let rustc =
         |argument: &[&str]| run(Command::new("rustc").args(argument).current_dir(workspace_root()));
     let (root, version) = (rustc(&["--print", "sysroot"])?, rustc(&["-vV"])?);
     let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
-    let commit = commit.ok_or("rustc does not tell its commit")?;
+    let commit = commit.ok_or("rustc -vV does not print its commit-hash")?;
     let sources = format!("{}/lib/rustlib/src/rust", root.trim());
     Ok(format!("--remap-path-prefix={sources}=/rustc/{commit}"))
 }
 
-/// Seconds since 1970: `SOURCE_DATE_EPOCH`, or when the last commit was made.
+/// Returns `SOURCE_DATE_EPOCH`, or the time of the last commit, in seconds since 1970.
 fn time() -> Result<String, String> {
     if let Ok(time) = env::var("SOURCE_DATE_EPOCH") {
         return Ok(time);
     }
     let mut git = Command::new("git");
     let time = run(git.args(["log", "-1", "--format=%ct"]).current_dir(workspace_root()))
-        .map_err(|why| format!("{why}\nset SOURCE_DATE_EPOCH, where there is no git"))?;
+        .map_err(|why| format!("{why}\nwithout git, set SOURCE_DATE_EPOCH"))?;
     Ok(time.trim().to_owned())
 }
 
@@ -130,16 +129,16 @@ impl Archives<'_> {
         Ok(made)
     }
 
-    /// Whether the stripped library is as small as is promised, if it is what is to be given out.
+    /// Fails if the stripped library of a release is too large.
     fn is_small(&self, library: &Path) -> Result<(), String> {
         let size = fs::metadata(library).map_err(|e| format!("{}: {e}", library.display()))?.len();
         if self.build.anywhere.is_some() && size > LARGEST {
-            return Err(format!("{} has {size} bytes, more than {LARGEST}", library.display()));
+            return Err(format!("{} has {size} bytes, the limit is {LARGEST}", library.display()));
         }
         Ok(())
     }
 
-    /// The version of the C library that all of it runs with, which must not be newer than is promised.
+    /// Returns the glibc version that the files need. Fails for a release if it is newer than the promised one.
     fn glibc(&self, files: &[File], tree: &Path) -> Result<Vec<u32>, String> {
         let mut newest = Vec::new();
         for file in files {
@@ -147,7 +146,11 @@ impl Archives<'_> {
                 let needed = product::newest_glibc(self.build, &tree.join(&file.path))?;
                 if self.build.anywhere.is_some() && needed > product::OLDEST_GLIBC.to_vec() {
                     let version = product::version(&needed);
-                    return Err(format!("{} needs glibc {version}", file.path));
+                    return Err(format!(
+                        "{} needs glibc {version}, newer than {}",
+                        file.path,
+                        product::version(&product::OLDEST_GLIBC)
+                    ));
                 }
                 newest = newest.max(needed);
             }
@@ -155,7 +158,7 @@ impl Archives<'_> {
         Ok(newest)
     }
 
-    /// Makes the archives again, of a copy of the sources as they are committed.
+    /// Builds the archives again from a copy of the committed sources, and compares.
     fn compare(&self, made: &[PathBuf]) -> Result<(), String> {
         let copy = self.empty(&format!("{}-copy", self.name))?;
         let mut sources = Command::new("git");
@@ -171,7 +174,7 @@ impl Archives<'_> {
             run(Command::new("cmp").arg(archive).arg(copy.join("target/dist").join(name)))?;
         }
         fs::remove_dir_all(&copy).map_err(|e| format!("{}: {e}", copy.display()))?;
-        println!("made again elsewhere they are the same");
+        println!("a second build in another directory yields the same archives");
         Ok(())
     }
 
@@ -182,7 +185,7 @@ impl Archives<'_> {
         Ok(directory)
     }
 
-    /// Moves a binary's symbols into a file of their own, which debuggers find beside it.
+    /// Moves the symbols of a binary into a separate file, which debuggers find through a debug link.
     fn split(&self, binary: &Path, symbols: &Path) -> Result<(), String> {
         let mut name = symbols.as_os_str().to_owned();
         name.push(".debug");
@@ -196,7 +199,7 @@ impl Archives<'_> {
         run(objcopy().arg("--strip-unneeded").arg(link).arg(binary)).map(drop)
     }
 
-    /// A directory of `target/dist` as an archive of that name.
+    /// Packs a directory of `target/dist`.
     fn tar(&self, name: &str) -> Result<PathBuf, String> {
         let archive = self.directory.join(format!("{name}.tar.gz"));
         let mut tar = Command::new("tar");
@@ -207,7 +210,7 @@ impl Archives<'_> {
         Ok(archive)
     }
 
-    /// The package for Debian and its like.
+    /// Builds the Debian package.
     fn deb(&self, files: &[File], tree: &Path, glibc: &[u32]) -> Result<PathBuf, String> {
         let architecture = self.build.machine.name;
         let root = self.empty(&format!("{}-deb", self.name))?;
@@ -215,7 +218,7 @@ impl Archives<'_> {
         let usr = root.join("usr");
         fs::create_dir_all(&usr).map_err(error)?;
         run(Command::new("cp").arg("-a").arg(tree.join(".")).arg(&usr))?;
-        // Where Debian's zsh looks.
+        // Debian's zsh reads this directory.
         let zsh = usr.join("share/zsh");
         fs::rename(zsh.join("site-functions"), zsh.join("vendor-completions")).map_err(error)?;
         for file in files.iter().filter(|file| file.path.starts_with("share/man/")) {

@@ -1,4 +1,4 @@
-//! `cargo xtask install` and `uninstall`: the product under a prefix.
+//! `cargo xtask install` and `uninstall`: install the product under a prefix, and remove it.
 
 use std::env;
 use std::fs;
@@ -8,10 +8,10 @@ use crate::jdk::machine;
 use crate::options::Options;
 use crate::product::{self, Build, DOCUMENTATION};
 
-/// What install has made, a path to a line, directories with a slash at the end.
+/// The list of installed files: one path per line, directories with a trailing slash.
 const LIST: &str = "installed-files";
 
-/// `cargo xtask install`.
+/// Runs `cargo xtask install`.
 pub fn install(arguments: &[String]) -> Result<(), String> {
     let mut options = Options::of(arguments)?;
     let root = root(&mut options)?;
@@ -20,7 +20,7 @@ pub fn install(arguments: &[String]) -> Result<(), String> {
     options.finish()?;
     let files = product::files(&Build { profile, machine, anywhere: None })?;
 
-    // Of an older release, which may have had other files.
+    // Removes an older release first, which may have had other files.
     let mut made = remove(&root)?.unwrap_or_default();
     made.extend(new_directories(&root, files.iter().map(|file| file.path.as_str())));
     for file in &files {
@@ -39,7 +39,7 @@ pub fn install(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// `cargo xtask uninstall`.
+/// Runs `cargo xtask uninstall`.
 pub fn uninstall(arguments: &[String]) -> Result<(), String> {
     let mut options = Options::of(arguments)?;
     let root = root(&mut options)?;
@@ -47,24 +47,24 @@ pub fn uninstall(arguments: &[String]) -> Result<(), String> {
     let directories = remove(&root)?
         .ok_or_else(|| format!("{} has no {DOCUMENTATION}/{LIST}", root.display()))?;
     for directory in directories.iter().rev() {
-        // Others may have put something there.
+        // The directory may contain files of other packages.
         let _ = fs::remove_dir(root.join(directory));
     }
     Ok(())
 }
 
-/// Where the prefix lies: under `DESTDIR`, if that is set, for who makes a package of it.
+/// Returns the directory of the prefix. It is under `DESTDIR` if that is set, for building packages.
 fn root(options: &mut Options) -> Result<PathBuf, String> {
     let prefix = PathBuf::from(options.take("prefix").unwrap_or_else(|| "/usr/local".into()));
     let Ok(relative) = prefix.strip_prefix("/") else {
-        return Err(format!("--prefix {}: give the whole path", prefix.display()));
+        return Err(format!("--prefix {} is not an absolute path", prefix.display()));
     };
     let destination = env::var_os("DESTDIR").filter(|destination| !destination.is_empty());
     Ok(destination.map_or(prefix.clone(), |destination| Path::new(&destination).join(relative)))
 }
 
-/// Removes the files that install has put there; the directories that it has made, sorted, if it has
-/// been run.
+/// Removes the installed files. Returns the directories that install created, sorted, or `None` if nothing is
+/// installed.
 fn remove(root: &Path) -> Result<Option<Vec<String>>, String> {
     let list = root.join(DOCUMENTATION).join(LIST);
     let Ok(made) = fs::read_to_string(&list) else { return Ok(None) };
@@ -81,7 +81,7 @@ fn remove(root: &Path) -> Result<Option<Vec<String>>, String> {
     Ok(Some(directories))
 }
 
-/// The directories of these files that are not there yet.
+/// Returns the directories of these files that do not exist yet.
 fn new_directories<'a>(root: &Path, files: impl Iterator<Item = &'a str>) -> Vec<String> {
     let parents = files.flat_map(|file| Path::new(file).ancestors().skip(1));
     let new = parents.filter(|parent| *parent != Path::new("") && !root.join(parent).exists());

@@ -1,11 +1,11 @@
-//! `cargo xtask jdk`: the runtimes that the tests run on.
+//! `cargo xtask jdk`: downloads the Java runtimes for the tests.
 
 use compat_tests::jdk::{self, Jdk};
 use compat_tests::machine::{self, Machine};
 
 use crate::options::Options;
 
-/// Fetches what is missing and lists what is there.
+/// Downloads missing runtimes and lists all.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut options = Options::of(arguments)?;
     let machine = machine(options.take("machine"))?;
@@ -17,26 +17,29 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The machine of this name, or this one.
+/// Returns the machine of this name, or this machine if there is no name.
 ///
 /// # Errors
-/// If there is none: which there are.
+/// Fails if the name is unknown, and lists the known names.
 pub fn machine(name: Option<String>) -> Result<&'static Machine, String> {
     let Some(name) = name else { return Ok(Machine::this()) };
     Machine::named(&name).ok_or_else(|| {
         let names: Vec<_> = machine::ALL.iter().map(|machine| machine.name).collect();
-        format!("unknown machine {name}; there are {}", names.join(", "))
+        format!("unknown machine {name}; use one of {}", names.join(", "))
     })
 }
 
-/// The runtime of this feature version.
+/// Returns the runtime of this feature version.
 ///
 /// # Errors
-/// If it is not there: which are, and how to get the others.
+/// Fails if it is not installed, and lists those that are.
 pub fn named(feature: &str) -> Result<Jdk, String> {
     let found = jdk::found();
     feature.parse().ok().and_then(|feature| found.get(&feature).cloned()).ok_or_else(|| {
         let there: Vec<_> = found.keys().map(u32::to_string).collect();
-        format!("no JDK {feature}; there are [{}], cargo xtask jdk fetches more", there.join(", "))
+        format!(
+            "no JDK {feature}, only [{}]; cargo xtask jdk downloads the others",
+            there.join(", ")
+        )
     })
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask`: the commands for working on jvmpi.
+//! `cargo xtask`: the commands for developing jvmpi.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ mod race;
 mod soak;
 mod test;
 
-/// A command: its name, what it takes and does, and the function that does it.
+/// A command: its name and arguments, a description, and the function that runs it.
 struct Command {
     usage: &'static str,
     about: &'static str,
@@ -28,48 +28,48 @@ struct Command {
 const COMMANDS: [Command; 11] = [
     Command {
         usage: "demo [JDK]",
-        about: "profile a program with several threads and show its hottest stacks",
+        about: "profile a small program with several threads and show its hottest stacks",
         run: demo::run,
     },
     Command {
         usage: "test [--machine NAME] [--vm zero|HOME] [ARGUMENT...]",
-        about: "fetch the JDKs and run all tests, also for i386, or on another JVM; arguments are cargo test's",
+        about: "download the JDKs and run all tests; ARGUMENTs are those of cargo test",
         run: test::run,
     },
     Command {
         usage: "conformance [--machine NAME] [jdkNN...] [zero] [GC...] | --mutate [NAME...] | --document | --workloads",
-        about: "the conformance suite; whether it notices what is missing; its page; its programs",
+        about: "run the conformance suite, test the suite itself (--mutate), or update its page and programs",
         run: conformance::run,
     },
     Command {
         usage: "bench NAME [JDK...]",
-        about: "measure; without a name, list what can be measured",
+        about: "run a benchmark; without a name, list the benchmarks",
         run: bench::run,
     },
     Command {
         usage: "soak [--machine NAME] [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]\n       \
                 soak hangs [RUNS] [PROGRAM...] [jdkNN...]",
-        about: "everything at random under load, for half an hour; a failing round names its seed",
+        about: "run random events and programs under load for half an hour; a failed round prints its seed",
         run: soak::run,
     },
     Command {
         usage: "race [ARGUMENT...]",
-        about: "run what needs no JVM under ThreadSanitizer; arguments are the test program's",
+        about: "run the tests without a JVM under ThreadSanitizer; ARGUMENTs are those of the test program",
         run: race::run,
     },
     Command {
         usage: "install [--prefix DIR] [--profile NAME] [--machine NAME]",
-        about: "build and install all that users need, in /usr/local or DIR, under DESTDIR if that is set",
+        about: "build and install all user files in /usr/local or DIR, under DESTDIR if that is set",
         run: install::install,
     },
     Command {
         usage: "uninstall [--prefix DIR]",
-        about: "remove what install has put there",
+        about: "remove the files that install has put there",
         run: install::uninstall,
     },
     Command {
         usage: "dist [--machine NAME] [--profile NAME] [--check]",
-        about: "make the archives for users in target/dist, also for i386 and arm64; --check makes them twice and compares",
+        about: "build release archives in target/dist, also for i386 and arm64; --check builds twice and compares",
         run: dist::run_command,
     },
     Command {
@@ -79,7 +79,7 @@ const COMMANDS: [Command; 11] = [
     },
     Command {
         usage: "jdk [--machine NAME]",
-        about: "fetch the JDKs that the tests run on into the user's cache folder",
+        about: "download the JDKs for the tests into the user's cache folder",
         run: jdk::run,
     },
 ];

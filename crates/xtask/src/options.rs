@@ -1,17 +1,17 @@
-//! The options of a command: `--name VALUE` or `--name=VALUE`, and `--flag`.
+//! Parses the options of a command: `--name VALUE` or `--name=VALUE`, and `--flag`.
 
 use std::collections::BTreeMap;
 
-/// What is given and not yet taken.
+/// The options that have not been taken yet.
 pub struct Options(BTreeMap<String, String>);
 
 impl Options {
-    /// Reads them; each has a value.
+    /// Parses options that all have values.
     pub fn of(arguments: &[String]) -> Result<Self, String> {
         Self::with_flags(arguments, &[])
     }
 
-    /// Reads them; these have no value.
+    /// Parses options; those in `flags` have no value.
     pub fn with_flags(arguments: &[String], flags: &[&str]) -> Result<Self, String> {
         let mut options = BTreeMap::new();
         let mut arguments = arguments.iter();
@@ -31,15 +31,15 @@ impl Options {
         Ok(Self(options))
     }
 
-    /// The value of this one, if it is given.
+    /// Removes and returns the value of an option, if it was given.
     pub fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }
 
-    /// Complains about what nobody has taken.
+    /// Fails if an option is left that the command does not know.
     pub fn finish(self) -> Result<(), String> {
         match self.0.into_keys().next() {
-            Some(name) => Err(format!("there is no option --{name}")),
+            Some(name) => Err(format!("unknown option --{name}")),
             None => Ok(()),
         }
     }

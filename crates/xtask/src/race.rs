@@ -1,18 +1,19 @@
-//! `cargo xtask race`: what runs without a VM and on several threads, under ThreadSanitizer.
+//! `cargo xtask race`: runs multithreaded tests that need no VM under ThreadSanitizer.
 
 use std::process::Command;
 
 use compat_tests::workspace_root;
 
-/// The unit tests of the shim's `world`, and the thread-local data of agents in Rust.
+/// The unit tests of the shim's `world`, and those of thread-local data in the crate `jvmpi`.
 const TESTS: [&[&str]; 2] = [
     &["--package", "jvmpi-shim", "--lib", "--", "world::"],
     &["--package", "jvmpi", "--test", "thread_local_race", "--"],
 ];
 
-/// Runs the tests under the sanitizer, with a standard library that is built for it too: otherwise all that
-/// is behind std's locks would look unordered. A stable compiler can do that where it is allowed what
-/// nightly ones are.
+/// Runs the tests under the sanitizer.
+///
+/// The standard library is compiled with the sanitizer too; otherwise accesses protected by std's locks would be
+/// reported as races. `RUSTC_BOOTSTRAP` lets a stable compiler do this.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     TESTS.iter().try_for_each(|tests| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -30,8 +31,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         if status.success() {
             return Ok(());
         }
-        Err("there are races, a test failed, or std's sources are missing, which `rustup component add \
-             rust-src` fetches"
+        Err("a race was found, a test failed, or the sources of std are missing (rustup component add \
+             rust-src)"
             .to_owned())
     })
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: everything at once and at random, for as long as is wanted.
+//! `cargo xtask soak`: runs random combinations of programs, agents and events for a given time.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,15 +8,14 @@ use compat_tests::soak::{CHURN, End, Expected, Round};
 
 use crate::{cross, hangs};
 
-/// How long the program runs that can run for any time. Every fourth time it is three times that,
-/// which is long enough to see memory grow.
+/// The duration of a program that can run for any time. Every fourth round is three times as long, which is enough to
+/// see memory grow.
 const LENGTH: Duration = Duration::from_secs(25);
 
-/// How long it soaks if nothing is said.
+/// The default duration in minutes.
 const MINUTES: f64 = 30.0;
 
-/// The arguments: minutes, names of programs, of JDKs as `jdk17`, of collectors, and `seed=N`, in
-/// any order.
+/// The arguments, in any order: minutes, program names, JDKs such as `jdk17`, collectors, and `seed=N`.
 struct Wanted {
     minutes: f64,
     seed: Option<u64>,
@@ -46,7 +45,7 @@ impl Wanted {
             }
         }
         if wanted.programs.is_empty() {
-            // As often what is made for this as anything else: it does most in a second.
+            // Half of the rounds use the program written for this, because it does most per second.
             for program in programs::ALL {
                 wanted.programs.extend([None, Some(program)]);
             }
@@ -57,17 +56,17 @@ impl Wanted {
 
 fn unknown(argument: &str) -> String {
     let names: Vec<_> = programs::ALL.iter().map(|program| program.name).collect();
-    format!("unknown program {argument}; there are {CHURN}, {}", names.join(", "))
+    format!("unknown program {argument}; use one of {CHURN}, {}", names.join(", "))
 }
 
-/// Every JDK with every collector that it has.
+/// Returns every combination of a JDK and a collector that it supports.
 fn places<'a>(jdks: &'a [Jdk], gcs: &[Gc]) -> Vec<(&'a Jdk, Gc)> {
     let wanted = Gc::ALL.into_iter().filter(|gc| gcs.is_empty() || gcs.contains(gc));
     let with = |gc: Gc| jdks.iter().filter(move |jdk| jdk.supports(gc)).map(move |jdk| (jdk, gc));
     wanted.flat_map(with).collect()
 }
 
-/// Soaks until the time is over, and says what failed.
+/// Runs rounds until the time is over. Fails if a round failed.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
@@ -97,7 +96,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         if Instant::now() >= end {
             break;
         }
-        // The seed alone decides, so that it repeats a round.
+        // The seed alone determines a round, so that it can be repeated.
         let (jdk, gc) = places[usize::try_from(seed).unwrap_or(0) % places.len()];
         let program =
             wanted.programs[usize::try_from(mixed(seed) / 4).unwrap_or(0) % wanted.programs.len()];
@@ -117,10 +116,10 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
                     missing.push(why);
                 }
             }
-            Ok(End::VmFault(place)) => println!("{name} seed={seed}: the VM crashed in {place}"),
+            Ok(End::VmFault(place)) => println!("{name} seed={seed}: known VM crash in {place}"),
             Err(why) => {
                 println!("FAILED {name} seed={seed}: {why}");
-                println!("  again: cargo xtask soak 1 {name} seed={seed}");
+                println!("  to repeat: cargo xtask soak 1 {name} seed={seed}");
                 failed.push(format!("{name} seed={seed}"));
             }
         }
@@ -129,7 +128,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
-/// Programs and JVMs come together in all ways.
+/// Scrambles the seed, so that all combinations of programs and JVMs occur.
 fn mixed(seed: u64) -> u64 {
     (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 40
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test of the workspace, on every JDK that can be had.
+//! `cargo xtask test`: runs every test of the workspace on every JDK that can be downloaded.
 
 use compat_tests::jdk;
 use compat_tests::machine::Machine;
@@ -6,16 +6,16 @@ use compat_tests::machine::Machine;
 use crate::cross;
 
 const VM: &str = "--vm";
-/// The package that needs JVMs.
+/// The package whose tests need JVMs.
 const CASES: &str = "compat-tests";
 
-/// Fetches the JDKs and runs `cargo test`, built as the library is that the compatibility tests load:
+/// Downloads the JDKs and runs `cargo test`, with the profile of the library that the compatibility tests load:
 /// optimized, with debug assertions.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     let vm = cross::take(&mut arguments, VM);
-    // Packages that are named are those to test.
+    // If packages are named, only those are tested.
     let is_named = |argument: &String| argument == "-p" || argument.starts_with("--package");
     let are_all = !arguments.iter().any(is_named);
     if are_all || arguments.iter().any(|argument| argument.contains(CASES)) {
@@ -29,7 +29,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     if are_all {
         cargo.arg("--workspace");
-        // It builds, which is for this machine.
+        // xtask builds for other machines; it runs only on this one.
         cargo.args(if machine.is_this() { &[][..] } else { &["--exclude", "xtask"] });
     }
     let status = cargo
@@ -40,7 +40,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err("tests failed".to_owned()) }
 }
 
-/// Fetches the machine's JDKs; that some can't be had is no error.
+/// Downloads the machine's JDKs. It is not an error if some cannot be downloaded.
 fn fetch_jdks(machine: &'static Machine) -> Result<(), String> {
     if let Err(why) = jdk::fetch(machine) {
         if jdk::found_for(machine).is_empty() {

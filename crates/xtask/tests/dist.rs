@@ -1,4 +1,4 @@
-//! The archives: made twice they are the same, and what is in them works where nothing else is.
+//! Checks that release archives are reproducible, and that their contents work on a system with nothing else.
 
 mod harness;
 
@@ -12,15 +12,15 @@ use compat_tests::machine::{self, Machine};
 use compat_tests::{debian, jdk, text, workspace_root};
 use harness::Result;
 
-/// Names the folder in which `cargo xtask dist` has made the archives to try, in the place of those that are made here.
+/// The environment variable with a folder of archives from `cargo xtask dist`, to be tested in place of new ones.
 const GIVEN: &str = "JVMPI_ARCHIVES";
 
-/// A case for each machine.
+/// A case that runs once per machine.
 type OfMachine = (&'static str, fn(&Machine) -> Result);
 
 const IN_CLEAN_ROOTS: [OfMachine; 2] = [
-    ("the_archive_in_a_clean_root", the_archive_in_a_clean_root),
-    ("the_package_in_a_clean_root", the_package_in_a_clean_root),
+    ("archive_works_in_a_clean_root", archive_works_in_a_clean_root),
+    ("package_works_in_a_clean_root", package_works_in_a_clean_root),
 ];
 
 fn main() -> ExitCode {
@@ -28,8 +28,8 @@ fn main() -> ExitCode {
     let packing = harness::missing(&["dpkg-deb"]).or(given);
     let reading = harness::missing(&["dpkg-deb", "readelf"]);
     let mut trials = vec![
-        harness::trial("archives_are_the_same_each_time", packing, archives_are_the_same_each_time),
-        harness::trial("symbols_lie_beside", reading, symbols_lie_beside),
+        harness::trial("archives_are_reproducible", packing, archives_are_reproducible),
+        harness::trial("symbols_are_in_separate_files", reading, symbols_are_in_separate_files),
     ];
     for machine in &machine::ALL {
         for (name, case) in IN_CLEAN_ROOTS {
@@ -40,13 +40,13 @@ fn main() -> ExitCode {
     harness::conclude(trials)
 }
 
-/// Why the archives for this machine cannot be tried here, if they can't.
+/// Returns the reason why the archives for this machine cannot be tested here, if there is one.
 fn no_roots(machine: &Machine) -> Option<String> {
     let emulator = machine.emulator();
     let tools = ["apt-get", "dpkg-deb", "unshare"].into_iter().chain(emulator.as_deref());
     let missing = harness::missing(&tools.collect::<Vec<_>>());
     let missing = missing.or_else(|| harness::newest_jdk_for(machine).err());
-    // To compile everything for another machine would take longer than all cases.
+    // Compiling everything for another machine would take longer than all cases.
     let there = machine.is_this() || env::var_os(GIVEN).is_some();
     let make = || format!("{GIVEN} does not name what dist --machine {} makes", machine.name);
     missing.or_else(|| (!there).then(make)).or_else(|| {
@@ -55,18 +55,18 @@ fn no_roots(machine: &Machine) -> Option<String> {
     })
 }
 
-/// Commands by which programs of this machine are started in a namespace, if that takes an emulator.
+/// Returns shell commands that register the emulator for this machine, if it needs one.
 fn with_emulator(machine: &Machine) -> Option<String> {
     machine.emulator().map(|emulator| machine.registration(&emulator))
 }
 
-/// Runs commands where this process may mount directories; what they print.
+/// Runs shell commands in a namespace in which they may mount directories. Returns their output.
 fn in_namespace(script: &str) -> Result<String> {
     let mut unshare = Command::new("unshare");
     run(unshare.args(["--map-root-user", "--mount", "sh", "-e", "-c", script]))
 }
 
-/// Runs a program to its end, which must be a good one; what it has printed.
+/// Runs a program, which must succeed. Returns its standard output.
 fn run(command: &mut Command) -> Result<String> {
     harness::run(command).map(|[out, _]| out)
 }
@@ -75,7 +75,7 @@ fn scratch(name: &str) -> Result<PathBuf> {
     harness::scratch("dist", name)
 }
 
-/// Makes the archives of the libraries that the other tests use too, in a directory of this name.
+/// Builds the archives, from the libraries that the other tests use too, and copies them to a directory of this name.
 fn make(name: &str) -> Result<[PathBuf; 3]> {
     let directory = scratch(name)?;
     let mut dist = harness::xtask(&["dist", "--compiled-as-usual", "--profile", "checked"]);
@@ -89,7 +89,7 @@ fn make(name: &str) -> Result<[PathBuf; 3]> {
     made.try_into().map_err(|made| format!("it has made {made:?}"))
 }
 
-/// Those for this machine that are there already.
+/// Returns the existing archives for this machine.
 fn found(machine: &Machine, directory: &Path) -> Result<[PathBuf; 3]> {
     let files = fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     let files: Vec<_> = files.flatten().map(|file| file.path()).collect();
@@ -104,7 +104,7 @@ fn found(machine: &Machine, directory: &Path) -> Result<[PathBuf; 3]> {
     Ok([of(archive)?, of(symbols)?, of(package)?])
 }
 
-/// The archive for this machine, that of its symbols, and the package.
+/// Returns the archive for this machine, the archive of its symbols, and the Debian package.
 fn made(machine: &Machine) -> Result<[PathBuf; 3]> {
     static MADE: OnceLock<Result<[PathBuf; 3]>> = OnceLock::new();
     match env::var_os(GIVEN) {
@@ -113,7 +113,7 @@ fn made(machine: &Machine) -> Result<[PathBuf; 3]> {
     }
 }
 
-fn archives_are_the_same_each_time() -> Result {
+fn archives_are_reproducible() -> Result {
     let read = |paths: &[PathBuf; 3]| -> Result<Vec<_>> {
         paths.iter().map(|path| fs::read(path).map_err(|e| e.to_string())).collect()
     };
@@ -128,7 +128,7 @@ fn archives_are_the_same_each_time() -> Result {
     Ok(())
 }
 
-fn symbols_lie_beside() -> Result {
+fn symbols_are_in_separate_files() -> Result {
     let [archive, symbols, _] = made(Machine::this())?;
     let directory = scratch("symbols")?;
     for archive in [archive, symbols] {
@@ -137,7 +137,7 @@ fn symbols_lie_beside() -> Result {
     for binary in ["lib/libjvmpi.so.1", "lib/libhprof.so", "bin/jvmpi"] {
         let symbols = directory.join(format!("{binary}.debug"));
         let binary = directory.join(binary);
-        // Functions that are not exported.
+        // Local functions, which are not exported.
         let has = |file: &Path| -> Result<bool> {
             let names = run(Command::new("readelf").args(["-sW"]).arg(file))?;
             Ok(names.contains("FUNC    LOCAL"))
@@ -160,7 +160,7 @@ fn unpack(archive: &Path, to: &Path) -> Result {
     run(&mut tar).map(drop)
 }
 
-/// A root with the packages of Debian that a JVM and the product need, and nothing else.
+/// Creates a root directory with the Debian packages that a JVM and the product need, and nothing else.
 fn clean_root(machine: &Machine, name: &str) -> Result<PathBuf> {
     let root = scratch(&format!("{}-{name}", machine.name))?;
     let packages = packages(machine)?;
@@ -174,7 +174,7 @@ fn clean_root(machine: &Machine, name: &str) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// The folder with the packages for a clean root, which are kept.
+/// Returns the folder with these packages, which is kept.
 fn packages(machine: &Machine) -> Result<PathBuf> {
     const NEEDED: [&str; 4] = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g"];
     let all = jdk::cache().with_file_name("packages");
@@ -189,7 +189,7 @@ fn packages(machine: &Machine) -> Result<PathBuf> {
     Ok(packages)
 }
 
-/// Profiles the program `Tasks` by what is installed in this folder of the root, in two ways.
+/// Profiles the program `Tasks` with the product in this folder of the root, in two ways.
 fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
     let jdk = harness::newest_jdk_for(machine)?;
     let classes = harness::example_classes()?;
@@ -202,7 +202,7 @@ fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
     let mut script = String::new();
     if let Some(registration) = with_emulator(machine) {
         script += &registration;
-        // The emulator is of this machine, and what it is linked with is sought in the root.
+        // The emulator is a program of this machine and needs this machine's libraries in the root.
         seen.extend([("/lib64", "lib64"), ("/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")]);
     }
     script += &format!("\ncd '{}'\n", text(root)?);
@@ -226,14 +226,14 @@ fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
         .try_for_each(|name| harness::shows_all_tasks(&root.join("tmp").join(name)))
 }
 
-fn the_archive_in_a_clean_root(machine: &Machine) -> Result {
+fn archive_works_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "archive")?;
     fs::create_dir_all(root.join("opt/jvmpi")).map_err(|e| e.to_string())?;
     unpack(&made(machine)?[0], &root.join("opt/jvmpi"))?;
     profile(machine, &root, "/opt/jvmpi")
 }
 
-fn the_package_in_a_clean_root(machine: &Machine) -> Result {
+fn package_works_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "package")?;
     let package = &made(machine)?[2];
     let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(package).arg(name));

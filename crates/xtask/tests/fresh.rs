@@ -1,5 +1,5 @@
-//! A fresh Debian with nothing but Rust and these sources, and one with nothing but a JDK and the archive: the
-//! commands of README.md lead to a profile, and what is missing on the way is said in a line.
+//! Runs the commands of README.md on a fresh Debian, once with only Rust and the sources, once with only a JDK and the
+//! release archive. They must lead to a profile, and every missing tool must be reported in one line.
 
 mod harness;
 
@@ -18,15 +18,14 @@ const TOOLS: &[&str] = &["debootstrap", "unshare", "git"];
 const CASES: [Case; 3] = [
     ("a_profile_from_the_sources", TOOLS, a_profile_from_the_sources),
     ("a_profile_from_the_archive", TOOLS, || a_profile_from_the_archive("bookworm")),
-    // Its C library is from before everything became one library.
+    // Its glibc still has separate libraries such as libpthread.
     ("a_profile_from_the_archive_on_debian_11", TOOLS, || a_profile_from_the_archive("bullseye")),
 ];
 
-/// How long the first profile may take, if nothing else has the processor: with all commands before it, those that
-/// fail too.
+/// The maximum CPU time to the first profile, including all commands before it and those that fail.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
 
-/// Packages of Debian are fetched and everything is compiled anew: who wants that sets this variable.
+/// The environment variable that enables these tests, which download Debian packages and compile everything.
 const WANTED: &str = "JVMPI_FRESH_MACHINE";
 
 fn main() -> ExitCode {
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
         if env::var_os(WANTED).is_none() {
             return Some(format!("takes minutes, and needs {WANTED}=1"));
         }
-        // As root: the packages have files of several users.
+        // Needs root, because the packages contain files of several users.
         let mount = run(Command::new("unshare").args(["--mount", "true"]));
         mount.err().map(|_| "no roots may be made".to_owned())
     })
@@ -50,7 +49,7 @@ fn a_profile_from_the_sources() -> Result {
     let readme = readme()?;
     let mut commands = readme.lines().skip_while(|line| !line.starts_with("apt-get install "));
     let (Some(install), Some(demo)) = (commands.next(), commands.next()) else {
-        return Err("README.md has no commands to install and to begin with".into());
+        return Err("README.md has no apt-get line followed by a command".into());
     };
 
     machine.lacks(demo, "error: linker `cc` not found")?;
@@ -68,7 +67,7 @@ fn a_profile_from_the_archive(release: &str) -> Result {
     let readme = readme()?;
     let record = readme.lines().find(|line| line.starts_with("jvmpi record "));
     let Some((record, _)) = record.and_then(|line| line.split_once(" -jar ")) else {
-        return Err("README.md has no command to record a program".into());
+        return Err("README.md has no `jvmpi record` command with -jar".into());
     };
     let record = format!("{record} -cp /classes Tasks");
 
@@ -76,7 +75,7 @@ fn a_profile_from_the_archive(release: &str) -> Result {
     machine.runs("ln -s /jdk/bin/java /usr/bin/java")?;
     machine.runs(&record)?;
     machine.has("src/report.html", "Tasks")?;
-    // As an agent of JVMPI's time was started, which HPROF is.
+    // Starts HPROF the way agents of JVMPI's time were started.
     machine.runs(
         "java -agentpath:/opt/jvmpi/lib/libjvmpi.so=hprof:heap=sites,file=sites.txt -cp /classes Tasks",
     )?;
@@ -84,14 +83,14 @@ fn a_profile_from_the_archive(release: &str) -> Result {
     machine.was_in_time()
 }
 
-/// A root with Debian in which `/src` is the folder to work in.
+/// A root directory with Debian, in which `/src` is the working directory.
 struct Machine {
-    /// What is changed in the root.
+    /// The directory with the changes to the root (the overlay's upper layer).
     directory: PathBuf,
     debian: PathBuf,
-    /// What else it has: a folder of this machine, and where it is seen in the root.
+    /// The mounted folders: a folder of this machine, and its path in the root.
     seen: Vec<(PathBuf, &'static str)>,
-    /// The processor time that all commands have taken.
+    /// The CPU time of all commands so far.
     taken: Cell<Duration>,
 }
 
@@ -107,12 +106,12 @@ impl Machine {
         for path in ["upper/src", "upper/etc", "work", "root"].map(|path| directory.join(path)) {
             fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         }
-        // The network's names.
+        // For name resolution.
         run(Command::new("cp").args(["-L", "/etc/resolv.conf"]).arg(directory.join("upper/etc")))?;
         Ok(Self { directory, debian, seen: Vec::new(), taken: Cell::default() })
     }
 
-    /// Has this folder seen there.
+    /// Mounts a folder of this machine at a path in the root.
     fn sees(&mut self, folder: PathBuf, at: &'static str) -> Result {
         let point = self.directory.join("upper").join(at);
         for path in [&folder, &point] {
@@ -122,7 +121,7 @@ impl Machine {
         Ok(())
     }
 
-    /// One with Rust in `/rust` and the sources in `/src`.
+    /// Creates a root with Rust in `/rust` and the sources in `/src`.
     fn with_sources() -> Result<Self> {
         let mut machine = Self::new("bookworm")?;
         let mut rustc = Command::new("rustc");
@@ -141,7 +140,8 @@ impl Machine {
         Ok(machine)
     }
 
-    /// One with the released archive in `/opt/jvmpi`, a JDK in `/jdk` and the examples' classes in `/classes`.
+    /// Creates a root with the release archive in `/opt/jvmpi`, a JDK in `/jdk` and the examples' classes in
+    /// `/classes`.
     fn with_archive(release: &str) -> Result<Self> {
         let mut machine = Self::new(release)?;
         machine.sees(harness::newest_jdk()?.home, "jdk")?;
@@ -178,7 +178,7 @@ impl Machine {
         unshare.env("LINE", format!("cd /src\n{line}"));
         unshare.env("PATH", "/rust/bin:/opt/jvmpi/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         unshare.env("HOME", "/root").env("DEBIAN_FRONTEND", "noninteractive");
-        // The crates of the registry are there.
+        // The crates come from the mounted registry.
         unshare.env("CARGO_HOME", "/cargo").env("CARGO_NET_OFFLINE", "true");
         let ended = run(&mut unshare);
         let times = self.directory.join("times");
@@ -187,11 +187,11 @@ impl Machine {
         let both: Option<Vec<_>> = children.split(' ').map(duration).collect();
         let both: Duration = both.ok_or_else(|| format!("unexpected times: {times}"))?.iter().sum();
         self.taken.set(self.taken.get() + both);
-        println!("{both:>8.1?} of processor time: {line}");
+        println!("{both:>8.1?} of CPU time: {line}");
         ended.map(drop)
     }
 
-    /// The command fails, and says this.
+    /// Runs a command that must fail with this message.
     fn lacks(&self, line: &str, message: &str) -> Result {
         match self.runs(line) {
             Ok(()) => Err(format!("{line} succeeds")),
@@ -202,19 +202,23 @@ impl Machine {
 
     fn was_in_time(&self) -> Result {
         let taken = self.taken.get();
-        println!("{taken:>8.1?} of processor time to the first profile");
-        if taken < PATIENCE { Ok(()) } else { Err(format!("the first profile takes {taken:?}")) }
+        println!("{taken:>8.1?} of CPU time to the first profile");
+        if taken < PATIENCE {
+            Ok(())
+        } else {
+            Err(format!("the first profile takes {taken:?} of CPU time"))
+        }
     }
 
-    /// A file that was made in it has this in it.
+    /// Checks that a file created in the root contains this text.
     fn has(&self, file: &str, what: &str) -> Result {
         let path = self.directory.join("upper").join(file);
         let content = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        if content.contains(what) { Ok(()) } else { Err(format!("{file} has no {what} in it")) }
+        if content.contains(what) { Ok(()) } else { Err(format!("{file} does not contain {what}")) }
     }
 }
 
-/// A time as the shell's `times` prints it: `1m23.45s`.
+/// Parses a duration as the shell's `times` prints it: `1m23.45s`.
 fn duration(time: &str) -> Option<Duration> {
     let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
     let seconds: f64 = seconds.parse().ok()?;

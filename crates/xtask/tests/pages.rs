@@ -1,4 +1,4 @@
-//! The commands that the pages show, run as they stand there.
+//! Runs the commands in the documentation pages as they are written there.
 
 mod harness;
 
@@ -26,30 +26,31 @@ const CASES: [Case; 9] = [
     ("writing_agents", &["pkg-config"], || page("docs/writing-agents.md", &[blocks])),
 ];
 
-/// What is not run: it would install packages, or run these tests.
+/// The commands that are not run, because they would install packages or run these tests.
 const NOT_RUN: [&str; 4] = ["apt-get ", "cargo ", "dpkg ", "rustup "];
 
-/// What commands in the text begin with. Those that name nothing, as in "`kill -QUIT`", are none.
+/// The beginnings of commands in running text. A command must also mention one of [`THINGS`]; "`kill -QUIT`" alone is
+/// not run.
 const COMMANDS: [&str; 7] = ["java ", "jcmd ", "jstack ", "kill ", "gdb ", "ldd ", "nm "];
 const THINGS: [&str; 4] = ["PID", "libfoo.so", "/opt/", "Main"];
 
-/// How the pages call a program that runs already.
+/// The placeholders for the process ID of a running program.
 const RUNNING: [&str; 2] = ["PID", "4711"];
 
 fn main() -> ExitCode {
     harness::run_all(&CASES, |_| None)
 }
 
-/// What all pages take for given.
+/// The environment that all pages assume.
 struct Machine {
     jdk: &'static Jdk,
-    /// `/opt/jvmpi`
+    /// The directory that stands for `/opt/jvmpi`.
     jvmpi: PathBuf,
-    /// `/opt/agents`
+    /// The directory that stands for `/opt/agents`.
     agents: PathBuf,
-    /// An agent in Rust.
+    /// The library of an agent in Rust.
     slow_methods: PathBuf,
-    /// The folder that commands are run in; each page has a copy.
+    /// The template of the working directory; each page gets a copy.
     folder: PathBuf,
 }
 
@@ -71,7 +72,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Puts into the folder what commands find there.
+    /// Fills the working directory with the files that commands use.
     fn fill(&self) -> Result {
         const MAIN: &str = "public class Main {
             static Object last;
@@ -104,7 +105,7 @@ impl Machine {
         self.run(&self.folder, script, None).map(drop)
     }
 
-    /// Runs a script in this folder, with the places of the pages where they are here.
+    /// Runs a script in this folder, after replacing the paths of the pages by those of this machine.
     fn run(&self, folder: &Path, script: &str, running: Option<u32>) -> Result<[String; 2]> {
         let here = text(folder)?;
         let mut script = script
@@ -114,7 +115,7 @@ impl Machine {
             .replace("target/release/examples/libslow_methods.so", text(&self.slow_methods)?)
             .replace("/etc/", &format!("{here}/etc/"))
             .replace("/usr/local/share/man/", &format!("{here}/"))
-            // Nobody waits for half a minute here.
+            // Shortens recordings of half a minute.
             .replace("-d 30", "-d 1")
             .replace("duration=30", "duration=1");
         for name in RUNNING.iter().filter(|_| running.is_some()) {
@@ -156,7 +157,7 @@ impl Drop for Running {
     }
 }
 
-/// Runs the commands of a page, each by itself that one of these finds.
+/// Runs the commands of a page that the functions in `find` return, each in its own shell.
 fn page(name: &str, find: &[fn(&str) -> Vec<String>]) -> Result {
     let machine = Machine::get()?;
     let text = fs::read_to_string(workspace_root().join(name)).map_err(|e| e.to_string())?;
@@ -182,7 +183,7 @@ fn page(name: &str, find: &[fn(&str) -> Vec<String>]) -> Result {
     Ok(())
 }
 
-/// The blocks of commands, without the lines that are not run.
+/// Returns the `sh` code blocks, without the lines that are not run.
 fn blocks(page: &str) -> Vec<String> {
     let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let is_run = |line: &&str| {
@@ -193,7 +194,7 @@ fn blocks(page: &str) -> Vec<String> {
     blocks.filter(|block| !block.is_empty()).collect()
 }
 
-/// The commands in the text.
+/// Returns the commands in running text.
 fn spans(page: &str) -> Vec<String> {
     let outside = page.split("```").step_by(2);
     let spans = outside.flat_map(|text| text.split('`').skip(1).step_by(2));

@@ -1,4 +1,4 @@
-//! The packages as a registry gets them: they can be published, and what Cargo installs of them works.
+//! Checks that the packages can be published to a registry, and that the programs that Cargo installs from them work.
 
 mod harness;
 
@@ -12,7 +12,7 @@ use compat_tests::{target_dir, text, workspace_root};
 use harness::{Case, Result, run};
 
 const CASES: [Case; 1] =
-    [("what_is_installed_records_a_profile", &["nm"], what_is_installed_records_a_profile)];
+    [("installed_packages_record_a_profile", &["nm"], installed_packages_record_a_profile)];
 
 fn main() -> ExitCode {
     harness::run_all(&CASES, |_| {
@@ -27,13 +27,13 @@ fn cargo(directory: &Path) -> Command {
     cargo
 }
 
-/// What `cargo install jvmpi-cli jvmpi-libraries` brings, once they are published.
-fn what_is_installed_records_a_profile() -> Result {
+/// Installs the packages as `cargo install jvmpi-cli jvmpi-libraries` will, once they are published.
+fn installed_packages_record_a_profile() -> Result {
     let packages = unpacked()?;
     let root = harness::scratch("publish", "root")?;
     for package in ["jvmpi-cli", "jvmpi-libraries"] {
         let mut install = cargo(&packages);
-        // As it is built fastest, in a directory that has nothing of another kind.
+        // These settings compile fastest. The target directory is not shared with other kinds of builds.
         install.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
         install.args(["install", "--quiet", "--locked", "--debug", "--target-dir"]);
         install.arg(packages.with_file_name("target")).arg("--root").arg(&root);
@@ -59,10 +59,10 @@ fn what_is_installed_records_a_profile() -> Result {
     harness::shows_all_tasks(&profile)
 }
 
-/// All packages that can be published, as the registry would get them, in a workspace that takes each from
-/// there and everything else from the registry.
+/// Unpacks all packages that can be published into a workspace that takes each from there and everything else from the
+/// registry.
 fn unpacked() -> Result<PathBuf> {
-    // What is packaged is compiled when it is installed.
+    // The packages are compiled when they are installed, not here.
     let target = target_dir();
     let arguments = ["--no-verify", "--allow-dirty", "--target-dir", text(&target)?];
     let mut publish = cargo(workspace_root());
@@ -102,7 +102,7 @@ fn unpacked() -> Result<PathBuf> {
     let file = |name: &str| directory.join(name);
     fs::write(file("Cargo.toml"), manifest).map_err(|e| e.to_string())?;
     fs::copy(workspace_root().join("Cargo.lock"), file("Cargo.lock")).map_err(|e| e.to_string())?;
-    // Some packages of the workspace are not among these.
+    // Removes the workspace members that are not published from the lock file.
     run(cargo(&directory).args(["update", "--workspace", "--quiet"]))?;
     Ok(directory)
 }

@@ -1,5 +1,4 @@
-//! What is installed is used as its users do: agents and programs of `examples/` are built with it
-//! and run.
+//! Uses an installation like its users do: builds the agents and programs of `examples/` with it and runs them.
 
 mod harness;
 
@@ -17,14 +16,14 @@ use harness::{Case, Result, run, xtask};
 
 const CASES: [Case; 9] = [
     ("exported_symbols", &["nm", "readelf"], exported_symbols),
-    ("the_documented_agent_is_the_example", &[], the_documented_agent_is_the_example),
+    ("documented_agent_equals_the_example", &[], documented_agent_equals_the_example),
     ("agents_by_make", &["make", "pkg-config", "c++"], agents_by_make),
     ("agents_by_cmake", &["cmake", "c++"], agents_by_cmake),
     ("agents_by_meson", &["meson", "ninja", "pkg-config", "c++"], agents_by_meson),
     ("programs_by_make", &["make", "pkg-config"], programs_by_make),
     ("programs_by_cmake", &["cmake"], programs_by_cmake),
     ("attaching_beside_another_version", &[], attaching_beside_another_version),
-    ("what_is_installed_is_removed", &[], what_is_installed_is_removed),
+    ("uninstall_removes_installed_files_only", &[], uninstall_removes_installed_files_only),
 ];
 
 fn main() -> ExitCode {
@@ -35,14 +34,15 @@ fn scratch(name: &str) -> Result<PathBuf> {
     harness::scratch("sdk", name)
 }
 
-/// Where everything is installed, once, with the libraries that the other tests use too.
+/// Installs the product once, with the libraries that the other tests use too.
 fn prefix() -> Result<&'static Path> {
     static PREFIX: OnceLock<Result<PathBuf>> = OnceLock::new();
     PREFIX.get_or_init(|| harness::install("sdk")).as_deref().map_err(String::clone)
 }
 
-/// `abidiff` compares no more than these names: it finds no types of exported functions in Rust's debug
-/// information. The layout of what they pass is compared with C's by the tests of `jvmpi-sys`.
+/// Compares the exported symbols with a list. `abidiff` would not compare more, as it does not find the types of
+/// exported functions in Rust's debug information. The tests of `jvmpi-sys` compare the layout of their arguments
+/// with C.
 fn exported_symbols() -> Result {
     let library = prefix()?.join("lib/libjvmpi.so.1");
     harness::exports(&library, &["-D"], "shim/exports.txt")?;
@@ -56,7 +56,7 @@ fn exported_symbols() -> Result {
         lines.filter_map(|line| Some(line.split_once('[')?.1.trim_end_matches(']'))).collect()
     };
     if named("(SONAME)") != ["libjvmpi.so.1"] {
-        return Err(format!("its own name: {:?}", named("(SONAME)")));
+        return Err(format!("unexpected SONAME: {:?}", named("(SONAME)")));
     }
     let allowed = ["libgcc_s.so.", "libc.so.", "ld-linux-"];
     let needed = named("(NEEDED)");
@@ -66,13 +66,13 @@ fn exported_symbols() -> Result {
     }
 }
 
-fn the_documented_agent_is_the_example() -> Result {
+fn documented_agent_equals_the_example() -> Result {
     let read = |path| fs::read_to_string(workspace_root().join(path)).map_err(|e| e.to_string());
     let (page, example) = (read("docs/writing-agents.md")?, read("examples/agent/count.c")?);
     if page.contains(&format!("```c\n{example}```\n")) { Ok(()) } else { Err("it differs".into()) }
 }
 
-/// A copy of an installed example, to be built in.
+/// Copies an installed example into a directory, to be built there.
 fn example(name: &str, case: &str) -> Result<PathBuf> {
     let directory = scratch(case)?;
     let examples = prefix()?.join("share/doc/jvmpi/examples").join(name);
@@ -83,7 +83,7 @@ fn example(name: &str, case: &str) -> Result<PathBuf> {
     Ok(directory)
 }
 
-/// A build tool in this directory, which finds the installation and the JDK.
+/// Returns a command for a build tool that runs in this directory and finds the installation and the JDK.
 fn tool(program: &str, directory: &Path) -> Result<Command> {
     let mut tool = Command::new(program);
     tool.current_dir(directory);
@@ -126,7 +126,7 @@ fn agents_by_meson() -> Result {
     agents_work(&directory.join("build"))
 }
 
-/// `libcount.so` and `libcputime.so` of this directory see what `Tasks` does.
+/// Checks that `libcount.so` and `libcputime.so` in this directory observe the program `Tasks`.
 fn agents_work(directory: &Path) -> Result {
     let said = under_agent(&directory.join("libcount.so"))?;
     one_line_each(&said, &["4000 Tasks$Task".to_owned()])?;
@@ -136,7 +136,7 @@ fn agents_work(directory: &Path) -> Result {
 
 const WORKERS: [&str; 4] = ["worker-0", "worker-1", "worker-2", "worker-3"];
 
-/// What an agent has to say of the program `Tasks`.
+/// Runs the program `Tasks` with an agent and returns the agent's output.
 fn under_agent(agent: &Path) -> Result<String> {
     let shim = prefix()?.join("lib/libjvmpi.so");
     let mut java = Command::new(harness::newest_jdk()?.java());
@@ -146,7 +146,7 @@ fn under_agent(agent: &Path) -> Result<String> {
     if out == harness::TASKS_SAY { Ok(said) } else { Err(format!("it wrote {out:?}")) }
 }
 
-/// Exactly one line ends with each of these.
+/// Checks that exactly one line ends with each of these strings.
 fn one_line_each(said: &str, ends: &[String]) -> Result {
     let with = |end: &String| said.lines().filter(|line| line.ends_with(end.as_str())).count();
     match ends.iter().find(|end| with(end) != 1) {
@@ -167,8 +167,8 @@ fn programs_by_cmake() -> Result {
     programs_work(&directory.join("build"), &harness::newest_jdk()?)
 }
 
-/// `embed` and `embed-static` of this directory see what `Tasks` does in their JVM, the latter without
-/// the library.
+/// Checks that `embed` and `embed-static` in this directory observe the program `Tasks` in their JVM, the latter
+/// without the shared library.
 fn programs_work(directory: &Path, jdk: &Jdk) -> Result {
     let libjvm = jdk.libjvm();
     let jvm = libjvm.parent().ok_or("a JVM in no directory")?;
@@ -187,7 +187,7 @@ fn programs_work(directory: &Path, jdk: &Jdk) -> Result {
     Ok(())
 }
 
-/// The command beside another libjvmpi.so than the JVM has loaded takes the JVM's: there can be but one.
+/// Attaches with another libjvmpi.so than the JVM has loaded. The JVM's must be used, because there can be only one.
 fn attaching_beside_another_version() -> Result {
     let agent = build::agent("idle")?;
     let mut java = Command::new(harness::newest_jdk()?.java());
@@ -209,7 +209,7 @@ fn attaching_beside_another_version() -> Result {
     Ok(())
 }
 
-/// Attaches an agent by the installed command and the library that is tested; the JVM's `maps`.
+/// Attaches an agent with the installed command and the library under test. Returns the JVM's memory map.
 fn attach(java: &mut Child, agent: &Path) -> Result<String> {
     let output = java.stdout.take().ok_or("no output")?;
     let mut line = String::new();
@@ -221,7 +221,7 @@ fn attach(java: &mut Child, agent: &Path) -> Result<String> {
     fs::read_to_string(format!("/proc/{process}/maps")).map_err(|e| e.to_string())
 }
 
-fn what_is_installed_is_removed() -> Result {
+fn uninstall_removes_installed_files_only() -> Result {
     let root = scratch("removed")?;
     let there = root.join("usr/lib/there");
     fs::create_dir_all(&there).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-/** What the rewritten code calls: next to nothing, so that rewriting is what is measured. */
+/** The methods that rewritten code calls. They do almost nothing, so that a benchmark shows the cost of rewriting. */
 public final class Tracker {
     private static int calls;
 

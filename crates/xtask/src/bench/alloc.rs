@@ -1,5 +1,5 @@
-//! What OBJECT_ALLOC costs for each object, against agents that do no more than to take the VM's
-//! event, tag the object and make a call; and what the tags of live objects cost in collections.
+//! Measures the cost of OBJECT_ALLOC per object, compared with minimal JVMTI agents that take the VM's event, tag the
+//! object and make a call. Also measures what the tags of live objects cost in collections.
 
 use std::process::Command;
 
@@ -11,11 +11,11 @@ use super::{Figure, Side, compare, floor};
 
 const ROUNDS: usize = 3;
 
-/// Objects that each thread allocates, and on how many threads that is done at a time.
+/// The number of objects per thread, and the numbers of threads.
 const OBJECTS: &str = "300_000";
 const THREADS: [&str; 3] = ["1", "2", "4"];
 
-/// Objects that stay alive while their tags are measured.
+/// The number of objects that stay alive while their tags are measured.
 const LIVE: &str = "500_000";
 
 pub fn run(jdk: &Jdk) -> Result<(), String> {
@@ -37,16 +37,16 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     compare(&figures, &sides(&agents(jdk, &["free"], "4+5")?, run), ROUNDS)
 }
 
-/// What the program runs under.
+/// An agent to run the program with.
 struct Agent {
     name: String,
-    /// The option that loads it.
+    /// The JVM option that loads the agent.
     option: Option<String>,
-    /// The shim's settings.
+    /// The settings of the shim.
     settings: &'static str,
 }
 
-/// The floor agent in these modes, the shim with these events enabled, and none.
+/// Returns the floor agent in these modes, the shim with these events enabled, and no agent.
 fn agents(jdk: &Jdk, modes: &[&str], events: &str) -> Result<Vec<Agent>, String> {
     let floor = floor::agent("alloc")?;
     let floor = text(&floor)?;
@@ -78,7 +78,7 @@ fn sides<'a>(
         .collect()
 }
 
-/// What the program prints.
+/// Runs the program and returns its output.
 fn work(jdk: &Jdk, agent: &Agent, options: &[&str], program: &[&str]) -> Result<Printed, String> {
     program::run(
         Command::new(jdk.java())
@@ -90,7 +90,7 @@ fn work(jdk: &Jdk, agent: &Agent, options: &[&str], program: &[&str]) -> Result<
     )
 }
 
-/// All pauses that the JVM logged and the longest of them, in milliseconds.
+/// Returns the sum of all pauses in the JVM's log, and the longest one, in milliseconds.
 fn pauses(log: &str) -> Result<Vec<f64>, String> {
     let pauses: Vec<f64> = log
         .lines()

@@ -1,4 +1,4 @@
-//! A Java agent that does with ASM what the shim does for method events.
+//! A Java agent that uses ASM to rewrite methods as the shim does for method events.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use compat_tests::{build, jdk, text, workspace_root};
 
-/// Where Debian's libasm-java puts it.
+/// The path of ASM from Debian's libasm-java.
 const ASM: &str = "/usr/share/java/asm.jar";
 
 fn sources() -> PathBuf {
@@ -17,7 +17,7 @@ fn output() -> PathBuf {
     build::output_dir().join("asm")
 }
 
-/// The folder with the agent's classes, compiled.
+/// Compiles the agent and returns the folder with its classes.
 fn classes() -> Result<String, String> {
     if !Path::new(ASM).is_file() {
         return Err(format!("no {ASM}; apt-get install libasm-java"));
@@ -25,18 +25,18 @@ fn classes() -> Result<String, String> {
     build::java(&sources(), &output().join("classes"), 8, &[ASM])
 }
 
-/// The class path of the agent and of what uses its rewriting.
+/// Returns the class path of the agent, for programs that use its rewriting.
 ///
 /// # Errors
-/// If there is no ASM, or no Java compiler.
+/// Fails if ASM or a Java compiler is missing.
 pub fn class_path() -> Result<String, String> {
     Ok(format!("{}:{ASM}", classes()?))
 }
 
-/// The JVM options that load the agent.
+/// Returns the JVM options that load the agent.
 ///
 /// # Errors
-/// If there is no ASM, or no Java compiler.
+/// Fails if ASM or a Java compiler is missing.
 pub fn java_agent() -> Result<Vec<String>, String> {
     let error = |e: std::io::Error| format!("the Java agent: {e}");
     let (classes, output) = (classes()?, output());

@@ -1,13 +1,13 @@
-//! What the functions cost that agents call in every event, without contention.
+//! Measures the functions that agents call in every event, without contention.
 
 use compat_tests::jdk::{Gc, Jdk};
 use compat_tests::run::Vm;
 
-/// Calls of each function in one run.
+/// The number of calls of each function in one run.
 const TIMES: &str = "times=3000000";
 const RUNS: usize = 5;
 
-/// Prints the median of the nanoseconds for each function.
+/// Prints the median time of each function in nanoseconds.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let mut costs: Vec<(String, Vec<f64>)> = Vec::new();
     for _ in 0..RUNS {

@@ -1,5 +1,5 @@
-//! What a heap dump takes, in time and memory, beside the VM's own dump of the same heap and the
-//! least that a walk through it takes.
+//! Measures the time and the memory of a heap dump, compared with the VM's own dump of the same heap and with a minimal
+//! heap walk.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use compat_tests::text;
 
 use super::{Figure, Side, compare, floor, program};
 
-/// How many objects there are, and how many runs are made.
+/// The numbers of objects, each with its number of runs.
 const HEAPS: [(&str, usize); 3] = [("500_000", 7), ("2_000_000", 5), ("8_000_000", 3)];
 
 /// Compares the floor agent and `heap_walk.c` on heaps of several sizes.

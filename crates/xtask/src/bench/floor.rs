@@ -1,12 +1,11 @@
-//! The floor agents and their workloads: what the work itself costs over JVMTI, and programs that
-//! check their own results. They are no part of this repository.
+//! Floor agents and their workloads. A floor agent does the minimal work for an event over JVMTI. A workload checks its
+//! own results. They are not part of this repository.
 
 use std::path::PathBuf;
 
 use compat_tests::{build, workspace_root};
 
-/// Where they lie: the folder that the variable `JVMPI_FLOOR` names, or `shared/floor` beside the
-/// repository.
+/// Returns the folder of the floor agents: the value of `JVMPI_FLOOR`, or `shared/floor` beside the repository.
 fn directory() -> Result<PathBuf, String> {
     let directory = match std::env::var_os("JVMPI_FLOOR") {
         Some(directory) => PathBuf::from(directory),
@@ -15,17 +14,17 @@ fn directory() -> Result<PathBuf, String> {
     if directory.join("agents/floor.h").is_file() {
         return Ok(directory);
     }
-    Err(format!("no floor agents in {}; JVMPI_FLOOR names their folder", directory.display()))
+    Err(format!("no floor agents in {}; set JVMPI_FLOOR to their folder", directory.display()))
 }
 
-/// The floor agent of this name, compiled.
+/// Compiles the floor agent of this name.
 pub fn agent(name: &str) -> Result<PathBuf, String> {
     let source = directory()?.join("agents").join(name).with_extension("c");
     let output = build::output_dir().join("floor").join(format!("libfloor-{name}.so"));
     build::c(&source, &output, &[], &["-std=c99", "-O2", "-fPIC", "-shared"], &[])
 }
 
-/// The class path of the floor workloads.
+/// Compiles the workloads and returns their class path.
 pub fn classes() -> Result<String, String> {
     let output = build::output_dir().join("floor/classes");
     build::java(&directory()?.join("workloads"), &output, 11, &[])

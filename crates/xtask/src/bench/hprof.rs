@@ -1,5 +1,5 @@
-//! What HPROF costs real programs, beside JFR, which every JDK has, and beside agents that get the same
-//! events and only count: processor time from start to end. And what two threads get done beside one.
+//! Measures the CPU time of real programs with HPROF, compared with JFR and with agents that only count the same
+//! events. Also compares the throughput of two threads with that of one.
 
 use std::process::Command;
 
@@ -13,25 +13,25 @@ use super::{Figure, Side, compare, floor, program};
 
 const ROUNDS: usize = 5;
 
-/// Those that are long enough to be sampled and short enough to have all their calls timed.
+/// Programs that are long enough to be sampled and short enough for timing all their calls.
 const PROGRAMS: [&str; 3] = ["clojure", "javac", "closure"];
 
-/// What shows the cost of sampling apart from that of the start: the program does its work so many times.
+/// A program that repeats its work this many times, to separate the cost of sampling from that of startup.
 const LONG: (&str, &str) = ("javac", "10");
 
-/// Where there is a `libasyncProfiler.so` to be compared with.
+/// The environment variable with the path of a `libasyncProfiler.so` to compare with.
 const ASYNC_PROFILER: &str = "JVMPI_ASYNC_PROFILER";
 
-/// The workloads that count for themselves, and how much they do on each thread.
+/// The workloads that measure themselves, with the amount of work per thread.
 const ALLOCATION: [&str; 2] = ["AllocWork", "100_000"];
 const CALLS: [&str; 3] = ["MethodWork", "plain", "2_000_000"];
 
-/// What a program runs under.
+/// An agent to run a program with.
 struct Agent {
     name: &'static str,
-    /// The option that loads it.
+    /// The JVM option that loads the agent.
     option: Option<String>,
-    /// How the names of its own threads begin, if these are to be told apart.
+    /// The prefix of the names of the agent's own threads, if their CPU time is to be shown separately.
     threads: Option<&'static str>,
 }
 
@@ -57,7 +57,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
         Some(format!("-agentpath:{shim}={hprof}:verbose=n,file=/dev/null,format=a,{options}"))
     };
     let counter = |options: &str| program::shim(jdk, "counter", options).map(Some);
-    // JFR's looks every 10 ms.
+    // JFR's profile settings sample every 10 ms.
     let jfr = Some("-XX:StartFlightRecording=settings=profile".to_owned());
     let mut sampling = vec![
         Agent::new("no agent", None),
@@ -66,7 +66,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
         Agent::new("HPROF, 1 ms", hprof("cpu=samples,interval=1")).with_threads("HPROF "),
     ];
     if let Ok(library) = std::env::var(ASYNC_PROFILER) {
-        // It has no thread: each thread interrupts itself.
+        // It has no thread of its own: each thread interrupts itself.
         for (name, interval) in [("async-profiler 10 ms", 10), ("async-profiler 1 ms", 1)] {
             let options =
                 format!("start,event=ctimer,interval={interval}ms,collapsed,file=/dev/null");
@@ -75,7 +75,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     }
     let calls = [
         Agent::new("calls, counted", counter("events=1+3")?),
-        // No agent that times each call can do less.
+        // The minimum for an agent that times each call.
         Agent::new("and the clock read", counter("events=1+3,clock=y")?),
         Agent::new("HPROF, cpu=times", hprof("cpu=times")),
     ];
@@ -110,8 +110,8 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     compare_threads(jdk, &CALLS, &[alone(), counted, times])
 }
 
-/// Compares the processor time under these agents, and what their own threads have of it. The program gets
-/// the arguments besides its own.
+/// Compares the CPU time with these agents, and the share of the agents' own threads. `arguments` are added to the
+/// program's own.
 fn compare_agents(
     vm: &Vm<'_>,
     program: Program,
@@ -124,7 +124,7 @@ fn compare_agents(
             return Err(format!("no {} any more", program.name));
         };
         let launch = arguments.iter().fold(*launch, |launch, argument| launch.argument(argument));
-        // What checks every call of JNI would be most of what is measured.
+        // Checking every JNI call would dominate the measurement.
         let launch = launch.flag("-XX:-CheckJNICalls");
         let launch = match &agent.option {
             Some(option) => launch.flag(option),
@@ -144,8 +144,8 @@ fn compare_agents(
     compare(&figures, &sides(agents, run), rounds)
 }
 
-/// Compares what two threads get done, by the wall, with what one does. It tells something on a quiet machine
-/// with two processors or more.
+/// Compares the throughput of two threads with that of one, in wall-clock time. The result is meaningful only on an
+/// idle machine with at least two CPUs.
 fn compare_threads(jdk: &Jdk, work: &[&str], agents: &[Agent]) -> Result<(), String> {
     let classes = floor::classes()?;
     let nanos = |agent: &Agent, threads: &str| -> Result<f64, String> {
@@ -154,7 +154,7 @@ fn compare_threads(jdk: &Jdk, work: &[&str], agents: &[Agent]) -> Result<(), Str
         Ok(program::run(java)?.numbers(&["ns_per_op="])?[0])
     };
     let run = |agent: &Agent| -> Result<Vec<f64>, String> {
-        // An operation of each of the threads takes so long.
+        // The times are per operation of each thread.
         let (one, two) = (nanos(agent, "1")?, nanos(agent, "2")?);
         Ok(vec![one, two, 2.0 * one / two])
     };

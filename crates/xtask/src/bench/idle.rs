@@ -1,4 +1,4 @@
-//! What the library costs a program whose agent enables nothing, or has disabled what it enabled.
+//! Measures the cost of the library for a program whose agent enables nothing, or has disabled everything again.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -9,13 +9,13 @@ use compat_tests::{build, text};
 
 use super::{Figure, Side, compare, floor, program};
 
-/// Runs of a program that only starts.
+/// The number of runs of a program that only starts.
 const STARTS: usize = 41;
 
-/// Runs of a program that computes.
+/// The number of runs of a program that computes.
 const COMPUTATIONS: usize = 9;
 
-/// Measures the time until the program's first line, and the time that calls take.
+/// Measures the time until the program's first line, and the time of calls.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let agent = build::agent("idle")?;
     let option = format!("-agentpath:{}={}", text(&build::released_shim()?)?, text(&agent)?);
@@ -35,7 +35,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
         Figure { name: "virtual call, ns", digits: 3, cost: true },
         Figure { name: "loop, s", digits: 4, cost: true },
     ];
-    // Method events, for which classes are rewritten.
+    // Method events, which need rewritten classes.
     let disabled = program::shim(jdk, "counter", "events=1+3,until=start")?;
     let sides = [
         Side { name: "no agent", run: Box::new(|| compute(&[])) },
@@ -51,8 +51,7 @@ pub const STARTED: [Figure; 2] = [
     Figure { name: "to the end, ms", digits: 1, cost: true },
 ];
 
-/// Milliseconds from the start of the process to the first line of the program, and to the end of a
-/// program that prints no more.
+/// Returns the time from the start of the process to the program's first line, and to its end, in milliseconds.
 pub fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<Vec<f64>, String> {
     let error = |e: std::io::Error| format!("{}: {e}", jdk.java().display());
     let begin = Instant::now();
@@ -75,7 +74,7 @@ pub fn start_up(jdk: &Jdk, options: &[&str], classes: &str) -> Result<Vec<f64>, 
     Err(format!("the program ended with {status}"))
 }
 
-/// Nanoseconds of a recursive and of a virtual call, and seconds of a loop without calls.
+/// Returns the time of a recursive and of a virtual call in nanoseconds, and of a loop without calls in seconds.
 fn compute(jdk: &Jdk, options: &[&str], classes: &str) -> Result<Vec<f64>, String> {
     let run = |program: &[&str]| {
         program::run(Command::new(jdk.java()).args(options).args(["-cp", classes]).args(program))

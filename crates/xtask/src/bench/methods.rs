@@ -1,6 +1,5 @@
-//! What METHOD_ENTRY and METHOD_EXIT cost: a call, against code that was instrumented by hand and
-//! against JVMTI's own events; a constructor; and the start of a program, all of whose classes are
-//! rewritten.
+//! Measures the cost of METHOD_ENTRY and METHOD_EXIT: of a call, compared with code instrumented by hand and with
+//! JVMTI's own events; of a constructor; and of the startup of a program, whose classes are all rewritten.
 
 use std::process::Command;
 
@@ -10,20 +9,20 @@ use compat_tests::{build, text};
 use super::idle::{STARTED, start_up};
 use super::{Figure, Side, asm, compare, floor, program};
 
-/// Rounds in which all sides take turns.
+/// The number of rounds; the sides take turns.
 const ROUNDS: usize = 5;
 
-/// Starts of a program.
+/// The number of starts of a program.
 const STARTS: usize = 15;
 
-/// Calls that each thread makes in a round. Through JVMTI's events a call takes ten times as long.
+/// The number of calls per thread and round. With JVMTI's events a call takes ten times as long.
 const CALLS: &str = "2_000_000";
 const SLOW_CALLS: &str = "200_000";
 
-/// Objects that each thread makes in a round, with two constructors each.
+/// The number of objects per thread and round, with two constructors each.
 const OBJECTS: &str = "400000";
 
-/// On how many threads the calls are made at a time.
+/// The numbers of threads.
 const THREADS: [&str; 3] = ["1", "2", "4"];
 
 pub fn run(jdk: &Jdk) -> Result<(), String> {
@@ -35,7 +34,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     start(jdk)
 }
 
-/// The agent that counts these events, loaded by the shim.
+/// Returns the JVM option for an agent that counts these events, loaded by the shim.
 fn counting(jdk: &Jdk, events: &str) -> Result<String, String> {
     program::shim(jdk, "counter", &format!("events={events}"))
 }
@@ -72,8 +71,8 @@ fn calls(jdk: &Jdk, threads: &str) -> Result<(), String> {
     compare(&figures, &sides, ROUNDS)
 }
 
-/// The processor time for one constructor. One that calls something before `super()` must have its object looked
-/// for.
+/// Measures the CPU time of a constructor. For a constructor that calls something before `super()`, the shim has to
+/// search for the object.
 fn constructors(jdk: &Jdk, threads: &str) -> Result<(), String> {
     let classes = build::classes(8)?;
     let (pairs, receivers) = (counting(jdk, "1+3")?, counting(jdk, "2+3")?);
@@ -95,7 +94,7 @@ fn constructors(jdk: &Jdk, threads: &str) -> Result<(), String> {
     compare(&figures, &sides, ROUNDS)
 }
 
-/// The time until a program's first line, rewritten by the shim and by a Java agent with ASM.
+/// Measures the time until a program's first line, with the shim and with a Java agent that uses ASM.
 fn start(jdk: &Jdk) -> Result<(), String> {
     let classes = build::classes(8)?;
     let pairs = counting(jdk, "1+3")?;

@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: what the library costs, measured against the same program without it and
-//! against agents that do the least that the work takes.
+//! `cargo xtask bench`: measures the cost of the library, compared with the same program without it and with minimal
+//! agents.
 //!
-//! The machine may be busy and slow down from minute to minute: the sides of a comparison take
-//! turns, and only ratios within one run count.
+//! The machine may be busy, and its speed may change from minute to minute. Therefore the sides of a comparison take
+//! turns, and only ratios within one run are meaningful.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ mod sampling;
 mod thread_time;
 mod trace;
 
-/// A benchmark, run on one JDK at a time.
+/// A benchmark, which runs on one JDK at a time.
 struct Bench {
     name: &'static str,
     about: &'static str,
@@ -37,7 +37,7 @@ struct Bench {
 const BENCHES: &[Bench] = &[
     Bench {
         name: "alloc",
-        about: "allocation under OBJECT_ALLOC, and collections while all objects are tagged",
+        about: "allocation with OBJECT_ALLOC, and collections with all objects tagged",
         run: alloc::run,
     },
     Bench {
@@ -48,56 +48,60 @@ const BENCHES: &[Bench] = &[
     Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
     Bench {
         name: "hprof",
-        about: "HPROF with real programs, beside JFR and beside agents that only count",
+        about: "real programs with HPROF, compared with JFR and with agents that only count",
         run: hprof::run,
     },
     Bench {
         name: "idle",
-        about: "start-up and computing under an agent that enables nothing, or no more",
+        about: "startup and computation with an agent that enables nothing, or has disabled everything",
         run: idle::run,
     },
-    Bench { name: "methods", about: "calls and start-up under method events", run: methods::run },
+    Bench { name: "methods", about: "calls and startup with method events", run: methods::run },
     Bench {
         name: "monitors",
-        about: "locks that nobody waits for and locks that threads wait for, with all events",
+        about: "uncontended and contended monitors, with all events",
         run: monitors::run,
     },
     Bench {
         name: "programs",
-        about: "real programs from start to end: processor time and memory under events",
+        about: "CPU time and memory of real programs with events",
         run: programs::run,
     },
     Bench {
         name: "clojure",
-        about: "of programs: Clojure",
+        about: "programs: Clojure only",
         run: |jdk| programs::one(jdk, "clojure"),
     },
-    Bench { name: "lucene", about: "of programs: Lucene", run: |jdk| programs::one(jdk, "lucene") },
     Bench {
-        name: "javac",
-        about: "of programs: the compiler",
-        run: |jdk| programs::one(jdk, "javac"),
+        name: "lucene",
+        about: "programs: Lucene only",
+        run: |jdk| programs::one(jdk, "lucene"),
     },
+    Bench { name: "javac", about: "programs: javac only", run: |jdk| programs::one(jdk, "javac") },
     Bench {
         name: "closure",
-        about: "of programs: the Closure Compiler, from JDK 21 on",
+        about: "programs: the Closure Compiler only, on JDK 21 and later",
         run: |jdk| programs::one(jdk, "closure"),
     },
     Bench {
         name: "rust",
-        about: "method events to the same agent in C and in Rust",
+        about: "method events for the same agent in C and in Rust",
         run: rust::run,
     },
-    Bench { name: "rewrite", about: "class files a second, beside ASM", run: rewrite::run },
+    Bench {
+        name: "rewrite",
+        about: "class files rewritten per second, compared with ASM",
+        run: rewrite::run,
+    },
     Bench {
         name: "sampling",
-        about: "computing on ten threads under a sampler that wakes every millisecond",
+        about: "computation on ten threads with a sampler that wakes every millisecond",
         run: sampling::run,
     },
-    Bench { name: "trace", about: "recording method events, and replaying them", run: trace::run },
+    Bench { name: "trace", about: "recording and replaying method events", run: trace::run },
 ];
 
-/// Runs the benchmark named first on the JDKs named after it, or on all that are found.
+/// Runs the benchmark named first, on the JDKs named after it or on all installed ones.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let Some((name, features)) = arguments.split_first() else {
         for Bench { name, about, .. } in BENCHES {
@@ -121,29 +125,28 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// One side of a comparison: what it is called, and a run of it that yields its figures.
+/// One side of a comparison: its name, and a function that runs it and returns its figures.
 struct Side<'a> {
     name: &'a str,
     run: Box<dyn Fn() -> Result<Vec<f64>, String> + 'a>,
 }
 
-/// A figure that every run yields.
+/// A figure that every run returns.
 struct Figure {
     name: &'static str,
-    /// Digits after the point.
+    /// The number of decimal places.
     digits: usize,
-    /// Whether it is a cost, to be compared with that of the first side.
+    /// True if lower is better, so that the difference from the first side is shown.
     cost: bool,
 }
 
-/// Runs every side in turn so many times, and prints the median of each figure. Of a cost it also
-/// prints the least, which is what other work on the machine disturbs least, and how both compare
-/// with the first side's.
+/// Runs every side in turn, `rounds` times, and prints the median of each figure. For a cost it also prints the
+/// minimum, which other work on the machine disturbs least, and the difference of both from the first side.
 fn compare(figures: &[Figure], sides: &[Side<'_>], rounds: usize) -> Result<(), String> {
     let mut results = vec![vec![Vec::new(); figures.len()]; sides.len()];
     for round in 0..rounds {
         for turn in 0..sides.len() {
-            // Each round starts with another side, lest one always runs after the same.
+            // Each round starts with another side, so that no side always follows the same one.
             let side = (turn + round) % sides.len();
             for (all, value) in results[side].iter_mut().zip((sides[side].run)()?) {
                 all.push(value);
@@ -151,7 +154,7 @@ fn compare(figures: &[Figure], sides: &[Side<'_>], rounds: usize) -> Result<(), 
         }
     }
     for (i, figure) in figures.iter().enumerate() {
-        // A side without such a figure has NaN in each run.
+        // A side without this figure returns NaN in each run.
         if results.iter().all(|results| results[i][0].is_nan()) {
             continue;
         }
@@ -175,7 +178,7 @@ fn compare(figures: &[Figure], sides: &[Side<'_>], rounds: usize) -> Result<(), 
     Ok(())
 }
 
-/// How much more than the base it is; nothing for the base itself.
+/// Formats the difference from the base; empty for the base itself.
 fn difference(value: f64, base: f64, digits: usize) -> String {
     if value == base {
         return String::new();
@@ -193,9 +196,9 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The number behind `key` in a line of output, as in `seconds=0.6` or `ticks per second 900`.
+/// Returns the number after `key` in a line of output, for example in `seconds=0.6` or `ticks per second 900`.
 fn number_after(key: &str, text: &str) -> Result<f64, String> {
     let rest = text.split_once(key).ok_or_else(|| format!("no `{key}` in: {text}"))?.1;
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-    rest[..end].parse().map_err(|_| format!("no number behind `{key}` in: {text}"))
+    rest[..end].parse().map_err(|_| format!("no number after `{key}` in: {text}"))
 }

@@ -1,5 +1,5 @@
-//! What MONITOR_CONTENDED_EXIT costs locks for which nobody waits, and what the events cost locks
-//! for which threads do, against the floor agent, which gets them from JVMTI.
+//! Measures the cost of MONITOR_CONTENDED_EXIT for uncontended locks, and of all monitor events for contended ones,
+//! compared with the floor agent, which uses JVMTI's events.
 
 use std::process::Command;
 
@@ -10,16 +10,16 @@ use super::{Figure, Side, compare, floor, program};
 
 const ROUNDS: usize = 7;
 
-/// Operations of each thread, and threads. On several processors such a program has two modes, a
-/// factor of five apart, so it gets one.
+/// The program, its operations per thread, and its threads. On several CPUs it has two modes that differ by a factor of
+/// five, so it runs on one.
 const WORK: [&str; 3] = ["MonitorWork", "20_000", "4"];
 
-/// What the floor agent reports.
+/// The events that the floor agent reports.
 const AS_FLOOR: &str = "54+55+57+58";
-/// The same, and MONITOR_CONTENDED_EXIT, for which the floor agent has nothing.
+/// The same and MONITOR_CONTENDED_EXIT, which the floor agent does not report.
 const ALL: &str = "54+55+56+57+58";
 
-/// Compares the program alone, under the floor agent and under `counter.c`.
+/// Compares the program alone, with the floor agent and with `counter.c`.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let classes = floor::classes()?;
     let floor = format!("-agentpath:{}=mode=tag", text(&floor::agent("monitors")?)?);
@@ -48,8 +48,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     compare(&figures[..1], &sides, ROUNDS)
 }
 
-/// Nanoseconds of an operation: one that nobody waits for, one that threads wait for, one that
-/// waits and notifies.
+/// Returns the time of an operation in nanoseconds: uncontended, contended, and wait with notify.
 fn work(jdk: &Jdk, option: &str, classes: &str) -> Result<Vec<f64>, String> {
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).arg(jdk.java()).args([option, "-cp", classes]).args(WORK);

@@ -1,4 +1,4 @@
-//! A program that is measured: how it is run, and what it printed.
+//! Runs a measured program and parses its output.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,23 +8,23 @@ use compat_tests::{build, text};
 
 use super::number_after;
 
-/// What a program wrote.
+/// The output of a program.
 pub struct Printed {
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Printed {
-    /// The numbers behind these keys on standard output.
+    /// Returns the numbers after these keys on standard output.
     pub fn numbers(&self, keys: &[&str]) -> Result<Vec<f64>, String> {
         keys.iter().map(|key| number_after(key, &self.stdout)).collect()
     }
 }
 
-/// Runs the command to its end.
+/// Runs the command and waits for its end.
 ///
 /// # Errors
-/// If it cannot be run or fails: what it wrote to standard error.
+/// Fails if it cannot be run or fails; the error contains its standard error.
 pub fn run(command: &mut Command) -> Result<Printed, String> {
     let output =
         command.output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
@@ -38,7 +38,7 @@ pub fn run(command: &mut Command) -> Result<Printed, String> {
     Err(format!("{command:?} ended with {}: {}", output.status, printed.stderr))
 }
 
-/// The JVM option that loads the shim with this agent of the conformance suite, which writes to its
+/// Returns the JVM option that loads the shim with this agent of the compatibility tests. The agent writes to its
 /// [`report`].
 pub fn shim(jdk: &Jdk, agent: &str, options: &str) -> Result<String, String> {
     let report = report(jdk, agent);
@@ -47,7 +47,7 @@ pub fn shim(jdk: &Jdk, agent: &str, options: &str) -> Result<String, String> {
     Ok(format!("-agentpath:{shim}={agent}:out={out},{options}"))
 }
 
-/// Where the agent that [`shim`] loads writes.
+/// Returns the file that the agent loaded by [`shim`] writes.
 pub fn report(jdk: &Jdk, agent: &str) -> PathBuf {
     build::output_dir().join(format!("bench-{agent}-{}.txt", jdk.feature))
 }

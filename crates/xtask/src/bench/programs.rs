@@ -1,4 +1,4 @@
-//! What events cost programs that nobody here wrote: processor time and memory from start to end.
+//! Measures the cost of events for real programs: CPU time and memory from start to end.
 
 use compat_tests::jdk::{Gc, Jdk};
 use compat_tests::programs::{Found, Program};
@@ -7,16 +7,16 @@ use compat_tests::text;
 
 use super::{Figure, Side, compare};
 
-/// Runs of each side where one program is compared.
+/// The number of runs of each side, if one program is measured.
 const ROUNDS: usize = 3;
 
-/// Runs where all are: the last program takes minutes with all events.
+/// The number of runs if all programs are measured: with all events, the last one takes minutes.
 const ONCE: usize = 1;
 
-/// Those that compute from start to end.
+/// Programs that compute from start to end.
 const PROGRAMS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
 
-/// What an agent enables: its name, that of the agent, and its options.
+/// The agents: a label, the agent's name, and its options.
 const AGENTS: [(&str, &str, &str); 5] = [
     ("methods", "counter", "events=1+3"),
     ("with receivers", "counter", "events=2+3"),
@@ -30,12 +30,12 @@ const AGENTS: [(&str, &str, &str); 5] = [
     ),
 ];
 
-/// All of them, one after the other.
+/// Measures all programs, one after the other.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     PROGRAMS.iter().try_for_each(|name| compare_with(jdk, name, ONCE))
 }
 
-/// The program of this name.
+/// Measures the program of this name.
 pub fn one(jdk: &Jdk, name: &str) -> Result<(), String> {
     compare_with(jdk, name, ROUNDS)
 }
@@ -56,7 +56,7 @@ fn compare_agents(vm: &Vm<'_>, program: Program, rounds: usize) -> Result<(), St
         let Found::Ready(launch) = program.on(vm)? else {
             return Err(format!("no {} any more", program.name));
         };
-        // What checks every call of JNI would be most of what is measured.
+        // Checking every JNI call would dominate the measurement.
         let mut launch = launch.flag("-XX:-CheckJNICalls");
         if let Some((name, options)) = agent {
             let report = launch.directory().join("report");

@@ -1,4 +1,4 @@
-//! How fast class files are rewritten for METHOD_ENTRY and METHOD_EXIT, beside ASM.
+//! Measures how fast class files are rewritten for METHOD_ENTRY and METHOD_EXIT, compared with ASM.
 
 use std::process::Command;
 
@@ -7,11 +7,11 @@ use compat_tests::{build, text, workspace_root};
 
 use super::{Figure, Side, asm, compare, number_after, program};
 
-/// Runs of each side, and rounds in a run, of which the best counts.
+/// The number of runs of each side, and of rounds per run, of which the best counts.
 const RUNS: usize = 5;
 const ROUNDS: &str = "10";
 
-/// What `crates/classfile/examples/throughput.rs` calls this rewriting.
+/// The name of this rewriting in `crates/classfile/examples/throughput.rs`.
 const JOB: &str = ": entry, return, throw";
 
 pub fn run(jdk: &Jdk) -> Result<(), String> {

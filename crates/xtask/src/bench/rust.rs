@@ -1,4 +1,4 @@
-//! What the crate `jvmpi` adds to an event: method events to an agent that counts, in C and in Rust.
+//! Measures the overhead of the crate `jvmpi`: method events for an agent that counts them, in C and in Rust.
 
 use std::process::Command;
 
@@ -8,12 +8,11 @@ use compat_tests::text;
 
 use super::{Figure, Side, compare, floor, program};
 
-/// Rounds in which all sides take turns.
+/// The number of rounds; the sides take turns.
 const ROUNDS: usize = 7;
 const CALLS: &str = "5_000_000";
 
-/// The agents keep what a thread has counted in a thread-local variable, or in the place that the VM has
-/// for a thread's data.
+/// Measures agents that keep the counts of a thread in a thread-local variable or in the VM's thread-local storage.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let classes = floor::classes()?;
     let c = program::shim(jdk, "counter", "events=1+3")?;
@@ -33,7 +32,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     let sides = [
         Side { name: "C, variable", run: Box::new(|| run(Some(&c))) },
         Side { name: "Rust, variable", run: Box::new(|| run(Some(&variable))) },
-        Side { name: "Rust, the VM's place", run: Box::new(|| run(Some(&in_vm))) },
+        Side { name: "Rust, VM's storage", run: Box::new(|| run(Some(&in_vm))) },
         Side { name: "no agent", run: Box::new(|| run(None)) },
     ];
     compare(&figures, &sides, ROUNDS)

@@ -1,5 +1,5 @@
-//! What a sampler that wakes every millisecond costs a program with ten threads, two thirds of
-//! them computing, and how many of its ticks it gets.
+//! Measures the cost of a sampler that wakes every millisecond for a program with ten threads. Two thirds
+//! of these threads compute. Also counts the ticks that the sampler gets.
 
 use std::fs;
 use std::process::Command;
@@ -11,10 +11,10 @@ use super::{Figure, Side, compare, floor, number_after, program};
 
 const ROUNDS: usize = 5;
 
-/// Units of work and threads.
+/// The program, its units of work, and its threads.
 const WORK: [&str; 3] = ["CpuWork", "50_000", "10"];
 
-/// Compares the program alone, under the floor agent and under `sampler.c`.
+/// Compares the program alone, with the floor agent and with `sampler.c`.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let classes = floor::classes()?;
     let floor = floor::agent("sampling")?;
@@ -53,7 +53,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     compare(&figures, &sides, ROUNDS)
 }
 
-/// Seconds of one round of the program's work, and what was written to standard error.
+/// Returns the duration of one round of the program's work in seconds, and its standard error.
 fn work(jdk: &Jdk, options: &[&str], classes: &str) -> Result<(f64, String), String> {
     let command = &mut Command::new(jdk.java());
     let printed = program::run(command.args(options).args(["-cp", classes]).args(WORK))?;

@@ -1,4 +1,4 @@
-//! How much processor time the threads of a process have used, by their names.
+//! Measures the CPU time of the threads of a process, by thread name.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How often a process is looked at. The system forgets a thread when it ends: its last moments, about this long, are
-/// missed, and looking more often would take time from what is measured.
+/// The polling interval. The kernel forgets a thread when it ends, so up to this much of its time is missed. More
+/// frequent polling would take CPU time from the measured process.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Looks at a process until it has ended.
+/// Polls a process until it has ended.
 pub struct Watch(JoinHandle<HashMap<String, (String, u64)>>);
 
 impl Watch {
@@ -24,9 +24,10 @@ impl Watch {
         }))
     }
 
-    /// The seconds of all threads whose names begin so, when the process has been waited for.
+    /// Returns the CPU time in seconds of all threads whose names begin with `prefix`. Call it after the process has
+    /// ended.
     pub fn end(self, prefix: &str) -> Result<f64, String> {
-        let threads = self.0.join().map_err(|_| "looking at threads failed")?;
+        let threads = self.0.join().map_err(|_| "polling the threads failed")?;
         let named = threads.values().filter(|(name, _)| name.starts_with(prefix));
         let nanos: Vec<u64> = named.map(|(_, nanos)| *nanos).collect();
         if nanos.is_empty() {
@@ -36,7 +37,7 @@ impl Watch {
     }
 }
 
-/// Puts down name and nanoseconds of each thread; None if the process has ended.
+/// Records the name and the CPU time in nanoseconds of each thread. Returns `None` if the process has ended.
 fn look(process: u32, threads: &mut HashMap<String, (String, u64)>) -> Option<()> {
     for thread in fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten() {
         if let Some(used) = used(&thread.path()) {
@@ -46,7 +47,7 @@ fn look(process: u32, threads: &mut HashMap<String, (String, u64)>) -> Option<()
     Some(())
 }
 
-/// Of a thread that has not ended meanwhile.
+/// Returns name and CPU time of a thread, unless it has ended.
 fn used(thread: &Path) -> Option<(String, u64)> {
     let name = fs::read_to_string(thread.join("comm")).ok()?;
     let times = fs::read_to_string(thread.join("schedstat")).ok()?;

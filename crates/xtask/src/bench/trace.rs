@@ -1,5 +1,4 @@
-//! What the setting `trace` costs, and how fast a recording is replayed: method events, into an agent that does
-//! nothing.
+//! Measures the cost of the setting `trace`, and the speed of a replay: method events for an agent that does nothing.
 
 use std::fs;
 use std::process::Command;
@@ -9,10 +8,10 @@ use compat_tests::{build, text};
 
 use super::{Figure, Side, compare, floor, number_after, program};
 
-/// Rounds in which both sides take turns.
+/// The number of rounds; both sides take turns.
 const ROUNDS: usize = 7;
 
-/// Calls that are made in a round, with two events each.
+/// The number of calls in a round, with two events each.
 const CALLS: &str = "4_000_000";
 
 pub fn run(jdk: &Jdk) -> Result<(), String> {
@@ -56,6 +55,6 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     let stats = program::run(Command::new(&command).args(["trace", "stats", file]))?.stdout;
     let each = number_after("bytes, ", &stats)?;
     let bytes = fs::metadata(file).map_err(|e| format!("{file}: {e}"))?.len();
-    println!("  {bytes} bytes, {each} each event");
+    println!("  {bytes} bytes, {each} per event");
     fs::remove_file(file).map_err(|e| format!("{file}: {e}"))
 }

@@ -1,4 +1,4 @@
-//! `libjvmpi.a` for programs in C.
+//! Builds `libjvmpi.a` for programs in C.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use compat_tests::workspace_root;
 
 use super::build::{Build, run};
 
-/// The archive that the compiler has made, as one object file that defines what libjvmpi.so exports
-/// and nothing else: a program may have other libraries in it that are written in Rust.
+/// Links the compiler's archive into one object file that defines only the symbols that libjvmpi.so exports. So a
+/// program can link other Rust libraries too.
 pub fn with_own_symbols_alone(build: &Build, archive: &Path, to: &Path) -> Result<PathBuf, String> {
     let error = |path: &Path, error| format!("{}: {error}", path.display());
     fs::create_dir_all(to).map_err(|e| error(to, e))?;
@@ -25,7 +25,7 @@ pub fn with_own_symbols_alone(build: &Build, archive: &Path, to: &Path) -> Resul
 
     let mut keep = build.tool("objcopy");
     keep.arg(format!("--keep-global-symbols={}", exports.display())).arg("--strip-debug");
-    // Rust's own library has its code for LLVM in it, too.
+    // Rust's standard library also contains LLVM bitcode.
     keep.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
     run(keep.arg(&whole).arg(&own))?;
 

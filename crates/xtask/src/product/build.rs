@@ -1,4 +1,4 @@
-//! How the product is compiled.
+//! Compiles the product.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,24 @@ use std::process::Command;
 use compat_tests::machine::Machine;
 use compat_tests::{machine_dir, target_dir, workspace_root};
 
-/// What to compile for which machine, and how.
+/// The configuration of a build.
 pub struct Build {
-    /// The profile of Cargo.
+    /// Cargo's profile.
     pub profile: String,
     pub machine: &'static Machine,
-    /// How archives are compiled, which are to be the same wherever they are made; None where it is simply to
-    /// be done.
+    /// The settings for reproducible and portable binaries; `None` for a normal build.
     pub anywhere: Option<Anywhere>,
 }
 
-/// What makes the binaries the same wherever they are made, and has them run wherever there is Linux.
+/// The settings that make binaries reproducible, and portable to older systems.
 pub struct Anywhere {
-    /// Flags for rustc, besides those that Cargo gives.
+    /// Flags for rustc, in addition to Cargo's.
     pub flags: Vec<String>,
-    /// What links.
+    /// The linker.
     pub linker: PathBuf,
 }
 
-/// What comes of it.
+/// The compiled files.
 pub struct Binaries {
     pub libjvmpi: PathBuf,
     pub archive: PathBuf,
@@ -33,8 +32,8 @@ pub struct Binaries {
     pub jvmpi: PathBuf,
 }
 
-/// HPROF is in the command too: compiled one after the other they would have libraries with other features
-/// each time, and everything would be compiled anew.
+/// HPROF is linked into the command too. If the two were compiled separately, Cargo would resolve different features
+/// for their dependencies and compile everything twice.
 const TOOLS: [&str; 2] = ["libhprof", "jvmpi-cli"];
 
 impl Build {
@@ -53,21 +52,20 @@ impl Build {
         })
     }
 
-    /// Where it is made.
+    /// Returns the directory of the compiled files.
     pub fn directory(&self) -> PathBuf {
         let directory = self.target().map_or_else(machine_dir, |target| target_dir().join(target));
-        // What Cargo calls dev lies in debug.
+        // Cargo's profile `dev` uses the directory `debug`.
         directory.join(if self.profile == "dev" { "debug" } else { &self.profile })
     }
 
-    /// The target that Cargo is told: what is compiled in another way than usual lies in another directory, and
-    /// each way goes on with what it has made before.
+    /// Returns the target passed to Cargo. Every kind of build has its own directory, so that each is incremental.
     fn target(&self) -> Option<&'static str> {
         let is_usual = self.anywhere.is_none() && self.machine.is_this();
         (!is_usual).then_some(self.machine.target)
     }
 
-    /// A program of the binutils.
+    /// Returns a command for a program of the binutils.
     pub fn tool(&self, name: &str) -> Command {
         Command::new(self.machine.binutil(name))
     }
@@ -94,7 +92,7 @@ impl Build {
     }
 }
 
-/// Runs a program to its end; returns what it prints.
+/// Runs a program and returns its output.
 pub fn run(command: &mut Command) -> Result<String, String> {
     let program = Path::new(command.get_program()).display().to_string();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;

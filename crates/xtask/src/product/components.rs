@@ -1,5 +1,4 @@
-//! What the product is made of: the list of its components (SBOM) in the form of CycloneDX, and their
-//! licences.
+//! Lists the components of the product as a CycloneDX SBOM, and collects their licenses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -16,24 +15,24 @@ use super::build::{Build, run};
 /// The packages that are built.
 const ROOTS: [&str; 3] = ["libjvmpi", "libhprof", "jvmpi-cli"];
 
-/// A package of the registry, or of the workspace.
+/// A package from the registry or from the workspace.
 struct Component {
     name: String,
     version: String,
     license: String,
-    /// Of the workspace.
+    /// True for a package of the workspace.
     own: bool,
     checksum: Option<String>,
     directory: String,
-    /// What it is built with, by Cargo's names.
+    /// The Cargo package IDs of its dependencies.
     needs: Vec<String>,
 }
 
-/// What the product is made of, by Cargo's names of packages.
+/// The components of the product, by Cargo package ID.
 pub struct Components(BTreeMap<String, Component>);
 
 impl Components {
-    /// What the build takes from Cargo.
+    /// Determines the components of a build.
     pub fn of(build: &Build) -> Result<Self, String> {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["metadata", "--locked", "--format-version=1", "--filter-platform"]);
@@ -42,7 +41,7 @@ impl Components {
         let lock = workspace_root().join("Cargo.lock");
         let lock = fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
         Self::read(&metadata, &checksums(&lock))
-            .ok_or_else(|| "cargo metadata has another form than expected".into())
+            .ok_or_else(|| "unexpected output of cargo metadata".into())
     }
 
     fn read(metadata: &Value, checksums: &BTreeMap<[&str; 2], &str>) -> Option<Self> {
@@ -88,7 +87,7 @@ impl Components {
         Some(Self(found))
     }
 
-    /// The list in the form of CycloneDX 1.5.
+    /// Returns the list as CycloneDX 1.5.
     pub fn bill(&self) -> Result<String, String> {
         let rust = run(Command::new("rustc").arg("--version").current_dir(workspace_root()))?;
         let rust = rust.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -130,7 +129,7 @@ impl Components {
         Ok(format!("{bill:#}\n"))
     }
 
-    /// The licences of what others have written, each text once.
+    /// Returns the licenses of all third-party components; identical texts appear once.
     pub fn licences(&self) -> Result<String, String> {
         let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut list = String::from("The programs and libraries have these packages in them:\n\n");
@@ -189,19 +188,19 @@ impl Component {
     }
 }
 
-/// Whether what a package needs becomes part of it, unlike what only builds or tests it.
+/// Returns true for a normal dependency, which becomes part of the product, unlike build and test dependencies.
 fn becomes_part(need: &Value) -> bool {
     let kinds = need["dep_kinds"].as_array();
     kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()))
 }
 
-/// Whether a package has nothing but macros for the compiler.
+/// Returns true if a package consists of procedural macros only.
 fn is_macro(package: &Value) -> bool {
     let targets = package["targets"].as_array().into_iter().flatten();
     targets.filter_map(|target| target["kind"][0].as_str()).any(|kind| kind == "proc-macro")
 }
 
-/// The checksums in `Cargo.lock`, by name and version.
+/// Returns the checksums in `Cargo.lock`, by name and version.
 fn checksums(lock: &str) -> BTreeMap<[&str; 2], &str> {
     let value = |package: &'_ str, key: &str| -> Option<(usize, usize)> {
         let start = package.find(&format!("\n{key} = \""))? + key.len() + 5;
@@ -242,7 +241,8 @@ fn licence_texts(directory: &Path) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
-    /// `jvmpi-cli` needs `used`, which needs `deeper`; besides, it is built by and tested with others.
+    /// Returns components where `jvmpi-cli` depends on `used`, which depends on `deeper`. It also has dependencies of
+    /// other kinds.
     fn components() -> Components {
         let package = |name: &str, kind: &str, source: Value| {
             json!({
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_part_is_listed() {
+    fn only_linked_dependencies_are_listed() {
         let Components(found) = components();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["deeper", "jvmpi-cli", "used"]);
         assert_eq!(found["used"].license, "MIT OR Apache-2.0");
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_referred_to_is_there() {
+    fn all_references_in_the_bill_resolve() {
         let bill: Value = serde_json::from_str(&components().bill().unwrap()).unwrap();
         let list = |value: &Value| value.as_array().unwrap().clone();
         let mut there: Vec<_> =

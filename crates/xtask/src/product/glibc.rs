@@ -1,8 +1,8 @@
-//! Binaries that run with an older C library than the one that they are made with.
+//! Builds binaries that run with an older C library than the build machine's.
 //!
-//! The linker notes for each symbol the version that it finds. Here it finds libraries that have no code, but the
-//! symbols of the installed ones in the newest version that is old enough. What is newer is missing: where Rust's
-//! own library can do without, it looks when the program runs; all else does not link.
+//! The linker records for each symbol the version that it finds. Here it links against stub libraries, which contain
+//! no code, but the symbols of the installed libraries in the newest version that is old enough. Newer symbols are
+//! missing: Rust's standard library looks up optional ones at run time, and everything else fails to link.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,25 +16,26 @@ use compat_tests::text;
 
 use super::build::{Build, run};
 
-/// The oldest version of glibc that archives run with: Rust's own library needs no less, nor do JDKs.
+/// The oldest supported version of glibc. Rust's standard library needs this version, and so do JDKs.
 pub const OLDEST_GLIBC: [u32; 2] = [2, 17];
 
 const LIBC: &str = "libc.so.6";
 const LIBM: &str = "libm.so.6";
 
-/// Since when the libraries for threads and for the loader are parts of libc.so. Their functions have this version
-/// or one of the next two there, and those that they had before.
+/// The version from which on libpthread and libdl are parts of libc.so. Their functions have this version or one of the
+/// next two there, in addition to their former versions.
 const MERGED: [u32; 2] = [2, 32];
 
-/// What was in libraries of its own before, by the beginnings of its names.
+/// The former libraries of symbols, by prefix of the symbol's name.
 const OWN_LIBRARIES: [(&str, &str); 3] =
     [("dl", "libdl.so.2"), ("pthread_", "libpthread.so.0"), ("sem_", "libpthread.so.0")];
 
-/// Where a program begins, which knows since 2.34 how to call constructors. Before, the program had to say how; a
-/// program of Rust's has none that it needs.
+/// The entry point of programs. Since 2.34 it runs the constructors itself; before, the program passed it functions for
+/// that. Rust programs have no constructors that need it.
 const START: &str = "__libc_start_main";
 
-/// Until 2.33 these were in no library, but in each program; the number says which of their structures is meant.
+/// Functions that until 2.33 were not in the library but in each program. The number selects a version of the
+/// structure.
 const STATUS: &str = r#"
 #if defined __x86_64__
 #define VERSION 1
@@ -55,10 +56,10 @@ int fstatat64(int directory, const char *path, void *to, int flags)
 { return __fxstatat64(VERSION, directory, path, to, flags); }
 "#;
 
-/// A linker for this machine that binds nothing newer; it lies in this directory, with what it needs.
+/// Returns a linker for this machine that does not bind newer symbols. It is created in `directory`, with its files.
 ///
 /// # Errors
-/// If the libraries cannot be read or made.
+/// Fails if the libraries cannot be read or created.
 pub fn linker(machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
     machine.can_be_compiled_for()?;
     let directory = directory.join(format!("glibc-{}", machine.name));
@@ -70,14 +71,14 @@ pub fn linker(machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
         machine.compiler(),
         text(&stubs.directory)?
     );
-    // By its name rustc knows what arguments it takes.
+    // rustc derives the kind of linker from the name.
     let linker = stubs.file("cc", &script)?;
     let executable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(&linker, executable).map_err(|e| format!("{}: {e}", linker.display()))?;
     Ok(linker)
 }
 
-/// The newest version of the C library whose symbols a binary needs.
+/// Returns the newest glibc version among the symbols that a binary needs.
 pub fn newest_glibc(build: &Build, binary: &Path) -> Result<Vec<u32>, String> {
     let needs = run(build.tool("readelf").args(["--wide", "--version-info"]).arg(binary))?;
     let versions = needs.split("Name: GLIBC_").skip(1);
@@ -85,7 +86,7 @@ pub fn newest_glibc(build: &Build, binary: &Path) -> Result<Vec<u32>, String> {
     Ok(versions.max().unwrap_or_default())
 }
 
-/// As people write it.
+/// Formats a version number.
 pub fn version(numbers: &[u32]) -> String {
     let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
     numbers.join(".")
@@ -95,7 +96,7 @@ fn numbers(version: &str) -> Vec<u32> {
     version.split('.').filter_map(|number| number.parse().ok()).collect()
 }
 
-/// The libraries that have no code.
+/// Generates the stub libraries.
 struct Stubs<'a> {
     machine: &'a Machine,
     directory: PathBuf,
@@ -116,7 +117,7 @@ impl Stubs<'_> {
         let object = self.directory.join("status.o");
         self.compile(&["-O2", "-fPIC", "-c"], &status, &object)?;
 
-        // The installed file says what else belongs to it: the loader, and what is in each program.
+        // The installed linker script names the other files: the loader, and the static part.
         let script = self.installed("libc.so")?;
         let script =
             fs::read_to_string(&script).map_err(|e| format!("{}: {e}", script.display()))?;
@@ -138,7 +139,7 @@ impl Stubs<'_> {
         Ok(path)
     }
 
-    /// Where the compiler finds a library.
+    /// Returns the path of a library that the compiler finds.
     fn installed(&self, name: &str) -> Result<PathBuf, String> {
         let mut compiler = Command::new(self.machine.compiler());
         let found = run(compiler.arg(format!("-print-file-name={name}")))?;
@@ -146,13 +147,13 @@ impl Stubs<'_> {
         if found.is_absolute() { Ok(found) } else { Err(format!("the compiler has no {name}")) }
     }
 
-    /// What readelf says of the symbols of an installed library.
+    /// Returns readelf's list of the symbols in an installed library.
     fn symbols(&self, library: &str) -> Result<String, String> {
         let mut readelf = Command::new(self.machine.binutil("readelf"));
         run(readelf.args(["--wide", "--dyn-syms"]).arg(self.installed(library)?))
     }
 
-    /// Makes a library with these symbols.
+    /// Creates a stub library with these symbols.
     fn library(&self, name: &str, symbols: &[Symbol<'_>]) -> Result<(), String> {
         let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let (mut code, mut data) = (String::new(), String::new());
@@ -190,20 +191,20 @@ impl Stubs<'_> {
     }
 }
 
-/// A symbol of a library.
+/// A symbol in a library.
 #[derive(Debug, PartialEq, Eq)]
 struct Symbol<'a> {
     name: &'a str,
     /// `GLIBC_2.2.5`
     version: &'a str,
-    /// None of a function.
+    /// The size of a variable; `None` for a function.
     size: Option<&'a str>,
-    /// The library that it was in before there was but one.
+    /// The library of the symbol before all were merged.
     library: &'static str,
 }
 
-/// What readelf says in a line: number, value, size, type, binding, visibility, section, and `name@@GLIBC_2.34`; or
-/// with one `@` what only old programs get.
+/// A line of readelf's list: number, value, size, type, binding, visibility, section, and `name@@GLIBC_2.34`. A single
+/// `@` marks a version for old programs only.
 struct Line<'a> {
     name: &'a str,
     version: &'a str,
@@ -230,7 +231,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Of each symbol in what readelf says of a library, the newest version that is old enough.
+/// Returns each symbol in readelf's list with its newest version that is old enough.
 fn old_enough<'a>(library: &'static str, symbols: &'a str) -> Vec<Symbol<'a>> {
     let mut found: BTreeMap<&str, Vec<Line<'a>>> = BTreeMap::new();
     for line in symbols.lines().filter_map(Line::read) {
@@ -247,7 +248,7 @@ fn old_enough<'a>(library: &'static str, symbols: &'a str) -> Vec<Symbol<'a>> {
     found.into_iter().filter_map(newest).collect()
 }
 
-/// The library that a symbol of libc.so was in before there was but one; None if that is not known.
+/// Returns the library that contained a symbol of libc.so before the merge, if it is known.
 fn own_library(name: &str) -> Option<&'static str> {
     if name == START {
         return Some(LIBC);
@@ -263,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_version_that_is_old_enough() {
+    fn newest_version_that_is_old_enough_is_chosen() {
         let symbols = old_enough(
             LIBC,
             "Symbol table '.dynsym' contains 3037 entries:
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(symbols, expected);
     }
 
-    /// Compiles a program for this machine.
+    /// Compiles a Rust program with the linker for old versions.
     fn program(name: &str, source: &str) -> Result<PathBuf, String> {
         let directory = target_dir().join("tmp/glibc").join(name);
         fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_needs_nothing_newer_and_runs() {
+    fn program_needs_only_old_symbols_and_runs() {
         let program = program(
             "old",
             "fn main() {
@@ -324,11 +325,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_newer_does_not_link() {
+    fn newer_symbol_does_not_link() {
         let source = "unsafe extern \"C\" { fn gettid() -> i32; }
             fn main() { println!(\"{}\", unsafe { gettid() }) }";
         let why = program("new", source).unwrap_err();
-        // Linkers have several words for it.
+        // The wording depends on the linker.
         assert!(why.contains("undefined") && why.contains("gettid"), "{why}");
     }
 }

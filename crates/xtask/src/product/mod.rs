@@ -1,4 +1,4 @@
-//! What users get: every file, where it lies under a prefix, and how it is made.
+//! The files that users get: their paths under a prefix, and how they are built.
 
 mod archive;
 mod build;
@@ -14,36 +14,36 @@ pub use build::{Anywhere, Build, run};
 use components::Components;
 pub use glibc::{OLDEST_GLIBC, linker, newest_glibc, version};
 
-/// The version of all that is here.
+/// The version of the product.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Where what is there to be read lies under the prefix.
+/// The directory of the documentation under the prefix.
 pub const DOCUMENTATION: &str = "share/doc/jvmpi";
 
 /// A file of the product.
 pub struct File {
-    /// Where it lies under the prefix.
+    /// The path under the prefix.
     pub path: String,
     pub content: Content,
 }
 
-/// What is in a file.
+/// The content of a file.
 pub enum Content {
-    /// What this file has, to be run if it is a program.
+    /// An executable program, copied from this file.
     Program(PathBuf),
     Library(PathBuf),
     Data(PathBuf),
     Text(String),
-    /// A symbolic link to this file beside it.
+    /// A symbolic link to this file in the same directory.
     Link(&'static str),
 }
 
 impl File {
-    /// Writes it under `root`, which has the meaning of the prefix.
+    /// Writes the file under `root`, the directory of the prefix.
     pub fn write(&self, root: &Path) -> Result<(), String> {
         let path = root.join(&self.path);
         let parent = path.parent().unwrap_or(root);
-        // A JVM may have the old one loaded, and would find another content in its memory.
+        // A running JVM may have the old file mapped; overwriting it in place would change the JVM's memory.
         let _ = fs::remove_file(&path);
         let written = fs::create_dir_all(parent).and_then(|()| match &self.content {
             Content::Program(from) => fs::copy(from, &path).and_then(|_| set_mode(&path, 0o755)),
@@ -62,8 +62,7 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
-/// All files, sorted by their paths; what is built for it and written beforehand lies in `build`'s
-/// directories.
+/// Builds and returns all files, sorted by path. Intermediate files are in the directories of `build`.
 pub fn files(build: &Build) -> Result<Vec<File>, String> {
     let made = build.directory().join("product");
     wait_for_others(&made)?;
@@ -93,7 +92,7 @@ pub fn files(build: &Build) -> Result<Vec<File>, String> {
     Ok(files)
 }
 
-/// Keeps other processes from making the same files until this one ends.
+/// Locks the directory against other processes until this process ends.
 fn wait_for_others(directory: &Path) -> Result<(), String> {
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
     fs::create_dir_all(directory).map_err(error)?;
@@ -115,7 +114,7 @@ fn data(path: &str, from: &Path) -> File {
     File { path: path.into(), content: Content::Data(from.into()) }
 }
 
-/// A file of `packaging`, with what differs from release to release.
+/// Returns a file of `packaging` with the version filled in.
 fn filled_in(directory: &str, name: &str) -> Result<File, String> {
     let path = workspace_root().join("packaging").join(name);
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -123,7 +122,7 @@ fn filled_in(directory: &str, name: &str) -> Result<File, String> {
     Ok(File { path: format!("{directory}/{name}"), content })
 }
 
-/// What the command makes of its own definition: manual pages, and completions for shells.
+/// Returns the files that the command `jvmpi` generates: manual pages and shell completions.
 fn generated(build: &Build, made: &Path) -> Result<Vec<File>, String> {
     let jvmpi = || build.machine.command(&build.directory().join("jvmpi"));
     let manual = made.join("man1");

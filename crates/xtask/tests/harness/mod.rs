@@ -1,4 +1,4 @@
-//! What the tests of products have in common: cases that need tools, running these, and an installation.
+//! Helpers for the tests of the product: cases with required tools, a runner, and an installation.
 #![allow(dead_code, reason = "not each of the tests takes everything")]
 
 use std::collections::BTreeSet;
@@ -14,11 +14,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 pub type Result<T = (), E = String> = std::result::Result<T, E>;
 
-/// A case: its name, the tools that it needs, and what it does.
+/// A case: its name, the tools that it needs, and its function.
 pub type Case = (&'static str, &'static [&'static str], fn() -> Result);
 
-/// Runs the cases. One is skipped, with the reason, if a tool or a compiler for Java is missing, or if
-/// `hindrance` names something for its tools.
+/// Runs the cases. A case is skipped, with the reason, if a tool or a Java compiler is missing, or if `hindrance`
+/// returns a reason for its tools.
 pub fn run_all(cases: &[Case], hindrance: fn(&[&str]) -> Option<String>) -> ExitCode {
     let trials = cases.iter().map(|&(name, tools, case)| {
         let hindrance = missing(tools).or_else(|| hindrance(tools));
@@ -27,7 +27,7 @@ pub fn run_all(cases: &[Case], hindrance: fn(&[&str]) -> Option<String>) -> Exit
     conclude(trials.collect())
 }
 
-/// A case that is skipped if something hinders it.
+/// Returns a test for a case, which is skipped if there is a hindrance.
 pub fn trial(
     name: impl Into<String>,
     hindrance: Option<String>,
@@ -41,12 +41,12 @@ pub fn trial(
     }
 }
 
-/// Runs the cases that the arguments of this program name.
+/// Runs the cases that the program's arguments select.
 pub fn conclude(trials: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// What is missing of these tools, or of what all cases need.
+/// Returns the missing tool, if one is missing, or that there is no Java compiler.
 pub fn missing(tools: &[&str]) -> Option<String> {
     let missing = tools.iter().find(|tool| !is_installed(tool)).map(|tool| format!("no {tool}"));
     missing.or_else(|| jdk::with_javac().err())
@@ -57,7 +57,7 @@ fn is_installed(tool: &str) -> bool {
     env::split_paths(&path).any(|directory| directory.join(tool).is_file())
 }
 
-/// A directory for the files of one case of these tests, empty.
+/// Creates an empty directory for the files of one case.
 pub fn scratch(tests: &str, name: &str) -> Result<PathBuf> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(tests).join(name);
     let _ = fs::remove_dir_all(&directory);
@@ -65,7 +65,7 @@ pub fn scratch(tests: &str, name: &str) -> Result<PathBuf> {
     Ok(directory)
 }
 
-/// Runs a program to its end, which must be a good one; both of its outputs.
+/// Runs a program, which must succeed. Returns its standard output and standard error.
 pub fn run(command: &mut Command) -> Result<[String; 2]> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let [out, err] =
@@ -76,15 +76,15 @@ pub fn run(command: &mut Command) -> Result<[String; 2]> {
     Err(format!("{command:?}: {}\n{out}{err}", output.status))
 }
 
-/// `cargo xtask`.
+/// Returns a command for `cargo xtask`.
 pub fn xtask(arguments: &[&str]) -> Command {
     let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
     xtask.args(arguments);
     xtask
 }
 
-/// Where everything is installed for these tests, with the libraries that all other tests use too: as the prefix
-/// `/opt/jvmpi`, under a root of its own.
+/// Installs the product for these tests, with the libraries that the other tests use too. The prefix is `/opt/jvmpi`,
+/// under a separate root.
 pub fn install(tests: &str) -> Result<PathBuf> {
     let root = scratch(tests, "root")?;
     let mut install = xtask(&["install", "--prefix", "/opt/jvmpi", "--profile", "checked"]);
@@ -92,7 +92,7 @@ pub fn install(tests: &str) -> Result<PathBuf> {
     Ok(root.join("opt/jvmpi"))
 }
 
-/// Compiles an installed agent.
+/// Compiles an agent against the installed header.
 pub fn compile_agent(prefix: &Path, jdk: &Jdk, source: &Path, library: &Path) -> Result {
     let include = jdk.home.join("include");
     let mut cc = Command::new("cc");
@@ -101,18 +101,18 @@ pub fn compile_agent(prefix: &Path, jdk: &Jdk, source: &Path, library: &Path) ->
     run(cc.arg("-o").arg(library).arg(source)).map(drop)
 }
 
-/// The folder with the compiled classes of `examples/`.
+/// Compiles the classes of `examples/` and returns their folder.
 pub fn example_classes() -> Result<String> {
     let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples-classes");
     build::java(&workspace_root().join("examples"), &classes, 8, &[])
 }
 
-/// The newest JDK that is there.
+/// Returns the newest JDK found.
 pub fn newest_jdk() -> Result<Jdk> {
     newest_jdk_for(Machine::this())
 }
 
-/// The newest JDK for this machine.
+/// Returns the newest JDK found for the given machine.
 pub fn newest_jdk_for(machine: &Machine) -> Result<Jdk> {
     let newest = jdk::found_for(machine).into_values().next_back();
     newest.ok_or_else(|| {
@@ -121,10 +121,10 @@ pub fn newest_jdk_for(machine: &Machine) -> Result<Jdk> {
     })
 }
 
-/// What the program `Tasks` prints.
+/// The output of the program `Tasks`.
 pub const TASKS_SAY: &str = "4000 tasks are done\n";
 
-/// Whether this text of HPROF has each object that the program `Tasks` makes.
+/// Checks that this HPROF text profile contains every object that the program `Tasks` creates.
 pub fn shows_all_tasks(profile: &Path) -> Result {
     let text = fs::read_to_string(profile).map_err(|e| format!("{}: {e}", profile.display()))?;
     let is_exact = |line: &str| {
@@ -134,8 +134,8 @@ pub fn shows_all_tasks(profile: &Path) -> Result {
     if text.lines().any(is_exact) { Ok(()) } else { Err(format!("no 4000 tasks:\n{text}")) }
 }
 
-/// Fails unless a library, or with other flags for `nm` an archive, defines for others exactly what stands in
-/// this list of the workspace.
+/// Checks that a library, or with other flags for `nm` an archive, exports exactly the symbols in this list of the
+/// workspace.
 pub fn exports(file: &Path, flags: &[&str], list: &str) -> Result {
     let list = workspace_root().join(list);
     let list = fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
