@@ -1,5 +1,5 @@
-//! Compiles what a run needs, once for each change of its sources: C agents, Java workloads, and
-//! the library under test.
+//! Compiles the C agents, the Java workloads and the library under test, and recompiles them only when their sources
+//! have changed.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -10,29 +10,28 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::{jdk, machine_dir, target_dir, text, workspace_root};
 
-/// The newest Java that the workloads in `workloads/` may use; those in `workloads/21/` may use 21.
+/// The Java release of the workloads in `workloads/`; those in `workloads/21/` use release 21.
 const BASE_RELEASE: u32 = 8;
 
-/// Where everything that is compiled here goes.
+/// Returns the folder for all compiled files.
 #[must_use]
 pub fn output_dir() -> PathBuf {
     machine_dir().join("compat-tests")
 }
 
-/// `libjvmpi.so`: optimized, with the checks that it makes of itself, or the one that the variable `JVMPI_LIBRARY` names.
+/// Builds `libjvmpi.so`, optimized and with assertions. The environment variable `JVMPI_LIBRARY` overrides it.
 ///
 /// # Errors
-/// If it does not compile.
+/// Fails if it does not compile.
 pub fn shim() -> Result<PathBuf, String> {
     static SHIM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     SHIM.get_or_init(|| shim_of("checked")).clone()
 }
 
-/// `libjvmpi.so` as users get it, which is what is measured, or the one that the variable
-/// `JVMPI_LIBRARY` names.
+/// Builds `libjvmpi.so` as users get it, for benchmarks. The environment variable `JVMPI_LIBRARY` overrides it.
 ///
 /// # Errors
-/// If it does not compile.
+/// Fails if it does not compile.
 pub fn released_shim() -> Result<PathBuf, String> {
     static SHIM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     SHIM.get_or_init(|| shim_of("release")).clone()
@@ -46,16 +45,16 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
     Ok(machine_dir().join(profile).join("libjvmpi.so"))
 }
 
-/// The command `jvmpi`.
+/// Builds the command `jvmpi`.
 ///
 /// # Errors
-/// If it does not compile.
+/// Fails if it does not compile.
 pub fn command() -> Result<PathBuf, String> {
     tools().map(|()| machine_dir().join("checked/jvmpi"))
 }
 
-/// The command and HPROF, which is in the command too. Compiled one after the other they would have libraries
-/// with other features each time, and everything would be compiled anew.
+/// The command and HPROF, which is linked into the command too. If the two were compiled separately, Cargo would
+/// resolve different features for their dependencies and compile everything twice.
 const TOOLS: [&str; 2] = ["libhprof", "jvmpi-cli"];
 
 fn tools() -> Result<(), String> {
@@ -63,34 +62,34 @@ fn tools() -> Result<(), String> {
     TOOLS_BUILT.get_or_init(|| cargo_build(&TOOLS, "checked")).clone()
 }
 
-/// The command `jvmpi` as users get it, with `libjvmpi.so` and `libhprof.so` beside it.
+/// Builds the command `jvmpi` as users get it, with `libjvmpi.so` and `libhprof.so` in the same folder.
 ///
 /// # Errors
-/// If one of them does not compile.
+/// Fails if one of them does not compile.
 pub fn released_command() -> Result<PathBuf, String> {
     cargo_build(&["libjvmpi"], "release")?;
     cargo_build(&TOOLS, "release")?;
     Ok(machine_dir().join("release/jvmpi"))
 }
 
-/// `libhprof.so`, optimized, with the checks that it makes of itself.
+/// Builds `libhprof.so`, optimized and with assertions.
 ///
 /// # Errors
-/// If it does not compile.
+/// Fails if it does not compile.
 pub fn hprof() -> Result<PathBuf, String> {
     tools().map(|()| machine_dir().join("checked/libhprof.so"))
 }
 
-/// The agent that takes a function or an event away from one of the conformance suite.
+/// Builds the mutant: a library that hides a function or an event from an agent of the conformance suite.
 ///
 /// # Errors
-/// If it does not compile.
+/// Fails if it does not compile.
 pub fn mutant() -> Result<PathBuf, String> {
     cargo_build_with(&["jvmpi-conformance"], "checked", &["--example", "mutant"])?;
     Ok(machine_dir().join("checked/examples/libmutant.so"))
 }
 
-/// An agent written with the crate `jvmpi`: an example of a package.
+/// An agent that uses the crate `jvmpi`: an example of a package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RustAgent {
     /// `crates/jvmpi/examples/allocations.rs`
@@ -103,24 +102,24 @@ pub enum RustAgent {
     Counter,
 }
 
-/// The library of such an agent, optimized, with the checks that it makes of itself.
+/// Builds the library of such an agent, optimized and with assertions.
 ///
 /// # Errors
-/// If it does not compile.
+/// Fails if it does not compile.
 pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
     rust_agent_of(agent, "checked")
 }
 
-/// The library of such an agent, as it is measured.
+/// Builds the library of such an agent for benchmarks.
 ///
 /// # Errors
-/// If it does not compile.
+/// Fails if it does not compile.
 pub fn released_rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
     rust_agent_of(agent, "release")
 }
 
 fn rust_agent_of(agent: RustAgent, profile: &'static str) -> Result<PathBuf, String> {
-    /// The packages whose examples are built, and with which profile.
+    /// The packages whose examples have been built, with the profile.
     static BUILT: Mutex<Vec<(&str, &str)>> = Mutex::new(Vec::new());
     let (package, name) = match agent {
         RustAgent::Allocations => ("jvmpi", "allocations"),
@@ -149,35 +148,35 @@ fn cargo_build_with(packages: &[&str], profile: &str, what: &[&str]) -> Result<(
     run(&mut build)
 }
 
-/// The agent `agents/NAME.c` as `libNAME.so`.
+/// Compiles the agent `agents/NAME.c` to `libNAME.so`.
 ///
 /// # Errors
-/// What the compiler says.
+/// Returns the compiler's output.
 pub fn agent(name: &str) -> Result<PathBuf, String> {
     agent_with(name, &format!("lib{name}.so"), &[])
 }
 
-/// The agent under another file name, for a second one with variables of its own in one JVM.
+/// Compiles the agent under another file name, so that one JVM can load it twice with separate variables.
 ///
 /// # Errors
-/// What the compiler says.
+/// Returns the compiler's output.
 pub fn agent_copy(name: &str, number: usize) -> Result<PathBuf, String> {
     agent_with(name, &format!("lib{name}-{number}.so"), &[])
 }
 
-/// The agent as this file, compiled with these flags besides the usual ones.
+/// Compiles the agent to this file, with additional flags.
 ///
 /// # Errors
-/// What the compiler says.
+/// Returns the compiler's output.
 pub fn agent_with(name: &str, file: &str, flags: &[&str]) -> Result<PathBuf, String> {
     let flags = [&["-shared", "-fPIC", "-pthread"], flags].concat();
     compile(&agent_source(name), &output_dir().join("agents").join(file), &flags)
 }
 
-/// The C program `agents/NAME.c`, linked with `libjvmpi.so`.
+/// Compiles the C program `agents/NAME.c` and links it with `libjvmpi.so`.
 ///
 /// # Errors
-/// What the compiler says.
+/// Returns the compiler's output.
 pub fn program(name: &str) -> Result<PathBuf, String> {
     let directory = linkable(&shim()?)?;
     let search = format!("-L{}", text(&directory)?);
@@ -186,7 +185,7 @@ pub fn program(name: &str) -> Result<PathBuf, String> {
     compile(&agent_source(name), &output_dir().join("programs").join(name), &flags)
 }
 
-/// A folder with the library under the names by which a program that links it looks for it.
+/// Returns a folder with the library under the names that the linker and the dynamic loader look for.
 fn linkable(shim: &Path) -> Result<PathBuf, String> {
     let directory = output_dir().join("lib");
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
@@ -203,10 +202,10 @@ fn linkable(shim: &Path) -> Result<PathBuf, String> {
     Ok(directory)
 }
 
-/// The class path of the workloads in `workloads/`, and in `workloads/21/` if `release` is 21.
+/// Compiles the workloads in `workloads/`, and in `workloads/21/` if `release` is 21. Returns the class path.
 ///
 /// # Errors
-/// What the compiler says, or that there is none for this release.
+/// Returns the compiler's output, or that there is no compiler for this release.
 pub fn classes(release: u32) -> Result<String, String> {
     let base = workspace_root().join("compat-tests/workloads");
     let directory = output_dir().join("classes");
@@ -223,18 +222,18 @@ fn agent_source(name: &str) -> PathBuf {
     workspace_root().join("compat-tests/agents").join(name).with_extension("c")
 }
 
-/// Compiles one C file that includes `jvmpi.h`, `jni.h` and headers beside itself.
+/// Compiles a C file that includes `jvmpi.h`, `jni.h` and headers in its own folder.
 fn compile(source: &Path, output: &Path, link: &[&str]) -> Result<PathBuf, String> {
     let flags =
         ["-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-D_GNU_SOURCE"];
     c(source, output, &[workspace_root().to_owned()], &flags, link)
 }
 
-/// Compiles one C file with these folders of headers besides those of `jni.h` and its own, and
-/// links it with the flags given last.
+/// Compiles a C file with these include folders, in addition to those of `jni.h` and its own, and links it with the
+/// flags in `link`.
 ///
 /// # Errors
-/// What the compiler says.
+/// Returns the compiler's output.
 pub fn c(
     source: &Path,
     output: &Path,
@@ -258,10 +257,10 @@ pub fn c(
     })
 }
 
-/// Compiles every Java file of one folder; returns the folder of the classes as text.
+/// Compiles every Java file of one folder. Returns the folder of the classes.
 ///
 /// # Errors
-/// What the compiler says, or that there is none for this release.
+/// Returns the compiler's output, or that there is no compiler for this release.
 pub fn java(
     sources: &Path,
     output: &Path,
@@ -271,7 +270,7 @@ pub fn java(
     let jdk = jdk::with_javac()?;
     if jdk.feature < release {
         return Err(format!(
-            "needs a Java compiler for --release {release}, found {}",
+            "no Java compiler for --release {release}; the newest is {}",
             jdk.feature
         ));
     }
@@ -285,7 +284,7 @@ pub fn java(
     Ok(text(&output)?.to_owned())
 }
 
-/// The files of a folder with this extension, sorted.
+/// Returns the files of a folder with this extension, sorted.
 fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let entries =
         fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?.flatten();
@@ -297,8 +296,8 @@ fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// Runs `command`, told its output by `to`, unless the output was made of the same inputs by the
-/// same command already. What it makes takes its place only when it is whole.
+/// Runs `command`, after `to` has added the output path to it. Does nothing if the same command has already been run
+/// with the same inputs. The output is moved to its place once it is complete.
 fn make(
     output: &Path,
     inputs: &[PathBuf],

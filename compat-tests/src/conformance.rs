@@ -1,4 +1,4 @@
-//! The conformance suite on the library under test: where it runs, and what it needs for that.
+//! Runs the conformance suite on the library under test.
 
 use crate::jdk::{self, Gc};
 use crate::{build, text, workspace_root};
@@ -13,21 +13,20 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// How much time of its own a run may take before it counts as hung, where something is missing and it may well wait
-/// for that for ever.
+/// The CPU-time timeout of a run in a mutation test, where a removed function or event often makes the run hang.
 const PATIENCE_WITHOUT_SOMETHING: Duration = Duration::from_secs(10);
 
-/// The version of the Java compiler that has made the programs of the suite.
+/// The version of the Java compiler that compiles the programs of the suite.
 pub const COMPILER: u32 = 17;
 
-/// A JVM with a collector, as the suite runs on it.
+/// Returns a JVM with a collector, in the form that the suite uses.
 #[must_use]
 pub fn place(jdk: &jdk::Jdk, gc: Gc) -> Place {
     let flags = jdk.flags().iter().chain(gc.flags()).map(|&flag| flag.to_owned()).collect();
     Place { name: format!("{}/{}", jdk.name(), gc.name()), java: jdk.java(), flags }
 }
 
-/// Every JDK with every collector that it has, and the zero VM.
+/// Returns every JDK with every collector that it supports, and the zero VM.
 #[must_use]
 pub fn places() -> Vec<Place> {
     let jdks = jdk::found();
@@ -38,17 +37,17 @@ pub fn places() -> Vec<Place> {
     jdks.values().flat_map(with).chain(zero()).collect()
 }
 
-/// The VM without a compiler.
+/// Returns the zero VM, which has no compiler.
 #[must_use]
 pub fn zero() -> Option<Place> {
     let zero = jdk::zero()?;
     zero.supports(Gc::Serial).then(|| place(&zero, Gc::Serial))
 }
 
-/// The agents of the suite, compiled once.
+/// Compiles the agents of the suite, once.
 ///
 /// # Errors
-/// What the compiler says.
+/// Returns the compiler's output.
 pub fn compiled() -> Result<&'static Compiled, String> {
     static COMPILED: OnceLock<Result<Compiled, String>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
@@ -61,19 +60,19 @@ pub fn compiled() -> Result<&'static Compiled, String> {
     compiled.as_ref().map_err(Clone::clone)
 }
 
-/// How many JVMs run at a time.
+/// Returns the number of JVMs to run at a time.
 #[must_use]
 pub fn workers() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Takes these functions and events away in turn, on the JDK that the compiler is of.
+/// Removes these functions and events in turn, on the JDK with the version of the compiler.
 ///
 /// # Errors
-/// If something does not compile, or there is no such JDK.
+/// Fails if something does not compile, or if this JDK is missing.
 pub fn mutated(manifest: &Manifest, items: &[String]) -> Result<Vec<Noticed>, String> {
     let jdks = jdk::found();
-    let jdk = jdks.get(&COMPILER).ok_or_else(|| format!("there is no JDK {COMPILER}"))?;
+    let jdk = jdks.get(&COMPILER).ok_or_else(|| format!("no JDK {COMPILER}"))?;
     let place = place(jdk, Gc::G1);
     let mutant = build::mutant()?;
     let implementation = Implementation {
@@ -85,10 +84,10 @@ pub fn mutated(manifest: &Manifest, items: &[String]) -> Result<Vec<Noticed>, St
     Ok(mutation::run(manifest, compiled, &place, &implementation, &mutant, items, workers()))
 }
 
-/// Compiles the programs of the suite into this file, always to the same bytes.
+/// Compiles the programs of the suite into this file, reproducibly.
 ///
 /// # Errors
-/// What the compiler says, or that it is of another version than the programs.
+/// Returns the compiler's output, or that there is no compiler of the required version.
 pub fn compile_workloads(jar: &Path) -> Result<(), String> {
     let jdk = jdk::with_javac_of(COMPILER)
         .ok_or_else(|| format!("no Java compiler of version {COMPILER}"))?;

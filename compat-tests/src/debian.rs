@@ -1,4 +1,4 @@
-//! Debian's packages for any machine.
+//! Downloads Debian packages for any architecture.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::jdk::tool;
 use crate::machine::Machine;
 
-/// Downloads packages for a machine of which this system need know nothing, into a directory.
+/// Downloads packages into a directory. This system need not be configured for their architecture.
 ///
 /// # Errors
-/// If they cannot be had.
+/// Fails if the download fails.
 pub fn download(machine: &Machine, packages: &[&str], directory: &Path) -> Result<(), String> {
     let lists = directory.join("lists");
     fs::create_dir_all(lists.join("partial")).map_err(|e| format!("{}: {e}", lists.display()))?;
@@ -22,7 +22,7 @@ pub fn download(machine: &Machine, packages: &[&str], directory: &Path) -> Resul
         "Acquire::Languages=none".to_owned(),
     ];
     let settings: Vec<_> = settings.iter().flat_map(|setting| ["-o", setting]).collect();
-    // It complains of sources that have nothing for the machine.
+    // apt-get fails if a source has no packages for the architecture; the download below decides.
     let _ = tool("apt-get", &[&settings[..], &["update"]].concat(), directory);
     let packages: Vec<_> =
         packages.iter().map(|package| format!("{package}:{}", machine.name)).collect();

@@ -1,4 +1,4 @@
-//! An end for commands that hang.
+//! Kills commands that hang.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,8 @@ use own_time::LOOK;
 use crate::patience::{self, PATIENCE};
 use crate::{build, stacks};
 
-/// As long as it is kept, a process is killed when it hangs; who waits for it, or for what it writes, goes on.
+/// A guard for a process, which is killed if it hangs while the guard exists. Code that waits for the process or its
+/// output then continues.
 #[derive(Debug)]
 pub struct Guard {
     _kept: Sender<()>,
@@ -36,7 +37,7 @@ impl Guard {
             let files = stacks::write(process, None, &directory);
             eprintln!("process {process} hung and was killed; in {}: {files}", directory.display());
             let nothing = ptr::null::<libc::siginfo_t>();
-            // SAFETY: the handle is that of a process, and nothing is passed with the signal.
+            // SAFETY: the handle refers to a process, and no data is passed with the signal.
             unsafe {
                 libc::syscall(
                     libc::SYS_pidfd_send_signal,
@@ -51,21 +52,21 @@ impl Guard {
     }
 }
 
-/// Unlike its number, this never stands for another process.
+/// Returns a handle that, unlike a process ID, never refers to another process.
 fn handle(child: &Child) -> io::Result<OwnedFd> {
-    // SAFETY: pidfd_open takes any number.
+    // SAFETY: pidfd_open accepts any number.
     let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
     match i32::try_from(handle) {
-        // SAFETY: it was opened just now, for nobody else.
+        // SAFETY: it was just opened, and no other code uses it.
         Ok(handle) if handle >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(handle) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Starts the command, whose output can be read. What this other process does for it counts as its own.
+/// Starts the command with its output piped. CPU time of the partner process counts as its own.
 ///
 /// # Errors
-/// If it does not start.
+/// Fails if the command does not start.
 pub fn start(command: &mut Command, partner: Option<u32>) -> Result<(Child, Guard), String> {
     start_with(command, partner, PATIENCE).map_err(|e| format!("{command:?}: {e}"))
 }
@@ -80,10 +81,10 @@ fn start_with(
     Ok((child, guard))
 }
 
-/// Starts the command, and returns what it writes and how it ends.
+/// Runs the command, and returns its output and its exit status.
 ///
 /// # Errors
-/// If it does not start.
+/// Fails if the command does not start.
 pub fn output(command: &mut Command, partner: Option<u32>) -> Result<Output, String> {
     let (child, _guard) = start(command.stdin(Stdio::null()), partner)?;
     child.wait_with_output().map_err(|e| format!("{command:?}: {e}"))
@@ -95,7 +96,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     #[test]
-    fn who_waits_for_ever_is_killed() {
+    fn process_that_waits_forever_is_killed() {
         let mut command = Command::new("sleep");
         let (child, _guard) =
             start_with(command.arg("infinity"), None, Duration::from_millis(500)).unwrap();

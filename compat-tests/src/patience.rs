@@ -1,4 +1,4 @@
-//! How much time of its own a run may take before it counts as hung.
+//! The CPU-time timeout after which a run counts as hung.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use own_time::Patience;
 
 use crate::machine::Machine;
 
-/// The usual, and how many times that it is in an emulator.
+/// The default timeout, and the factor for an emulator.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const EMULATED: u32 = 10;
 
-/// So much, or more in an emulator, with a process. What its partner does for it counts as its own.
+/// Starts a timeout for a process, longer in an emulator. CPU time of its partner process counts too.
 pub(crate) fn with(process: u32, partner: Option<u32>, patience: Duration) -> Patience {
     let emulated = if Machine::this().emulator().is_some() { EMULATED } else { 1 };
     Patience::new(patience * emulated, partner.into_iter().chain([process]).collect())

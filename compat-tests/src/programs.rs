@@ -1,4 +1,4 @@
-//! Programs that nobody here wrote, and how they are run.
+//! Real programs of other projects, and how to run them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,24 +9,24 @@ use crate::machine::Machine;
 use crate::run::{LOCAL_REFERENCES, Launch, Vm};
 use crate::{jdk, text, workspace_root};
 
-/// One of them.
+/// A real program.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// What it is called here.
+    /// The name in test names.
     pub name: &'static str,
     launch: fn(&Vm<'_>) -> Result<Found, String>,
 }
 
-/// Whether a program can be run.
+/// The availability of a program.
 #[derive(Debug)]
 pub enum Found {
-    /// This way.
+    /// The program can be run.
     Ready(Box<Launch>),
-    /// It cannot, and why, with what to do.
+    /// The program cannot be run; the text says why and what to do.
     Missing(String),
 }
 
-/// All of them.
+/// All programs.
 pub const ALL: [Program; 6] = [
     Program { name: "javac", launch: javac },
     Program { name: "http", launch: http },
@@ -37,28 +37,28 @@ pub const ALL: [Program; 6] = [
 ];
 
 impl Program {
-    /// The program of this name.
+    /// Returns the program with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.into_iter().find(|program| program.name == name)
     }
 
-    /// A run of it, as yet without any agent.
+    /// Prepares a run of the program without an agent.
     ///
     /// # Errors
-    /// If what it needs of ours does not compile.
+    /// Fails if one of our classes for it does not compile.
     pub fn on(&self, vm: &Vm<'_>) -> Result<Found, String> {
         (self.launch)(vm)
     }
 }
 
-/// The lines of its output that are the same in every run.
+/// Returns those lines of the output that are the same in every run.
 #[must_use]
 pub fn lasting(output: &str) -> String {
     let varies = |line: &str| {
         line.contains("milliseconds")
             || line.starts_with("expect rounds=")
-            // With the stack below it.
+            // The warning is followed by a stack trace.
             || line.starts_with(LOCAL_REFERENCES)
             || line.starts_with('\t')
     };
@@ -132,7 +132,7 @@ fn tomcat(vm: &Vm<'_>) -> Result<Found, String> {
     })
 }
 
-/// Its jar comes in a package of npm, which is asked for it once.
+/// The Closure Compiler, whose jar is downloaded from npm once.
 fn closure(vm: &Vm<'_>) -> Result<Found, String> {
     if vm.jdk.feature < 21 {
         return Ok(Found::Missing("it needs JDK 21".to_owned()));
@@ -170,7 +170,7 @@ fn closure_jar() -> Result<PathBuf, String> {
     Err(format!("npm cannot fetch {PACKAGE}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// Something to compile: functions that call each other, some of which nobody calls.
+/// Returns a script to compile: functions that call each other, some of them unused.
 fn java_script() -> String {
     const FUNCTIONS: usize = 300;
     let mut script = String::new();
@@ -186,7 +186,7 @@ fn java_script() -> String {
     script + "console.log(f1(3), f2(5), f3(8));\n"
 }
 
-/// The program, if all these jars are where Debian puts them.
+/// Prepares a program whose jars Debian installs in `/usr/share/java`.
 fn with_jars(
     names: &[&str],
     package: &str,

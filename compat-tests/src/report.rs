@@ -1,7 +1,6 @@
-//! The lines that agents and workloads write: `word key=value key="quoted value" …`.
+//! Parses the lines that agents and workloads write: `word key=value key="quoted value" …`.
 //!
-//! In quotes, `\"`, `\\` and `\xHH` stand for the byte they escape. The bare value `NULL` is a C
-//! NULL where a string could stand.
+//! In quotes, `\"`, `\\` and `\xHH` are escapes for a byte. The unquoted value `NULL` is a C NULL in place of a string.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +11,7 @@ pub struct Report {
     lines: Vec<Line>,
 }
 
-/// One line: what it is about, and its fields.
+/// One line: a word for its topic, and its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The first word.
@@ -21,16 +20,16 @@ pub struct Line {
 }
 
 impl Report {
-    /// Reads every line of `text`.
+    /// Parses every line of `text`.
     ///
     /// # Errors
-    /// Names the first line that is malformed.
+    /// Names the first malformed line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().map(str::parse).collect::<Result<_, _>>()?;
         Ok(Self { lines })
     }
 
-    /// Reads the lines of a program's output that start with `word`, and nothing else.
+    /// Parses only the lines of a program's output that start with `word`.
     ///
     /// # Errors
     /// Names the first such line that is malformed.
@@ -40,41 +39,41 @@ impl Report {
         Ok(Self { lines })
     }
 
-    /// All lines.
+    /// Returns all lines.
     #[must_use]
     pub fn all(&self) -> &[Line] {
         &self.lines
     }
 
-    /// The lines that start with this word.
+    /// Returns the lines that start with this word.
     pub fn lines<'a>(&'a self, word: &str) -> impl Iterator<Item = &'a Line> {
         self.lines.iter().filter(move |line| line.word == word)
     }
 
-    /// How many lines start with this word.
+    /// Returns the number of lines that start with this word.
     #[must_use]
     pub fn count(&self, word: &str) -> usize {
         self.lines(word).count()
     }
 
-    /// The only line that starts with this word.
+    /// Returns the only line that starts with this word.
     ///
     /// # Errors
-    /// If there is none or there are several.
+    /// Fails if there are none or several.
     pub fn one(&self, word: &str) -> Result<&Line, String> {
         only(word, self.lines(word))
     }
 
-    /// The only line that starts with this word and has this value for `key`.
+    /// Returns the only line that starts with this word and has this value for `key`.
     ///
     /// # Errors
-    /// If there is none or there are several.
+    /// Fails if there are none or several.
     pub fn find(&self, word: &str, key: &str, value: &str) -> Result<&Line, String> {
         let what = format!("{word} {key}={value}");
         only(&what, self.lines(word).filter(|line| line.text(key) == Ok(value)))
     }
 
-    /// The position of the first line for which `test` holds.
+    /// Returns the index of the first line for which `test` returns true.
     pub fn position(&self, test: impl Fn(&Line) -> bool) -> Option<usize> {
         self.lines.iter().position(test)
     }
@@ -95,34 +94,34 @@ impl Line {
         Ok(value.as_deref())
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     ///
     /// # Errors
-    /// If there is none, or it is NULL.
+    /// Fails if there is no such field, or if it is NULL.
     pub fn text(&self, key: &str) -> Result<&str, String> {
         self.field(key)?.ok_or_else(|| format!("{key} is NULL in `{self}`"))
     }
 
-    /// Whether the value is NULL.
+    /// Returns true if the value is NULL.
     ///
     /// # Errors
-    /// If there is no such field.
+    /// Fails if there is no such field.
     pub fn is_null(&self, key: &str) -> Result<bool, String> {
         Ok(self.field(key)?.is_none())
     }
 
-    /// The value as a decimal number.
+    /// Returns the value as a decimal number.
     ///
     /// # Errors
-    /// If there is none, or it is no such number.
+    /// Fails if there is no such field, or if it is not a number.
     pub fn int(&self, key: &str) -> Result<i64, String> {
         self.text(key)?.parse().map_err(|e| format!("{key}: {e} in `{self}`"))
     }
 
-    /// The value as an ID or pointer, written in hexadecimal.
+    /// Returns the value as an ID or a pointer, written in hexadecimal.
     ///
     /// # Errors
-    /// If there is none, or it is no such number.
+    /// Fails if there is no such field, or if it is not a number.
     pub fn id(&self, key: &str) -> Result<u64, String> {
         let text = self.text(key)?;
         let digits = text.strip_prefix("0x").unwrap_or(text);
@@ -140,11 +139,11 @@ impl FromStr for Line {
         while !rest.is_empty() {
             let (key, value) = rest.split_once('=').ok_or_else(|| bad("no `=`"))?;
             if key.is_empty() || key.contains(' ') {
-                return Err(bad("a key"));
+                return Err(bad("invalid key"));
             }
             let (value, after) = match value.strip_prefix('"') {
                 Some(quoted) => {
-                    let (value, after) = unquote(quoted).ok_or_else(|| bad("quotes"))?;
+                    let (value, after) = unquote(quoted).ok_or_else(|| bad("unbalanced quotes"))?;
                     (Some(value), after)
                 }
                 None => {
@@ -164,7 +163,7 @@ impl FromStr for Line {
     }
 }
 
-/// The text up to the closing quote, and what follows it.
+/// Returns the text up to the closing quote, and the rest.
 fn unquote(quoted: &str) -> Option<(String, &str)> {
     let mut bytes = Vec::new();
     let mut rest = quoted;
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_plain_quoted_and_null_values() {
+    fn plain_quoted_and_null_values_are_parsed() {
         let line: Line =
             r#"class_load name="a \"b\" \\ \xc3\xa9\x0a" source=NULL lines=-1 id=0x1f"#
                 .parse()
@@ -219,21 +218,21 @@ mod tests {
     }
 
     #[test]
-    fn distinguishes_a_null_from_the_word() {
+    fn null_differs_from_the_quoted_word() {
         let line: Line = r#"thread name="NULL" group="""#.parse().unwrap();
         assert!(!line.is_null("name").unwrap());
         assert_eq!(line.text("group").unwrap(), "");
     }
 
     #[test]
-    fn refuses_malformed_lines() {
+    fn malformed_lines_are_rejected() {
         for text in ["a b", r#"a b="c"#, r#"a b="c"d=e"#, r#"a b="\x1""#, "a b=c  d=e"] {
             assert!(text.parse::<Line>().is_err(), "{text}");
         }
     }
 
     #[test]
-    fn finds_lines_by_word_and_value() {
+    fn lines_are_found_by_word_and_value() {
         let text = "start name=a n=1\nend\nstart name=b n=2\n";
         let report = Report::parse(text).unwrap();
         assert_eq!(report.count("start"), 2);

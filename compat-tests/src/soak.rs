@@ -1,6 +1,6 @@
-//! Everything at once and at random: several agents in one JVM, beside spinning processes, while a
-//! program runs. It prints what it prints without them, no rule is broken, it gets on all the time,
-//! and its memory does not grow for ever.
+//! Random stress tests: several agents run in one JVM, beside spinning processes. The program must print the same as
+//! without agents, no rule of the specification may be broken, the agents must make progress, and memory must not grow
+//! without limit.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,66 +17,64 @@ use crate::stacks;
 use crate::watchdog::Watchdog;
 use crate::{build, text};
 
-/// The name of the program that is made for this: threads, classes and objects that come and go.
+/// The name of the program written for these tests, which creates and drops threads, classes and objects.
 pub const CHURN: &str = "churn";
 
-/// How often a run is looked at.
+/// The polling interval.
 const TICK: Duration = Duration::from_millis(100);
 
-/// After how much processor time it can be said whether a run's memory grows: it has to be warm first. That is half of
-/// what the longest runs get beside the processes that spin, where nothing else is going on.
+/// The CPU time from which on a run can show whether memory grows, because the JVM has to warm up first. It is half
+/// of the CPU time that the longest runs get beside the spinning processes.
 const WARM: Duration = Duration::from_secs(18);
 
-/// How often in a run all is dropped that was allocated, and the memory looked at.
+/// The number of times in a run that the program drops everything it has allocated and reports its memory.
 const LOOKS: &str = "32";
 
-/// From how many looks in a third of a run it can be said.
+/// The minimum number of memory reports in a third of a run for a conclusion.
 const ENOUGH: usize = 4;
 
-/// The Java heap of the program that is made for this. It is all there from the beginning, so that
-/// what grows is not that.
+/// The Java heap size of the program written for these tests. It is allocated completely at startup, so that memory
+/// growth has other causes.
 const HEAP: &str = "96m";
 
-/// What makes one run different from the next.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Round<'a> {
     /// The JVM.
     pub jdk: &'a Jdk,
-    /// Its collector.
+    /// The collector.
     pub gc: Gc,
-    /// What runs, or nothing for [`CHURN`].
+    /// The program; `None` for [`CHURN`].
     pub program: Option<Program>,
-    /// For how long it runs, if it is that; anything else runs to its end, and is left alone after
-    /// this time.
+    /// The duration of [`CHURN`]. Other programs run to their end; the agents leave them alone after this time.
     pub length: Duration,
-    /// What else is random follows from this.
+    /// The seed from which all other random choices follow.
     pub seed: u64,
-    /// What is taken away of all that no specification promises (docs/internals.md): names, with commas between
-    /// them, or `all`.
+    /// The internals that are made unavailable (docs/internals.md): names separated by commas, or `all`.
     pub without: &'a str,
 }
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Clone, Debug)]
 pub enum End {
-    /// Everything was right; what it did, in a line.
+    /// No fault was found; the text summarizes the work done.
     Clean(String),
-    /// There is no such program here, and why.
+    /// The program is not available here; the text says why.
     Missing(String),
-    /// The JVM crashed in code of its own that crashes without the shim too: where.
+    /// The JVM crashed at a place where it also crashes without the shim.
     VmFault(&'static str),
 }
 
-/// Where JVMs crash under any agent: when classes are rewritten at the wrong moment, and when the heap is walked while
-/// a virtual thread is being made (docs/mapping.md, "Methods and instructions", "Dumps").
+/// The places where JVMs crash under any agent: when classes are rewritten at the wrong moment, and when the heap is
+/// walked while a virtual thread is being created (docs/mapping.md, "Methods and instructions", "Dumps").
 const VM_FAULTS: [&str; 2] =
     ["DefaultMethods::generate_default_methods(", "JvmtiEnvBase::is_vthread_alive("];
 
-/// What programs print without agents, by JDK and name.
+/// The outputs of programs without agents, by JDK and program.
 #[derive(Debug, Default)]
 pub struct Expected(HashMap<(u32, &'static str), String>);
 
-/// The agents of a round, with their options. The first is the one that the program calls.
+/// Returns the agents of a round with their options. The program calls the first one.
 fn agents(seed: u64, length: Duration) -> Vec<(&'static str, String)> {
     let soak = |drivers: u32, part: u64| {
         let (seed, length) = (2 * seed + part, length.as_millis());
@@ -96,16 +94,16 @@ fn agents(seed: u64, length: Duration) -> Vec<(&'static str, String)> {
 }
 
 impl Round<'_> {
-    /// The name of the round's program.
+    /// Returns the name of the round's program.
     #[must_use]
     pub fn program_name(&self) -> &'static str {
         self.program.map_or(CHURN, |program| program.name)
     }
 
-    /// Runs it.
+    /// Runs the round.
     ///
     /// # Errors
-    /// What went wrong, the command line, and where the run's files lie.
+    /// Returns the fault, the command line, and the folder with the files of the run.
     pub fn run(&self, case: &str, expected: &mut Expected) -> Result<End, String> {
         let vm = Vm::new(self.jdk, self.gc, case);
         let launch = match self.launch(&vm)? {
@@ -129,7 +127,7 @@ impl Round<'_> {
         }
         for (number, (name, options)) in agents.iter().enumerate() {
             launch = match *name {
-                // What it writes is for people.
+                // The output of the sampler is not checked.
                 "sampler" => {
                     let agent = build::agent_copy(name, number)?;
                     launch.shim(&format!("{}:{options}", text(&agent)?))?
@@ -150,7 +148,7 @@ impl Round<'_> {
                 command.trim_end()
             )
         };
-        // One in four has the processors for itself: it gets further in the same time.
+        // One round in four runs without spinning processes, and gets further in the same time.
         let _spinning = (self.seed >> 4 & 3 != 0).then(Spinning::start).transpose()?;
         let began = Instant::now();
         let (outcome, usage) = match self.watch(launch.start()?) {
@@ -189,12 +187,12 @@ impl Round<'_> {
         program.on(vm)
     }
 
-    /// One in two where there are any.
+    /// Returns true for every second round on JDKs with virtual threads.
     fn virtual_threads_are_threads(&self) -> bool {
         self.jdk.feature >= 21 && self.seed >> 2 & 1 != 0
     }
 
-    /// What the program prints alone.
+    /// Returns the output of the program without agents.
     fn expected(&self, vm: &Vm<'_>, expected: &mut Expected) -> Result<String, String> {
         let Some(program) = self.program else { return Ok(String::new()) };
         let key = (self.jdk.feature, program.name);
@@ -207,7 +205,7 @@ impl Round<'_> {
         Ok(text)
     }
 
-    /// Waits for its end; what it left, and what it took.
+    /// Waits for the program's end. Returns its outcome and its resource usage.
     fn watch(&self, mut running: Running) -> Result<(Outcome, String), String> {
         let process = running.process();
         let directory = running.directory().to_owned();
@@ -224,8 +222,8 @@ impl Round<'_> {
         let outcome = running.finish(0)?;
         let mut usage = format!("{:.0} s CPU", used.as_secs_f64());
         if let Some((warm, late)) = growth(outcome.report())?.filter(|_| is_warm) {
-            // An eighth is what threads and classes make that happen to be there, and what the VM keeps of the
-            // IDs of methods each time that classes are rewritten: 3 MB in such a run on JDK 25.
+            // An eighth is what remains of threads and classes at that moment, and what the VM keeps for method IDs
+            // each time that classes are rewritten: 3 MB in such a run on JDK 25.
             if late > warm + warm / 8 {
                 return Err(format!("memory grows: at least {warm} bytes, then {late}"));
             }
@@ -235,7 +233,7 @@ impl Round<'_> {
     }
 }
 
-/// Where the JVM crashed that ran in this folder, if that is the fault of the VM.
+/// Returns the known place where the JVM that ran in this folder has crashed, if there is one.
 fn vm_fault(directory: &Path) -> Option<&'static str> {
     let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
     let reports = files.filter(|file| text(file).is_ok_and(|path| path.contains("/hs_err_pid")));
@@ -246,9 +244,10 @@ fn vm_fault(directory: &Path) -> Option<&'static str> {
         .find(|place| texts.iter().any(|text| text.lines().any(|line| is_frame(line, place))))
 }
 
-/// The least memory in use after a collection in the second third of the run, and in the last. Not each of them
-/// counts: agents may just have put it off, and what is known of the dead has to stay until they are told of it.
-/// So a few say nothing, which is all that there is where the machine is too busy.
+/// Returns the minimum memory in use after a collection, in the second and in the last third of the run.
+///
+/// A single measurement is not reliable: agents may just have disabled GC, and records of dead objects remain until the
+/// agents have received OBJECT_FREE. Therefore the result is `None` if there are only a few, as on a busy machine.
 fn growth(report: &Report) -> Result<Option<(i64, i64)>, String> {
     let lines = report.lines("memory").map(|line| line.int("in_use"));
     let memory = lines.collect::<Result<Vec<_>, _>>()?;
@@ -260,11 +259,11 @@ fn growth(report: &Report) -> Result<Option<(i64, i64)>, String> {
     Ok(least(third).zip(least(2 * third)))
 }
 
-/// The program printed what it always prints, and no agent or the shim complains.
+/// Checks that the program printed its usual output, and that neither an agent nor the shim reports an error.
 fn judge(outcome: &Outcome, expected: &str) -> Result<(), String> {
     let printed = lasting(&outcome.stdout);
     if printed != expected {
-        return Err(format!("it printed\n{printed}and not\n{expected}"));
+        return Err(format!("unexpected output:\n{printed}expected:\n{expected}"));
     }
     for report in std::iter::once(outcome.report()).chain(outcome.other_reports()) {
         for word in ["violation", "error"] {

@@ -1,5 +1,5 @@
-//! Processes that compute without end, four to a processor: the worst moment for everything that
-//! waits for another thread, which may not run for many times its share.
+//! Processes that use the CPU without end, four per CPU. They create the worst conditions for code that waits for
+//! another thread: that thread may get only a small fraction of its usual CPU time.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 
 const TO_A_PROCESSOR: usize = 4;
 
-/// They spin until the last of these guards is dropped, or this process dies. However many guards
-/// there are, the processes are not more.
+/// A guard for the spinning processes, which run until the last guard is dropped or this process dies. Several guards
+/// share the same processes.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Spinning {
@@ -19,10 +19,10 @@ pub struct Spinning {
 }
 
 impl Spinning {
-    /// Starts them, unless they spin already.
+    /// Starts the processes, unless they are already running.
     ///
     /// # Errors
-    /// If they cannot be started.
+    /// Fails if they cannot be started.
     pub fn start() -> Result<Self, String> {
         static SPINNING: Mutex<Weak<Processes>> = Mutex::new(Weak::new());
         let mut spinning = SPINNING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,8 +35,7 @@ impl Spinning {
     }
 }
 
-/// The processes, which belong to a thread of their own: the system kills them when the thread that
-/// started them ends.
+/// The processes and the thread that owns them. The kernel kills a process when the thread that started it ends.
 #[derive(Debug)]
 struct Processes {
     end: Option<Sender<()>>,
@@ -65,7 +64,7 @@ impl Drop for Processes {
     }
 }
 
-/// Starts them, says whether it went well, and kills them when `until` has no sender any more.
+/// Starts the processes, reports success or failure, and kills them when `until` has no sender any more.
 fn own(started: &Sender<io::Result<()>>, until: &Receiver<()>) {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut children = Vec::new();

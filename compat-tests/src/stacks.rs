@@ -1,4 +1,4 @@
-//! The stacks of all threads of a process that hangs.
+//! Collects the stack traces of all threads of a hung process.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -7,14 +7,13 @@ use std::process::{Command, Stdio};
 
 use crate::jdk::Jdk;
 
-/// Writes them into files of this folder, as far as they can be had: by `jcmd`, which a JVM answers
-/// only if it can reach a safepoint, by `gdb`, and what the system says of each thread. Returns
-/// which files there are.
+/// Writes the stack traces into files in this folder, as far as possible: by `jcmd`, which a JVM answers only if it can
+/// reach a safepoint, by `gdb`, and from `/proc`. Returns the names of the files.
 #[must_use]
 pub fn write(process: u32, jdk: Option<&Jdk>, directory: &Path) -> String {
     let process = process.to_string();
     let mut written = Vec::new();
-    // What the system says comes first: it changes nothing.
+    // `/proc` comes first, because reading it does not affect the process.
     if fs::write(directory.join("stacks.proc"), of_system(&process)).is_ok() {
         written.push("stacks.proc");
     }
@@ -31,7 +30,7 @@ pub fn write(process: u32, jdk: Option<&Jdk>, directory: &Path) -> String {
     written.join(", ")
 }
 
-/// Whether the tool did it within these seconds: one that waits for the process waits for ever.
+/// Runs a tool with a timeout, because a tool that waits for the process may hang too. Returns true if it succeeded.
 fn tool(output: &Path, seconds: &str, command: &[&str]) -> bool {
     let Ok(file) = File::create(output) else { return false };
     let done = Command::new("timeout")
@@ -44,7 +43,7 @@ fn tool(output: &Path, seconds: &str, command: &[&str]) -> bool {
     done.is_ok_and(|status| status.success())
 }
 
-/// Name, state, and the place in the kernel of each thread.
+/// Returns name, state and kernel function of each thread.
 fn of_system(process: &str) -> String {
     let mut text = String::new();
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return text };

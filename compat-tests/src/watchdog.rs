@@ -1,4 +1,4 @@
-//! Whether a process still gets on.
+//! Detects processes that make no progress.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,51 +6,51 @@ use std::time::Duration;
 
 use own_time::OwnTime;
 
-/// How much [`OwnTime`] without progress makes a hang. The longest that one step takes, rewriting all
-/// classes of a large program with everything enabled, needs half of it.
+/// The [`OwnTime`] without progress after which a process counts as hung. The longest step, rewriting all classes of a
+/// large program with all events enabled, needs half of it.
 const ENOUGH: Duration = Duration::from_secs(60);
 
-/// Watches the counters that a process writes into a file of 64-bit numbers, each of which is to
-/// grow as long as it lives.
+/// Watches the progress counters of a process. The process writes them to a file of 64-bit numbers, and each has to
+/// grow as long as the process lives.
 #[derive(Debug)]
 pub struct Watchdog {
     own_time: OwnTime,
     counters: PathBuf,
     last: Vec<u64>,
-    /// For each counter the time that the process has had since it has grown.
+    /// For each counter, the time that the process had since the counter last changed.
     idle: Vec<Duration>,
 }
 
 impl Watchdog {
-    /// Of this process, with its counters in this file.
+    /// Watches this process, which writes its counters to this file.
     #[must_use]
     pub fn new(process: u32, counters: PathBuf) -> Self {
         let own_time = OwnTime::new(vec![process]);
         Self { own_time, counters, last: Vec::new(), idle: vec![Duration::ZERO] }
     }
 
-    /// The processor time that the process has used.
+    /// Returns the CPU time that the process has used.
     #[must_use]
     pub fn used(&self) -> Duration {
         self.own_time.used()
     }
 
-    /// What the counters show.
+    /// Returns the current counters.
     #[must_use]
     pub fn counters(&self) -> &[u64] {
         &self.last
     }
 
-    /// To be called often.
+    /// Reads the counters. Call it often.
     ///
     /// # Errors
-    /// When it hangs: which counter says so.
+    /// Fails if the process hangs, and names the counter.
     pub fn look(&mut self) -> Result<(), String> {
         let gained = self.own_time.gained();
         let counters = self.read();
         self.idle.resize(counters.len().max(1), Duration::ZERO);
         for (i, idle) in self.idle.iter_mut().enumerate() {
-            // A counter that has never moved belongs to nobody, but the first is everybody's.
+            // A counter that is still zero is unused, except for the first one.
             let unused = i > 0 && counters[i] == 0;
             if unused || counters.get(i) != self.last.get(i) {
                 *idle = Duration::ZERO;
@@ -60,7 +60,7 @@ impl Watchdog {
         }
         self.last = counters;
         match self.idle.iter().position(|idle| *idle > ENOUGH) {
-            Some(i) => Err(format!("hung: counter {i} of {:?} stands still", self.last)),
+            Some(i) => Err(format!("hung: counter {i} of {:?} does not change", self.last)),
             None => Ok(()),
         }
     }
