@@ -56,8 +56,8 @@ fn without(vm: &Vm<'_>, case: &str, names: &str) -> Result<Vec<String>, String> 
     }
     let stderr = Vm::new(vm.jdk, vm.gc, &case).file("0/stderr");
     let stderr = fs::read_to_string(&stderr).map_err(|e| format!("{}: {e}", stderr.display()))?;
-    let said = stderr.lines().filter_map(|line| Some(line.split_once(": there is no ")?.1));
-    Ok(said.map(|rest| rest.split(" here: ").next().unwrap_or_default().to_owned()).collect())
+    let said = stderr.lines().filter_map(|line| Some(line.split_once(": cannot find ")?.1));
+    Ok(said.map(|rest| rest.split(": ").next().unwrap_or_default().to_owned()).collect())
 }
 
 /// Whether it is never there: an emulator's calls of the system have other numbers, so that none shows a mutex.
