@@ -2,10 +2,12 @@
 //! compiled agents and workloads, JVM runs, and the reports that agents write.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 pub mod build;
 pub mod conformance;
 pub mod debian;
+pub mod echo;
 pub mod hangs;
 pub mod hung;
 pub mod jdk;
@@ -19,10 +21,25 @@ pub mod spinning;
 pub mod stacks;
 pub mod watchdog;
 
-/// The root of the workspace, where `jvmpi.h` lies.
+/// The root of the workspace, where `jvmpi.h` lies: that of the package which Cargo runs, or, if something else
+/// runs this program, that in which it was compiled. A copied checkout so tests itself.
 #[must_use]
 pub fn workspace_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the workspace")
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let running = std::env::var_os(MANIFEST_DIR).map(PathBuf::from);
+        let compiled = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = running.as_deref().and_then(root_above).or_else(|| root_above(compiled));
+        root.expect("the crate lies in the workspace").to_owned()
+    });
+    &ROOT
+}
+
+/// Cargo sets this variable to the folder of the package whose program it runs.
+pub const MANIFEST_DIR: &str = "CARGO_MANIFEST_DIR";
+
+fn root_above(directory: &Path) -> Option<&Path> {
+    let is_root = |path: &&Path| path.join("jvmpi.h").is_file() && path.join("shim").is_dir();
+    directory.ancestors().find(is_root)
 }
 
 /// Cargo's target directory, in which everything that is compiled or written here goes.
@@ -48,4 +65,41 @@ pub fn machine_dir() -> PathBuf {
 /// If it is not UTF-8: the JVM's options are passed as text here.
 pub fn text(path: &Path) -> Result<&str, String> {
     path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder outside of the workspace, which is removed at the end.
+    pub struct Scratch(pub PathBuf);
+
+    impl Scratch {
+        pub fn new(name: &str) -> Self {
+            let name = format!("jvmpi-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn root_is_found_above_each_package_of_a_copy() {
+        let copy = Scratch::new("root");
+        let packages = ["compat-tests", "crates/xtask"].map(|package| copy.0.join(package));
+        packages.iter().for_each(|package| fs::create_dir_all(package).unwrap());
+        assert_eq!(root_above(&packages[0]), None);
+        fs::create_dir(copy.0.join("shim")).unwrap();
+        fs::write(copy.0.join("jvmpi.h"), "").unwrap();
+        for package in &packages {
+            assert_eq!(root_above(package), Some(&*copy.0));
+        }
+    }
 }

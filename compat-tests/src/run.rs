@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use own_time::Patience;
 
+use crate::echo::Echo;
 use crate::jdk::{Gc, HEAP, Jdk};
 use crate::machine::Machine;
 use crate::patience::{self, PATIENCE};
@@ -374,12 +375,14 @@ impl Launch {
         }
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
         let patience = patience::with(child.id(), self.partner, self.patience);
+        let echo = Echo::of(vec![stdout, stderr]);
         Ok(Running {
             child,
             patience,
             directory: self.directory,
             reports: self.reports,
             tolerated: self.tolerated,
+            _echo: echo,
         })
     }
 }
@@ -426,6 +429,8 @@ pub struct Running {
     directory: PathBuf,
     reports: Vec<PathBuf>,
     tolerated: Option<&'static str>,
+    /// Shows what it writes, if somebody watches.
+    _echo: Option<Echo>,
 }
 
 impl Running {

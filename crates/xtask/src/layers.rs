@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use compat_tests::workspace_root;
+
 /// The rooms from top to bottom. Each may import those below it, and none beside it.
 const FLOORS: [&[&str]; 9] = [
     &["lib"],
@@ -18,7 +20,7 @@ const FLOORS: [&[&str]; 9] = [
     &["notify", "instrument"],
     &["world"],
     &["jvm"],
-    &["boundary", "dynamic_loader", "events", "lock", "logging", "suspending"],
+    &["boundary", "dynamic_loader", "lock", "logging", "suspending"],
 ];
 
 /// As many files of a room may import each other in a circle: what one event names has to be announced by
@@ -30,10 +32,10 @@ type Module = Vec<String>;
 /// What imports what.
 type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Fails with every import that does not run down, every circle that is too large, and every file that
-/// `docs/architecture.md` names although it is not there.
+/// Fails with every import that does not run down, every circle that is too large, every room of [`FLOORS`]
+/// that is not there, and every file that `docs/architecture.md` names although it is not there.
 pub fn run(_: &[String]) -> Result<(), String> {
-    let arrows = arrows_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shim/src"))?;
+    let arrows = arrows_in(&workspace_root().join("shim/src"))?;
     let mut faults: Vec<String> = arrows
         .iter()
         .flat_map(|(from, all)| all.iter().map(move |to| (from, to)))
@@ -42,6 +44,7 @@ pub fn run(_: &[String]) -> Result<(), String> {
         .collect();
     faults.extend(missing_files()?);
     faults.extend(crate::file_creation::faults()?);
+    faults.extend(missing_rooms(&arrows));
     let circles = circles(&arrows);
     for circle in &circles {
         let names: Vec<String> = circle.iter().map(name).collect();
@@ -56,15 +59,22 @@ pub fn run(_: &[String]) -> Result<(), String> {
     }
 }
 
+/// The rooms of [`FLOORS`] without a file.
+fn missing_rooms(arrows: &Arrows) -> Vec<String> {
+    let is_there = |room: &str| arrows.keys().any(|module| self::room(module) == room);
+    let missing = FLOORS.iter().copied().flatten().filter(|room| !is_there(room));
+    missing.map(|room| format!("there is no room {room}")).collect()
+}
+
 /// The files that `docs/architecture.md` names and that are not there, below the root or the shim's
 /// source.
 fn missing_files() -> Result<Vec<String>, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = workspace_root();
     let path = root.join("docs/architecture.md");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let in_code = text.split('`').skip(1).step_by(2);
     let files = in_code.filter(|name| name.contains('/') && name.ends_with(".rs"));
-    let places = [root.clone(), root.join("crates"), root.join("shim/src")];
+    let places = [root.to_owned(), root.join("crates"), root.join("shim/src")];
     let is_missing = |name: &&str| !places.iter().any(|place| place.join(name).is_file());
     Ok(files.filter(is_missing).map(|name| format!("docs/architecture.md names {name}")).collect())
 }
@@ -77,10 +87,14 @@ fn name(module: &Module) -> String {
 }
 
 fn runs_down(from: &Module, to: &Module) -> bool {
-    let room = |module: &Module| module.get(1).map_or("lib".to_owned(), Clone::clone);
     let floor = |room: &str| FLOORS.iter().position(|rooms| rooms.contains(&room));
     let (from, to) = (room(from), room(to));
-    from == to || floor(&from).zip(floor(&to)).is_some_and(|(from, to)| from < to)
+    from == to || floor(from).zip(floor(to)).is_some_and(|(from, to)| from < to)
+}
+
+/// The room of a module.
+fn room(module: &Module) -> &str {
+    module.get(1).map_or("lib", String::as_str)
 }
 
 /// The imports among all source files below a crate's `src`.
@@ -296,4 +310,19 @@ fn is_ident(token: &TokenTree, name: &str) -> bool {
 
 fn is_punct(token: &TokenTree, character: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_without_a_file_is_missing() {
+        let modules = FLOORS.iter().copied().flatten().filter(|room| **room != "notify");
+        let mut arrows: Arrows = modules
+            .map(|room| (vec!["crate".to_owned(), (*room).to_owned()], BTreeSet::new()))
+            .collect();
+        arrows.insert(vec!["crate".to_owned()], BTreeSet::new());
+        assert_eq!(missing_rooms(&arrows), ["there is no room notify"]);
+    }
 }

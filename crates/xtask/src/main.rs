@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 mod bench;
+mod cases;
 mod conformance;
 mod cross;
 mod demo;
@@ -25,7 +26,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 11] = [
+const COMMANDS: [Command; 13] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a small program with several threads and show its hottest stacks",
@@ -35,6 +36,16 @@ const COMMANDS: [Command; 11] = [
         usage: "test [--machine NAME] [--vm zero|HOME] [ARGUMENT...]",
         about: "download the JDKs and run all tests; ARGUMENTs are those of cargo test",
         run: test::run,
+    },
+    Command {
+        usage: "case NAME [JDK] [GC]",
+        about: "run one case of compat-tests and show what its JVMs write; on JDK 17 with G1 unless named",
+        run: cases::case,
+    },
+    Command {
+        usage: "flaky [N] [NAME...] [since=COMMIT]",
+        about: "run cases, or those that have changed, N times beside load, and count how often they pass",
+        run: cases::flaky,
     },
     Command {
         usage: "conformance [--machine NAME] [jdkNN...] [zero] [GC...] | --mutate [NAME...] | --document | --workloads",
