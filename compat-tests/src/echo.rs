@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The variable that has the output of JVMs shown.
 pub const ECHO: &str = "JVMPI_TEST_ECHO";
 
-/// How often the files are looked at.
+/// The pause between two looks at the files.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Copies what is added to files to standard error until it is dropped.

@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 use compat_tests::spinning::Spinning;
 use compat_tests::{MANIFEST_DIR, echo, workspace_root};
 
-/// What `cargo xtask case` takes if the user names neither.
+/// The JVM of `cargo xtask case` if the user names none.
 const USUAL_JDK: &str = "17";
 const USUAL_GC: &str = "g1";
-/// What `cargo xtask flaky` does with each case if the user does not say it.
+/// The number of runs of each case in `cargo xtask flaky` if the user gives none.
 const USUAL_ROUNDS: u32 = 20;
-/// What the name of a case that brings its own load ends in.
+/// The end of the name of a case that brings its own load.
 const UNDER_LOAD: &str = "_under_load";
 
 /// A case on one JVM: `jdk17/g1/topic/case`.
@@ -153,7 +153,7 @@ fn changed_lines(diff: &str) -> BTreeSet<usize> {
         let added = added.split(' ').next()?;
         let (start, count) = added.split_once(',').unwrap_or((added, "1"));
         let start: usize = start.parse().ok()?;
-        // Where lines are only removed, the one before them has changed.
+        // If lines are only removed, the line before them counts as changed.
         Some(start..start + count.parse::<usize>().ok()?.max(1))
     });
     ranges.flatten().collect()
@@ -209,12 +209,15 @@ impl Program {
             return Err("the cases do not compile".to_owned());
         }
         let messages = String::from_utf8_lossy(&output.stdout).into_owned();
-        let executables = messages.lines().filter_map(|line| {
+        let mut executables = messages.lines().filter_map(|line| {
             let message: serde_json::Value = serde_json::from_str(line).ok()?;
             let is_compat = message["target"]["name"] == "compat";
             is_compat.then(|| message["executable"].as_str().map(PathBuf::from))?
         });
-        executables.last().map(Self).ok_or_else(|| "cargo names no program of cases".to_owned())
+        executables
+            .next_back()
+            .map(Self)
+            .ok_or_else(|| "cargo names no program of cases".to_owned())
     }
 
     fn command(&self) -> Command {
