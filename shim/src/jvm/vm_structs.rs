@@ -1,5 +1,5 @@
-//! What HotSpot publishes of its own structures for debuggers: tables in variables whose names begin with
-//! `gHotSpotVM`. They say themselves how their entries are laid out.
+//! HotSpot's description of its own structures, which it publishes for debuggers: tables in variables whose names
+//! begin with `gHotSpotVM`. Further variables give the layout of their entries.
 
 use super::symbols;
 use std::ffi::{CStr, c_char};
@@ -99,7 +99,7 @@ fn size_of_structure(structure: &CStr) -> Option<usize> {
     usize::try_from(entry.read::<u64>(sizes)).ok()
 }
 
-/// The first of these flags of the VM that is set, all of which are true or false.
+/// Returns the first of these flags of the VM that is set. All of them are boolean.
 pub fn first_set_flag(flags: &[&'static CStr]) -> Option<&'static CStr> {
     const FLAG: &CStr = c"JVMFlag";
     let (names, values) = (field(FLAG, c"_name")?.offset, field(FLAG, c"_addr")?.offset);

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// take more than twice as long as by the quicker of the two ways.
 const SEARCHES: u32 = 32;
 
-/// As [`SEARCHES`], while an agent reads a heap dump: one that asks for some of its objects asks for most.
+/// The limit in place of [`SEARCHES`] while an agent reads a heap dump: it usually requests many of the objects.
 const SEARCHES_IN_DUMP: u32 = 2;
 
 /// The processor time of searches after which a warning is logged: users wonder about a program that

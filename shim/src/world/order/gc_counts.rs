@@ -108,7 +108,7 @@ enum Collector {
     Other,
 }
 
-/// What is known of the collector.
+/// The VM's collector, and its counters.
 struct Known {
     collector: Collector,
     counters: Counters,
@@ -121,7 +121,7 @@ impl Known {
             .or_else(|| internals::STRUCTURES.find(Self::of_structures))
     }
 
-    /// By what the VM publishes for debuggers.
+    /// Looks in the structures that the VM publishes for debuggers.
     fn of_structures() -> Option<Self> {
         let flags = [
             (c"UseG1GC", Collector::G1),
@@ -138,7 +138,7 @@ impl Known {
     }
 }
 
-/// Where the VM counts collections, of young objects and full ones, each in so many bytes.
+/// The VM's counters of collections, one of young and one of full ones or one of all, each of so many bytes.
 struct Counters {
     places: Vec<usize>,
     bytes: usize,
@@ -186,7 +186,7 @@ impl Memory {
         Known { collector: self.collector(), counters: Counters { places, bytes: 8 } }
     }
 
-    /// By the name of the collector of young objects.
+    /// Tells the collector by the name of the part that collects young objects.
     fn collector(&self) -> Collector {
         let name = perf_data::text(&self.data, "sun.gc.collector.0.name").unwrap_or_default();
         let begins = |names: &[&str]| names.iter().any(|start| name.starts_with(start));

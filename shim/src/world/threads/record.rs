@@ -96,10 +96,10 @@ pub struct Thread {
     pub sample: Sample,
 }
 
-/// How many records there are.
+/// The number of records.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns how many records of threads there are, those included that only the threads themselves still use.
+/// Returns the number of records, including those that only the threads themselves still use.
 pub fn count() -> usize {
     COUNT.load(Ordering::Relaxed)
 }
