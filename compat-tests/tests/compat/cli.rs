@@ -329,8 +329,8 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-/// A JVM that is stopped, and somebody else's socket in the place of a JVM's, which does not answer or answers without end,
-/// keep no command from ending: at a signal, or when its time is over.
+/// A JVM that is stopped keeps no command from ending: at a signal, or when its time is over. Somebody else's socket in the
+/// place of the JVM's is refused.
 fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("never.txt");
@@ -355,29 +355,35 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
         ensure!(refusal.contains("is stopped by a signal"), "{refusal}");
     }
     let socket = format!("/tmp/.java_pid{pid}");
-    for talks in [false, true] {
-        let listener = UnixListener::bind(&socket).map_err(|e| e.to_string())?;
-        for (command, signal) in &commands {
-            let mut connected = None;
-            listener.set_nonblocking(true).map_err(|e| e.to_string())?;
-            ends_without_an_answer(command, *signal, "somebody's socket", || {
-                if connected.is_none() {
-                    connected = listener.accept().ok();
-                }
-                if let Some((socket, _)) = &mut connected
-                    && talks
-                {
-                    // Never a line's end, and slowly.
-                    let _ = socket.write(b"0");
-                }
-                Ok(connected.is_some())
-            })?;
-        }
-        fs::remove_file(&socket).map_err(|e| e.to_string())?;
+    let listener = UnixListener::bind(&socket).map_err(|e| e.to_string())?;
+    for (command, _) in &commands {
+        let Err(refusal) = jvmpi(None, command) else {
+            return Err(format!("{command:?} takes somebody's socket for the JVM's"));
+        };
+        ensure!(refusal.contains("is not the JVM's socket"), "{refusal}");
     }
+    drop(listener);
+    fs::remove_file(&socket).map_err(|e| e.to_string())?;
+    // The JVM's own, which is not answered.
     java.signal(libc::SIGCONT)?;
+    java.jcmd(vm.jdk, &["VM.version"])?;
+    stop(&java)?;
+    for (command, signal) in &commands {
+        let before = connections(&socket)?;
+        let has_connected = || Ok(connections(&socket)? > before);
+        ends_without_an_answer(command, *signal, "the JVM's socket", has_connected)?;
+    }
+    // Continued, it would do what it was asked to.
+    drop(java);
+    let _ = fs::remove_file(&socket);
     ensure!(!file.exists(), "a file without a profile is left");
-    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    Ok(())
+}
+
+/// How many sockets the system has under this path: the one that listens, and those that it has not taken yet.
+fn connections(path: &str) -> Result<usize, String> {
+    let sockets = fs::read_to_string("/proc/net/unix").map_err(|e| e.to_string())?;
+    Ok(sockets.lines().filter(|line| line.ends_with(path)).count())
 }
 
 /// Stops the JVM, and waits until the system says that it is.

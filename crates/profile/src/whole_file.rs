@@ -84,8 +84,13 @@ impl WholeFile {
     }
 }
 
-/// Creates a file for its owner alone. Whatever has the name already, such as a link, is an error.
+/// Creates a file for its owner alone. What has the name is removed, such as a file that was begun and not finished;
+/// a link is not followed.
 fn new_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -134,6 +139,17 @@ mod tests {
     }
 
     #[test]
+    fn it_can_be_begun_again_before_it_is_whole() {
+        let directory = directory("again");
+        let file = WholeFile::new(&directory.join("x")).unwrap();
+        write(&file, "one", false);
+        write(&file, "two", false);
+        file.finish().unwrap();
+        assert_eq!(fs::read_to_string(directory.join("x")).unwrap(), "two");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
     fn it_is_for_its_owner_alone() {
         let directory = directory("mode");
         let path = directory.join("x");
@@ -158,8 +174,9 @@ mod tests {
         // Somebody may see the name afterwards, or guess it.
         for target in [&victim, &directory.join("not there")] {
             symlink(target, file.part.as_ref().unwrap()).unwrap();
-            assert_eq!(file.create().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-            fs::remove_file(file.part.as_ref().unwrap()).unwrap();
+            write(&file, "new", false);
+            assert!(!file.part.as_ref().unwrap().is_symlink());
+            file.give_up();
         }
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
