@@ -380,10 +380,12 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
     Ok(())
 }
 
-/// How many sockets the system has under this path: the one that listens, and those that it has not taken yet.
+/// How many sockets the system has under this path: the one that listens, and those that it has not taken yet. A JVM renames
+/// its socket, which the system does not notice.
 fn connections(path: &str) -> Result<usize, String> {
     let sockets = fs::read_to_string("/proc/net/unix").map_err(|e| e.to_string())?;
-    Ok(sockets.lines().filter(|line| line.ends_with(path)).count())
+    let paths = sockets.lines().filter_map(|line| line.split_whitespace().last());
+    Ok(paths.filter(|there| there.strip_suffix(".tmp").unwrap_or(there) == path).count())
 }
 
 /// Stops the JVM, and waits until the system says that it is.
