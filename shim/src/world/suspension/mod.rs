@@ -22,6 +22,7 @@ use super::agents::Agent;
 use super::order::claims;
 use super::threads::{self, Thread, registry};
 use crate::jvm::async_call_trace::RawFrame;
+use crate::jvm::thread_state::ThreadState;
 use crate::jvm::{self, Error};
 use crate::suspending::{self, Suspending};
 use jni_sys::jint;
@@ -244,7 +245,10 @@ fn executes_java(thread: &Thread) -> bool {
     if thread.is_displaced() {
         return false;
     }
-    if let Some(state) = thread.vm_state() {
+    let vm_state = thread.vm_state();
+    // HotSpot blocks platform threads for a moment at safepoints; to JVMTI these are runnable.
+    let is_known = |state: &ThreadState| thread.is_virtual() || !state.is_blocked();
+    if let Some(state) = vm_state.filter(is_known) {
         return state.executes();
     }
     let executes_java = |state| {
@@ -254,7 +258,7 @@ fn executes_java(thread: &Thread) -> bool {
     let Some(object) = thread.object() else { return false };
     let state = state_of(object.get());
     let of_mounted = || executing::with_mounted(object.get(), state, state_of);
-    executes_java(state) || of_mounted().is_some_and(executes_java)
+    executes_java(state) || vm_state.is_none() && of_mounted().is_some_and(executes_java)
 }
 
 /// The thread's state as JVMTI gives it; None if it is not known.

@@ -19,7 +19,7 @@ use crate::world::agents::Agent;
 use crate::world::order::claims;
 use crate::world::phase::{self, Phase};
 use crate::world::threads::{Thread, running};
-use jvmti_sys::{JVMTI_THREAD_STATE_RUNNABLE, JVMTI_THREAD_STATE_SUSPENDED};
+use jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 use options::Suspend;
 use std::ffi::c_void;
 use std::hint;
@@ -74,16 +74,17 @@ pub(super) fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
     is_sent
 }
 
-/// True if a thread that JVMTI calls runnable, or a virtual one, runs nowhere: it is displaced, or blocked in the VM
-/// without being suspended. HotSpot blocks virtual threads where they are mounted and unmounted as long as anybody asks JVMTI
-/// for one.
+/// True if no OS thread runs the thread, or if it is a virtual thread, or a carrier that runs one, and is blocked in the
+/// VM without being suspended. HotSpot blocks virtual threads where they are mounted and unmounted as long as anybody asks
+/// JVMTI for one.
 pub(super) fn waits(thread: &Thread) -> bool {
-    let is_blocked = || {
+    let is_blocked_virtual = || {
         let state = super::jvmti_state(thread).unwrap_or(0);
-        let is_runnable = state & JVMTI_THREAD_STATE_RUNNABLE != 0 || executing::is_carrier(state);
-        is_runnable && state & JVMTI_THREAD_STATE_SUSPENDED == 0
+        let is_virtual = thread.is_virtual() || executing::is_carrier(state);
+        is_virtual && state & JVMTI_THREAD_STATE_SUSPENDED == 0
     };
-    thread.is_displaced() || thread.vm_state().is_some_and(ThreadState::is_blocked) && is_blocked()
+    thread.is_displaced()
+        || thread.vm_state().is_some_and(ThreadState::is_blocked) && is_blocked_virtual()
 }
 
 /// Waits for the handler of a thread as long as that is on a processor, where the handler comes within
