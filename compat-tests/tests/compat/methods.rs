@@ -588,7 +588,7 @@ fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
     counted(&outcome, &["entries", "exits"])
 }
 
-/// They go on as ever, and every event keeps the rules. One line names the setting that agents with stacks need.
+/// Virtual threads run undisturbed, and every event keeps the rules. One line names the setting that agents with stacks need.
 fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     rules_with_virtual_threads(vm, "virtual=carrier", 1)
 }

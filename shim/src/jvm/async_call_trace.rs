@@ -110,8 +110,8 @@ mod registers {
         unsafe { read_around(registers[NEXT as usize] as usize, &mut code) };
         match frame(&code[..BEFORE], &code[BEFORE..]) {
             Some(Frame::Removed { bytes, size }) => {
-                // What was removed is still there: the kernel leaves 128 bytes below the stack pointer alone, and of
-                // the rest the VM reads nothing.
+                // The VM reads the caller's address and frame pointer, which are still on the stack: the kernel does not
+                // write to the 128 bytes below the stack pointer.
                 registers[STACK as usize] -= bytes as libc::greg_t;
                 size
             }

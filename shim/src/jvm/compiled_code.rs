@@ -50,7 +50,7 @@ fn removed(before: &[u8], at: &[u8]) -> Option<Frame> {
     (size > 8 || is_end(at)).then_some(Frame::Removed { bytes: size, size })
 }
 
-/// True if a method that has removed its frame goes on so.
+/// True if the code is that of a method that has removed its frame and is about to return.
 fn is_end(at: &[u8]) -> bool {
     let starts = |length, is_one: fn(&[u8]) -> bool| at.get(..length).is_some_and(is_one);
     at.first() == Some(&RETURN)
@@ -116,7 +116,7 @@ fn changed(before: &[u8], which: u8) -> Option<usize> {
     split_changed(before, which).map(|(_, size)| size)
 }
 
-/// As [`changed`], with what comes before the instruction.
+/// Returns the bytes before the instruction, and the size as [`changed`] does.
 fn split_changed(before: &[u8], which: u8) -> Option<(&[u8], usize)> {
     let (rest, size) = match before {
         [rest @ .., 0x48, 0x83, found, size] if *found == which => (rest, i32::from(*size as i8)),

@@ -60,8 +60,7 @@ fn fill(
             Some(thread) => walk(agent, thread, room.walked()),
         };
         let mut resolver = Resolver::of(walked);
-        // Where virtual threads are threads of their own, one that is being mounted or unmounted has its stack on a carrier
-        // that it does not run on.
+        // With `virtual=own`, the stack of a virtual thread that is being mounted or unmounted lies on the carrier.
         let shows_virtual =
             !virtual_thread::are_threads() || other.is_none_or(|thread| thread.is_virtual());
         let mut kept = resolve(jni, agent, current, &mut resolver, room, count, shows_virtual);
@@ -105,8 +104,8 @@ fn walk(
     }
 }
 
-/// The frames that another thread executes now: those of the virtual thread that is mounted on it, if there is one. That
-/// goes on although its carrier is suspended.
+/// Walks the stack of another thread now, or that of the virtual thread that is mounted on it. To suspend a carrier does not
+/// stop its virtual thread.
 fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walked, usize) {
     let is_suspended = thread.suspension.is_suspended();
     let walk = |object, is_mounted: bool| {

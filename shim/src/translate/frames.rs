@@ -157,9 +157,9 @@ pub struct Resolver {
     walked: Walked,
     /// Whether a method has got new code, perhaps since the stack was walked.
     pub met_new_code: bool,
-    /// Whether frames of a virtual thread were met.
+    /// True if frames of a virtual thread were met.
     pub met_virtual: bool,
-    /// Whether the frames that follow are those of the carrier of the virtual thread whose frames came before.
+    /// True if the frames of a virtual thread were met, and the next ones are those of its carrier.
     pub met_carrier: bool,
     /// Whether the VM would have to be asked about a method that the thread may have left.
     pub met_unknown: bool,

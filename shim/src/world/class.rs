@@ -118,7 +118,7 @@ impl Class {
         self.id
     }
 
-    /// Whether this is the class's name, as class files spell it.
+    /// True if the class has this name, as class files spell it.
     pub fn has_name(&self, with_slashes: &CStr) -> bool {
         *self.with_slashes == *with_slashes
     }

@@ -219,7 +219,7 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
 }
 
 /// Calls `look`, which calls no agent, with the thread, or the virtual thread that is mounted on it, while JVMTI has
-/// suspended that. If another JVMTI agent has `can_suspend`, it goes on meanwhile. None if the thread has ended.
+/// suspended it. If another JVMTI agent has `can_suspend`, the thread goes on. None if the thread has ended.
 pub fn while_suspended<R>(thread: &Thread, mut look: impl FnMut(jthread) -> R) -> Option<R> {
     let _lock = claims::to_suspend();
     let borrowed = can_suspend::borrow();

@@ -138,7 +138,7 @@ fn wait_while_it_runs(
 /// `ThreadHasRun` of a thread that is not suspended: true if it is runnable and has used CPU time, more than
 /// [`NOISE`], since the answer was last true. If it executes Java code, its trace is requested.
 ///
-/// What a virtual thread that [`waits`] has used counts when it is asked the next time that it runs.
+/// The CPU time of a virtual thread that [`waits`] counts when the agent asks again while the thread runs.
 ///
 /// A thread that has lost its processor, often to the sampler itself, takes the trace when it gets one again.
 /// Nobody waits for that: the trace is given when the agent asks for the thread the next time.

@@ -59,8 +59,7 @@ pub fn locate_states(jni: Jni) {
 }
 
 impl Thread {
-    /// What the thread does, None if that cannot be known without a call of JVMTI. A virtual thread does what its carrier
-    /// does.
+    /// The state of the thread in the VM, or of its carrier if it is virtual. None if only JVMTI can tell.
     pub fn vm_state(&self) -> Option<ThreadState> {
         if self.is_virtual() {
             return registry::by_env(self.vm_env())?.vm_state();
