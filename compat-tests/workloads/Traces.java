@@ -35,6 +35,9 @@ final class Traces {
             case "running": running(Integer.parseInt(arguments[1])); break;
             case "rewritten": rewritten(); break;
             case "redefined": redefined(); break;
+            case "versions":
+                versions("enable 56", "disable 56", "enable 4", "enable 56", "disable 4", "disable 56", "enable 4");
+                break;
             case "inside":
                 Agent.call("inside", Traces.class);
                 Agent.call("enable 1+4");
@@ -243,6 +246,19 @@ final class Traces {
         outer(1);
         Agent.call("disable 1+3+56");
         outer(1);
+    }
+
+    /** A trace with a frame of each version that the class gets. */
+    private static void versions(String... switches) {
+        // What reports these moves all that follows by several lines.
+        Object[] made = {new int[1], new int[2], new int[3], new int[4], new int[5], new int[6], new int[7]};
+        if (switches.length == 0) {
+            Agent.call("self 100"); print(new Throwable());
+        } else {
+            Agent.call(switches[0]);
+            versions(Arrays.copyOfRange(switches, 1, switches.length));
+        }
+        work += made.length;
     }
 
     /** Traces before and after somebody has given a class other lines. */

@@ -15,6 +15,7 @@ cases![
     method_without_lines,
     lines_of_rewritten_code,
     lines_of_redefined_code,
+    lines_of_earlier_versions,
     another_thread,
     of_a_thread_whose_code_changes,
     every_method_is_announced,
@@ -93,6 +94,13 @@ fn lines_of_redefined_code(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = trace(vm, "redefined", &[])?;
     outcome.checks(&["redefined"])?;
     all_same_as_java(&outcome, 2)
+}
+
+/// A frame keeps its line whatever its class is rewritten to while the frame is open: some changes leave
+/// the method's code as it is, later ones do not.
+fn lines_of_earlier_versions(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Traces")?.agent("traces", "")?.settings("alloc=bytecode,include=Traces*");
+    same_as_java(&java.argument("versions").run()?)
 }
 
 fn known_stack(vm: &Vm<'_>) -> Result<(), String> {

@@ -202,6 +202,11 @@ impl<'a> ClassFile<'a> {
     pub(crate) fn members(&self) -> &[Member<'a>] {
         &self.methods
     }
+
+    /// Whether the fixed part of a `Code` attribute is narrower, as before version 45.3; the JVM still reads it.
+    pub(crate) fn has_old_code(&self) -> bool {
+        (self.major_version(), self.minor_version()) < (45, 3)
+    }
 }
 
 impl<'a> Member<'a> {

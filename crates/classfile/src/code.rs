@@ -397,8 +397,6 @@ fn variable_length(code: &[u8], at: usize, shape: Shape) -> Result<usize, Error>
     }
 }
 
-/// Before version 45.3 the fixed part of a `Code` attribute was narrower; the JVM still reads it.
 fn has_old_format(method: Method<'_>) -> bool {
-    let class = method.class();
-    (class.major_version(), class.minor_version()) < (45, 3)
+    method.class().has_old_code()
 }

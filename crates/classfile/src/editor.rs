@@ -14,6 +14,8 @@ pub struct Editor<'c> {
     snippet: Snippet,
     edits: Vec<Edit>,
     faults: BTreeMap<usize, Skip>,
+    /// How many local variables each method gets.
+    added_locals: u16,
 }
 
 /// An edited class.
@@ -34,7 +36,15 @@ impl<'c> Editor<'c> {
             snippet: Snippet::new(Constants::new(class.constant_pool().len())),
             edits: Vec::new(),
             faults: BTreeMap::new(),
+            added_locals: 0,
         }
+    }
+
+    /// Gives each method that has code this many more local variables, which nothing uses. So all methods differ
+    /// from those of a version that was given another number, whether they have edits or not.
+    pub fn add_locals(&mut self, count: u16) -> &mut Self {
+        self.added_locals = count;
+        self
     }
 
     /// The constants that inserted code refers to.
@@ -54,11 +64,12 @@ impl<'c> Editor<'c> {
 
     /// Writes the class with all edits made.
     ///
-    /// Everything outside the edited methods' code is copied byte for byte; new constants stand behind the old ones. A method whose edits cannot be made is copied as
-    /// it was and reported.
+    /// Everything outside the edited methods' code is copied byte for byte, but for the numbers of local variables
+    /// ([`add_locals`](Self::add_locals)); new constants stand behind the old ones. A method whose edits cannot be
+    /// made is copied as it was and reported.
     #[must_use]
     pub fn finish(self) -> Rewritten {
-        let Self { class, mut snippet, mut edits, faults } = self;
+        let Self { class, mut snippet, mut edits, faults, added_locals } = self;
         let bytes = class.bytes();
         edits.sort_by_key(|edit| edit.method);
 
@@ -66,6 +77,7 @@ impl<'c> Editor<'c> {
             class,
             bytes: Vec::with_capacity(bytes.len() + bytes.len() / 2),
             copied: class.pool_end(),
+            added_locals,
         };
         let mut scratch = Scratch::default();
         let mut skipped = faults.clone();
@@ -74,6 +86,7 @@ impl<'c> Editor<'c> {
             if faults.contains_key(&method) {
                 continue;
             }
+            body.copy_methods(method);
             let mark = body.bytes.len();
             if let Err(reason) = body.replace_code(method, edits, &mut snippet, &mut scratch) {
                 body.bytes.truncate(mark);
@@ -98,15 +111,50 @@ impl<'c> Editor<'c> {
     }
 }
 
+/// So many local variables and more, as far as a u2 can count, or a u1.
+fn more_locals(count: u16, added: u16, is_short: bool) -> u16 {
+    let most = if is_short { u8::MAX.into() } else { u16::MAX };
+    count.saturating_add(added).min(most).max(count)
+}
+
 /// What follows the constant pool, as far as it is written.
 struct Body<'c> {
     class: &'c ClassFile<'c>,
     bytes: Vec<u8>,
     /// Up to where the original file is copied or replaced.
     copied: usize,
+    added_locals: u16,
 }
 
 impl Body<'_> {
+    /// Copies the methods up to this one that are not copied or replaced yet, as far as there is anything to be
+    /// changed in them.
+    fn copy_methods(&mut self, end: usize) {
+        if self.added_locals == 0 {
+            return;
+        }
+        let (class, original) = (self.class, self.class.bytes());
+        for member in class.members().iter().take(end) {
+            let Some(span) = member.code.clone().filter(|span| span.start >= self.copied) else {
+                continue;
+            };
+            // Behind the attribute's name, its length and `max_stack`.
+            let width = if class.has_old_code() { 1 } else { 2 };
+            let at = span.start + 2 + 4 + width;
+            let Some(count) = original.get(at..at + width) else { continue };
+            self.bytes.extend_from_slice(&original[self.copied..at]);
+            match *count {
+                [count] => self.bytes.u1(more_locals(count.into(), self.added_locals, true) as u8),
+                [high, low] => {
+                    let count = u16::from_be_bytes([high, low]);
+                    self.bytes.u2(more_locals(count, self.added_locals, false));
+                }
+                _ => {}
+            }
+            self.copied = at + width;
+        }
+    }
+
     fn replace_code(
         &mut self,
         method: usize,
@@ -117,7 +165,10 @@ impl Body<'_> {
         let original = self.class.bytes();
         let span = self.class.members()[method].code.clone();
         let code = self.class.method(method).map(|method| method.code());
-        let (Some(span), Some(code)) = (span, code.transpose()?.flatten()) else { return Ok(()) };
+        let (Some(span), Some(mut code)) = (span, code.transpose()?.flatten()) else {
+            return Ok(());
+        };
+        code.max_locals = more_locals(code.max_locals, self.added_locals, code.is_old_format());
         // Up to and with the attribute's name.
         self.bytes.extend_from_slice(&original[self.copied..span.start + 2]);
         self.write_code(&code, edits, snippet, scratch)?;
@@ -143,6 +194,7 @@ impl Body<'_> {
 
     /// Copies the rest of the file.
     fn finish(mut self) -> Vec<u8> {
+        self.copy_methods(self.class.members().len());
         let original = self.class.bytes();
         self.bytes.extend_from_slice(&original[self.copied..]);
         self.bytes

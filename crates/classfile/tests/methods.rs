@@ -453,6 +453,32 @@ fn handlers_of_some_exceptions_are_left_by_what_a_piece_before_them_throws() {
 }
 
 #[test]
+fn every_method_with_code_gets_more_locals() {
+    for (version, most) in [(45, 255), (65, 65_535)] {
+        let mut class = ClassBuilder::new(version, "T");
+        for (name, locals) in [("a", 1), ("b", 2), ("c", most - 1), ("d", 4)] {
+            class.method(9, name, "()V", &Body::new(1, locals, [RETURN]));
+        }
+        class.bodiless(0x0109, "e", "()V");
+        let original = class.finish();
+        let parsed = ClassFile::parse(&original).unwrap();
+        let mut editor = Editor::new(&parsed);
+        editor.method(1).unwrap().at_entry(mark(1));
+        // This one cannot be edited.
+        editor.method(3).unwrap().before(1, mark(1));
+        editor.add_locals(2);
+        let rewritten = editor.finish();
+        assert_eq!(rewritten.skipped.len(), 1);
+        let found = ClassFile::parse(&rewritten.bytes).unwrap();
+        let code = |at: usize| found.method(at).unwrap().code().unwrap();
+        let locals: Vec<_> = (0..4).map(|at| code(at).unwrap().max_locals()).collect();
+        assert_eq!(locals, [3, 4, most, 6], "{version}");
+        assert!(code(4).is_none());
+        assert_eq!(code(1).unwrap().bytes(), [&ENTRY[..], &[RETURN]].concat());
+    }
+}
+
+#[test]
 fn line_numbers_move() {
     let body = Body::new(0, 0, [NOP, NOP, RETURN])
         .attribute("LineNumberTable", u2(&[3, 0, 10, 1, 11, 2, 12]));

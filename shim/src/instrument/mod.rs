@@ -13,6 +13,7 @@ mod retransformation;
 mod selection;
 pub mod tracker;
 mod transitions;
+mod versions;
 
 use crate::boundary::guard;
 use crate::jvm::{self, ClassFileHook, Jni};
@@ -178,6 +179,7 @@ fn edit(
     if reports.transitions {
         transitions::edit(class, &mut editor)?;
     }
+    editor.add_locals(versions::added_locals(class, place.class));
     let first = numbers(jni, class, place);
     if reports.constructed {
         allocations::report_constructed(class, &mut editor)?;

@@ -42,6 +42,13 @@ impl Jvmti {
         jvmti!(self, IsMethodObsolete, method, &mut obsolete).is_ok() && obsolete
     }
 
+    /// Returns the number of local variables. Fails for a native or abstract method.
+    pub fn max_locals(self, method: jmethodID) -> Result<u16> {
+        let mut count = 0;
+        jvmti!(self, GetMaxLocals, method, &mut count)?;
+        Ok(count as u16)
+    }
+
     /// Returns the line number table. Fails if the class file has none.
     pub fn line_numbers(self, method: jmethodID) -> Result<Allocated<jvmtiLineNumberEntry>> {
         let (mut count, mut entries) = (0, ptr::null_mut());
