@@ -329,9 +329,9 @@ fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The program compares how many methods are entered where it catches with how many there were before: what was
-/// thrown has left constructors in their call of another one, of which no code can report the exit, or methods
-/// whose stack was too full for it.
+/// The program compares the number of entered methods where it catches an exception with the number before. The
+/// exception has left constructors in their call of another constructor, where no code can report the exit, or
+/// methods whose stack was too full for a report.
 fn exits_where_exceptions_are_caught(
     vm: &Vm<'_>,
     thread: &str,

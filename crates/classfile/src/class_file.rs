@@ -203,7 +203,7 @@ impl<'a> ClassFile<'a> {
         &self.methods
     }
 
-    /// Whether the fixed part of a `Code` attribute is narrower, as before version 45.3; the JVM still reads it.
+    /// True if the fixed part of a `Code` attribute is narrower, as before version 45.3. The JVM still reads it.
     pub(crate) fn has_old_code(&self) -> bool {
         (self.major_version(), self.minor_version()) < (45, 3)
     }

@@ -105,8 +105,8 @@ impl<'c> Code<'c> {
         catches
     }
 
-    /// What the handler at an index catches, `None` if no code can be inserted there: there is no handler,
-    /// or it covers itself and catches only some exceptions, so that it cannot go on with others.
+    /// Finds out what the handler at an index catches. Returns `None` if no code can be inserted there: there is no
+    /// handler, or the handler covers itself and catches only some exceptions, so it cannot handle others.
     pub(crate) fn caught_at(&self, handler: u16) -> Option<Caught> {
         let mut entries = self.handlers().filter(|entry| entry.handler == handler).peekable();
         entries.peek()?;
@@ -129,7 +129,7 @@ impl<'c> Code<'c> {
     }
 }
 
-/// What a handler catches.
+/// The exceptions that a handler catches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caught {
     /// Everything that is thrown.

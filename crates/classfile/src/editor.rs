@@ -14,7 +14,7 @@ pub struct Editor<'c> {
     snippet: Snippet,
     edits: Vec<Edit>,
     faults: BTreeMap<usize, Skip>,
-    /// How many local variables each method gets.
+    /// The number of local variables that each method gets.
     added_locals: u16,
 }
 
@@ -279,9 +279,9 @@ impl MethodEditor<'_> {
     /// Inserts code that runs when an exception has come to a handler, given by the index of its
     /// first instruction: one of [`Code::catches`]. The exception lies on the stack.
     ///
-    /// What the inserted code throws takes the exception's place if the handler is one for everything that
-    /// is thrown, as compilers write for `finally` and `synchronized`. That handler goes on: also if it
-    /// covers itself, as that of `synchronized` does, it does not begin anew. Any other handler is left.
+    /// If the handler catches everything, as compilers write it for `finally` and `synchronized`, an exception from the
+    /// inserted code replaces the one that was caught, and the handler continues. A handler that covers itself, as
+    /// for `synchronized`, does not start again. Any other handler is left by an exception from the inserted code.
     pub fn on_catch(
         &mut self,
         handler: u16,

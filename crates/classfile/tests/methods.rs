@@ -431,7 +431,7 @@ fn handlers_of_some_exceptions_are_left_by_what_a_piece_before_them_throws() {
     let code = [NOP, RETURN, POP, RETURN, POP, RETURN];
     let mut class = ClassBuilder::new(49, "T");
     let some = class.class("java/lang/Error");
-    // The second one covers itself, and cannot go on with what its class does not fit.
+    // The second one covers itself, and cannot handle other exceptions than those of its class.
     let body = Body::new(1, 0, code).handler_of(0, 1, 2, some).handler_of(0, 5, 4, some);
     class.method(9, "m", "()V", &body);
     let original = class.finish();

@@ -10,14 +10,14 @@ use crate::jvm;
 use classfile::{ClassFile, Method};
 use jni_sys::{jclass, jmethodID};
 
-/// How many local variables the methods of the next version get. `class` is NULL if it is just being loaded.
+/// Returns the number of local variables that the methods of the next version get. `class` is NULL if it is just being loaded.
 pub fn added_locals(file: &ClassFile<'_>, class: jclass) -> u16 {
     let added_now = if class.is_null() { None } else { added_to(file, class) };
     if added_now == Some(1) { 2 } else { 1 }
 }
 
-/// How many the present version has more than the file; None if no method says so, as the class is not linked and
-/// none of its methods can be running.
+/// Returns the number of local variables that the present version has more than the file. None if the class is not
+/// linked: then none of its methods is running.
 fn added_to(file: &ClassFile<'_>, class: jclass) -> Option<u16> {
     let jvmti = jvm::get().jvmti;
     let methods = jvmti.class_methods(class).ok()?;

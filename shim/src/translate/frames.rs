@@ -92,7 +92,7 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     }
 }
 
-/// How many calls of the method with this ID the current thread is in.
+/// Counts the calls of the method with this ID that the current thread is in.
 pub fn count_of(jni: Jni, id: jmethodID) -> usize {
     let mut room = vec![MaybeUninit::uninit(); 64 * AT_ONCE];
     let found = loop {

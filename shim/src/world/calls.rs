@@ -92,10 +92,10 @@ impl OpenCalls {
         self.of(agent).numbers.last() == Some(number)
     }
 
-    /// A call of this method goes on, as it has caught an exception. Calls inside it, all of which the
-    /// exception has left, are passed to `lost` as by [`Self::exit`]. `frames` is asked only if several calls
-    /// of the method are open. If the last of them may be among those that the exception has left, it
-    /// returns how many calls of the method the thread is in: the innermost of these is the one that goes on.
+    /// Closes the calls inside the call of this method that has caught an exception. All of them were left by
+    /// the exception, and are passed to `lost` as by [`Self::exit`]. `frames` is called only if several calls of
+    /// the method are open. If the innermost of them may have been left too, `frames` returns the number of calls of
+    /// the method that the thread is in: the innermost of these has caught the exception.
     pub fn go_on<M>(
         &self,
         agent: &Agent,
@@ -125,9 +125,9 @@ impl OpenCalls {
         }
     }
 
-    /// Whether this `StackOverflowError` is another one than that caught before it. Each that has left
-    /// calls without a report is new when it is caught first: one that is thrown in the report takes the
-    /// place of the exception before.
+    /// True if this `StackOverflowError` is not the one that the thread has caught last. While the same error
+    /// leaves one method after the other, no further call is left without a report: an error in the report would
+    /// have replaced it.
     pub fn is_new_overflow(&self, jni: Jni, error: jobject) -> bool {
         let before = self.overflow.lock().take();
         let is_same = |before: &WeakRef| jni.same_object(before.get_alive(), error);
