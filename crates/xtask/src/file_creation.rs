@@ -2,6 +2,7 @@
 //!
 //! A file that is created by its name alone can be one that somebody has put there, or a link to another.
 
+use compat_tests::workspace_root;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -37,7 +38,7 @@ const RUN: &str = "in the directory of the run: one of its own, or that which th
 
 /// The faults in all source files that become part of the product.
 pub fn faults() -> Result<Vec<String>, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = workspace_root();
     let failed = |e: std::io::Error| e.to_string();
     let mut sources = vec![root.join("shim/src")];
     for entry in fs::read_dir(root.join("crates")).map_err(failed)? {
