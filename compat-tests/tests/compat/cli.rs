@@ -545,6 +545,8 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     let outcome = java.finish(137)?;
     let said = "the JVM has ended without telling; this is what it had told ";
     equal("warnings", outcome.stderr.matches(said).count(), 1)?;
+    let bent = "jvmpi: warning: --alloc slows down what allocates";
+    equal("warnings of both", outcome.stderr.matches(bent).count(), 1)?;
     summary(&outcome, &file)?;
     let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;
     let inner = outcome.expects.find("expect", "recursive", "120")?.int("inner")?;
@@ -555,7 +557,7 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
 struct Impersonated {
     record: Child,
     _guard: hung::Guard,
-    /// Where JVMs connect to, and what they send first.
+    /// The address that JVMs connect to, and the secret that they send first.
     address: String,
     secret: String,
 }
@@ -576,7 +578,7 @@ impl Impersonated {
         Ok(Self { record, _guard: guard, address, secret })
     }
 
-    /// Somebody who has sent this first.
+    /// Connects and sends these bytes.
     fn connect(&self, first: &[u8]) -> Result<TcpStream, String> {
         let connected = TcpStream::connect(&self.address).and_then(|mut stream| {
             stream.write_all(first)?;
@@ -634,7 +636,7 @@ fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
     record_tells_of(vm, &[&nonsense], 125, &[is_nonsense, "told.txt is empty", fails])
 }
 
-/// What a JVM sends of its dumps, each with so many samples. One of no kind is cut off.
+/// Returns the stream of a JVM with these dumps, each with this number of samples. A dump without a kind is cut off.
 fn told_dumps(samples: u64, dumps: &[Option<DumpKind>]) -> Result<Vec<u8>, String> {
     let write = || {
         let mut profile = Profile::default();
@@ -672,7 +674,7 @@ fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
         if first.len() < secret.len() {
             stranger.shutdown(std::net::Shutdown::Write).map_err(|e| e.to_string())?;
         }
-        // Closed from the other end, of whose leftovers it may be told by a reset.
+        // The command has closed the connection; unread bytes make that a reset.
         ensure!(matches!(stranger.read(&mut [0]), Ok(0) | Err(_)), "a stranger is answered");
         strangers.push(stranger);
     }
@@ -740,7 +742,7 @@ fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-/// Beyond the limit the calls of each method are told all the same, and a line says that there is more.
+/// Beyond the limit the calls of each method are still counted, and one line says that the limit was reached.
 fn record_says_that_there_are_too_many_stacks(vm: &Vm<'_>) -> Result<(), String> {
     let library = build::hprof()?;
     let file = vm.file("limited.txt");

@@ -25,21 +25,21 @@ pub struct Channel {
     secrets: Secrets,
 }
 
-/// What the first bytes of a connection are compared with.
+/// The values that the first bytes of a connection are compared with.
 #[derive(Clone)]
 struct Secrets {
     of_jvms: String,
-    /// That of [`Entrance::knock`].
+    /// The secret that [`Entrance::knock`] sends.
     own: String,
 }
 
-/// How many connections may be open whose secret has not come. More are closed at once.
+/// Maximum number of open connections whose secret has not arrived. Further ones are closed at once.
 const MOST_UNKNOWN: usize = 64;
 
-/// How long a connection may take to send its secret. A JVM sends it when it connects.
+/// Maximum time for a connection to send its secret. A JVM sends it when it connects.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many closed connections are named.
+/// Maximum number of closed connections that are named.
 const MOST_NAMED: usize = 8;
 
 /// A connection, to send commands.
@@ -52,7 +52,7 @@ pub struct Connection {
 /// What happens to a connection.
 #[derive(Debug)]
 pub enum Event {
-    /// Somebody has connected; the number is the connection's.
+    /// A peer has connected; the number is the connection's.
     Opened(usize),
     /// It is a JVM.
     Connected(usize, Connection),
@@ -152,7 +152,7 @@ impl Entrance {
     }
 }
 
-/// Who has connected.
+/// The peer at the other end of a connection.
 enum Peer {
     Jvm,
     Own,
@@ -187,12 +187,12 @@ fn admit(mut stream: &TcpStream, secrets: &Secrets) -> io::Result<Peer> {
     })
 }
 
-/// Compares all bytes, so that the time says nothing of which are right.
+/// Compares all bytes, so that the time does not depend on which bytes match.
 fn is_same(given: &[u8; SECRET_LENGTH], secret: &str) -> bool {
     given.iter().zip(secret.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
-/// Says that a connection was closed. Somebody who makes many of them does not fill the terminal.
+/// Reports a closed connection. The number of lines is limited, so that many connections do not flood the terminal.
 fn name_stranger(peer: SocketAddr) {
     static NAMED: AtomicUsize = AtomicUsize::new(0);
     let before = NAMED.fetch_add(1, Ordering::Relaxed);

@@ -86,7 +86,7 @@ const CHUNK: usize = 512;
 
 type Chunk = Arc<[CallCost]>;
 
-/// How many stacks all threads of a session may keep costs for.
+/// Limit of the number of stacks that all threads of a session keep costs for.
 #[derive(Debug)]
 pub struct Limit {
     left: AtomicUsize,
@@ -94,7 +94,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// As many as this.
+    /// Creates a limit of `most` stacks.
     pub fn new(most: usize) -> Self {
         Self { left: AtomicUsize::new(most), is_reached: AtomicBool::new(false) }
     }
@@ -131,7 +131,7 @@ struct Stacks {
     costs: Vec<Chunk>,
     /// Numbers.
     by_stack: HashTable<u32>,
-    /// How many of the stacks are taken from the limit.
+    /// The number of stacks that were taken from the limit.
     taken: usize,
 }
 
@@ -309,7 +309,7 @@ impl CallTimes {
     ) -> u32 {
         let is_within = self.limit.take();
         let of_caller = self.shared.stacks().stacks.get(caller as usize).copied();
-        // Beyond the limit the methods are told apart, not their callers.
+        // Beyond the limit stacks have no callers.
         let from = of_caller.filter(|_| is_within).unwrap_or_default();
         let is_shallow = self.calls.len() < self.depth;
         let resolved = resolve(NewCall { caller: from, method, is_shallow });

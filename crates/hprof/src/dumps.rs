@@ -34,7 +34,7 @@ pub struct Work {
     profile: Profile,
     /// How much is written of what has happened to threads and classes.
     events: usize,
-    /// Whether it was said that there are too many stacks.
+    /// True if the user was warned that there are too many stacks.
     has_said_limit: bool,
 }
 
@@ -163,7 +163,7 @@ impl Dumps {
         if dump {
             work.dump(shared, jvmpi, DumpKind::Last);
         }
-        // Whoever reads the last dump may begin the next recording as soon as the connection is closed.
+        // The command may begin the next recording as soon as the connection is closed.
         let Work { mut output, profile, .. } = *work;
         drop(profile);
         if goes_on {
@@ -213,8 +213,8 @@ impl Work {
         result.is_ok()
     }
 
-    /// What the options ask for. A snapshot has only what was counted, and nothing for which the program has to
-    /// stop. The next dump tells times and samples from now on, unless this is a snapshot.
+    /// Writes the sections that the options ask for. A snapshot leaves out those for which the program has to stop.
+    /// The next dump has times and samples from now on, unless this is a snapshot.
     fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, kind: DumpKind) {
         let session = shared.session();
         let options = &session.options;

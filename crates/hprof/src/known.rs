@@ -22,9 +22,9 @@ pub struct Known {
     pub events: Vec<Event>,
     /// Room for a trace that is being looked for.
     frames: Vec<FrameId>,
-    /// Whether nothing is recorded: then what has ended is forgotten.
+    /// True between recordings: then threads and classes that have ended are forgotten.
     idle: bool,
-    /// How many names there were when what has ended was last forgotten.
+    /// The number of names after ended threads and classes were last forgotten.
     names: usize,
     /// The largest numbers that were given.
     last_thread: u32,
@@ -146,20 +146,20 @@ impl Known {
         }
     }
 
-    /// A recording begins, in which the threads are told of that run already.
+    /// Begins a recording, which lists the threads that run already.
     pub fn begin(&mut self) {
         self.idle = false;
         self.forget_what_has_ended();
         self.events = self.profile.threads.keys().copied().map(Event::ThreadStart).collect();
     }
 
-    /// A recording has ended: nothing is told any more of what it has recorded.
+    /// Ends a recording, whose traces are no longer needed.
     pub fn end(&mut self) {
         self.idle = true;
         self.forget_what_has_ended();
     }
 
-    /// Forgets what has ended, if there are so many names that it may be most of them.
+    /// Forgets ended threads and classes if most names may be theirs.
     fn forget_now_and_then(&mut self) {
         if self.idle && self.profile.names.len() > 2 * self.names + 1000 {
             self.forget_what_has_ended();

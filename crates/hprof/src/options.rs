@@ -25,7 +25,7 @@ pub struct Options {
     pub depth: u16,
     /// `allocdepth=`: how many frames the traces of allocations have, if not `depth`.
     pub alloc_depth: Option<u16>,
-    /// `contexts=`: how many stacks `cpu=times` tells apart at most.
+    /// `contexts=`: the maximum number of stacks that `cpu=times` distinguishes.
     pub contexts: u32,
     /// `interval=`: how long the sampler waits from one look to the next.
     pub interval: Duration,
@@ -80,13 +80,13 @@ pub enum Output {
         /// Its port.
         port: u16,
     },
-    /// To the command `jvmpi`, which knows its JVMs by a secret that they send first.
+    /// To the command `jvmpi`, which recognizes its JVMs by a secret that they send first.
     Channel {
         /// Its host.
         host: String,
         /// Its port.
         port: u16,
-        /// What is sent first.
+        /// The secret, which is sent first.
         secret: String,
     },
 }
@@ -95,10 +95,10 @@ pub enum Output {
 /// such a program.
 pub const SECRET: &str = "JVMPI_CHANNEL";
 
-/// How many characters a secret has.
+/// The length of a secret, in characters.
 pub const SECRET_LENGTH: usize = 32;
 
-/// How many stacks `cpu=times` tells apart if it is not said: each takes some 150 bytes in a thread.
+/// Default of `contexts=`. A stack takes about 100 bytes in each thread.
 const CONTEXTS: u32 = 1_000_000;
 
 /// What a front end that calls for help is given.
@@ -120,7 +120,7 @@ HPROF: what a program's heap, processor time and monitors are used for
   net=HOST:PORT            to a front end that listens there, instead of a file
   depth=N                  frames of a trace; 128 for pictures and pages       4
   allocdepth=N             frames of the traces of allocations                 as depth
-  contexts=N               stacks that cpu=times tells apart; calls from
+  contexts=N               maximum number of stacks for cpu=times; calls from
                            further stacks are recorded without callers         1000000
   interval=MS              milliseconds from one sample to the next            10
   cutoff=SHARE             what has a smaller share is left out                0.0001

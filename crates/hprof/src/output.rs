@@ -32,14 +32,14 @@ pub struct Output {
     writer: Option<Kind>,
 }
 
-/// What is written.
+/// The form in which the profile is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Text,
     /// The text of `java -prof`.
     Old,
     Binary(Version),
-    /// What the command `jvmpi` reads.
+    /// The stream that the command `jvmpi` reads.
     Stream,
     /// A file that is made as a whole.
     Made(Format),

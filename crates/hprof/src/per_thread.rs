@@ -84,8 +84,8 @@ unsafe impl Sync for Slot {}
 unsafe impl Send for Slot {}
 
 impl Slot {
-    /// The data, for its thread. `epoch` tells the epoch of now, and `renew` renews data of another one. None if the
-    /// thread is using it already.
+    /// Returns the data, for its thread. `epoch` returns the current epoch, and `renew` renews data of another one.
+    /// None if the thread is using the data already.
     #[inline]
     pub fn own(
         &self,

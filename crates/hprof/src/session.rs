@@ -24,7 +24,7 @@ pub struct Session {
     pub sites: Sites,
     /// What was waited for.
     pub waits: Mutex<Waits>,
-    /// How many stacks have times.
+    /// Limits the number of stacks that have times.
     pub contexts: Arc<Limit>,
     depth: AtomicUsize,
     alloc_depth: AtomicUsize,
@@ -52,7 +52,7 @@ struct Tables {
 /// What several threads have counted together.
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// By the places of the stacks, if threads are not told apart.
+    /// By the places of the stacks, if the costs of all threads are summed up.
     calls: Vec<Cost>,
     calls_by_thread: FxHashMap<(ThreadSerial, StackId), Cost>,
     allocated: FxHashMap<u32, Amount>,
@@ -95,7 +95,7 @@ impl Sums {
     }
 }
 
-/// What the calls of all threads have cost.
+/// The costs of the calls of all threads.
 #[derive(Debug)]
 pub struct CallSums(Sums);
 
@@ -258,7 +258,7 @@ impl Session {
         section
     }
 
-    /// What calls have cost. The next time it tells all times again, or those from now on; all calls in any case.
+    /// Sums up the costs of calls. With `clear`, the next sum has the times from now on; it always has all calls.
     pub fn call_times(&self, clear: bool) -> CallSums {
         let mut sums = self.sums();
         let mut dumped = lock(&self.dumped);

@@ -67,7 +67,7 @@ pub trait Writer {
         Ok(())
     }
 
-    /// Tells the user something, if the format has a place for it; otherwise false.
+    /// Writes a line for the user. False if the format has no place for it.
     fn note(&mut self, _: &str) -> io::Result<bool> {
         Ok(false)
     }

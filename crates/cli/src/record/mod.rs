@@ -101,10 +101,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// How many frames of a stack are recorded.
+/// Default stack depth.
 const DEPTH: u16 = 128;
 
-/// How many of an allocation: the JVM walks the stack for each object, which is most of what it costs.
+/// Default stack depth of allocations. The JVM walks the stack for each object, which is most of the cost.
 const ALLOC_DEPTH: u16 = 16;
 
 /// `jvmpi record`.
@@ -280,8 +280,8 @@ struct Jvm {
     problem: Option<String>,
 }
 
-/// How many events wait to be heard of at most. Whoever sends more has to wait, so that what comes over a
-/// connection is not kept here.
+/// Maximum number of queued events. Senders wait when the queue is full, so that it does not grow with what a
+/// connection sends.
 const WAITING: usize = 64;
 
 /// The longest wait for an event before the process is checked.
@@ -372,7 +372,7 @@ struct Recording {
     events: Receiver<Event>,
     /// By the numbers of their connections.
     jvms: BTreeMap<usize, Jvm>,
-    /// The connections of which it is not known yet who has made them.
+    /// The connections whose secret has not arrived.
     unknown: BTreeSet<usize>,
     /// The connection that was made when the program had ended.
     knocked: Option<usize>,
@@ -613,5 +613,31 @@ fn summary(file: &File) -> String {
         "is empty: nothing happened".into()
     } else {
         format!("has {}", told.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn allocations_have_a_default_depth_of_their_own() {
+        for (given, expected) in [
+            (&["--alloc"][..], "heap=sites,interval=10,depth=128,allocdepth=16,"),
+            (&["--cpu", "--alloc"], "cpu=samples,heap=sites,interval=10,depth=128,allocdepth=16,"),
+            (&["--calls"], "cpu=times,interval=10,depth=65535,allocdepth=16,"),
+            (&["--alloc", "--depth", "4"], "heap=sites,interval=10,depth=4,allocdepth=4,"),
+        ] {
+            let all = [&["record", "--pid", "1"][..], given].concat();
+            let options = Cli::parse_from(&all).arguments.hprof_options();
+            assert!(options.starts_with(expected), "{options}");
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! What a JVM has told so far, of which only the newest is kept.
 //!
-//! A dump is a row of sections. All that a snapshot tells is told again by the next dump, so one of them is enough,
-//! however long it is recorded. Other dumps, as the user can have them by SIGQUIT, are kept all.
+//! A dump is a row of sections. The next dump repeats everything in a snapshot, so only the newest
+//! snapshot is kept. All other dumps are kept; SIGQUIT requests one.
 
 use profile::{DumpKind, File, Section, StreamReader};
 use std::time::Instant;
 
-/// What has come over one connection.
+/// The dumps that have arrived over one connection.
 #[derive(Debug, Default)]
 pub struct Told {
     reader: StreamReader,
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use profile::{CpuSamples, Profile, StreamWriter, Writer};
 
-    /// What is kept of these dumps, and of the first bytes of one more.
+    /// Returns the totals that are kept of these dumps and of the beginning of one more.
     fn kept(dumps: &[(u64, DumpKind)], more: Option<u64>) -> (Vec<u64>, bool) {
         let profile = Profile::default();
         let mut writer = StreamWriter::new(Vec::new(), &profile).unwrap();

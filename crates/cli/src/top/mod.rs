@@ -55,7 +55,7 @@ enum Event {
 /// `jvmpi top`.
 pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let process = Process::jvm(arguments.pid)?;
-    // Whoever sends more has to wait.
+    // Senders wait when the queue is full.
     let (sender, events) = mpsc::sync_channel(64);
     let to = sender.clone();
     let waiting = Waiting::default();
@@ -97,7 +97,8 @@ struct Top<'a> {
     arguments: &'a Arguments,
     shown: Shown,
     events: Receiver<Event>,
-    connection: Option<Connection>,
+    /// The connection of the JVM, with its number.
+    connection: Option<(usize, Connection)>,
     stream: StreamReader,
     table: Table,
     order: Order,
@@ -128,13 +129,13 @@ impl<'a> Top<'a> {
             match self.events.recv_timeout(left) {
                 Err(RecvTimeoutError::Timeout) => {
                     next += every;
-                    if let Some(connection) = &mut self.connection {
+                    if let Some((_, connection)) = &mut self.connection {
                         connection.send(Command::Snapshot);
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
-                Ok(Event::Channel(channel::Event::Connected(_, connection))) => {
-                    self.connection = Some(connection);
+                Ok(Event::Channel(channel::Event::Connected(number, connection))) => {
+                    self.connection = Some((number, connection));
                 }
                 Ok(Event::Channel(channel::Event::Received(_, bytes))) => {
                     let mut newest = None;
@@ -155,7 +156,9 @@ impl<'a> Top<'a> {
                         }
                     }
                 }
-                Ok(Event::Channel(channel::Event::Closed(_))) if self.connection.is_some() => {
+                Ok(Event::Channel(channel::Event::Closed(number)))
+                    if self.connection.as_ref().is_some_and(|(ours, _)| *ours == number) =>
+                {
                     drop(self.shown);
                     return Err(format!("process {} has ended", self.arguments.pid));
                 }
@@ -169,7 +172,7 @@ impl<'a> Top<'a> {
                 Ok(Event::Key(Key::Redraw)) => self.show()?,
             }
         }
-        if let Some(connection) = &mut self.connection {
+        if let Some((_, connection)) = &mut self.connection {
             connection.send(Command::Stop { dump: false });
         }
         Ok(ExitCode::SUCCESS)

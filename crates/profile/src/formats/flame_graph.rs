@@ -40,7 +40,7 @@ pub fn write_difference(
     weight: Weight,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    // A stack that is too small to be seen in one profile may not be in the other.
+    // A frame that is invisible in one profile may be visible in the other.
     let [old, new] = [sums(before, weight, 0.0)?, sums(after, weight, 0.0)?];
     let mut tree = Tree::default();
     old.iter().for_each(|(names, value)| tree.add(names, [*value, 0]));

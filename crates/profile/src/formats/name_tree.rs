@@ -128,7 +128,7 @@ impl NameTree {
             let (parent, name) = key(*node);
             (parent, rank_of[name as usize])
         });
-        // Where the children of each node begin.
+        // The place of the first child of each node.
         let mut begin = vec![0_usize; self.nodes.len() + 1];
         children.iter().for_each(|node| begin[key(*node).0 as usize + 1] += 1);
         (1..begin.len()).for_each(|place| begin[place] += begin[place - 1]);
@@ -152,7 +152,7 @@ impl NameTree {
     }
 }
 
-/// What is known while a tree is made.
+/// Caches for building a tree.
 #[derive(Default)]
 struct Known {
     /// The nodes of stacks.

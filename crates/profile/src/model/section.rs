@@ -197,7 +197,7 @@ pub struct CpuTime {
 /// The same of a stack that has no number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackTime {
-    /// The thread, if threads are told apart.
+    /// The thread, if each has stacks of its own.
     pub thread: ThreadSerial,
     /// The stack.
     pub stack: StackId,

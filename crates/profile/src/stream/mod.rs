@@ -1,4 +1,4 @@
-//! What a profiler sends to the command that has started it: the model in a compact form.
+//! The stream that a profiler sends to the command that has started it: the model in a compact form.
 //!
 //! A stream is a row of records: a tag, the length of the body, the body. All numbers are LEB128. The tables
 //! come before what refers to them, each entry once and numbered in its order: names, methods, frames and
@@ -45,12 +45,12 @@ mod tag {
     pub const NOTE: u8 = 23;
 }
 
-/// Which dump has come to its end.
+/// The kind of a dump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DumpKind {
-    /// One whose times and samples the next one does not tell again.
+    /// A dump whose times and samples the next one does not repeat.
     Dump,
-    /// One that the next one tells again.
+    /// A dump that the next one repeats.
     Snapshot,
     /// The last one.
     Last,

@@ -11,14 +11,14 @@ use crate::text::PREAMBLE;
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
-/// How much memory the tables and rows of a stream may take, roughly.
+/// Approximate limit of the memory for the tables and rows of a stream.
 const MOST_HELD: usize = 2 << 30;
-/// What an entry of a table or a row takes, roughly, without its name.
+/// Approximate size of an entry of a table or of a row, without its name.
 const ENTRY: usize = 64;
 
 const OTHER_VERSION: &str = "libhprof.so and the command are not of the same version";
 
-/// What has come.
+/// A part of a stream that has arrived as a whole.
 #[derive(Debug)]
 pub enum Told {
     /// All sections of a dump.
@@ -30,7 +30,7 @@ pub enum Told {
 /// Reads a stream.
 #[derive(Debug, Default)]
 pub struct StreamReader {
-    /// What has come of the next record.
+    /// The bytes of the next record that have arrived.
     rest: Vec<u8>,
     has_begun: bool,
     profile: Profile,
@@ -42,12 +42,12 @@ pub struct StreamReader {
     traces: FxHashMap<u32, TraceSerial>,
     /// The sections of the dump that is coming.
     dump: Vec<Section>,
-    /// How many entries and bytes the tables have, and the sections of the dump.
+    /// Approximate sizes of the tables and of the sections of the dump.
     held: usize,
     held_by_dump: usize,
 }
 
-/// What is wrong with a stream.
+/// The result of reading; the error says why a stream makes no sense.
 type Result<T> = std::result::Result<T, String>;
 
 impl StreamReader {
@@ -373,7 +373,7 @@ fn section(tag: u8, body: &mut Body<'_>) -> Result<Section> {
     })
 }
 
-/// What is left of the body of a record.
+/// The rest of the body of a record.
 struct Body<'a>(&'a [u8]);
 
 impl Body<'_> {

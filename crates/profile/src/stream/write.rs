@@ -17,7 +17,7 @@ pub struct StreamWriter<W> {
     out: W,
     names: Numbers,
     methods: Numbers,
-    /// How many of the profile's tables are written.
+    /// The number of entries of the profile's tables that are written.
     frames: usize,
     stacks: usize,
     traces: usize,
@@ -180,7 +180,7 @@ impl<W: Write> Writer for StreamWriter<W> {
         self.rows(tag::STACKS, stacks, |_, body, place| {
             let stack = StackId(place as u32);
             let Some((frame, caller)) = profile.traces.call(stack) else { return Err(invalid()) };
-            // Most are called by one that has just been told of.
+            // Most callers have just been written, so that the difference is small.
             body.numbers(&[(stack.0 - caller.0).into(), frame.0.into()]);
             Ok(())
         })?;

@@ -98,7 +98,7 @@ impl From<Nodes> for Code {
 }
 
 impl Nodes {
-    /// How many frames the stack of each node has.
+    /// Returns the number of frames of each node's stack.
     pub(super) fn depths(&self) -> Vec<u32> {
         let parents = &self.code.nodes.parent;
         let mut depths = vec![0; parents.len()];

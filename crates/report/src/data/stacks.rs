@@ -175,7 +175,7 @@ fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         let mut rest = Duration::ZERO;
         for (trace, (own, calls)) in traces {
             let place = shared.place(number, profile, trace);
-            // What is less than a microsecond counts with the next rows, so that the sum is right.
+            // Fractions of a microsecond are carried over to the next row, so that the sum is right.
             rest += own;
             let whole = microseconds(rest);
             rest -= Duration::from_micros(whole);
