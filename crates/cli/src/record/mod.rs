@@ -68,7 +68,7 @@ pub struct Arguments {
     /// The time from one sample to the next, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
     interval: u32,
-    /// Maximum stack depth: by default 16 for --alloc, whole stacks for --calls, otherwise 128
+    /// Maximum stack depth: by default 16 for --alloc, otherwise 128
     #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..))]
     depth: Option<u16>,
     /// Tell threads apart
@@ -140,7 +140,7 @@ impl Arguments {
         let threads = if self.threads { "y" } else { "n" };
         let mut options: Vec<String> =
             [cpu, heap, monitor].into_iter().flatten().map(str::to_owned).collect();
-        let depth = self.depth.unwrap_or(if self.calls { u16::MAX } else { DEPTH });
+        let depth = self.depth.unwrap_or(DEPTH);
         let alloc_depth = self.depth.unwrap_or(ALLOC_DEPTH);
         options.push(format!("interval={},depth={depth},allocdepth={alloc_depth}", self.interval));
         options.push(format!("thread={threads},cutoff=0,verbose=n"));
@@ -632,7 +632,7 @@ mod tests {
         for (given, expected) in [
             (&["--alloc"][..], "heap=sites,interval=10,depth=128,allocdepth=16,"),
             (&["--cpu", "--alloc"], "cpu=samples,heap=sites,interval=10,depth=128,allocdepth=16,"),
-            (&["--calls"], "cpu=times,interval=10,depth=65535,allocdepth=16,"),
+            (&["--calls"], "cpu=times,interval=10,depth=128,allocdepth=16,"),
             (&["--alloc", "--depth", "4"], "heap=sites,interval=10,depth=4,allocdepth=4,"),
         ] {
             let all = [&["record", "--pid", "1"][..], given].concat();
