@@ -1,22 +1,27 @@
 //! `libjvmpi.so`: lets an unmodified JVMPI profiler agent run on JDK 11 and later.
 //!
-//! This file has the exported symbols. An event takes one way, from a JVMTI callback in
-//! `translate` through what `world` knows to `notify`; a call of an agent takes one way, from
-//! `table` to `world` or `jvm`.
+//! This file has the exported symbols. An event takes one way: from a JVMTI callback in `translate`, which looks
+//! up IDs in the modules below, to `notify`, which calls the agent. A call of an agent takes one way: from `table`
+//! to the modules below. `docs/architecture.md` has the modules and their order.
 
 mod boundary;
+mod classes;
 mod dumps;
-mod dynamic_loader;
+mod gc;
 mod instrument;
 mod jvm;
 mod load;
 mod lock;
 mod logging;
 mod notify;
+mod platform;
+mod records;
 mod suspending;
+mod suspension;
+mod sync;
 mod table;
+mod threads;
 mod translate;
-mod world;
 
 use boundary::guard;
 use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};

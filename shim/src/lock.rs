@@ -5,7 +5,7 @@
 //! error ([`assert_none_held`]). Tables have locks too: [`Map`] returns copies of its values, and drops values only
 //! after it has released its lock.
 //!
-//! Locks that must be held during calls of the VM are in `world::order::claims`.
+//! Locks that must be held during calls of the VM are in `crate::sync::claims`.
 
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;

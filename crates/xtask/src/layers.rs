@@ -1,7 +1,7 @@
 //! `cargo xtask check-layers`: what the files of the shim import, and that it lies below them.
 //!
-//! A room is a module of the crate's root with what is in it. What a file names by a path counts as
-//! an import, wherever the path stands; tests may import what they like.
+//! A layer is a module of the crate's root with all files in it. Every path to another module counts as an import,
+//! wherever it stands in the file. Tests may import from everywhere.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,20 +10,26 @@ use std::path::Path;
 
 use compat_tests::workspace_root;
 
-/// The rooms from top to bottom. Each may import those below it, and none beside it.
-const FLOORS: [&[&str]; 9] = [
+/// The modules from top to bottom. Each may import those below it, and none beside it.
+const LAYERS: [&[&str]; 15] = [
     &["lib"],
     &["load"],
     &["table"],
     &["dumps"],
     &["translate"],
     &["notify", "instrument"],
-    &["world"],
+    &["gc"],
+    &["classes"],
+    &["suspension"],
+    &["threads"],
+    &["sync"],
+    &["records"],
     &["jvm"],
-    &["boundary", "dynamic_loader", "lock", "logging", "suspending"],
+    &["boundary", "lock", "logging", "suspending"],
+    &["platform"],
 ];
 
-/// As many files of a room may import each other in a circle: what one event names has to be announced by
+/// At most so many files of a layer may import each other in a circle: what one event names has to be announced by
 /// another.
 const LARGEST_CIRCLE: usize = 7;
 
@@ -32,7 +38,7 @@ type Module = Vec<String>;
 /// What imports what.
 type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Fails with every import that does not run down, every circle that is too large, every room of [`FLOORS`]
+/// Fails with every import that does not run down, every circle that is too large, every module of [`LAYERS`]
 /// that is not there, and every file that `docs/architecture.md` names although it is not there.
 pub fn run(_: &[String]) -> Result<(), String> {
     let arrows = arrows_in(&workspace_root().join("shim/src"))?;
@@ -44,7 +50,7 @@ pub fn run(_: &[String]) -> Result<(), String> {
         .collect();
     faults.extend(missing_files()?);
     faults.extend(crate::file_creation::faults()?);
-    faults.extend(missing_rooms(&arrows));
+    faults.extend(missing_modules(&arrows));
     let circles = circles(&arrows);
     for circle in &circles {
         let names: Vec<String> = circle.iter().map(name).collect();
@@ -59,11 +65,11 @@ pub fn run(_: &[String]) -> Result<(), String> {
     }
 }
 
-/// The rooms of [`FLOORS`] without a file.
-fn missing_rooms(arrows: &Arrows) -> Vec<String> {
-    let is_there = |room: &str| arrows.keys().any(|module| self::room(module) == room);
-    let missing = FLOORS.iter().copied().flatten().filter(|room| !is_there(room));
-    missing.map(|room| format!("there is no room {room}")).collect()
+/// The modules of [`LAYERS`] that have no file.
+fn missing_modules(arrows: &Arrows) -> Vec<String> {
+    let is_there = |layer: &str| arrows.keys().any(|module| layer_of(module) == layer);
+    let missing = LAYERS.iter().copied().flatten().filter(|layer| !is_there(layer));
+    missing.map(|layer| format!("there is no module {layer}")).collect()
 }
 
 /// The files that `docs/architecture.md` names and that are not there, below the root or the shim's
@@ -87,13 +93,13 @@ fn name(module: &Module) -> String {
 }
 
 fn runs_down(from: &Module, to: &Module) -> bool {
-    let floor = |room: &str| FLOORS.iter().position(|rooms| rooms.contains(&room));
-    let (from, to) = (room(from), room(to));
-    from == to || floor(from).zip(floor(to)).is_some_and(|(from, to)| from < to)
+    let height = |layer: &str| LAYERS.iter().position(|layers| layers.contains(&layer));
+    let (from, to) = (layer_of(from), layer_of(to));
+    from == to || height(from).zip(height(to)).is_some_and(|(from, to)| from < to)
 }
 
-/// The room of a module.
-fn room(module: &Module) -> &str {
+/// The layer of a module.
+fn layer_of(module: &Module) -> &str {
     module.get(1).map_or("lib", String::as_str)
 }
 
@@ -317,12 +323,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_without_a_file_is_missing() {
-        let modules = FLOORS.iter().copied().flatten().filter(|room| **room != "notify");
+    fn layer_without_a_file_is_missing() {
+        let modules = LAYERS.iter().copied().flatten().filter(|layer| **layer != "notify");
         let mut arrows: Arrows = modules
-            .map(|room| (vec!["crate".to_owned(), (*room).to_owned()], BTreeSet::new()))
+            .map(|layer| (vec!["crate".to_owned(), (*layer).to_owned()], BTreeSet::new()))
             .collect();
         arrows.insert(vec!["crate".to_owned()], BTreeSet::new());
-        assert_eq!(missing_rooms(&arrows), ["there is no room notify"]);
+        assert_eq!(missing_modules(&arrows), ["there is no module notify"]);
     }
 }

@@ -6,7 +6,18 @@ use compat_tests::workspace_root;
 
 /// The unit tests of the shim's `world`, and those of thread-local data in the crate `jvmpi`.
 const TESTS: [&[&str]; 2] = [
-    &["--package", "jvmpi-shim", "--lib", "--", "world::"],
+    &[
+        "--package",
+        "jvmpi-shim",
+        "--lib",
+        "--",
+        "classes::",
+        "gc::",
+        "records::",
+        "suspension::",
+        "sync::",
+        "threads::",
+    ],
     &["--package", "jvmpi", "--test", "thread_local_race", "--"],
 ];
 

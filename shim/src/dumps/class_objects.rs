@@ -3,8 +3,9 @@
 //! annotations. So that the walk visits them too, all are put into one array before it begins.
 
 use crate::jvm::{self, FieldId, Jni, Result};
-use crate::world::class::Class;
-use crate::world::{ids, threads};
+use crate::records::class::Class;
+use crate::records::ids;
+use crate::threads;
 use dump::Id;
 use jni_sys::{jclass, jint, jobject};
 use std::ptr;

@@ -1,9 +1,9 @@
 //! Finding out where dumps have the fields of a class.
 
+use crate::classes::classes;
 use crate::jvm::{self, Error, FieldId, Jni, Result};
-use crate::world::class::{self, Class, Instances};
-use crate::world::classes;
-use crate::world::layout::{Declared, Layout, Objects, Own};
+use crate::records::class::{self, Class, Instances};
+use crate::records::layout::{Declared, Layout, Objects, Own};
 use dump::Type;
 use jni_sys::jclass;
 use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};

@@ -4,10 +4,10 @@
 //! Taking a snapshot allocates Java objects, so all are taken before the threads are suspended. A thread that has used
 //! no CPU time between the two has done nothing, so its snapshot still holds. If one has, the dump is begun anew.
 
+use crate::gc::lookup;
 use crate::jvm::{self, Jni, thread_snapshot};
-use crate::world::lookup;
-use crate::world::suspension::cpu_time;
-use crate::world::threads::{self, Thread};
+use crate::suspension::cpu_time;
+use crate::threads::{self, Thread};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;

@@ -3,7 +3,7 @@
 
 use crate::jvm::heap::Primitive;
 use crate::jvm::{Error, FieldId, Holder, Jni, Result};
-use crate::world::layout::{Fields, Layout, Objects};
+use crate::records::layout::{Fields, Layout, Objects};
 use dump::{Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value};
 use jni_sys::{jint, jobject};
 use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};

@@ -2,10 +2,10 @@
 
 use super::standstill::Resting;
 use crate::jvm::Jni;
+use crate::records::agents::Agent;
+use crate::threads::Thread;
 use crate::translate::frames::Resolver;
 use crate::translate::{classes as class_events, threads as thread_events};
-use crate::world::agents::Agent;
-use crate::world::threads::Thread;
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
 

@@ -1,11 +1,11 @@
 //! The program at a standstill: all its threads but the current one suspended, their stacks and
 //! states taken.
 
+use crate::classes::stopped::Stopped;
 use crate::jvm::{self, Jni};
+use crate::suspension::thread_status;
+use crate::threads::Thread;
 use crate::translate::frames::Frame;
-use crate::world::stopped::Stopped;
-use crate::world::thread_status;
-use crate::world::threads::Thread;
 use jni_sys::jint;
 use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;

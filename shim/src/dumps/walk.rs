@@ -7,11 +7,11 @@
 
 use crate::jvm::Error;
 use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
+use crate::records::agents::Agent;
+use crate::records::class::{Class, Instances};
+use crate::records::ids::{self, Supply, Tag};
+use crate::records::layout::{Layout, Objects};
 use crate::translate::heap_objects::Unannounced;
-use crate::world::agents::Agent;
-use crate::world::class::{Class, Instances};
-use crate::world::ids::{self, Supply, Tag};
-use crate::world::layout::{Layout, Objects};
 use dump::{
     Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
     Root as RootRecord, Type, Value,

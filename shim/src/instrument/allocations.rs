@@ -2,7 +2,7 @@
 //! by whatever way, and each array instruction its array. What allocates without either is
 //! reported where it returns: `clone`, and the methods that the JIT replaces by code of its own.
 
-use crate::world::tracker::NAME;
+use crate::records::tracker::NAME;
 use classfile::{ClassFile, Editor, MemberRef, MethodRef, opcode};
 
 /// A native of the Tracker that reports allocations: its name and descriptor.

@@ -1,6 +1,6 @@
 //! How constructors begin: what their code says of it.
 
-use crate::world::construction::{Beginning, Signature};
+use crate::records::construction::{Beginning, Signature};
 use classfile::{ClassFile, Method, opcode};
 
 /// How a constructor begins.

@@ -2,9 +2,10 @@
 
 use super::retransformation::each;
 use crate::boundary::guard;
+use crate::classes::classes;
 use crate::jvm::{self, ClassFileHook, Error, Jni, Result};
-use crate::world::class::{self, name_in_signature};
-use crate::world::{classes, threads};
+use crate::records::class::{self, name_in_signature};
+use crate::threads;
 use classfile::builder::ClassBuilder;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};

@@ -6,7 +6,7 @@
 
 use crate::jvm::{GlobalRef, Jni};
 use crate::lock::Memo;
-use crate::world::tracker::NAME;
+use crate::records::tracker::NAME;
 use classfile::{ClassFile, Editor, Kind, Method};
 use jni_sys::jclass;
 

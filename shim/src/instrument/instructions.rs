@@ -1,7 +1,7 @@
 //! Rewriting that reports instructions: a call before each, which gets the operands of a branch.
 
-use crate::world::lookupswitch;
-use crate::world::tracker::NAME;
+use crate::records::lookupswitch;
+use crate::records::tracker::NAME;
 use classfile::opcode::*;
 use classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
 

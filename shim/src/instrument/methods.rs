@@ -3,8 +3,8 @@
 
 use super::beginnings;
 use super::reports::{Calls, Reports};
-use crate::world::method_numbers;
-use crate::world::tracker::NAME;
+use crate::classes::method_numbers;
+use crate::records::tracker::NAME;
 use classfile::{ClassFile, Editor, Method, MethodRef};
 
 /// Adds reports of the calls of all methods that have code. The methods have the numbers from `first` on.

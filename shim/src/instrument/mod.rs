@@ -16,12 +16,13 @@ mod transitions;
 mod versions;
 
 use crate::boundary::guard;
+use crate::classes::definitions::{self, Definition};
+use crate::classes::{classes, method_numbers};
 use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
-use crate::world::class::Class;
-use crate::world::definitions::{self, Definition};
-use crate::world::threads::virtual_thread;
-use crate::world::{classes, method_numbers, threads};
+use crate::records::class::Class;
+use crate::records::virtual_thread;
+use crate::threads;
 use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};

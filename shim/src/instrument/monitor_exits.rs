@@ -2,7 +2,7 @@
 //! ways out of synchronized methods, which the VM unlocks behind their last instruction. It stands
 //! behind a flag that is set only while a thread waits for a monitor.
 
-use crate::world::tracker::{CONTENDED, NAME};
+use crate::records::tracker::{CONTENDED, NAME};
 use classfile::{
     ClassFile, Code, Constants, Editor, FieldRef, Instruction, Kind, Method, MethodRef, Snippet,
     access, opcode,

@@ -1,8 +1,8 @@
 //! Retransforming loaded classes, so that they are rewritten.
 
+use crate::classes::classes;
 use crate::jvm::{self, Error, GlobalRef, Jni};
-use crate::world::class::{self, Class};
-use crate::world::classes;
+use crate::records::class::{self, Class};
 use classfile::access;
 use jni_sys::{jclass, jint, jmethodID};
 use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};

@@ -4,7 +4,7 @@
 //! It lies in the boot loader, so that every class can name it, and is never shown to agents.
 
 use crate::jvm::{GlobalRef, Jni};
-use crate::world::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
+use crate::records::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
 use classfile::builder::{Body, ClassBuilder};
 use classfile::{access, opcode};
 use jni_sys::{JNINativeMethod, jclass};

@@ -3,8 +3,8 @@
 //! transition begins and ends; it is made to notify the shim too.
 
 use crate::jvm::{self, internals};
-use crate::world::threads;
-use crate::world::tracker::NAME;
+use crate::records::tracker::NAME;
+use crate::threads;
 use classfile::{ClassFile, Editor, Instruction, Method, opcode};
 use std::mem::MaybeUninit;
 use std::ptr;

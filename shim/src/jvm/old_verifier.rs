@@ -5,7 +5,7 @@
 //! verified yet, which fails with `Illegal constant pool index`.
 
 use super::jni_table;
-use crate::dynamic_loader::{self, library_of};
+use crate::platform::dynamic_loader::{self, library_of};
 use std::ops::Range;
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
 //! Functions that libjvm exports in addition to those of JNI and JVMTI.
 
 use super::vm;
-use crate::dynamic_loader::{library_of, symbol_in};
+use crate::platform::dynamic_loader::{library_of, symbol_in};
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 

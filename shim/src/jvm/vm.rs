@@ -54,7 +54,7 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
-    // The environment for classes is created last: `world::order::collections` relies on this.
+    // The environment for classes is created last: `crate::gc::collections` relies on this.
     // SAFETY: as the caller promises.
     let new_environment = || unsafe { environment(vm) };
     let reader_env = new_environment()?;

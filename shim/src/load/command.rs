@@ -1,8 +1,8 @@
 //! Commands to loaded agents. A command is an attach to a running VM in which the shim's option string begins with
 //! `!` in place of an agent's name.
 
+use crate::records::agents;
 use crate::translate::lifecycle;
-use crate::world::agents;
 use std::ffi::{CStr, c_char};
 
 /// Returns the command in the shim's option string, if it is one.

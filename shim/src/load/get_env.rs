@@ -2,12 +2,12 @@
 
 use super::layers::topmost_table;
 use super::library::AgentLibrary;
-use crate::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use crate::lock::Lock;
+use crate::platform::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
+use crate::records::agents::{self, Agent};
+use crate::records::phase::{self, Phase};
 use crate::table;
-use crate::world::agents::{self, Agent};
-use crate::world::phase::{self, Phase};
-use crate::world::threads;
+use crate::threads;
 use jni_sys::{JNI_ERR, JNI_EVERSION, JNIEnv, jint};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use options::AgentOptions;

@@ -1,7 +1,7 @@
 //! Puts the layers that the settings ask for between an agent and its table.
 
 use crate::jvm;
-use crate::world::agents::{Agent, MAX_AGENTS};
+use crate::records::agents::{Agent, MAX_AGENTS};
 use check::Check;
 use jvmpi_sys::JVMPI_Interface;
 use std::sync::OnceLock;

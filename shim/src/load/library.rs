@@ -2,7 +2,7 @@
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
-use crate::dynamic_loader::{self, path_of, symbol_in};
+use crate::platform::dynamic_loader::{self, path_of, symbol_in};
 use agent_library::NeededSymbol;
 pub use agent_library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
@@ -133,7 +133,7 @@ fn unloadable(path: &Path, message: OsString) -> LibraryError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dynamic_loader::library_of;
+    use crate::platform::dynamic_loader::library_of;
     use agent_library::testing::{AGENT, Directory, complaint, elf_header};
     use std::ffi::CString;
     use std::fs;

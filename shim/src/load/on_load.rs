@@ -3,10 +3,10 @@
 use super::command_line;
 use super::get_env::{self, Beginning, claim, expect};
 use super::library::{self, AgentLibrary, Instead, LibraryError};
-use crate::dynamic_loader::{self, library_of};
 use crate::jvm;
 use crate::lock::Lock;
-use crate::world::agents::{self, Agent};
+use crate::platform::dynamic_loader::{self, library_of};
+use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
 use options::OnLoad;
 use std::ffi::{CStr, CString, OsStr, c_char};

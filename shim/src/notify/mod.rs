@@ -2,11 +2,12 @@
 
 pub mod short_cut;
 
+use crate::gc::gate;
 use crate::lock::assert_none_held;
-use crate::world::agents::Agent;
-use crate::world::order::{claims, gate};
-use crate::world::phase::{self, Phase};
-use crate::world::threads::Thread;
+use crate::records::agents::Agent;
+use crate::records::phase::{self, Phase};
+use crate::sync::claims;
+use crate::threads::Thread;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::*;
 use std::mem::MaybeUninit;

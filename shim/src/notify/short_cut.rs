@@ -4,13 +4,14 @@
 //! are made here once per epoch ([`epoch`]) for each thread and each method.
 
 use super::{call_inside, is_reported};
+use crate::classes::method_numbers::{self, NumberedMethod};
+use crate::gc::gate;
 use crate::jvm::Jni;
-use crate::world::agents::{self, Agent, OnlyListener};
-use crate::world::method_numbers::{self, NumberedMethod};
-use crate::world::order::in_flight::TrackedPassage;
-use crate::world::order::{epoch, gate};
-use crate::world::phase::{self, Phase};
-use crate::world::threads::{self, Thread};
+use crate::records::agents::{self, Agent, OnlyListener};
+use crate::records::epoch;
+use crate::records::in_flight::TrackedPassage;
+use crate::records::phase::{self, Phase};
+use crate::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{Arm, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 

@@ -1,14 +1,14 @@
 //! EnableEvent, DisableEvent and RequestEvent.
 
 use crate::dumps::{heap_dump, monitor_dump, object_dump};
+use crate::gc::gate;
 use crate::jvm::Jni;
+use crate::records::agents::Agent;
+use crate::records::phase::{self, Phase};
+use crate::threads::{Thread, current_attached};
 use crate::translate::class_files::Replay;
 use crate::translate::subscriptions::{self, Updated};
 use crate::translate::{classes, compiled, objects, threads};
-use crate::world::agents::Agent;
-use crate::world::order::gate;
-use crate::world::phase::{self, Phase};
-use crate::world::threads::{Thread, current_attached};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::c_void;

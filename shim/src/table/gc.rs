@@ -1,9 +1,12 @@
 //! DisableGC, EnableGC and RunGC.
 
+use crate::gc::lookup;
+use crate::gc::{collections, gate};
+use crate::records::agents::Agent;
+use crate::records::gc_switch;
+use crate::records::phase;
+use crate::threads;
 use crate::translate::collection;
-use crate::world::agents::Agent;
-use crate::world::order::{collections, gate, gc_switch};
-use crate::world::{lookup, phase, threads};
 
 pub fn disable(_: &Agent) {
     gate::disable_gc();

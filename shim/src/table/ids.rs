@@ -1,9 +1,12 @@
 //! GetThreadObject, GetMethodClass, jobjectID2jobject and jobject2jobjectID.
 
+use crate::classes::method_classes;
+use crate::gc::lookup;
+use crate::records::agents::Agent;
+use crate::records::phase;
+use crate::threads;
+use crate::threads::Thread;
 use crate::translate::objects;
-use crate::world::agents::Agent;
-use crate::world::threads::Thread;
-use crate::world::{lookup, method_classes, phase, threads};
 use jni_sys::{JNIEnv, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use std::ptr;

@@ -13,7 +13,7 @@ mod threads;
 mod traces;
 
 use crate::boundary::guard;
-use crate::world::agents::{self, MAX_AGENTS};
+use crate::records::agents::{self, MAX_AGENTS};
 use jni_sys::{JNIEnv, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;

@@ -1,7 +1,7 @@
 //! ProfilerExit.
 
-use crate::world::agents::Agent;
-use crate::world::phase::{self, Phase};
+use crate::records::agents::Agent;
+use crate::records::phase::{self, Phase};
 use jni_sys::jint;
 
 /// Ends the process without sending any further event, not even JVM_SHUT_DOWN. Does not return.

@@ -1,8 +1,8 @@
 //! RawMonitorCreate, Enter, Exit, Wait, NotifyAll and Destroy.
 
+use crate::records::agents::Agent;
+use crate::sync::raw_monitors::{self, RawMonitor};
 use crate::translate::raw_monitors::contended;
-use crate::world::agents::Agent;
-use crate::world::raw_monitors::{self, RawMonitor};
 use jni_sys::jlong;
 use jvmpi_sys::JVMPI_RawMonitor;
 use std::ffi::{CStr, c_char};

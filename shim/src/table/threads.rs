@@ -2,12 +2,13 @@
 //! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
 use crate::jvm::{self, os_priority};
+use crate::records::agents::Agent;
+use crate::records::phase::{self, Phase};
+use crate::suspension::thread_status;
+use crate::suspension::{self, sampling};
+use crate::threads::agent_clock;
+use crate::threads::{self, Thread};
 use crate::translate::{method_ids, subscriptions};
-use crate::world::agents::Agent;
-use crate::world::phase::{self, Phase};
-use crate::world::suspension::{self, sampling};
-use crate::world::threads::{self, Thread};
-use crate::world::{agent_clock, thread_status};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
 use std::ffi::{CStr, c_char, c_void};

@@ -1,19 +1,20 @@
 //! GetCallTrace.
 
 use super::frame_room::Room;
+use crate::classes::classes;
+use crate::classes::seen_frames::SeenFrames;
 use crate::jvm::async_call_trace::RawFrame;
 use crate::jvm::{self, Jni};
+use crate::records::agents::Agent;
+use crate::records::phase;
+use crate::records::virtual_thread;
 use crate::suspending;
-use crate::translate::frames::{self, Frame, Resolver, Walked};
-use crate::world::agents::Agent;
-use crate::world::classes;
-use crate::world::phase;
-use crate::world::seen_frames::SeenFrames;
-use crate::world::suspension::{
+use crate::suspension::{
     self, executing,
     sampling::{self, Taken},
 };
-use crate::world::threads::{self, Thread, virtual_thread};
+use crate::threads::{self, Thread};
+use crate::translate::frames::{self, Frame, Resolver, Walked};
 use jni_sys::jint;
 use jvmpi_sys::JVMPI_CallTrace;
 use jvmti_sys::{jthread, jvmtiFrameInfo};

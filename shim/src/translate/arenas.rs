@@ -1,10 +1,11 @@
 //! ARENA_NEW, where no collection makes the arena.
 
+use crate::gc::arenas;
+use crate::gc::gate;
 use crate::notify;
-use crate::world::agents::Agent;
-use crate::world::arenas;
-use crate::world::order::{announcements, gate};
-use crate::world::threads::Thread;
+use crate::records::agents::Agent;
+use crate::sync::announcements;
+use crate::threads::Thread;
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_EVENT_ARENA_NEW, JVMPI_Event_new_arena};
 

@@ -2,9 +2,11 @@
 //! are first to be reported.
 
 use super::{native_stubs, natives};
+use crate::classes::classes;
 use crate::jvm::bound_functions::BoundFunctions;
 use crate::jvm::{self, Jni, internals};
-use crate::world::{classes, native_methods, threads, tracker};
+use crate::records::{native_methods, tracker};
+use crate::threads;
 use classfile::access;
 use jni_sys::{JNINativeMethod, jclass, jmethodID};
 use std::ffi::{CStr, CString};

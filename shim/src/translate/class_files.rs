@@ -2,13 +2,15 @@
 
 use super::callback::callback;
 use super::send;
+use crate::classes::classes;
 use crate::instrument::class_files;
 use crate::jvm::{self, ClassFileHook, Error, GlobalRef, Jni};
 use crate::lock::Lock;
-use crate::world::agents::{self, Agent, MAX_AGENTS};
-use crate::world::class::{Class, name_in_signature};
-use crate::world::threads::{self, Thread};
-use crate::world::{classes, tagging, tracker};
+use crate::records::agents::{self, Agent, MAX_AGENTS};
+use crate::records::class::{Class, name_in_signature};
+use crate::records::tracker;
+use crate::sync::tagging;
+use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook};
 use jvmti_sys::*;

@@ -2,16 +2,19 @@
 
 use super::callback::callback;
 use super::send;
+use crate::classes::classes::Linking;
+use crate::classes::methods::Lines;
+use crate::classes::{classes, definitions};
+use crate::gc::gate;
+use crate::gc::lookup;
 use crate::instrument::class_files;
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
-use crate::world::agents::{self, Agent};
-use crate::world::class::Class;
-use crate::world::classes::Linking;
-use crate::world::methods::Lines;
-use crate::world::order::{announcements, claims, gate};
-use crate::world::threads::{self, Thread};
-use crate::world::{class, classes, definitions, lookup};
+use crate::records::agents::{self, Agent};
+use crate::records::class;
+use crate::records::class::Class;
+use crate::sync::{announcements, claims};
+use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,

@@ -1,17 +1,20 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
 use super::arenas as arena_events;
+use crate::classes::{classes, method_numbers};
+use crate::gc::arenas::{self, Changes, Move};
+use crate::gc::lookup;
+use crate::gc::{deaths, gate};
 use crate::jvm::Jni;
 use crate::notify;
-use crate::world::agent_clock::Told;
-use crate::world::agents::{self, Agent};
-use crate::world::arenas::{self, Changes, Move};
-use crate::world::class::Class;
-use crate::world::ids::{self, Tag};
-use crate::world::order::{announcements, bounded_wait, deaths, gate};
-use crate::world::pauses::Pauses;
-use crate::world::threads::{self, Thread};
-use crate::world::{classes, free_ids, lookup, method_numbers, moves};
+use crate::records::agents::{self, Agent};
+use crate::records::class::Class;
+use crate::records::ids::{self, Tag};
+use crate::records::pauses::Pauses;
+use crate::records::{free_ids, moves};
+use crate::sync::{announcements, bounded_wait};
+use crate::threads::agent_clock::Told;
+use crate::threads::{self, Thread};
 use jni_sys::{jint, jlong};
 use jvmpi_sys::*;
 use jvmti_sys::jvmtiEnv;

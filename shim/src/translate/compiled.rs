@@ -3,11 +3,11 @@
 use super::classes;
 use super::send;
 use crate::boundary::guard;
+use crate::classes::compiled;
+use crate::classes::methods::{self, Lines, Method};
 use crate::jvm;
-use crate::world::agents::{self, Agent};
-use crate::world::compiled;
-use crate::world::methods::{self, Lines, Method};
-use crate::world::threads;
+use crate::records::agents::{self, Agent};
+use crate::threads;
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{
     JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,

@@ -2,12 +2,14 @@
 //! announced.
 
 use super::{allocations, frames, methods as method_events, objects, receivers};
+use crate::classes::{method_numbers, methods};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
-use crate::world::construction::{Chain, Signature};
-use crate::world::ids::Tag;
-use crate::world::threads::{self, Thread};
-use crate::world::{agents, method_numbers, methods, tagging};
+use crate::records::agents;
+use crate::records::construction::{Chain, Signature};
+use crate::records::ids::Tag;
+use crate::sync::tagging;
+use crate::threads::{self, Thread};
 use jni_sys::{jint, jobject};
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC};
 use jvmti_sys::jvmtiFrameInfo;

@@ -1,13 +1,13 @@
 //! Frames of call traces: which of them agents see, and as what.
 
 use super::classes;
+use crate::classes::methods::{self, Boundary, Method};
+use crate::classes::seen_frames::SeenFrames;
 use crate::jvm::{self, Jni};
-use crate::world::agents::Agent;
-use crate::world::class::Class;
-use crate::world::methods::{self, Boundary, Method};
-use crate::world::order::in_flight::Reporter;
-use crate::world::seen_frames::SeenFrames;
-use crate::world::threads::Thread;
+use crate::records::agents::Agent;
+use crate::records::class::Class;
+use crate::records::in_flight::Reporter;
+use crate::threads::Thread;
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::JVMPI_CallFrame;
 use jvmti_sys::jvmtiFrameInfo;

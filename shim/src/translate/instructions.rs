@@ -4,8 +4,9 @@ use super::{classes as class_events, send};
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
-use crate::world::agents::{self, OnlyListener};
-use crate::world::{lookupswitch, threads};
+use crate::records::agents::{self, OnlyListener};
+use crate::records::lookupswitch;
+use crate::threads;
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
 

@@ -6,7 +6,7 @@ macro_rules! replaces {
     ($($slot:ident)*) => {
         /// Puts this module's functions in the place of JNI's, or takes them away again.
         pub fn replace(on: bool) -> crate::jvm::Result<()> {
-            let _alone = crate::world::order::claims::to_tag();
+            let _alone = crate::sync::claims::to_tag();
             crate::jvm::jni_table::edit(crate::jvm::get().jvmti, |table, originals| {
                 $(
                     // Another agent may have put its own function there since, which calls ours.

@@ -4,7 +4,7 @@ use super::jni_functions::{originals, replaces};
 use super::monitors;
 use crate::boundary::guard;
 use crate::jvm::Jni;
-use crate::world::threads;
+use crate::threads;
 use jni_sys::{JNI_OK, JNIEnv, jint, jobject};
 
 replaces! { MonitorEnter MonitorExit }

@@ -3,9 +3,9 @@
 use super::jni_functions::{originals, replaces};
 use super::references;
 use crate::boundary::guard;
+use crate::classes::references::Kind;
 use crate::jvm::caller::with_return_address;
 use crate::jvm::{Jni, old_verifier};
-use crate::world::references::Kind;
 use jni_sys::{JNIEnv, jobject};
 
 replaces! { NewGlobalRef DeleteGlobalRef NewWeakGlobalRef DeleteWeakGlobalRef }

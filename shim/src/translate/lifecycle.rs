@@ -6,12 +6,13 @@ use super::{
     subscriptions, threads as thread_events,
 };
 use crate::boundary::guard;
+use crate::classes::{classes as class_records, method_numbers, methods};
+use crate::gc::{collections, gate};
 use crate::jvm::{self, Jni};
-use crate::world::agents::{self, Agent};
-use crate::world::order::{collections, gate};
-use crate::world::phase::{self, Phase};
-use crate::world::threads::{self, Thread};
-use crate::world::{classes as world_classes, method_numbers, methods};
+use crate::records::agents::{self, Agent};
+use crate::records::phase::{self, Phase};
+use crate::records::thread as thread_records;
+use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_COMPILED_METHOD_LOAD,
@@ -111,9 +112,9 @@ fn shut_down(jni: Jni) {
         return;
     }
     gate::let_pass();
-    let known = (world_classes::count(), methods::count());
+    let known = (class_records::count(), methods::count());
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
-    log::debug!("at the end there are {} records of threads", threads::record::count());
+    log::debug!("at the end there are {} records of threads", thread_records::count());
     log::debug!("rewritten code has {} numbers for methods", method_numbers::count());
     send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);

@@ -1,8 +1,8 @@
 //! Methods get IDs before a signal handler names them.
 
 use super::subscriptions;
+use crate::classes::classes;
 use crate::jvm::{self, Jni};
-use crate::world::classes;
 
 /// Gives IDs to the methods of all classes, those that are loaded and those that will be.
 pub fn give_all(jni: Jni) {

@@ -2,13 +2,13 @@
 
 use super::{classes as class_events, construction, frames, objects, send};
 use crate::boundary::guard;
+use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::jvm::{GlobalRef, Jni};
 use crate::lock::Memo;
 use crate::notify::short_cut;
-use crate::world::agents::{self, Agent, OnlyListener};
-use crate::world::calls;
-use crate::world::method_numbers::{self, NumberedMethod};
-use crate::world::threads::{self, Thread};
+use crate::records::agents::{self, Agent, OnlyListener};
+use crate::records::calls;
+use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,

@@ -32,4 +32,5 @@ pub mod references;
 mod send;
 pub mod subscriptions;
 pub mod threads;
+mod turn;
 mod virtual_threads;

@@ -5,12 +5,15 @@
 use super::callback::callback;
 use super::frames;
 use super::objects::post_about;
+use crate::classes::{method_numbers, methods};
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
 use crate::notify;
-use crate::world::agents::{self, Agent};
-use crate::world::threads::{self, Current, Thread, virtual_thread};
-use crate::world::{contention, method_numbers, methods, tagging, waits};
+use crate::records::agents::{self, Agent};
+use crate::records::virtual_thread;
+use crate::records::waits;
+use crate::sync::{contention, tagging};
+use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,

@@ -5,11 +5,11 @@
 use super::native_stubs::{self, Call};
 use super::{blocking, bound_natives, methods as method_events, monitors, natives};
 use crate::boundary::guard;
+use crate::classes::{method_numbers, methods};
 use crate::instrument::{self, Reports};
 use crate::jvm::{self, Jni};
-use crate::world::native_methods::{self, Shape};
-use crate::world::phase::{self, Phase};
-use crate::world::{method_numbers, methods};
+use crate::records::native_methods::{self, Shape};
+use crate::records::phase::{self, Phase};
 use classfile::access;
 use jni_sys::{JNIEnv, jint, jmethodID, jobject};
 use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, JVMTI_PHASE_ONLOAD, jthread, jvmtiEnv};

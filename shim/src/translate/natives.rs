@@ -7,8 +7,8 @@ use super::{
 use crate::boundary::guard;
 use crate::instrument::tracker::{self, Native};
 use crate::jvm::Jni;
-use crate::world::threads;
-use crate::world::tracker::BINARY_NAME;
+use crate::records::tracker::BINARY_NAME;
+use crate::threads;
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
 use std::ffi::c_void;
 

@@ -5,16 +5,18 @@ use super::{
     allocations, arenas as arena_events, classes as class_events, construction, send,
     threads as thread_events,
 };
+use crate::classes::classes;
+use crate::classes::classes::Linking;
+use crate::gc::gate;
+use crate::gc::{arenas, lookup};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
-use crate::world::agents::{self, Agent};
-use crate::world::class::{Class, Instances};
-use crate::world::classes::Linking;
-use crate::world::ids::Tag;
-use crate::world::order::announcements::{self};
-use crate::world::order::gate;
-use crate::world::threads::{self, Thread};
-use crate::world::{arenas, classes, lookup, tagging};
+use crate::records::agents::{self, Agent};
+use crate::records::class::{Class, Instances};
+use crate::records::ids::Tag;
+use crate::sync::announcements;
+use crate::sync::tagging;
+use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jvmpi_sys::*;
 use jvmti_sys::{jthread, jvmtiEnv};

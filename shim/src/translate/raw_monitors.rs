@@ -1,9 +1,9 @@
 //! RAW_MONITOR_CONTENDED_ENTER, ENTERED and EXIT.
 
 use super::send;
-use crate::world::agents;
-use crate::world::raw_monitors::{Contention, RawMonitor};
-use crate::world::threads;
+use crate::records::agents;
+use crate::sync::raw_monitors::{Contention, RawMonitor};
+use crate::threads;
 use jvmpi_sys::{
     JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
     JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_Event_raw_monitor,

@@ -16,7 +16,7 @@ use crate::boundary::guard;
 use crate::instrument::tracker::Native;
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId, internals};
 use crate::lock::Memo;
-use crate::world::threads::{self, Thread};
+use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject, jvalue};
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -94,7 +94,7 @@ impl StackWalk {
             jni.find_class(name).map(|enumeration| provide_constants(jni, enumeration, values));
         }
         Some(Self {
-            function: own(jni, crate::world::tracker::instance(jni)?)?,
+            function: own(jni, crate::records::tracker::instance(jni)?)?,
             walker: Walker::new(jni)?,
             buffer: Buffer::new(jni)?,
             frame: Frame::new(jni)?,

@@ -2,11 +2,11 @@
 
 use super::objects;
 use super::send;
+use crate::classes::references::{self, Kind};
 use crate::jvm::Jni;
 use crate::notify;
-use crate::world::agents;
-use crate::world::references::{self, Kind};
-use crate::world::threads;
+use crate::records::agents;
+use crate::threads;
 use jni_sys::{jint, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,

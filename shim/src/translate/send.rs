@@ -3,8 +3,8 @@
 use super::{construction, threads};
 use crate::jvm::Jni;
 use crate::notify;
-use crate::world::agents::{self, Agent};
-use crate::world::threads::Thread;
+use crate::records::agents::{self, Agent};
+use crate::threads::Thread;
 use jni_sys::jint;
 use jvmpi_sys::{Arm, JVMPI_EVENT_THREAD_START};
 

@@ -2,6 +2,7 @@
 //! has enabled costs nothing.
 
 use super::natives::natives;
+use super::turn::Turn;
 use super::{
     allocations, blocking, jni_allocations, jni_monitors, jni_references, methods, native_methods,
     receivers, virtual_threads,
@@ -9,9 +10,11 @@ use super::{
 use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
-use crate::world::order::turn::Turn;
-use crate::world::phase::{self, Phase};
-use crate::world::{self, agents, calls, contention, suspension, threads, waits};
+use crate::records::phase::{self, Phase};
+use crate::records::{agents, calls, waits};
+use crate::suspension;
+use crate::sync::contention;
+use crate::threads;
 use jni_sys::jint;
 use jvmpi_sys::*;
 use jvmti_sys::*;
@@ -310,7 +313,7 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
         }
         JVMTI_EVENT_COMPILED_METHOD_UNLOAD if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);
-            world::compiled::forget_all();
+            crate::classes::compiled::forget_all();
             stopped
         }
         JVMTI_EVENT_MONITOR_WAIT if !on => {
@@ -371,7 +374,7 @@ pub fn report_parking(jni: Jni) {
 fn switch_references(on: bool) -> jvm::Result<()> {
     jni_references::replace(on)?;
     if !on {
-        world::references::forget_all();
+        crate::classes::references::forget_all();
     }
     Ok(())
 }

@@ -2,12 +2,13 @@
 
 use super::callback::callback;
 use super::{classes, objects, send};
+use crate::gc::gate;
+use crate::gc::lookup;
 use crate::jvm::{self, Jni};
 use crate::notify;
-use crate::world::agents::{self, Agent};
-use crate::world::lookup;
-use crate::world::order::{announcements, gate};
-use crate::world::threads::{self, Thread};
+use crate::records::agents::{self, Agent};
+use crate::sync::announcements;
+use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_THREAD_END, JVMPI_EVENT_THREAD_START, JVMPI_Event_thread_start, jobjectID,

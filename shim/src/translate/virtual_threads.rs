@@ -3,8 +3,9 @@
 
 use super::threads;
 use crate::jvm::{self, Jni, capabilities, virtual_env};
-use crate::world::agents;
-use crate::world::threads::{current, virtual_thread};
+use crate::records::agents;
+use crate::records::virtual_thread;
+use crate::threads::current;
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT};
 use jvmti_sys::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -11,7 +11,7 @@
 mod machine;
 
 use super::native_methods::{entered, left};
-use crate::world::native_methods::SLOTS;
+use crate::records::native_methods::SLOTS;
 use classfile::Kind;
 use machine::{FLOATS, GROUP, GROUP_SIZE, INTEGERS, STUB_SIZE};
 use std::ffi::c_void;
@@ -70,7 +70,7 @@ pub struct Call {
 mod tests {
     use super::*;
     use crate::lock::Lock;
-    use crate::world::native_methods::{self, Shape, TARGETS};
+    use crate::records::native_methods::{self, Shape, TARGETS};
     use std::ffi::c_int;
     use std::ptr;
     use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 //! floating-point results in a register of the coprocessor.
 
 use super::{SLOTS, entered, left};
-use crate::world::native_methods::TARGETS;
+use crate::records::native_methods::TARGETS;
 use std::arch::global_asm;
 
 pub const INTEGERS: usize = 0;

@@ -4,7 +4,7 @@
 //! stack, eight bytes each.
 
 use super::{SLOTS, entered, left};
-use crate::world::native_methods::TARGETS;
+use crate::records::native_methods::TARGETS;
 use std::arch::global_asm;
 
 pub const INTEGERS: usize = 6;

@@ -1,0 +1,60 @@
+//! Compiled code that was announced to agents.
+
+use super::references::Agents;
+use crate::lock::Map;
+use crate::records::agents::Agent;
+use jni_sys::jmethodID;
+use std::sync::LazyLock;
+
+/// By the code's address: the method, and the agents to which the code was announced.
+static ANNOUNCED: LazyLock<Map<usize, (usize, Agents)>> = LazyLock::new(Map::new);
+
+/// A method's code at this address is announced to the agent; false if it was before.
+pub fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool {
+    ANNOUNCED.change_or_insert(
+        address,
+        || (method.addr(), Agents::default()),
+        |(known, announced)| {
+            // The VM may reuse the address before it reports that the old code is gone.
+            if *known != method.addr() {
+                (*known, *announced) = (method.addr(), Agents::default());
+            }
+            let is_new = !announced.includes(agent);
+            announced.add(agent);
+            is_new
+        },
+    )
+}
+
+/// The code is gone; returns the agents to which it was announced.
+pub fn forget(address: usize, method: jmethodID) -> Agents {
+    let gone = ANNOUNCED.remove_if(address, |(known, _)| *known == method.addr());
+    gone.map_or(Agents::default(), |(_, announced)| announced)
+}
+
+/// Compiled code is not reported any more.
+pub fn forget_all() {
+    ANNOUNCED.take_all();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::agents;
+    use std::ptr;
+
+    #[test]
+    fn the_code_at_an_address_is_announced_once() {
+        let [one, other] = [0x10, 0x20].map(ptr::without_provenance_mut);
+        let [first, second] = [0, 1].map(agents::get);
+        assert!(mark_announced(0x7000, one, first) && !mark_announced(0x7000, one, first));
+        assert!(mark_announced(0x7000, one, second));
+        let announced = forget(0x7000, one);
+        assert!(announced.includes(first) && announced.includes(second));
+        assert_eq!(forget(0x7000, one), Agents::default());
+        // New code before the old one is known to be gone.
+        assert!(mark_announced(0x7000, one, first) && mark_announced(0x7000, other, first));
+        assert_eq!(forget(0x7000, one), Agents::default());
+        assert!(forget(0x7000, other).includes(first));
+    }
+}

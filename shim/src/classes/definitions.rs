@@ -1,0 +1,138 @@
+//! The numbers of the methods of classes that the current thread is just defining.
+//!
+//! A class is rewritten before it is there, and it may never be: its superclass may be missing, or another
+//! thread may be faster. The numbers are the class's when it is loaded. They are returned when it cannot
+//! be any more: the stack has come back from there.
+
+use super::{classes, method_numbers};
+use crate::jvm::{self, Jni};
+use crate::records::class;
+use jni_sys::jclass;
+use std::cell::RefCell;
+use std::mem;
+use std::ops::Range;
+
+thread_local! {
+    static UNDER_WAY: RefCell<Definitions> = const { RefCell::new(Definitions(Vec::new())) };
+}
+
+/// A class whose file the VM has got.
+pub struct Definition {
+    /// Its name in class files.
+    pub name: Vec<u8>,
+    /// The hash of its methods' names and order.
+    pub shape: u64,
+    /// The numbers of its methods.
+    pub numbers: Range<usize>,
+    /// The address of a frame of the definition's. Each further definition that it takes is made deeper in
+    /// the stack, at a lower address.
+    pub frame: usize,
+}
+
+/// Takes note that the current thread defines a class which is not the boot loader's.
+pub fn begin(definition: Definition) {
+    let over = UNDER_WAY.with_borrow_mut(|under_way| under_way.begin(definition));
+    method_numbers::give_back(over);
+}
+
+/// The current thread has loaded a class: if it has defined it, the numbers are those of the class.
+pub fn end(jni: Jni, class: jclass) {
+    if UNDER_WAY.with_borrow(|under_way| under_way.0.is_empty()) {
+        return;
+    }
+    let Ok(signature) = jvm::get().jvmti.class_signature(class) else { return };
+    let name = class::name_in_signature(signature.to_bytes());
+    let (definition, over) = UNDER_WAY.with_borrow_mut(|under_way| under_way.end(name));
+    method_numbers::give_back(over);
+    if let Some(Definition { shape, numbers, .. }) = definition {
+        // A class without a record keeps them for ever.
+        let _ = classes::of(jni, class).map(|class| class.own_numbers(shape, numbers));
+    }
+}
+
+struct Definitions(Vec<Definition>);
+
+impl Definitions {
+    /// Returns the numbers of definitions that are over.
+    fn begin(&mut self, new: Definition) -> Vec<Range<usize>> {
+        let over = self.0.iter().position(|definition| definition.frame <= new.frame);
+        let over = self.0.split_off(over.unwrap_or(self.0.len()));
+        self.0.push(new);
+        numbers(over)
+    }
+
+    /// Returns the definition of the class with this name, which has succeeded, and the numbers of those
+    /// that are over: those that it took. If two classes of that name are defined, by different loaders,
+    /// nobody knows which of them is loaded: nobody gets their numbers.
+    fn end(&mut self, name: &[u8]) -> (Option<Definition>, Vec<Range<usize>>) {
+        let is_it = |definition: &Definition| definition.name == name;
+        let Some(last) = self.0.iter().rposition(is_it) else { return (None, Vec::new()) };
+        let over = self.0.split_off(last + 1);
+        let found = self.0.pop();
+        let outer = self.0.len();
+        self.0.retain(|definition| !is_it(definition));
+        (found.filter(|_| outer == self.0.len()), numbers(over))
+    }
+}
+
+/// A thread ends, and none of its definitions can succeed any more.
+impl Drop for Definitions {
+    fn drop(&mut self) {
+        method_numbers::give_back(numbers(mem::take(&mut self.0)));
+    }
+}
+
+fn numbers(definitions: Vec<Definition>) -> Vec<Range<usize>> {
+    definitions.into_iter().map(|definition| definition.numbers).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(name: &str, first: usize, frame: usize) -> Definition {
+        Definition { name: name.into(), shape: 0, numbers: first..first + 2, frame }
+    }
+
+    fn firsts(numbers: Vec<Range<usize>>) -> Vec<usize> {
+        numbers.into_iter().map(|numbers| numbers.start).collect()
+    }
+
+    fn first(definition: Option<Definition>) -> Option<usize> {
+        definition.map(|definition| definition.numbers.start)
+    }
+
+    #[test]
+    fn what_a_definition_takes_is_over_before() {
+        let mut under_way = Definitions(Vec::new());
+        assert_eq!(firsts(under_way.begin(definition("Child", 0, 900))), []);
+        assert_eq!(firsts(under_way.begin(definition("Parent", 2, 700))), []);
+        let (parent, over) = under_way.end(b"Parent");
+        assert_eq!((first(parent), firsts(over)), (Some(2), vec![]));
+        assert_eq!(firsts(under_way.begin(definition("Missing", 4, 700))), []);
+        let (child, over) = under_way.end(b"Child");
+        assert_eq!((first(child), firsts(over)), (Some(0), vec![4]));
+        assert_eq!(firsts(under_way.end(b"Child").1), []);
+    }
+
+    #[test]
+    fn what_has_failed_is_over_when_the_stack_is_back() {
+        let mut under_way = Definitions(Vec::new());
+        under_way.begin(definition("Outer", 0, 900));
+        under_way.begin(definition("Failing", 2, 700));
+        assert_eq!(firsts(under_way.begin(definition("Failing", 4, 700))), [2]);
+        assert_eq!(firsts(under_way.begin(definition("Other", 6, 800))), [4]);
+        assert_eq!(firsts(under_way.begin(definition("Next", 8, 1000))), [0, 6]);
+        assert_eq!(first(under_way.end(b"Next").0), Some(8));
+    }
+
+    #[test]
+    fn nobody_gets_the_numbers_of_classes_of_one_name() {
+        let mut under_way = Definitions(Vec::new());
+        under_way.begin(definition("Same", 0, 900));
+        under_way.begin(definition("Same", 2, 700));
+        assert!(under_way.end(b"Same").0.is_none());
+        assert!(under_way.end(b"Same").0.is_none());
+        assert_eq!(firsts(under_way.begin(definition("Next", 4, 1000))), []);
+    }
+}

@@ -1,0 +1,60 @@
+//! The classes of methods that an agent names. What it passes may be anything, and the VM would follow
+//! it: so it is looked for among the methods of all classes.
+
+use super::{classes, methods};
+use crate::jvm::{self, Jni};
+use crate::lock::Map;
+use crate::records::class::Class;
+use jni_sys::{jint, jmethodID};
+use jvmpi_sys::jobjectID;
+use std::ptr;
+use std::sync::LazyLock;
+
+/// The ID of the class that declares a method, of all methods that were there at the last look.
+static BY_METHOD: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
+/// How often each class had been redefined then: that may add methods.
+static LISTED: LazyLock<Map<usize, jint>> = LazyLock::new(Map::new);
+
+/// The ID of the class that declares the method; None if there is no such method.
+pub fn class_of(jni: Jni, method: jmethodID) -> Option<jobjectID> {
+    if let Some(known) = methods::known(method) {
+        return Some(known.class.id());
+    }
+    let listed = || BY_METHOD.get(method.addr()).map(ptr::without_provenance_mut);
+    listed().or_else(|| {
+        list_all(jni);
+        listed()
+    })
+}
+
+/// Lists the methods of the classes that were loaded or redefined since the last look.
+fn list_all(jni: Jni) {
+    match classes::all_loaded(jni) {
+        Ok(loaded) => loaded.iter().for_each(|class| jni.frame(4, |jni| list(jni, class))),
+        Err(error) => log::debug!("the methods of new classes stay unknown: {error}"),
+    }
+}
+
+/// A class that is not linked has not given any method an ID, and is not listed.
+fn list(jni: Jni, class: &Class) {
+    let id = class.id().addr();
+    let Some(object) = class.object(jni) else { return };
+    let redefinitions = classes::redefinitions(jni, object);
+    if LISTED.get(id) == Some(redefinitions) {
+        return;
+    }
+    let Ok(methods) = jvm::get().jvmti.class_methods(object) else { return };
+    for method in methods.iter() {
+        class.add_method(*method);
+        BY_METHOD.insert(method.addr(), id);
+    }
+    LISTED.insert(id, redefinitions);
+}
+
+/// Drops what is known of a class that was unloaded, and of these methods of it.
+pub fn forget(class: jobjectID, methods: &[usize]) {
+    LISTED.remove(class.addr());
+    for method in methods {
+        BY_METHOD.remove(*method);
+    }
+}

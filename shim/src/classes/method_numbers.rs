@@ -1,0 +1,205 @@
+//! The methods that rewritten code reports, by the numbers that the code passes.
+//!
+//! A class is rewritten before its methods have IDs, so a number gets its method when it is first
+//! reported: the frame below the report is the method's.
+//!
+//! The numbers of a class are returned when it is unloaded. A thread may still have to report an exit by
+//! one of them, of a call that was left unseen (`calls`); they are reused when no thread has.
+
+use super::methods;
+use crate::jvm::{self, Jni};
+use crate::lock::Lock;
+use crate::records::append_only::AppendOnly;
+use crate::records::class::Class;
+use crate::records::construction::Beginning;
+use crate::records::runs::Runs;
+use crate::threads;
+use jni_sys::jmethodID;
+use std::collections::HashSet;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Once};
+
+/// The method behind a number.
+#[derive(Default)]
+struct Numbered {
+    /// NULL until the method is known.
+    method: AtomicPtr<jni_sys::_jmethodID>,
+    class: AtomicPtr<Class>,
+    /// The epoch in which reports of the method may take the short cut, as its class is announced.
+    short_cut_epoch: AtomicU64,
+    /// Of a constructor, its [`Beginning`].
+    beginning: AtomicU64,
+}
+
+/// A method that is being reported.
+#[derive(Clone, Copy)]
+pub struct NumberedMethod<'a> {
+    pub id: jmethodID,
+    /// The class that declares it.
+    pub class: &'a Class,
+}
+
+impl NumberedMethod<'_> {
+    /// The class's record, also when the class is gone.
+    pub fn kept_class(&self) -> Arc<Class> {
+        // SAFETY: `resolve` got the pointer from an `Arc`, which lives as long as any `NumberedMethod`.
+        unsafe {
+            Arc::increment_strong_count(self.class);
+            Arc::from_raw(self.class)
+        }
+    }
+}
+
+static PLACES: AppendOnly<Numbered> = AppendOnly::new();
+
+/// The numbers of classes that were unloaded, as long as threads may have them.
+static RETURNED: Lock<Vec<Range<usize>>> = Lock::new(Vec::new());
+static FREE: Lock<Runs> = Lock::new(Runs::new());
+
+/// Reserves numbers for the methods of this class, and returns the first.
+pub fn reserve_for(class: &Class, count: usize) -> usize {
+    let first = reserve(count);
+    class.add_numbers(first..first + count);
+    first
+}
+
+/// Reserves a number for one method, which need not be found when it is first reported.
+pub fn reserve_for_method(id: jmethodID, class: &Arc<Class>) -> usize {
+    let number = reserve_for(class, 1);
+    if let Some(place) = PLACES.get(number) {
+        place.set(id, class);
+    }
+    number
+}
+
+/// How many numbers there are, in use or free.
+pub fn count() -> usize {
+    PLACES.count()
+}
+
+/// Reserves numbers for the methods of a class that is being loaded, and returns the first.
+pub fn reserve(count: usize) -> usize {
+    let free = FREE.lock().take(count);
+    let free = free.or_else(|| {
+        free_returned();
+        FREE.lock().take(count)
+    });
+    free.unwrap_or_else(|| {
+        let first = PLACES.reserve(count);
+        if first + count > PLACES.capacity() {
+            static SAID: Once = Once::new();
+            SAID.call_once(|| {
+                log::warn!(
+                    "{} methods report their calls, and no more can: those of classes that are loaded \
+                     from now on are silent until others are unloaded",
+                    PLACES.capacity()
+                );
+            });
+        }
+        first
+    })
+}
+
+/// Returns the numbers of classes that were unloaded, or that never came to be: no code passes them any more.
+pub fn give_back(numbers: Vec<Range<usize>>) {
+    RETURNED.lock().extend(numbers);
+}
+
+/// Frees the returned numbers that no thread has.
+fn free_returned() {
+    let returned = std::mem::take(&mut *RETURNED.lock());
+    if returned.is_empty() {
+        return;
+    }
+    let threads = threads::all();
+    let in_use = threads.iter().flat_map(|thread| thread.calls.numbers());
+    let in_use: HashSet<_> = in_use.map(|number| number as usize).collect();
+    let is_in_use = |run: &Range<usize>| run.clone().any(|number| in_use.contains(&number));
+    let (kept, free): (Vec<_>, Vec<_>) = returned.into_iter().partition(is_in_use);
+    free.iter()
+        .cloned()
+        .flatten()
+        .filter_map(|number| PLACES.known(number))
+        .for_each(Numbered::clear);
+    RETURNED.lock().extend(kept);
+    let mut all = FREE.lock();
+    free.into_iter().for_each(|run| all.put(run));
+}
+
+impl Numbered {
+    fn set(&self, id: jmethodID, class: &Arc<Class>) {
+        self.class.store(Arc::as_ptr(class).cast_mut(), Ordering::Relaxed);
+        self.method.store(id, Ordering::Release);
+    }
+
+    /// Forgets the method: the next one that reports the number may be another.
+    fn clear(&self) {
+        self.short_cut_epoch.store(0, Ordering::Relaxed);
+        self.beginning.store(0, Ordering::Relaxed);
+        self.method.store(ptr::null_mut(), Ordering::Relaxed);
+        self.class.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Records how a constructor begins.
+pub fn set_beginning(number: usize, beginning: Beginning) {
+    if let Some(place) = PLACES.get(number) {
+        place.beginning.store(beginning.bits(), Ordering::Relaxed);
+    }
+}
+
+/// How a constructor begins.
+pub fn beginning(number: usize) -> Option<Beginning> {
+    PLACES.known(number).map(|place| Beginning::from_bits(place.beginning.load(Ordering::Relaxed)))
+}
+
+/// Runs `f` with the method of a number, which the current thread is just reporting.
+pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R) -> Option<R> {
+    let place = PLACES.get(number)?;
+    let id = place.method.load(Ordering::Acquire);
+    let id = if id.is_null() { resolve(jni, place)? } else { id };
+    // SAFETY: `resolve` stored the class before the method. The record lives as long as the
+    // class, which lives as its method is just running.
+    let class = unsafe { &*place.class.load(Ordering::Relaxed) };
+    Some(f(NumberedMethod { id, class }))
+}
+
+/// The method of a number, if its reports may take the short cut in this epoch.
+#[inline]
+pub fn for_short_cut(number: usize, epoch: u64) -> Option<jmethodID> {
+    let place = PLACES.known(number)?;
+    let is_current = place.short_cut_epoch.load(Ordering::Acquire) == epoch;
+    is_current.then(|| place.method.load(Ordering::Relaxed))
+}
+
+/// Lets reports of a method take the short cut in this epoch: its class is announced.
+pub fn allow_short_cut(number: usize, epoch: u64) {
+    if let Some(place) = PLACES.get(number) {
+        place.short_cut_epoch.store(epoch, Ordering::Release);
+    }
+}
+
+/// The method of a number, if it has been reported.
+pub fn reported(number: usize) -> Option<jmethodID> {
+    let method = PLACES.get(number)?.method.load(Ordering::Acquire);
+    (!method.is_null()).then_some(method)
+}
+
+/// Finds the method that reports: the one that called the Tracker.
+#[cold]
+fn resolve(jni: Jni, place: &Numbered) -> Option<jmethodID> {
+    let mut frame = [MaybeUninit::uninit()];
+    let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1, &mut frame).ok()?;
+    if walked == 0 {
+        return None;
+    }
+    // SAFETY: the walk wrote one frame.
+    let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
+    // The frame may be of an obsolete version of the method; the new one has the same number.
+    let id = method.id();
+    place.set(id, &method.class);
+    Some(id)
+}

@@ -1,0 +1,86 @@
+//! JNI's global references that were announced to agents.
+
+use crate::lock::Map;
+use crate::records::agents::Agent;
+use crate::sync::tagging;
+use jni_sys::jobject;
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::LazyLock;
+
+/// Some of the agents.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Agents(u8);
+
+impl Agents {
+    pub fn includes(self, agent: &Agent) -> bool {
+        self.0 & bit(agent) != 0
+    }
+
+    pub fn add(&mut self, agent: &Agent) {
+        self.0 |= bit(agent);
+    }
+}
+
+fn bit(agent: &Agent) -> u8 {
+    1 << agent.index
+}
+
+/// A kind of global references.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Strong,
+    Weak,
+}
+
+/// The kind of each reference, and the agents to which it was announced.
+static ANNOUNCED: LazyLock<Map<usize, (Kind, Agents)>> = LazyLock::new(Map::new);
+
+/// The reference is announced to the agent.
+pub fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
+    let nobody = || (kind, Agents::default());
+    ANNOUNCED.change_or_insert(reference.expose_provenance(), nobody, |(_, announced)| {
+        announced.0 |= bit(agent);
+    });
+}
+
+/// The strong references that were announced to the agent, by the IDs of their objects.
+pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
+    let mut by_object = HashMap::<_, Vec<_>>::new();
+    for (reference, (kind, announced)) in ANNOUNCED.entries() {
+        if kind != Kind::Strong || !announced.includes(agent) {
+            continue;
+        }
+        if let Ok(tag) = tagging::tag(ptr::with_exposed_provenance_mut(reference)) {
+            by_object.entry(tag.id().addr()).or_default().push(reference);
+        }
+    }
+    by_object
+}
+
+/// The reference is deleted; returns the agents to which it was announced.
+pub fn forget(reference: jobject) -> Agents {
+    ANNOUNCED.remove(reference.addr()).map_or(Agents::default(), |(_, announced)| announced)
+}
+
+/// References are not reported any more.
+pub fn forget_all() {
+    ANNOUNCED.take_all();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::agents;
+
+    #[test]
+    fn a_reference_is_announced_to_each_agent_by_itself() {
+        let reference = ptr::without_provenance_mut(0x1000);
+        mark_announced(Kind::Strong, reference, agents::get(0));
+        mark_announced(Kind::Strong, reference, agents::get(7));
+        let announced = forget(reference);
+        assert!([0, 7].iter().all(|agent| announced.includes(agents::get(*agent))));
+        assert!(!announced.includes(agents::get(1)));
+        assert_eq!(forget(reference), Agents::default());
+    }
+}

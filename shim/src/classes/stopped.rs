@@ -1,0 +1,201 @@
+//! The program with all its threads suspended but the current one, for a walk through the heap.
+//!
+//! What agents suspend they resume (`suspension`); this is the shim's own. No agent and no Java code runs meanwhile on
+//! the current thread, and it allocates nothing in the Java heap (`suspending`), so it waits for no other.
+
+use super::classes;
+use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, capabilities, virtual_threads};
+use crate::records::virtual_thread;
+use crate::suspending::{self, Suspending};
+use crate::suspension::can_suspend::{self, Borrowed};
+use crate::sync::claims::{self, ToSuspend};
+use crate::sync::tagging;
+use crate::threads::{self, Thread};
+use jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, jthread};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// All threads but the current one are suspended until this is dropped.
+pub struct Stopped {
+    suspended: Vec<Arc<GlobalRef>>,
+    /// The addresses of these references.
+    addresses: HashSet<usize>,
+    /// The virtual threads that agents have suspended, if all are suspended.
+    all_virtual: Option<Vec<Arc<GlobalRef>>>,
+    _suspending: Suspending,
+    /// Given back when the threads have been resumed.
+    _can_suspend: Borrowed,
+    /// Objects that a dump names keep the IDs that it gives them. Released after the threads have
+    /// been resumed.
+    _claim: ToSuspend,
+}
+
+/// How often threads are looked for that were started while the others were being suspended.
+const ATTEMPTS: usize = 5;
+/// How often threads are let go because one of them is making a virtual thread, which takes some microseconds.
+const MAKING_ATTEMPTS: usize = 1000;
+/// The time for which they are let go. It decides nothing: what counts is what they do when they are suspended again.
+const PAUSE: Duration = Duration::from_millis(1);
+
+impl Stopped {
+    /// Suspends all threads but the current one. Returns the live ones as well, without the shim's own.
+    ///
+    /// # Errors
+    /// The reason why that is not possible.
+    pub fn begin(jni: Jni, current: &Thread) -> Result<(Self, Vec<Arc<Thread>>), String> {
+        let failed = |error: jvm::Error| error.to_string();
+        classes::class_fields(jni);
+        let (mut attempt, mut making) = (1, 0);
+        loop {
+            let of_virtual = threads::quietly(jni, || virtual_threads::making(jni));
+            let threads = live(jni, current).map_err(failed)?;
+            let stopped = Self::of(jni, &threads, current, of_virtual.is_some())?;
+            // Agents may have suspended some of them before.
+            let is_making = |thread: &Arc<Thread>| {
+                let object = thread.object().filter(|_| thread.env() != current.env());
+                let both = of_virtual.zip(object);
+                both.is_some_and(|(making, object)| making.is_done_by(jni, object.get()))
+            };
+            if threads.iter().any(is_making) {
+                making += 1;
+                if making == MAKING_ATTEMPTS {
+                    return Err("the program never stops making virtual threads".to_owned());
+                }
+                // The threads go on. They need a processor, which this one may have had.
+                drop(stopped);
+                thread::sleep(PAUSE);
+                continue;
+            }
+            if attempt == ATTEMPTS || includes_all(jni, &threads, current).map_err(failed)? {
+                return Ok((stopped, threads));
+            }
+            attempt += 1;
+        }
+    }
+
+    fn of(
+        jni: Jni,
+        threads: &[Arc<Thread>],
+        current: &Thread,
+        with_virtual: bool,
+    ) -> Result<Self, String> {
+        let failed = |error: jvm::Error| error.to_string();
+        let claim = claims::to_suspend();
+        let can_suspend = can_suspend::borrow()?;
+        let suspending = suspending::begin();
+        let mut stopped = Self {
+            suspended: Vec::new(),
+            addresses: HashSet::new(),
+            all_virtual: None,
+            _suspending: suspending,
+            _can_suspend: can_suspend,
+            _claim: claim,
+        };
+        if with_virtual {
+            suspend_virtual(jni).map_err(failed)?;
+            let by_agents = threads
+                .iter()
+                .filter(|thread| thread.is_virtual() && thread.suspension.is_suspended());
+            stopped.all_virtual = Some(by_agents.filter_map(|thread| thread.object()).collect());
+        }
+        // Nor is the carrier suspended that the current thread runs on.
+        let is_other = |thread: &&Arc<Thread>| {
+            thread.env() != current.env()
+                && !current.runs_in(thread.env())
+                && !(with_virtual && thread.is_virtual())
+        };
+        let others = threads.iter().filter(is_other);
+        let objects: Vec<_> = others.filter_map(|thread| thread.object()).collect();
+        let references: Vec<jthread> = objects.iter().map(|object| object.get()).collect();
+        let results = if references.is_empty() {
+            Ok(Vec::new())
+        } else {
+            jvm::get().jvmti.suspend_list(&references)
+        };
+        // A thread that another JVMTI agent, or the program, has suspended is not ours to resume.
+        let suspended = objects.into_iter().zip(results.map_err(failed)?);
+        let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
+        stopped.suspended.extend(suspended);
+        stopped.addresses = stopped.suspended.iter().map(|object| object.get().addr()).collect();
+        Ok(stopped)
+    }
+
+    /// True if the thread is suspended by this.
+    pub fn has_suspended(&self, thread: &Thread, object: jthread) -> bool {
+        thread.is_virtual() && self.all_virtual.is_some() || self.addresses.contains(&object.addr())
+    }
+}
+
+/// Suspends all virtual threads but the current one.
+fn suspend_virtual(jni: Jni) -> jvm::Result<()> {
+    let jvmti = jvm::get().jvmti;
+    capabilities::take_virtual_threads(jvmti)?;
+    jni.frame(4, |jni| {
+        let current = jvmti.current_thread()?;
+        let except: &[jthread] = if jni.is_virtual(current) { &[current] } else { &[] };
+        jvmti.suspend_all_virtual(except)
+    })
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let jvmti = jvm::get().jvmti;
+        let references: Vec<jthread> = self.suspended.iter().map(|object| object.get()).collect();
+        let resumed =
+            if references.is_empty() { Ok(()) } else { jvmti.resume_list(&references).map(drop) };
+        let all_virtual = self.all_virtual.as_ref().map_or(Ok(()), |by_agents| {
+            let except: Vec<jthread> = by_agents.iter().map(|object| object.get()).collect();
+            jvmti.resume_all_virtual(&except)
+        });
+        match resumed.and(all_virtual) {
+            // The VM has ended meanwhile.
+            Ok(()) | Err(jvm::Error(JVMTI_ERROR_WRONG_PHASE)) => {}
+            Err(error) => log::error!("threads stay suspended: {error}"),
+        }
+    }
+}
+
+/// The live threads, without the shim's own. The current thread is among them unless it has ended
+/// for agents.
+fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
+    jni.frame(LARGE_FRAME, |jni| {
+        let jvmti = jvm::get().jvmti;
+        let running = current.object();
+        let all = jvmti.all_threads()?;
+        let found = all.iter().filter_map(|object| {
+            if running.as_ref().is_some_and(|running| jni.same_object(running.get(), *object)) {
+                return threads::by_env(current.env());
+            }
+            threads::discover(jni, *object).filter(|thread| thread.env() != current.env())
+        });
+        let found = found.filter(|thread| !thread.is_hidden());
+        Ok(found.chain(virtual_threads()).collect())
+    })
+}
+
+/// The live virtual threads, where these are threads of their own.
+fn virtual_threads() -> impl Iterator<Item = Arc<Thread>> {
+    let is_live = |thread: &Arc<Thread>| thread.is_virtual() && thread.object().is_some();
+    let all = if virtual_thread::are_threads() { threads::all() } else { Vec::new() };
+    all.into_iter().filter(is_live)
+}
+
+/// Whether no thread lives besides these, those that agents are never shown, and virtual threads that are on no
+/// carrier: they come to none while these are suspended.
+fn includes_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
+    jni.frame(LARGE_FRAME, |_| {
+        for object in jvm::get().jvmti.all_threads()?.iter() {
+            let id = tagging::tag(*object)?.id();
+            let is_known = threads.iter().any(|thread| thread.id() == id)
+                || threads::is_hidden_object(id)
+                || current.has_ended() && !id.is_null();
+            if !is_known {
+                return Ok(false);
+            }
+        }
+        let mut mounted = virtual_threads().filter(|thread| thread.os_thread() != 0);
+        Ok(mounted.all(|thread| threads.iter().any(|known| known.env() == thread.env())))
+    })
+}

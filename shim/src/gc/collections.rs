@@ -1,0 +1,282 @@
+//! The virtual collection.
+//!
+//! JVMPI's collections stop all threads, and all events of one are sent on one thread between GC_START
+//! and GC_FINISH. JVMTI reports a real collection while the world is stopped, where no agent may be
+//! called, and dead objects later, on a thread of the VM's. So the real events only mark that a
+//! collection is due and enqueue the tags of the dead; a thread of the shim, or the caller of RunGC,
+//! then plays the collection to the agents.
+
+use super::deaths::{REPORTER, WAKE, due, make_sentinel, reports_later, take_signs};
+use super::gc_counts;
+use crate::jvm::{self, Jni};
+use crate::lock::{Condition, Lock};
+use crate::platform::os_thread::os_thread;
+use crate::records::moves;
+use crate::records::pauses::Pauses;
+use crate::records::thread::Thread;
+use crate::sync::bounded_wait::BoundedWait;
+use crate::threads;
+use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Sends agents the events of a collection, which is `translate`'s part. False if garbage collection is
+/// disabled, so that nothing was sent.
+///
+/// The arguments are the thread that plays it, the tags of the dead, and the pauses that the collection
+/// stands for.
+pub type Play = fn(Jni, &Thread, &[i64], Pauses) -> bool;
+
+/// The OS thread that plays collections just now, 0 for none. The lock is not held meanwhile.
+static PLAYER: Lock<i32> = Lock::new(0);
+/// Signalled when there is none.
+static PLAYED: Condition = Condition::new();
+
+/// The right to play collections, which one thread has at a time.
+struct Playing(());
+
+impl Playing {
+    /// Waits for the right. None if its owner is the current thread, or cannot go on before that.
+    fn begin() -> Option<Self> {
+        let me = os_thread();
+        let mut waiting = BoundedWait::new();
+        let mut stuck = None;
+        loop {
+            let mut player = PLAYER.lock();
+            let other = *player;
+            if other == 0 {
+                *player = me;
+                return Some(Self(()));
+            }
+            if other == me || stuck == Some(other) {
+                return None;
+            }
+            drop(PLAYED.wait_for(player, waiting.pause()));
+            // It may have played since, and wait for this thread: then it plays no more.
+            stuck = (!waiting.can_go_on(other)).then_some(other);
+        }
+    }
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        *PLAYER.lock() = 0;
+        PLAYED.notify_all();
+    }
+}
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// The OS thread that plays the collections that no agent has asked for.
+static THREAD: AtomicI32 = AtomicI32::new(0);
+
+/// Starts the thread that plays collections, once.
+pub fn start(jni: Jni, play: Play) {
+    if STARTED.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    if gc_counts::start() {
+        moves::only_in_pauses();
+    }
+    if let Err(error) = jvm::get().class_env.set_notification(JVMTI_EVENT_OBJECT_FREE, true) {
+        log::debug!("dead objects may come late: {error}");
+    }
+    make_sentinel(jni);
+    let run = move |jni| {
+        THREAD.store(os_thread(), Ordering::Relaxed);
+        let thread = threads::current(jni);
+        while wait_for_signs() {
+            if let Some(playing) = Playing::begin() {
+                play_due(jni, &thread, play, &playing);
+            }
+        }
+    };
+    if let Err(error) = threads::start_hidden(jni, c"jvmpi", run) {
+        log::error!("collections cannot be reported: {error}");
+    }
+}
+
+/// Waits for a sign that there was a collection; false if none will be played any more.
+fn wait_for_signs() -> bool {
+    let mut due = due();
+    while !due.is_over && !due.has_sign() {
+        due = WAKE.wait(due);
+    }
+    !due.is_over
+}
+
+/// Takes note that agents have enabled collections again.
+pub fn enabled_again() {
+    if due().is_deferred {
+        WAKE.notify_all();
+    }
+}
+
+/// Waits for a deferred collection that can be played now. Agents that disable collections most of the
+/// time would leave no room for it.
+pub fn let_deferred_go_first() {
+    let mut waiting = BoundedWait::new();
+    while due().can_play_deferred() && waiting.can_go_on(THREAD.load(Ordering::Relaxed)) {
+        waiting.sleep();
+    }
+}
+
+/// Ends the thread that plays collections. The VM, when it ends, waits for threads that it finds in
+/// native code, for 300 ms.
+pub fn end() {
+    due().is_over = true;
+    WAKE.notify_all();
+}
+
+/// Plays one collection for each that is due; the dead go with the first.
+fn play_due(jni: Jni, thread: &Thread, play: Play, playing: &Playing) {
+    let (pauses, effect, is_deferred) = take_signs();
+    let collections = gc_counts::collections_since_last_time(pauses, effect);
+    if collections > 0 && !effect {
+        wait_for_reports(Duration::ZERO);
+        due().sentinels.take_effect();
+    }
+    make_sentinel(jni);
+    for left in (1..=collections + u64::from(is_deferred)).rev() {
+        if !play_one(jni, thread, play, left, playing) {
+            return;
+        }
+    }
+}
+
+/// Plays the first of the collections that are `left`, with all the dead whose reports are complete and
+/// its share of the pauses. False if collections are disabled: then this one is deferred.
+fn play_one(jni: Jni, thread: &Thread, play: Play, left: u64, _: &Playing) -> bool {
+    let (dead, pauses) = {
+        let mut due = due();
+        let parts = u32::try_from(left).unwrap_or(u32::MAX);
+        (std::mem::take(&mut due.complete), due.time.take_part(parts))
+    };
+    let is_played = play(jni, thread, &dead, pauses);
+    let mut due = due();
+    due.is_deferred = !is_played;
+    if !is_played {
+        due.time.give_back(pauses);
+        due.complete.extend(dead);
+    }
+    is_played
+}
+
+/// How long to wait for the reports while it is not known which thread of the VM's makes them. If they
+/// come later, the dead are part of the next collection.
+const FIRST_REPORTS: Duration = Duration::from_millis(200);
+
+/// How long RunGC waits although that thread is blocked. When the VM's call for RunGC returns, a
+/// concurrent collector has finished its cycle, but its thread that wakes the reporting one may still
+/// have to wait for a processor.
+const UNTIL_WOKEN: Duration = Duration::from_secs(2);
+
+/// Waits until the newest sentinel is known to be dead, as long as the VM's thread that reports that
+/// is at work, and for `at_least` in any case. A collection that had begun before the sentinel was made
+/// leaves it alive.
+fn wait_for_reports(at_least: Duration) {
+    let begun = Instant::now();
+    let mut waiting = BoundedWait::new();
+    while reports_later() {
+        let due = due();
+        if !due.sentinels.newest_is_alive() {
+            return;
+        }
+        drop(WAKE.wait_for(due, waiting.pause()));
+        let is_at_work = match REPORTER.load(Ordering::Relaxed) {
+            0 => {
+                waiting.ends_by_itself();
+                begun.elapsed() < FIRST_REPORTS
+            }
+            reporter => waiting.can_go_on(reporter),
+        };
+        if !is_at_work && begun.elapsed() >= at_least {
+            return;
+        }
+    }
+}
+
+/// RunGC: collects, and plays the collection on the calling thread before it returns. If another
+/// collection is being played and cannot go on before the calling thread does, the new one is played
+/// later.
+pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
+    let Some(playing) = Playing::begin() else {
+        return jvm::get().jvmti.force_garbage_collection();
+    };
+    // The collections that were due before come first.
+    play_due(jni, thread, play, &playing);
+    loop {
+        // An older sentinel may have died in an earlier collection, whose reports are late.
+        let sentinel = make_sentinel(jni);
+        {
+            // This thread is blocked for as long as a concurrent collector takes: no reason for others to
+            // give it up.
+            let mut collection = BoundedWait::new();
+            collection.ends_by_itself();
+            jvm::get().jvmti.force_garbage_collection()?;
+        }
+        wait_for_reports(UNTIL_WOKEN);
+        // If a walk has found the sentinel, the reports are complete only after one more collection.
+        if sentinel.is_none_or(|sentinel| due().sentinels.found < sentinel) {
+            break;
+        }
+    }
+    let (pauses, effect, _) = take_signs();
+    gc_counts::collections_since_last_time(pauses, effect);
+    play_one(jni, thread, play, 1, &playing);
+    Ok(())
+}
+
+/// Runs `f` while no collection is being played, but for one that cannot go on before the current
+/// thread does.
+pub fn between<R>(f: impl FnOnce() -> R) -> R {
+    let _playing = Playing::begin();
+    f()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::scheduling::is_asleep;
+    use std::hint;
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU32;
+
+    /// Two threads play in turns, and who has played waits for the other. That does not take it for one that cannot
+    /// go on, however late it looks.
+    #[test]
+    fn who_has_played_keeps_nobody_from_playing() {
+        const ROUNDS: u32 = 200;
+        let numbers = [const { AtomicI32::new(0) }; 2];
+        let played = [const { AtomicU32::new(0) }; 2];
+        let begun = Barrier::new(2);
+        let take_turns = |me: usize| {
+            let current = threads::adopt_for_test(0x6000 + me);
+            numbers[me].store(os_thread(), Ordering::SeqCst);
+            begun.wait();
+            let other = numbers[1 - me].load(Ordering::SeqCst);
+            let mut refused = 0;
+            for round in 1..=ROUNDS {
+                let is_behind = || played[1 - me].load(Ordering::SeqCst) < round;
+                let playing = Playing::begin();
+                refused += u32::from(playing.is_none());
+                while is_behind() && !is_asleep(other) {
+                    hint::spin_loop();
+                }
+                drop(playing);
+                played[me].store(round, Ordering::SeqCst);
+                let mut waiting = BoundedWait::new();
+                waiting.aim_at(other);
+                while is_behind() {
+                    hint::spin_loop();
+                }
+            }
+            threads::ended(&current);
+            refused
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| take_turns(1));
+            assert_eq!((take_turns(0), other.join().unwrap()), (0, 0));
+        });
+    }
+}

@@ -1,0 +1,299 @@
+//! What the VM has reported of its collections and was not played yet.
+//!
+//! From JDK 16 on (JDK-8212879) a thread of the VM's reports the dead of one environment after the
+//! other, in the order in which the environments were made, some time after the collection. (Switching
+//! the event off makes the VM report at once, but can deadlock it with that thread: JDK 17 to 25.) So an
+//! unreferenced object, a sentinel, is tagged in the environment that was made last: when it is reported
+//! dead, all others of the same collection have been.
+//!
+//! A walk through the heap that comes before these reports finds the dead of all environments, and the
+//! VM reports them to the environment that walks, on the thread that walks. A sentinel reported in this
+//! way has died in a collection, but reports that the VM's own thread is just making may be missing; the
+//! next sentinel shows when those are complete. One that another tool's walk has found is never reported
+//! to the shim, and one that has survived a collection of young objects may live long. So after each
+//! pause another one is made, whether or not the last one is dead.
+
+use super::gc_counts;
+use crate::jvm::{self, Jni};
+use crate::lock::{Condition, Lock, Locked};
+use crate::platform::os_thread::os_thread;
+use crate::records::gc_switch;
+use crate::records::pauses::Pauses;
+use crate::records::tags::{self, Kind};
+use crate::threads;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Instant;
+
+/// The sentinels, by their numbers, in the order in which they were made.
+pub struct Sentinels {
+    newest: i64,
+    /// The death of one up to this shows nothing new: it has died in a collection that was played, or
+    /// should have.
+    counted: i64,
+    /// The newest one that was reported dead after all others of its collection.
+    reported: i64,
+    /// The newest one that a walk through the heap has found dead.
+    pub found: i64,
+}
+
+impl Sentinels {
+    pub fn newest_is_alive(&self) -> bool {
+        self.newest > self.reported.max(self.found)
+    }
+
+    /// Whether a collection has had an effect since the last one that was played.
+    pub fn show_effect(&self) -> bool {
+        self.reported.max(self.found) > self.counted
+    }
+
+    /// As [`Self::show_effect`]; from now on that effect does not count.
+    pub fn take_effect(&mut self) -> bool {
+        let effect = self.show_effect();
+        if effect {
+            self.counted = self.newest;
+        }
+        effect
+    }
+}
+
+/// What happened in the VM and was not played yet. The VM must never wait for its lock: it takes the
+/// lock itself, in events while the world is stopped.
+pub struct Due {
+    /// How many pauses of collectors have ended, but for those in which nothing was collected.
+    pub pauses: u64,
+    /// The time of those that were not told of yet.
+    pub time: Pauses,
+    /// Whether there were collections while agents had disabled them: they are played as one when
+    /// collections are enabled again.
+    pub is_deferred: bool,
+    /// Tags of dead objects, some of a collection whose reports are still coming.
+    dead: Vec<i64>,
+    /// Tags that were reported to walks through the heap which are still under way.
+    walked: Vec<i64>,
+    /// How many such walks there are.
+    walks: u32,
+    /// Tags of dead objects of collections that have been reported completely. A class is among
+    /// them only with all its instances.
+    pub complete: Vec<i64>,
+    pub sentinels: Sentinels,
+    /// Whether the VM ends.
+    pub is_over: bool,
+}
+
+impl Due {
+    const fn new() -> Self {
+        Self {
+            pauses: 0,
+            time: Pauses::NONE,
+            is_deferred: false,
+            dead: Vec::new(),
+            walked: Vec::new(),
+            walks: 0,
+            complete: Vec::new(),
+            sentinels: Sentinels { newest: 0, counted: 0, reported: 0, found: 0 },
+            is_over: false,
+        }
+    }
+
+    /// All dead objects of a collection have been reported.
+    fn complete_reports(&mut self) {
+        self.complete.append(&mut self.dead);
+    }
+
+    /// A death is reported to the environment for classes, which is the last one.
+    fn class_tag_died(&mut self, tag: i64) {
+        if Kind::of(tag) == Some(Kind::Sentinel) {
+            self.complete_reports();
+            self.sentinels.reported = self.sentinels.reported.max(tags::value(tag));
+        }
+    }
+
+    /// A death is reported to the environment for objects; `walks` if that is on a thread that walks
+    /// through the heap.
+    fn object_died(&mut self, tag: i64, walks: bool) {
+        if walks {
+            self.walked.push(tag);
+        } else if Kind::of(tag) == Some(Kind::Object) {
+            self.dead.push(tag);
+        }
+    }
+
+    /// A walk is over. With the last one the walks' reports are complete: a class is among them
+    /// together with all its instances that were not reported before.
+    fn walk_ended(&mut self) {
+        self.walks -= 1;
+        if self.walks > 0 {
+            return;
+        }
+        for tag in std::mem::take(&mut self.walked) {
+            match Kind::of(tag) {
+                Some(Kind::Object) => self.dead.push(tag),
+                Some(Kind::Sentinel) => {
+                    self.sentinels.found = self.sentinels.found.max(tags::value(tag));
+                }
+                // The death of a class is that of its Class object, which has a tag of its own; a tag
+                // of no kind is another tool's.
+                Some(Kind::Class) | None => {}
+            }
+        }
+    }
+
+    /// Whether there is a sign that a collection is to be played.
+    pub fn has_sign(&self) -> bool {
+        self.pauses > 0 || self.sentinels.show_effect() || self.can_play_deferred()
+    }
+
+    /// Whether there is a deferred collection that can be played now.
+    pub fn can_play_deferred(&self) -> bool {
+        self.is_deferred && !self.is_over && !gc_switch::is_off()
+    }
+}
+
+static DUE: Lock<Due> = Lock::new(Due::new());
+pub static WAKE: Condition = Condition::new();
+
+pub fn due() -> Locked<'static, Due> {
+    DUE.lock()
+}
+
+/// Takes note that a collector's pause begins; called while the world is stopped.
+pub fn pause_begins() {
+    gc_counts::pause_begins();
+    due().time.begin(Instant::now());
+}
+
+/// Takes note that a collector's pause has ended; called while the world is stopped.
+pub fn pause_ended() {
+    let has_collected = gc_counts::pause_has_collected();
+    let mut due = due();
+    due.time.end(Instant::now());
+    if !has_collected {
+        return;
+    }
+    due.pauses += 1;
+    if !reports_later() {
+        due.complete_reports();
+    }
+    WAKE.notify_all();
+}
+
+/// Whether the VM reports the dead after the pause in which it has found them.
+pub fn reports_later() -> bool {
+    jvm::get().feature_version() >= 16
+}
+
+thread_local! {
+    static WALKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The VM's own thread that reports the dead, 0 until it is known.
+pub static REPORTER: AtomicI32 = AtomicI32::new(0);
+
+/// Takes note that a dead object was reported to the environment for objects.
+pub fn object_died(tag: i64) {
+    due().object_died(tag, WALKS.try_with(Cell::get) == Ok(true));
+}
+
+/// Takes note that a dead object was reported to the environment for classes.
+pub fn class_tag_died(tag: i64) {
+    REPORTER.store(os_thread(), Ordering::Relaxed);
+    due().class_tag_died(tag);
+    WAKE.notify_all();
+}
+
+/// Runs a walk through the heap, to which the VM may report what it finds dead.
+pub fn during_walk<R>(walk: impl FnOnce() -> R) -> R {
+    let _walk = WalkUnderWay::begin();
+    walk()
+}
+
+struct WalkUnderWay(());
+
+impl WalkUnderWay {
+    fn begin() -> Self {
+        due().walks += 1;
+        WALKS.set(true);
+        Self(())
+    }
+}
+
+impl Drop for WalkUnderWay {
+    fn drop(&mut self) {
+        WALKS.set(false);
+        due().walk_ended();
+        WAKE.notify_all();
+    }
+}
+
+/// The pauses, whether they had an effect, and whether there is a deferred collection.
+pub fn take_signs() -> (u64, bool, bool) {
+    let mut due = due();
+    let pauses = std::mem::take(&mut due.pauses);
+    (pauses, due.sentinels.take_effect(), due.is_deferred)
+}
+
+/// Makes the next sentinel, and returns its number; None if none can be made.
+pub fn make_sentinel(jni: Jni) -> Option<i64> {
+    let object = |jni: Jni| {
+        let class = jni.find_class(c"java/lang/Object")?;
+        let object = jni.new_object(class, jni.method(class, c"<init>", c"()V")?, &[])?;
+        let number = {
+            let mut due = due();
+            // Counted before it can die.
+            due.sentinels.newest += 1;
+            due.sentinels.newest
+        };
+        jvm::get().class_env.set_tag(object, Kind::Sentinel.tag(number)).ok()?;
+        Some(number)
+    };
+    threads::quietly(jni, || jni.frame(4, object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(id: i64) -> i64 {
+        Kind::Object.tag(id)
+    }
+
+    #[test]
+    fn the_dead_are_complete_when_a_sentinel_is_reported_last() {
+        let mut due = Due::new();
+        due.object_died(object(16), false);
+        due.class_tag_died(Kind::Class.tag(0x1000));
+        assert!(due.complete.is_empty());
+        due.class_tag_died(Kind::Sentinel.tag(1));
+        assert_eq!((due.complete, due.dead), (vec![object(16)], vec![]));
+    }
+
+    #[test]
+    fn what_a_walk_finds_dead_is_sorted_by_kind() {
+        let mut due = Due::new();
+        due.sentinels.newest = 2;
+        due.walks = 1;
+        for tag in [object(16), 16, Kind::Class.tag(0x1000), Kind::Sentinel.tag(1), object(32)] {
+            due.object_died(tag, true);
+        }
+        // The VM's own thread goes on meanwhile.
+        due.object_died(object(48), false);
+        due.class_tag_died(Kind::Sentinel.tag(2));
+        assert_eq!(due.complete, [object(48)]);
+        due.walk_ended();
+        assert_eq!(due.dead, [object(16), object(32)]);
+        assert!(due.sentinels.take_effect() && !due.sentinels.show_effect());
+        due.sentinels.newest = 3;
+        due.class_tag_died(Kind::Sentinel.tag(3));
+        assert_eq!(due.complete, [object(48), object(16), object(32)]);
+    }
+
+    #[test]
+    fn other_tools_tags_are_no_objects_of_ours() {
+        let mut due = Due::new();
+        for tag in [1, 16, 0x7f00_0000_1000] {
+            due.object_died(tag, false);
+        }
+        assert!(due.dead.is_empty());
+    }
+}

@@ -1,0 +1,325 @@
+//! When collections may be played and IDs may die: not while an agent has disabled garbage collection
+//! (`DisableGC`), and not while an event is in flight.
+//!
+//! Delivering an event must cost only a few plain stores, so each thread counts its own events in
+//! flight; the thread that plays a collection closes the gate to new ones, makes every thread's
+//! stores visible with one process-wide barrier, and waits until all counters are zero.
+//!
+//! All waits are [`BoundedWait`]s. A handler may be blocked on a lock that the agent holds during the
+//! collection, so events may be in flight that cannot end before GC_FINISH. The object that such an
+//! event is about is alive, as the event's thread has a reference to it, so its ID is not among those
+//! that die.
+
+use super::{barrier, collections};
+use crate::lock::{Condition, Lock};
+use crate::platform::os_thread::os_thread;
+use crate::records::in_flight::{Passage, TrackedPassage};
+use crate::records::thread::Thread;
+use crate::records::{epoch, gc_switch};
+use crate::records::{registry, running};
+use crate::sync::bounded_wait::BoundedWait;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
+
+/// The OS thread that has closed the gate to all others, 0 while it is open.
+static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
+/// Whether that thread is in an agent's handler: only there it may need a lock that others hold.
+static CALLS_AGENT: AtomicBool = AtomicBool::new(false);
+/// True while a collection is being played.
+static PLAYING: Lock<bool> = Lock::new(false);
+/// Signalled when the gate opens.
+static OPENED: Condition = Condition::new();
+
+fn is_closed_to_me() -> bool {
+    // A thread that finds the gate open again sees what agents have done in the collection.
+    let closed_by = CLOSED_BY.load(Ordering::Acquire);
+    closed_by != 0 && closed_by != os_thread()
+}
+
+/// Lets an event of the current thread pass; waits while a collection is being played, unless the
+/// event is inside another one.
+#[inline]
+pub fn enter(thread: &Thread) -> Passage<'_> {
+    let passage = thread.in_flight.enter();
+    barrier::fence();
+    if passage.is_outermost() && is_closed_to_me() { enter_later(passage, thread) } else { passage }
+}
+
+#[cold]
+fn enter_later<'a>(mut passage: Passage<'a>, thread: &'a Thread) -> Passage<'a> {
+    let mut may_wait = true;
+    while may_wait && is_closed_to_me() {
+        drop(passage);
+        may_wait = wait_until_open();
+        passage = thread.in_flight.enter();
+        barrier::fence();
+    }
+    passage
+}
+
+/// Lets an event that the Tracker reports pass if it is not inside another one, and the thread was
+/// found free to send it in the current epoch, which is returned too. None while the gate is closed.
+#[inline]
+pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
+    let passage = thread.in_flight.enter_tracked()?;
+    // Enough, as [`has_epochs`] requires the kernel's barrier on the other side.
+    compiler_fence(Ordering::SeqCst);
+    let epoch = epoch::now();
+    (thread.short_cut_epoch.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
+}
+
+/// Whether [`enter_in_epoch`] may be used.
+pub fn has_epochs() -> bool {
+    barrier::is_cheap()
+}
+
+/// Waits while the gate is closed to the current thread; false if the thread that has closed it cannot
+/// go on, as it waits for the current one.
+fn wait_until_open() -> bool {
+    let mut waiting = BoundedWait::new();
+    let mut stuck = None;
+    loop {
+        let playing = PLAYING.lock();
+        if !is_closed_to_me() {
+            return true;
+        }
+        if stuck == Some(CLOSED_BY.load(Ordering::SeqCst)) {
+            return false;
+        }
+        drop(OPENED.wait_for(playing, waiting.pause()));
+        let closed_by = CLOSED_BY.load(Ordering::SeqCst);
+        waiting.aim_at(closed_by);
+        // Outside agents' handlers the thread that has closed the gate gives up waiting itself.
+        let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
+        // It may have opened the gate since, and wait for this thread.
+        stuck = (may_be_stuck && !waiting.can_go_on(closed_by)).then_some(closed_by);
+    }
+}
+
+/// `DisableGC`: counts; returns after the end of a collection that is being played. A deferred one goes
+/// first, unless that would wait for an event of the current thread.
+pub fn disable_gc() {
+    if !running::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
+        collections::let_deferred_go_first();
+        wait_until_open();
+    }
+    let playing = PLAYING.lock();
+    gc_switch::off();
+    if *playing {
+        drop(playing);
+        wait_until_open();
+    }
+}
+
+/// `EnableGC`: takes back one [`disable_gc`] of any thread; a surplus one does nothing.
+pub fn enable_gc() {
+    if gc_switch::on() {
+        collections::enabled_again();
+    }
+}
+
+/// While it lives, no ID dies or changes.
+pub struct NoGc(());
+
+impl NoGc {
+    /// As [`disable_gc`].
+    pub fn begin() -> Self {
+        disable_gc();
+        Self(())
+    }
+}
+
+impl Drop for NoGc {
+    fn drop(&mut self) {
+        enable_gc();
+    }
+}
+
+/// The gate is closed to all threads but this one, which plays a collection, until this is dropped.
+pub struct Closed {
+    is_quiet: bool,
+}
+
+/// Closes the gate and waits until no event of another thread is in flight, but for those that cannot
+/// end. None if garbage collection is disabled, or another thread has closed the gate.
+pub fn close() -> Option<Closed> {
+    let me = os_thread();
+    let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
+    if gc_switch::is_off() || close().is_err() {
+        return None;
+    }
+    let mut closed = Closed { is_quiet: false };
+    epoch::close();
+    barrier::of_all_threads();
+    // If it is disabled meanwhile: enabled again or not, there may be events that can end.
+    closed.is_quiet = wait_until_quiet(gc_switch::is_off)?;
+    let may_play = {
+        let mut playing = PLAYING.lock();
+        *playing = !gc_switch::is_off();
+        *playing
+    };
+    may_play.then_some(closed)
+}
+
+impl Closed {
+    /// Whether no event of another thread is in flight.
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+}
+
+/// Runs `call`, which calls an agent's handler, and takes note of it if the current thread has closed
+/// the gate.
+pub fn call_agent(call: impl FnOnce()) {
+    let _calling = (CLOSED_BY.load(Ordering::Relaxed) == os_thread()).then(Calling::begin);
+    call();
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        let mut playing = PLAYING.lock();
+        *playing = false;
+        CLOSED_BY.store(0, Ordering::SeqCst);
+        epoch::open();
+        OPENED.notify_all();
+    }
+}
+
+/// The thread that has closed the gate is in an agent's handler.
+struct Calling(());
+
+impl Calling {
+    fn begin() -> Self {
+        CALLS_AGENT.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        CALLS_AGENT.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Waits until the events of other threads are over that were sent before what decides about that has
+/// changed, but for those that cannot end before the current thread goes on. Later ones follow the change.
+pub fn let_pass() {
+    barrier::of_all_threads();
+    wait_until_quiet(|| false);
+}
+
+/// Waits until every other thread was once seen with no event in flight; false if some events cannot end
+/// before the current thread goes on. None if `gives_up`.
+fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
+    let me = os_thread();
+    let mut waiting = BoundedWait::new();
+    let mut busy = registry::all();
+    loop {
+        busy.retain(|thread| thread.in_flight.is_any() && thread.os_thread() != me);
+        if busy.is_empty() {
+            return Some(true);
+        }
+        if gives_up() {
+            return None;
+        }
+        let numbers: Vec<i32> = busy.iter().map(|thread| thread.os_thread()).collect();
+        if waiting.can_any_go_on(&numbers) {
+            waiting.sleep();
+        } else if busy.iter().all(|thread| thread.in_flight.is_any()) {
+            // Else an event has ended before the look, and its thread may wait for the gate already.
+            return Some(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads;
+    use std::cell::UnsafeCell;
+    use std::thread;
+
+    /// The tables of an agent without locks: each thread writes to a place of its own, the thread that
+    /// plays collections to all of them.
+    struct Tables([UnsafeCell<u64>; THREADS]);
+
+    // SAFETY: that the gate keeps threads from using a place at the same time is what is tested.
+    unsafe impl Sync for Tables {}
+
+    const THREADS: usize = 4;
+    const COLLECTIONS: u64 = 100;
+    static TABLES: Tables = Tables([const { UnsafeCell::new(0) }; THREADS]);
+    static OVER: AtomicBool = AtomicBool::new(false);
+    /// How many threads have disabled collections, and know it.
+    static DISABLING: AtomicI32 = AtomicI32::new(0);
+
+    /// Adds to a place in more than one step.
+    fn add(place: usize, number: u64) {
+        let place = TABLES.0[place].get();
+        // SAFETY: as above.
+        unsafe {
+            let before = place.read_volatile();
+            place.write_volatile(before + 1);
+            thread::yield_now();
+            assert_eq!(place.read_volatile(), before + 1);
+            place.write_volatile(before + number);
+        }
+    }
+
+    /// Sends events in both ways until it is over; returns how many.
+    fn send_events(place: usize) -> u64 {
+        let thread = threads::adopt_for_test(place + 1);
+        let mut events = 0_u64;
+        while !OVER.load(Ordering::Relaxed) {
+            if let Some((_passage, _)) = enter_in_epoch(&thread) {
+                add(place, 2);
+            } else {
+                let epoch = epoch::now();
+                let _passage = enter(&thread);
+                let _inside = enter(&thread);
+                add(place, 2);
+                if has_epochs() && epoch::is_open(epoch) {
+                    thread.allow_short_cut(epoch);
+                }
+            }
+            events += 1;
+            if events.is_multiple_of(64) {
+                epoch::change();
+            }
+            if events.is_multiple_of(100) {
+                disable_gc();
+                DISABLING.fetch_add(1, Ordering::SeqCst);
+                thread::yield_now();
+                DISABLING.fetch_sub(1, Ordering::SeqCst);
+                enable_gc();
+            }
+        }
+        threads::ended(&thread);
+        events
+    }
+
+    #[test]
+    fn no_other_thread_passes_while_a_collection_is_played() {
+        let senders: Vec<_> =
+            (0..THREADS).map(|place| thread::spawn(move || send_events(place))).collect();
+        let mut played = 0;
+        while played < COLLECTIONS {
+            if let Some(closed) = close() {
+                assert!(closed.is_quiet(), "an event is in flight");
+                assert!(close().is_none(), "it is closed twice");
+                let are_disabled = || DISABLING.load(Ordering::SeqCst) > 0;
+                assert!(!are_disabled(), "they are disabled already");
+                (0..THREADS).for_each(|place| add(place, 3));
+                assert!(!are_disabled(), "they have been disabled meanwhile");
+                played += 1;
+            }
+            thread::yield_now();
+        }
+        OVER.store(true, Ordering::Relaxed);
+        for (place, sender) in senders.into_iter().enumerate() {
+            let events = sender.join().unwrap();
+            // SAFETY: the thread that has used it is gone.
+            assert_eq!(unsafe { *TABLES.0[place].get() }, 2 * events + 3 * played);
+        }
+        assert!(epoch::is_open(epoch::now()));
+    }
+}

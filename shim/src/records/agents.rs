@@ -1,0 +1,261 @@
+//! The agents: up to eight, each with its own function table and its own set of enabled events.
+
+use super::epoch;
+use crate::lock::Lock;
+use jni_sys::jint;
+use jvmpi_sys::{
+    JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2,
+    JVMPI_EVENT_METHOD_EXIT, JVMPI_Event, JVMPI_Interface, JVMPI_MAX_EVENT_TYPE_VAL,
+};
+use options::AgentOptions;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// How many agents may be loaded at once.
+pub const MAX_AGENTS: usize = 8;
+
+/// One agent: a library that asked for the JVMPI interface.
+pub struct Agent {
+    /// Its number, by which other records have what they keep per agent.
+    pub index: usize,
+    interface: AtomicPtr<JVMPI_Interface>,
+    enabled: AtomicU64,
+    /// The event types that it has enabled at any time.
+    ever_enabled: AtomicU64,
+    /// Whether it has asked for the interface.
+    asked: AtomicBool,
+    /// Whether its JVM_OnLoad runs.
+    beginning: AtomicBool,
+    library: OnceLock<Library>,
+}
+
+struct Library {
+    base: usize,
+    path: PathBuf,
+    options: AgentOptions,
+}
+
+static AGENTS: [Agent; MAX_AGENTS] = {
+    let mut agents = [const { Agent::new(0) }; MAX_AGENTS];
+    let mut index = 0;
+    while index < MAX_AGENTS {
+        agents[index].index = index;
+        index += 1;
+    }
+    agents
+};
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static ENABLED_BY_ANYONE: AtomicU64 = AtomicU64::new(0);
+/// Serializes the registration of agents and changes of what is enabled.
+static CHANGE: Lock<()> = Lock::new(());
+
+const fn bit(event_type: jint) -> u64 {
+    1 << event_type
+}
+
+const _: () = assert!(JVMPI_MAX_EVENT_TYPE_VAL < 64, "an event type is a bit of a u64");
+
+impl Agent {
+    const fn new(index: usize) -> Self {
+        Self {
+            index,
+            interface: AtomicPtr::new(ptr::null_mut()),
+            enabled: AtomicU64::new(0),
+            ever_enabled: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
+            beginning: AtomicBool::new(false),
+            library: OnceLock::new(),
+        }
+    }
+
+    /// Whether the agent has enabled the event type, which must be 0 to 63.
+    pub fn wants(&self, event_type: jint) -> bool {
+        self.enabled.load(Ordering::Relaxed) & bit(event_type) != 0
+    }
+
+    /// True if the agent has enabled the event type at any time, so that it keeps records of what a defining event
+    /// defines. An agent that only requests such events looks nothing up unless it has requested it.
+    pub fn has_wanted(&self, event_type: jint) -> bool {
+        self.ever_enabled.load(Ordering::Relaxed) & bit(event_type) != 0
+    }
+
+    /// Whether the agent gets entries: then it gets only the exits that belong to them.
+    pub fn hears_of_entries(&self) -> bool {
+        self.wants(JVMPI_EVENT_METHOD_ENTRY) || self.wants(JVMPI_EVENT_METHOD_ENTRY2)
+    }
+
+    /// Enables or disables an event type, 0 to 63.
+    pub fn set_wants(&self, event_type: jint, wants: bool) {
+        let _change = CHANGE.lock();
+        self.set(event_type, wants);
+    }
+
+    /// Disables an event type unless `is_served`; true if it was disabled. `is_served` must not
+    /// enable or disable anything.
+    pub fn take_back(&self, event_type: jint, is_served: impl FnOnce() -> bool) -> bool {
+        let _change = CHANGE.lock();
+        let refused = !is_served();
+        if refused {
+            self.set(event_type, false);
+        }
+        refused
+    }
+
+    /// The caller holds [`CHANGE`].
+    fn set(&self, event_type: jint, wants: bool) {
+        if wants {
+            self.ever_enabled.fetch_or(bit(event_type), Ordering::Relaxed);
+            self.enabled.fetch_or(bit(event_type), Ordering::Relaxed);
+        } else {
+            self.enabled.fetch_and(!bit(event_type), Ordering::Relaxed);
+        }
+        let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
+        ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
+        // A thread that sees the new listener also sees that the old epoch is over, and one that has seen the
+        // old listener is not in the newest epoch.
+        epoch::change();
+        OnlyListener::find_all();
+        epoch::change();
+    }
+
+    /// The agent's handler: whatever its table holds just now, as agents may replace it.
+    pub fn notify_event(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
+        let interface = self.interface.load(Ordering::Acquire);
+        // SAFETY: the table is static memory once set; the agent may write this slot at any time,
+        // a whole pointer at once.
+        unsafe { ptr::addr_of!((*interface).NotifyEvent).read_volatile() }
+    }
+
+    /// Takes note that the agent has got the interface.
+    pub fn note_that_it_asked(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes note that the shim calls its JVM_OnLoad, or has.
+    pub fn set_beginning(&self, beginning: bool) {
+        self.beginning.store(beginning, Ordering::Relaxed);
+    }
+
+    /// Whether its JVM_OnLoad runs, which the shim has called.
+    pub fn is_beginning(&self) -> bool {
+        self.beginning.load(Ordering::Relaxed)
+    }
+
+    /// The agent's library.
+    pub fn path(&self) -> &Path {
+        self.library.get().map_or(Path::new(""), |library| &library.path)
+    }
+
+    /// The settings that apply to this agent.
+    pub fn options(&self) -> &AgentOptions {
+        &self.library.get().expect("an agent is registered with its library").options
+    }
+
+    /// The function table that was given to [`claim`]. The agent gets it, or that of the topmost layer on it.
+    pub fn interface(&self) -> *mut JVMPI_Interface {
+        self.interface.load(Ordering::Acquire)
+    }
+}
+
+/// All registered agents.
+pub fn all() -> &'static [Agent] {
+    &AGENTS[..COUNT.load(Ordering::Acquire)]
+}
+
+/// The agent with this number, as its function table knows it.
+pub fn get(index: usize) -> &'static Agent {
+    &AGENTS[index]
+}
+
+/// The agents that have enabled the event type.
+pub fn wanting(event_type: jint) -> impl Iterator<Item = &'static Agent> {
+    let agents = if anyone_wants(event_type) { all() } else { &[] };
+    agents.iter().filter(move |agent| agent.wants(event_type))
+}
+
+/// An event of rewritten code that perhaps only one agent wants.
+#[derive(Clone, Copy)]
+pub enum OnlyListener {
+    /// METHOD_ENTRY, while nobody wants METHOD_ENTRY2.
+    Entry,
+    /// METHOD_ENTRY2, and METHOD_ENTRY if the same agent wants both.
+    Entry2,
+    /// METHOD_EXIT, by an agent that gets entries too.
+    Exit,
+    /// INSTRUCTION_START.
+    Instruction,
+}
+
+/// By [`OnlyListener`]: the agent if there is exactly one, else NULL.
+static ONLY_LISTENERS: [AtomicPtr<Agent>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
+
+impl OnlyListener {
+    /// The agent that is the only one to want the event, if that is so.
+    #[inline]
+    pub fn agent(self) -> Option<&'static Agent> {
+        // SAFETY: what is stored is NULL or one of `AGENTS`.
+        unsafe { ONLY_LISTENERS[self as usize].load(Ordering::Acquire).as_ref() }
+    }
+
+    fn find_all() {
+        let only = |listens: &dyn Fn(&Agent) -> bool| {
+            let mut listening = all().iter().filter(|agent| listens(agent));
+            listening.next().filter(|_| listening.next().is_none())
+        };
+        let entries = only(&Agent::hears_of_entries);
+        let entry = entries.filter(|agent| !agent.wants(JVMPI_EVENT_METHOD_ENTRY2));
+        let entry2 = entries.filter(|agent| agent.wants(JVMPI_EVENT_METHOD_ENTRY2));
+        let exit = only(&|agent| agent.wants(JVMPI_EVENT_METHOD_EXIT));
+        let exit = exit.filter(|agent| agent.hears_of_entries());
+        let instruction = only(&|agent| agent.wants(JVMPI_EVENT_INSTRUCTION_START));
+        for (place, agent) in ONLY_LISTENERS.iter().zip([entry, entry2, exit, instruction]) {
+            let agent = agent.map_or(ptr::null(), ptr::from_ref);
+            place.store(agent.cast_mut(), Ordering::Release);
+        }
+    }
+}
+
+/// Whether any agent has enabled the event type.
+pub fn anyone_wants(event_type: jint) -> bool {
+    ENABLED_BY_ANYONE.load(Ordering::Relaxed) & bit(event_type) != 0
+}
+
+/// The agent in the library that was loaded at `base`.
+pub fn in_library(base: usize) -> Option<&'static Agent> {
+    all().iter().find(|agent| agent.library.get().is_some_and(|library| library.base == base))
+}
+
+/// The agent, if there is only one. A library that was loaded as an agent and has another one ask for
+/// the interface does not count beside that.
+pub fn the_only_one() -> Option<&'static Agent> {
+    let only = |is_one: &dyn Fn(&Agent) -> bool| {
+        let mut those = all().iter().filter(|agent| is_one(agent));
+        those.next().filter(|_| those.next().is_none())
+    };
+    let anyone_asked = all().iter().any(|agent| agent.asked.load(Ordering::Relaxed));
+    only(&|agent| agent.asked.load(Ordering::Relaxed) || !anyone_asked)
+}
+
+/// The agent in the library that was loaded at `base`, registered on the first call; `table` gives the
+/// function table of a number. None when there are [`MAX_AGENTS`] others.
+pub fn claim(
+    base: usize,
+    path: &Path,
+    options: AgentOptions,
+    table: impl FnOnce(usize) -> *mut JVMPI_Interface,
+) -> Option<&'static Agent> {
+    let _change = CHANGE.lock();
+    let known = in_library(base);
+    if known.is_some() {
+        return known;
+    }
+    let index = COUNT.load(Ordering::Relaxed);
+    let agent = AGENTS.get(index)?;
+    agent.library.get_or_init(|| Library { base, path: path.to_owned(), options });
+    agent.interface.store(table(index), Ordering::Release);
+    COUNT.store(index + 1, Ordering::Release);
+    epoch::change();
+    Some(agent)
+}

@@ -1,0 +1,78 @@
+//! The agents to which a class, thread or arena was announced: its defining event is sent once to
+//! each, before any other event names it.
+
+use super::agents::{Agent, MAX_AGENTS};
+use crate::platform::os_thread::os_thread;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+const NOT_SENT: i32 = 0;
+const SENT: i32 = -1;
+
+/// Per agent: not sent, being sent by the OS thread whose number is stored, or sent.
+#[derive(Default)]
+pub struct Announced([AtomicI32; MAX_AGENTS]);
+
+impl Announced {
+    pub const fn new() -> Self {
+        Self([const { AtomicI32::new(NOT_SENT) }; MAX_AGENTS])
+    }
+
+    /// Whether the defining event has reached the agent.
+    pub fn to(&self, agent: &Agent) -> bool {
+        self.0[agent.index].load(Ordering::Acquire) == SENT
+    }
+
+    /// Whether the defining event has reached the agent, or is just being sent to it.
+    pub fn has_begun(&self, agent: &Agent) -> bool {
+        self.0[agent.index].load(Ordering::Acquire) != NOT_SENT
+    }
+
+    /// Takes note that the agent has got the defining event because it requested it.
+    pub fn mark(&self, agent: &Agent) {
+        self.0[agent.index].store(SENT, Ordering::Release);
+    }
+
+    /// Takes note that nobody has had the defining event: this stands for something new.
+    pub fn reset(&self) {
+        self.0.iter().for_each(|state| state.store(NOT_SENT, Ordering::Release));
+    }
+
+    /// Begins to send the defining event, unless it was sent or is being sent.
+    pub fn begin(&self, agent: &Agent) -> Result<Sending<'_>, Sent> {
+        let state = &self.0[agent.index];
+        let begun =
+            state.compare_exchange(NOT_SENT, os_thread(), Ordering::AcqRel, Ordering::Acquire);
+        match begun {
+            Ok(_) => Ok(Sending(state)),
+            Err(SENT) => Err(Sent::Already),
+            Err(by) => Err(Sent::JustNow { by }),
+        }
+    }
+}
+
+/// Why the defining event need not be sent.
+pub enum Sent {
+    Already,
+    /// The OS thread with this number is just sending it.
+    JustNow {
+        by: i32,
+    },
+}
+
+/// The event is being sent. If that fails, it counts as not sent.
+pub struct Sending<'a>(&'a AtomicI32);
+
+impl Sending<'_> {
+    /// The agent has got it.
+    pub fn done(self) {
+        self.0.store(SENT, Ordering::Release);
+    }
+}
+
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        // After `done` this changes nothing.
+        let _ =
+            self.0.compare_exchange(os_thread(), NOT_SENT, Ordering::Release, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,266 @@
+//! The record of one class.
+
+use super::announced::Announced;
+use super::layout::Layout;
+use super::tracker;
+use crate::jvm::{self, Jni, Result, WeakRef};
+use crate::lock::Lock;
+use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
+use jvmpi_sys::jobjectID;
+use jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
+use options::Names;
+use std::ffi::{CStr, CString};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The record of one class.
+pub struct Class {
+    id: jobjectID,
+    instances: Instances,
+    object: WeakRef,
+    with_dots: CString,
+    with_slashes: CString,
+    /// The methods of which something is known, which is dropped with the class.
+    methods: Lock<Vec<usize>>,
+    /// Whether linking the class has failed.
+    cannot_be_linked: AtomicBool,
+    /// The first of the numbers by which rewritten code reports the methods, for each shape that the
+    /// class has had.
+    numbers: Lock<Vec<(u64, usize)>>,
+    /// All the numbers of its methods.
+    all_numbers: Lock<Vec<Range<usize>>>,
+    /// How many constants it has got more because it was rewritten.
+    growth: AtomicUsize,
+    /// Whether it must not be rewritten any more.
+    keeps_as_it_is: AtomicBool,
+    /// Where dumps have its fields, once that was asked for.
+    pub layout: OnceLock<Arc<Layout>>,
+    /// The environment and the ID of the thread that has loaded the class, if that was seen.
+    pub loaded_by: OnceLock<(usize, usize)>,
+    /// The agents that have had CLASS_LOAD.
+    pub announced: Announced,
+}
+
+// SAFETY: the ID is a number, not a pointer to be followed; the other fields are safe to share.
+unsafe impl Send for Class {}
+// SAFETY: as above.
+unsafe impl Sync for Class {}
+
+/// What the objects of a class are, as OBJECT_ALLOC shows it.
+pub enum Instances {
+    /// Class objects: `java.lang.Class` itself.
+    Classes,
+    /// Plain objects, with the bytes that each occupies once that is known.
+    Objects(OnceLock<jlong>),
+    /// Arrays of references, with the class of their elements.
+    References(Option<Arc<Class>>),
+    /// Arrays of a primitive type, one of the `JVMPI_BOOLEAN` … `JVMPI_LONG`.
+    Primitives(jint),
+}
+
+/// Whether the class is linked, or an array class: JVMTI gives neither methods nor fields of others.
+pub fn is_ready(class: jclass) -> bool {
+    let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
+    jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
+}
+
+/// A class descriptor without the `L` and `;` around ordinary classes; arrays keep theirs.
+pub fn name_in_signature(signature: &[u8]) -> &[u8] {
+    signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).unwrap_or(signature)
+}
+
+/// The name as `Class.getName` spells it: dots between packages, and a slash where the VM has
+/// the one dot of a hidden class's name.
+fn with_dots(name: &[u8]) -> Vec<u8> {
+    let swap = |byte: &u8| match byte {
+        b'/' => b'.',
+        b'.' => b'/',
+        other => *other,
+    };
+    let mut dotted: Vec<u8> = name.iter().map(swap).collect();
+    // JDK 11 writes a number behind the class that stands behind a lambda expression.
+    if let Some(slash) = name.iter().rposition(|byte| *byte == b'/')
+        && name[slash + 1..].iter().all(u8::is_ascii_digit)
+    {
+        dotted[slash] = b'/';
+    }
+    dotted
+}
+
+fn c_string(bytes: Vec<u8>) -> CString {
+    CString::new(bytes).expect("the name comes from a C string")
+}
+
+impl Class {
+    /// The record of a class whose name is spelled as in class files.
+    pub fn new(id: jobjectID, instances: Instances, object: WeakRef, name: &[u8]) -> Self {
+        Self {
+            id,
+            instances,
+            object,
+            with_dots: c_string(with_dots(name)),
+            with_slashes: c_string(name.to_vec()),
+            methods: Lock::default(),
+            cannot_be_linked: AtomicBool::new(false),
+            numbers: Lock::default(),
+            all_numbers: Lock::default(),
+            growth: AtomicUsize::new(0),
+            keeps_as_it_is: AtomicBool::new(false),
+            layout: OnceLock::new(),
+            loaded_by: OnceLock::new(),
+            announced: Announced::default(),
+        }
+    }
+
+    /// The class's ID.
+    pub fn id(&self) -> jobjectID {
+        self.id
+    }
+
+    /// True if the class has this name, as class files spell it.
+    pub fn has_name(&self, with_slashes: &CStr) -> bool {
+        *self.with_slashes == *with_slashes
+    }
+
+    /// Whether the class is the shim's own, which is hidden.
+    pub fn is_own(&self) -> bool {
+        *self.with_slashes == *tracker::NAME
+    }
+
+    /// What the class's objects are.
+    pub fn instances(&self) -> &Instances {
+        &self.instances
+    }
+
+    /// True if the class's objects are arrays.
+    pub fn is_array(&self) -> bool {
+        matches!(self.instances, Instances::References(_) | Instances::Primitives(_))
+    }
+
+    /// The bytes that an object of this class occupies; all plain objects of a class are as large.
+    pub fn size_of(&self, object: jobject) -> Result<jlong> {
+        let ask = || jvm::get().jvmti.object_size(object);
+        let Instances::Objects(size) = &self.instances else { return ask() };
+        match size.get() {
+            Some(size) => Ok(*size),
+            None => ask().map(|asked| *size.get_or_init(|| asked)),
+        }
+    }
+
+    /// The class object in the current frame, None if the class was unloaded.
+    pub fn object(&self, jni: Jni) -> Option<jobject> {
+        self.object.get(jni)
+    }
+
+    /// Whether the class is ready ([`is_ready`]), after `link` if need be, which says whether it has tried.
+    /// It tries only once: a class that cannot be linked may still be named often, by arrays of it.
+    pub fn is_linked(&self, object: jclass, link: impl FnOnce() -> bool) -> bool {
+        if is_ready(object) {
+            return true;
+        }
+        if self.cannot_be_linked.load(Ordering::Relaxed) {
+            return false;
+        }
+        let has_tried = link();
+        let is_linked = is_ready(object);
+        self.cannot_be_linked.store(has_tried && !is_linked, Ordering::Relaxed);
+        is_linked
+    }
+
+    /// Has [`Self::is_linked`] try again if it has failed: what was missing may be loaded by now.
+    pub fn let_be_linked(&self) {
+        self.cannot_be_linked.store(false, Ordering::Relaxed);
+    }
+
+    /// As [`Self::object`], of a class that stays alive as long as the reference is used.
+    pub fn object_alive(&self) -> jobject {
+        self.object.get_alive()
+    }
+
+    /// The name as class files spell it.
+    pub fn internal_name(&self) -> &[u8] {
+        self.with_slashes.to_bytes()
+    }
+
+    /// The name as an agent wants it spelled; it lives as long as the class does.
+    pub fn name(&self, names: Names) -> &CStr {
+        match names {
+            Names::Dot => &self.with_dots,
+            Names::Slash => &self.with_slashes,
+        }
+    }
+
+    /// The first of the numbers by which its methods are reported, which stay the same as long as
+    /// the methods' names and order do, whose hash is `shape`.
+    pub fn numbers(&self, shape: u64, reserve: impl FnOnce() -> usize) -> usize {
+        let known = self.numbers.lock().iter().find(|(known, _)| *known == shape).copied();
+        if let Some((_, first)) = known {
+            return first;
+        }
+        let first = reserve();
+        self.numbers.lock().push((shape, first));
+        first
+    }
+
+    /// Takes over numbers by which its methods are reported, which are of this shape.
+    pub fn own_numbers(&self, shape: u64, numbers: Range<usize>) {
+        self.numbers(shape, || {
+            self.add_numbers(numbers.clone());
+            numbers.start
+        });
+    }
+
+    /// Takes note that these numbers are those of its methods.
+    pub fn add_numbers(&self, numbers: Range<usize>) {
+        self.all_numbers.lock().push(numbers);
+    }
+
+    /// Takes the numbers of its methods.
+    pub fn take_numbers(&self) -> Vec<Range<usize>> {
+        std::mem::take(&mut self.all_numbers.lock())
+    }
+
+    /// Takes note that the class gets so many constants more by being rewritten; how many those are in all.
+    pub fn grow(&self, constants: usize) -> usize {
+        self.growth.fetch_add(constants, Ordering::Relaxed) + constants
+    }
+
+    /// From now on the class is not rewritten; false if that was so before.
+    pub fn keep_as_it_is(&self) -> bool {
+        !self.keeps_as_it_is.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether the class must not be rewritten any more.
+    pub fn is_kept_as_it_is(&self) -> bool {
+        self.keeps_as_it_is.load(Ordering::Relaxed)
+    }
+
+    /// Takes note that something is known of a method of the class.
+    pub fn add_method(&self, method: jmethodID) {
+        self.methods.lock().push(method.addr());
+    }
+
+    /// Takes the methods of which something is known.
+    pub fn take_methods(&self) -> Vec<usize> {
+        std::mem::take(&mut self.methods.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spelled_as_class_get_name_does() {
+        let dots = |signature: &str| {
+            String::from_utf8(with_dots(name_in_signature(signature.as_bytes()))).unwrap()
+        };
+        assert_eq!(dots("Ljava/lang/String;"), "java.lang.String");
+        assert_eq!(dots("[[Ljava/lang/String;"), "[[Ljava.lang.String;");
+        assert_eq!(dots("[I"), "[I");
+        assert_eq!(dots("Lp/Main$$Lambda.0x01;"), "p.Main$$Lambda/0x01");
+        assert_eq!(dots("Lp/Main$$Lambda$1/20744;"), "p.Main$$Lambda$1/20744");
+        assert_eq!(dots("LL;"), "L");
+    }
+}

@@ -1,0 +1,117 @@
+//! The live threads that are known, by environment and by object.
+
+use super::agents::Agent;
+use super::thread::Thread;
+use super::virtual_thread::VirtualThread;
+use crate::lock::Map;
+use jni_sys::JNIEnv;
+use jvmpi_sys::{JVMPI_EVENT_THREAD_START, jobjectID};
+use std::ptr;
+use std::sync::{Arc, LazyLock};
+
+/// Live threads by the address of their environment.
+static BY_ENV: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
+/// Live virtual threads by the number that `java.lang.Thread` gives each thread.
+static VIRTUAL: LazyLock<Map<i64, Arc<Thread>>> = LazyLock::new(Map::new);
+/// By environment, the ID of the `java.lang.Thread` of its last thread that has ended: for a while the
+/// object still leads to the environment.
+static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
+/// By environment, the record of a thread that has run so late that it could not keep that itself. It is dropped when
+/// the next such thread has the environment.
+static LATE: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
+/// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
+static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
+
+/// The live record for this environment, a new one if there is none.
+pub fn record(env: *mut JNIEnv) -> Arc<Thread> {
+    let known = BY_ENV.get(env.addr());
+    known.unwrap_or_else(|| BY_ENV.get_or_insert(env.addr(), Arc::new(Thread::new(env))))
+}
+
+/// The record for the virtual thread with this number, a new one if there is none.
+pub fn virtual_record(number: i64) -> Arc<Thread> {
+    if let Some(known) = VIRTUAL.get(number) {
+        return known;
+    }
+    // Two threads can meet here only for one that neither runs.
+    let new = Arc::new(Thread::new_virtual(VirtualThread::new(number)));
+    let thread = VIRTUAL.get_or_insert(number, Arc::clone(&new));
+    BY_ENV.get_or_insert(thread.env().addr(), Arc::clone(&thread))
+}
+
+/// Keeps the record of the current thread, which cannot do so itself.
+pub fn keep(thread: Arc<Thread>) {
+    LATE.insert(thread.env().addr(), thread);
+}
+
+/// Removes the record: it is not found any more.
+pub fn forget(thread: &Thread) {
+    if let Some(as_virtual) = &thread.as_virtual {
+        VIRTUAL.remove(as_virtual.number());
+    }
+    BY_ENV.remove_if(thread.env().addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
+    BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env().addr());
+    // The reference is deleted outside the lock.
+    let object = thread.object.lock().take();
+    drop(object);
+}
+
+/// Takes note that the thread is the object with this ID.
+pub fn note_id(thread: &Thread, id: jobjectID) {
+    BY_ID.insert(id.addr(), thread.env().addr());
+}
+
+/// Takes note that no thread is the object with this ID any more.
+pub fn forget_id(id: jobjectID) {
+    BY_ID.remove(id.addr());
+}
+
+/// Takes note that the thread which is an object with this ID has ended.
+pub fn note_end(thread: &Thread) {
+    if thread.is_virtual() {
+        return;
+    }
+    ENDED.insert(thread.env().addr(), thread.id().addr());
+}
+
+/// Whether the thread that is an object with this ID has ended at this environment.
+pub fn has_ended(env: usize, id: jobjectID) -> bool {
+    ENDED.get(env) == Some(id.addr())
+}
+
+/// The live thread with this environment; None for NULL, garbage and threads that have ended.
+pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
+    if env.is_null() {
+        return None;
+    }
+    BY_ENV.get(env.addr())
+}
+
+/// The live thread with this kernel's number, if it has run code of the shim's.
+pub fn by_os_thread(number: i32) -> Option<Arc<Thread>> {
+    all().into_iter().find(|thread| thread.os_thread() == number)
+}
+
+/// The live thread whose `java.lang.Thread` object has this ID.
+pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
+    BY_ENV.get(BY_ID.get(id.addr())?)
+}
+
+/// A live thread that was announced to the agent: preferably one with thread-local data of the agent's,
+/// and of those one that will not end, as the VM's own threads, which never run code of the shim's.
+pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
+    let is_announced = |thread: &Arc<Thread>| {
+        !thread.is_hidden()
+            && (thread.announced.to(agent) || !agent.wants(JVMPI_EVENT_THREAD_START))
+    };
+    let rank = |thread: &Arc<Thread>| {
+        let has_data = !thread.local_storage(agent).is_null();
+        (!has_data, thread.is_virtual() || thread.os_thread() != 0, thread.id().addr())
+    };
+    all().into_iter().filter(is_announced).min_by_key(rank)
+}
+
+/// All live threads that are known.
+pub fn all() -> Vec<Arc<Thread>> {
+    BY_ENV.values()
+}

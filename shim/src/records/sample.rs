@@ -1,0 +1,226 @@
+//! The place for a thread's asynchronous call trace, which its signal handler fills ([`crate::suspension::sampling`]).
+
+use super::agents::Agent;
+use super::trace::Trace;
+use crate::jvm::async_call_trace::RawFrame;
+use jni_sys::JNIEnv;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+
+/// CPU time, in nanoseconds, that does not count as the thread's own. A thread's clock includes what the
+/// kernel spends on delivering the signal, and what a thread that was blocked in the VM needs to block
+/// again. Less than this is not lost: it counts as soon as it adds up to more.
+pub const NOISE: i64 = 50_000;
+
+/// The states of a [`Sample`], in the lower bits of its word.
+const STATE: u64 = 3;
+/// The handler has nothing to do.
+const IDLE: u64 = 0;
+/// The handler is to take the trace.
+const REQUESTED: u64 = 1;
+/// The handler has taken the trace, which no agent has seen yet.
+const TAKEN: u64 = 2;
+/// The bit of the word that says into which buffer the handler writes.
+const BUFFER: u64 = 4;
+/// The requests are numbered from this bit on: a handler that comes too late for its request must not
+/// answer the next one.
+const NUMBER: u64 = 8;
+
+/// The value of [`Sample::shown`] while there is no trace.
+const NONE: usize = usize::MAX;
+
+/// The asynchronous trace of one thread. All but the handler's part ([`Sample::take`]) is done under the
+/// lock that [`to_resume`](crate::sync::claims::to_resume) takes.
+pub struct Sample {
+    /// The number of the request, [`BUFFER`], and the state.
+    word: AtomicU64,
+    /// The agent for which the trace was requested last. No other agent gets it.
+    agent: AtomicUsize,
+    /// The buffer with the trace that `GetCallTrace` gives next, or [`NONE`]. The handler fills the other.
+    shown: AtomicUsize,
+    /// The thread's CPU time when the trace was requested.
+    pub requested_at: AtomicI64,
+    /// The thread's CPU time up to which agents know that it has run.
+    pub accounted: AtomicI64,
+    /// Whether the thread blocks the signal.
+    pub blocks_signal: AtomicBool,
+    trace: Trace,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self {
+            word: AtomicU64::new(IDLE),
+            agent: AtomicUsize::new(NONE),
+            shown: AtomicUsize::new(NONE),
+            requested_at: AtomicI64::new(0),
+            accounted: AtomicI64::new(0),
+            blocks_signal: AtomicBool::new(false),
+            trace: Trace::default(),
+        }
+    }
+}
+
+impl Sample {
+    fn state(&self) -> u64 {
+        self.word.load(Ordering::SeqCst) & STATE
+    }
+
+    /// True if a trace is requested that the thread has not taken.
+    pub fn is_requested(&self) -> bool {
+        self.state() == REQUESTED
+    }
+
+    /// Requests a trace for the agent; a request before that is void.
+    pub fn request(&self, agent: &Agent, cpu: i64) {
+        self.trace.allocate();
+        if self.agent.swap(agent.index, Ordering::SeqCst) != agent.index {
+            self.discard();
+        }
+        self.requested_at.store(cpu, Ordering::SeqCst);
+        let buffer = if self.shown.load(Ordering::SeqCst) == 0 { BUFFER } else { 0 };
+        let number = self.word.load(Ordering::SeqCst) / NUMBER + 1;
+        self.word.store((number * NUMBER) | buffer | REQUESTED, Ordering::SeqCst);
+    }
+
+    /// Called in the handler: takes the trace if one is requested. `cpu` reads the thread's CPU time.
+    ///
+    /// # Safety
+    /// As for [`Trace::take`].
+    pub unsafe fn take(&self, env: *mut JNIEnv, context: *mut c_void, cpu: impl FnOnce() -> i64) {
+        let word = self.word.load(Ordering::SeqCst);
+        if word & STATE == REQUESTED {
+            // SAFETY: as the caller promises. Nobody reads this buffer before the word says TAKEN, and of
+            // two handlers on this thread the second begins when the first is over.
+            unsafe { self.trace.take(buffer_of(word), env, context) };
+            self.accounted.store(cpu(), Ordering::SeqCst);
+            let taken = word & !STATE | TAKEN;
+            let _ = self.word.compare_exchange(word, taken, Ordering::SeqCst, Ordering::SeqCst);
+        }
+    }
+
+    /// Ends the request: a trace that has been taken is what [`Self::peek`] and [`Self::give`] show from now
+    /// on; one that has not been taken is not wanted any more.
+    pub fn settle(&self) {
+        let end = |word: u64| (word & STATE != IDLE).then_some(word & !STATE | IDLE);
+        let order = Ordering::SeqCst;
+        if let Ok(word) = self.word.fetch_update(order, order, end)
+            && word & STATE == TAKEN
+        {
+            self.shown.store(buffer_of(word), Ordering::SeqCst);
+        }
+    }
+
+    /// Called on a virtual thread that leaves its carrier: a trace that is requested is not taken.
+    pub fn abandon(&self) {
+        let order = Ordering::SeqCst;
+        let end = |word: u64| (word & STATE == REQUESTED).then_some(word & !STATE | IDLE);
+        let _ = self.word.fetch_update(order, order, end);
+    }
+
+    /// Makes a trace that has been taken the one that is shown; a request goes on.
+    pub fn show(&self) {
+        if self.state() == TAKEN {
+            self.settle();
+        }
+    }
+
+    /// Drops the trace that would be shown.
+    pub fn discard(&self) {
+        self.shown.store(NONE, Ordering::SeqCst);
+    }
+
+    /// The innermost `depth` frames of the trace that is shown. If they are not known the trace is dropped, so that
+    /// `GetCallTrace` gives the same one, JVMTI's, as long as the thread is suspended.
+    pub fn peek(&self, depth: usize) -> Option<&[RawFrame]> {
+        let buffer = self.shown.load(Ordering::SeqCst);
+        let frames = (buffer != NONE).then(|| self.trace.get(buffer, depth)).flatten();
+        if frames.is_none() {
+            self.discard();
+        }
+        frames
+    }
+
+    /// As [`Self::peek`], once: the trace is dropped afterwards.
+    pub fn give(&self, depth: usize) -> Option<&[RawFrame]> {
+        let frames = self.peek(depth);
+        self.discard();
+        frames
+    }
+
+    pub fn is_for(&self, agent: &Agent) -> bool {
+        self.agent.load(Ordering::SeqCst) == agent.index
+    }
+
+    pub fn is_shown(&self) -> bool {
+        self.shown.load(Ordering::SeqCst) != NONE
+    }
+
+    /// True if the thread, which has used so much CPU time, has run since agents last saw that it had.
+    pub fn has_run(&self, cpu: i64) -> bool {
+        cpu - self.accounted.load(Ordering::SeqCst) > NOISE
+    }
+}
+
+fn buffer_of(word: u64) -> usize {
+    usize::from(word & BUFFER != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::agents;
+    use std::ptr;
+
+    /// Answers the request as the handler does, with a trace that could not be walked.
+    fn answer(sample: &Sample, word: u64) -> bool {
+        let taken = word & !STATE | TAKEN;
+        sample.word.compare_exchange(word, taken, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    #[test]
+    fn handler_that_comes_too_late_does_not_answer_the_next_request() {
+        let (sample, agent) = (Sample::default(), agents::get(0));
+        sample.request(agent, 0);
+        let first = sample.word.load(Ordering::SeqCst);
+        sample.settle();
+        assert!(!sample.is_shown() && !answer(&sample, first));
+        sample.request(agent, 0);
+        assert!(!answer(&sample, first));
+        assert!(answer(&sample, sample.word.load(Ordering::SeqCst)));
+        sample.settle();
+        assert!(sample.is_shown() && sample.state() == IDLE);
+    }
+
+    #[test]
+    fn handler_never_writes_the_buffer_that_is_shown() {
+        let (sample, agent) = (Sample::default(), agents::get(0));
+        for _ in 0..5 {
+            sample.request(agent, 0);
+            let word = sample.word.load(Ordering::SeqCst);
+            assert_ne!(buffer_of(word), sample.shown.load(Ordering::SeqCst));
+            assert!(answer(&sample, word));
+            sample.show();
+            assert_eq!(buffer_of(word), sample.shown.load(Ordering::SeqCst));
+        }
+    }
+
+    #[test]
+    fn trace_is_given_only_to_the_agent_it_was_requested_for() {
+        let (sample, one, other) = (Sample::default(), agents::get(0), agents::get(1));
+        sample.request(one, 0);
+        assert!(answer(&sample, sample.word.load(Ordering::SeqCst)));
+        sample.settle();
+        assert!(sample.is_for(one) && !sample.is_for(other) && sample.is_shown());
+        sample.request(other, 0);
+        assert!(sample.is_for(other) && !sample.is_shown());
+    }
+
+    #[test]
+    fn signal_that_nobody_requested_takes_no_trace() {
+        let sample = Sample::default();
+        // SAFETY: neither pointer is used where nothing is requested.
+        unsafe { sample.take(ptr::null_mut(), ptr::null_mut(), || 0) };
+        assert_eq!(sample.word.load(Ordering::SeqCst), IDLE);
+    }
+}

@@ -1,0 +1,167 @@
+//! Whether a thread is suspended, and by whom.
+
+use super::agents::Agent;
+use crate::platform::futex;
+use crate::platform::os_thread::os_thread;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+
+/// The thread is not suspended.
+pub const RUNNING: u32 = 0;
+/// JVMTI has suspended the thread, for an agent or for others ([`Suspension::by_others`]).
+pub const SUSPENDED: u32 = 1;
+/// An agent called SuspendThread, but the thread goes on: another JVMTI agent of the process has
+/// `can_suspend`.
+pub const UNSTOPPED: u32 = 2;
+
+/// The suspension of one thread. Changed only under the lock that
+/// [`to_resume`](crate::sync::claims::to_resume) takes.
+#[derive(Default)]
+pub struct Suspension {
+    /// [`RUNNING`], [`SUSPENDED`] or [`UNSTOPPED`]; the word that [`Self::wait_until_resumed`] waits for.
+    state: AtomicU32,
+    /// The agents that have suspended the thread: one bit each.
+    agents: AtomicU8,
+    /// The OS thread that called SuspendThread last, 0 for none.
+    suspender: AtomicI32,
+    /// How many threads this thread has suspended for an agent and not resumed.
+    suspends: AtomicU32,
+    /// The answer of ThreadHasRun: whether the thread had used CPU time when it was suspended.
+    pub ran: AtomicBool,
+    /// Whether the thread was already suspended by the program or another JVMTI agent: then the shim must
+    /// not resume it.
+    pub by_others: AtomicBool,
+}
+
+/// The agent's bit in [`Suspension::agents`].
+fn bit(agent: &Agent) -> u8 {
+    1 << agent.index
+}
+
+impl Suspension {
+    pub fn state(&self) -> u32 {
+        self.state.load(Ordering::SeqCst)
+    }
+
+    /// Sets the state and wakes the thread if it waits in [`Self::wait_until_resumed`].
+    pub fn set_state(&self, state: u32) {
+        self.state.store(state, Ordering::SeqCst);
+        if state != SUSPENDED {
+            futex::wake(&self.state);
+        }
+    }
+
+    /// True if the thread executes no Java code until an agent resumes it.
+    pub fn is_suspended(&self) -> bool {
+        self.state() == SUSPENDED
+    }
+
+    /// True if an agent has suspended the thread and not resumed it, even if the thread goes on
+    /// ([`UNSTOPPED`]).
+    pub fn is_requested(&self) -> bool {
+        self.agents.load(Ordering::Relaxed) != 0
+    }
+
+    /// True if JVMTI reports the thread as suspended only because a JVMPI agent has suspended it.
+    pub fn is_ours(&self) -> bool {
+        self.is_suspended() && !self.by_others.load(Ordering::SeqCst)
+    }
+
+    /// The OS thread that suspended this one and can be expected to resume it; None if it is not suspended.
+    pub fn suspender(&self) -> Option<i32> {
+        let suspender = || self.suspender.load(Ordering::SeqCst);
+        self.is_suspended().then(suspender).filter(|suspender| *suspender != 0)
+    }
+
+    /// True if this thread has suspended others for an agent and not resumed all of them.
+    pub fn suspends_others(&self) -> bool {
+        self.suspends.load(Ordering::Relaxed) > 0
+    }
+
+    /// Records that this thread has suspended one more thread, or resumed one.
+    pub fn count_suspended(&self, is_one_more: bool) {
+        let (add, order) = (if is_one_more { 1 } else { -1 }, Ordering::Relaxed);
+        let _ = self.suspends.fetch_update(order, order, |count| count.checked_add_signed(add));
+    }
+
+    /// Records that the current thread suspends this one for the agent.
+    pub fn hold(&self, agent: &Agent) {
+        self.agents.fetch_or(bit(agent), Ordering::Relaxed);
+    }
+
+    /// Records who has just suspended the thread.
+    pub fn note_suspender(&self) {
+        self.suspender.store(os_thread(), Ordering::SeqCst);
+    }
+
+    /// Records that the agent resumes the thread; false if that agent had not suspended it.
+    pub fn release(&self, agent: &Agent) -> bool {
+        self.agents.fetch_and(!bit(agent), Ordering::Relaxed) & bit(agent) != 0
+    }
+
+    /// Blocks the current thread, which executes native code, until it has been resumed. Calls `before`
+    /// first, to release what others may need. False if the thread is not suspended.
+    pub fn wait_until_resumed(&self, before: impl FnOnce()) -> bool {
+        if !self.is_suspended() {
+            return false;
+        }
+        before();
+        while self.is_suspended() {
+            futex::wait(&self.state, SUSPENDED, None);
+        }
+        true
+    }
+
+    /// Makes a record look as if that OS thread had suspended it.
+    #[cfg(test)]
+    pub fn suspend_for_test(&self, suspender: i32) {
+        self.suspender.store(suspender, Ordering::SeqCst);
+        self.set_state(SUSPENDED);
+    }
+
+    #[cfg(test)]
+    pub fn resume_for_test(&self) {
+        self.set_state(RUNNING);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::agents;
+    use std::thread;
+
+    #[test]
+    fn suspended_thread_waits_in_native_code_until_resumed() {
+        let suspension = Suspension::default();
+        assert!(!suspension.wait_until_resumed(|| panic!("it is not suspended")));
+        suspension.suspend_for_test(os_thread());
+        let (is_released, has_gone_on) = (AtomicBool::new(false), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let release = || is_released.store(true, Ordering::SeqCst);
+                let has_waited = suspension.wait_until_resumed(release);
+                has_gone_on.store(has_waited, Ordering::SeqCst);
+            });
+            while !is_released.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            let went_on_early = has_gone_on.load(Ordering::SeqCst);
+            suspension.resume_for_test();
+            assert!(!went_on_early);
+        });
+        assert!(has_gone_on.into_inner());
+    }
+
+    #[test]
+    fn each_agent_takes_back_its_own_suspension_only() {
+        let suspension = Suspension::default();
+        let (one, other) = (agents::get(0), agents::get(1));
+        suspension.hold(one);
+        suspension.hold(one);
+        assert!(!suspension.release(other) && suspension.is_requested());
+        suspension.hold(other);
+        assert!(suspension.release(one) && !suspension.release(one));
+        assert!(suspension.is_requested() && suspension.release(other));
+        assert!(!suspension.is_requested());
+    }
+}

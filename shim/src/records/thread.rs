@@ -1,0 +1,373 @@
+//! The record of one thread.
+
+use super::agents::{Agent, MAX_AGENTS};
+use super::announced::Announced;
+use super::calls::OpenCalls;
+use super::construction::Held;
+use super::consumed::Consumed;
+use super::epoch;
+use super::ids;
+use super::in_flight::InFlight;
+use super::jni_monitors::JniMonitors;
+use super::loaded::Loaded;
+use super::receivers::Receivers;
+use super::sample::Sample;
+use super::subject::Subject;
+use super::suspension::Suspension;
+use super::unconstructed::Unconstructed;
+use super::virtual_thread::{self, VirtualThread};
+use super::wait_target::Aim;
+use super::waits::Waits;
+use crate::jvm::GlobalRef;
+use crate::lock::Lock;
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::jobjectID;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
+
+/// A thread. No two threads share a cache line: each writes its own at every
+/// event.
+#[repr(align(128))]
+pub struct Thread {
+    env: *mut JNIEnv,
+    /// The environment that its code gets from the VM: its own, that of the carrier if it is virtual, NULL
+    /// while it is on none.
+    pub runs_in: AtomicPtr<JNIEnv>,
+    /// What only a virtual thread has.
+    pub as_virtual: Option<VirtualThread>,
+    /// The kernel's number, 0 until the thread has run code of the shim's, and while it is not the one that
+    /// runs: a virtual thread on no carrier, and a carrier that runs one.
+    pub os_thread: AtomicI32,
+    /// The CPU time that it has consumed.
+    pub consumed: Consumed,
+    pub object: Lock<Option<Arc<GlobalRef>>>,
+    pub id: AtomicPtr<jvmpi_sys::_jobjectID>,
+    local_storage: [AtomicPtr<c_void>; MAX_AGENTS],
+    pub ended: AtomicBool,
+    pub hidden: AtomicBool,
+    /// The agents that have had THREAD_START.
+    pub announced: Announced,
+    /// The events in flight on the thread.
+    pub in_flight: InFlight,
+    /// The object of the event in flight on the thread.
+    pub subject: Subject,
+    /// What the thread has allocated without running a constructor.
+    pub unconstructed: Unconstructed,
+    /// The IDs for what the thread allocates.
+    pub new_ids: ids::Supply,
+    /// The classes that the thread has loaded and that are perhaps not announced yet.
+    pub loaded: Loaded,
+    /// The calls whose entry agents have got, and not the exit.
+    pub calls: OpenCalls,
+    /// The constructors whose entry is held back.
+    pub held: Held,
+    /// What is known of the objects whose methods it calls.
+    pub receivers: Receivers,
+    /// The epoch in which the thread's events may take the short cut.
+    pub short_cut_epoch: AtomicU64,
+    /// What the thread waits for at Java monitors.
+    pub waits: Waits,
+    /// The monitors that the thread has entered by JNI.
+    pub jni_monitors: JniMonitors,
+    /// The thread or raw monitor that the thread waits for just now.
+    pub waits_for: Aim,
+    /// Its status while it waits at a raw monitor: a `JVMPI_THREAD_…`, else 0.
+    at_raw_monitor: AtomicI32,
+    /// On a hidden thread, the environment that events for agents name.
+    stands_for: AtomicPtr<JNIEnv>,
+    /// What the thread's clock shows to the agent to which it tells a collection, else [`NO_TIME`].
+    told_time: AtomicI64,
+    /// The time of the collections that agents were told of in the thread's name.
+    time_of_collections: [AtomicI64; MAX_AGENTS],
+    /// How deep the thread is in work that the shim does in Java.
+    pub quiet: AtomicU32,
+    /// Whether what the thread allocates is garbage of the shim's own.
+    wastes: AtomicBool,
+    pub in_transition: AtomicBool,
+    /// Whether the virtual thread that is being mounted has waited for a monitor.
+    pub resumes: AtomicBool,
+    /// Whether the thread is suspended, and by whom.
+    pub suspension: Suspension,
+    /// The call trace that the thread takes in its signal handler.
+    pub sample: Sample,
+}
+
+/// The number of records.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the number of records, including those that only the threads themselves still use.
+pub fn count() -> usize {
+    COUNT.load(Ordering::Relaxed)
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: the environment is only an identity here; the other fields are safe to share.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
+/// No clock shows this.
+const NO_TIME: i64 = i64::MIN;
+
+/// Does something when it is dropped, also by a panic.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+impl Thread {
+    pub fn new(env: *mut JNIEnv) -> Self {
+        Self::of(env, env, None)
+    }
+
+    pub fn new_virtual(thread: VirtualThread) -> Self {
+        Self::of(thread.env(), ptr::null_mut(), Some(thread))
+    }
+
+    fn of(env: *mut JNIEnv, runs_in: *mut JNIEnv, as_virtual: Option<VirtualThread>) -> Self {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        let consumed = match as_virtual {
+            Some(_) => Consumed::of_virtual_thread(),
+            None => Consumed::of_platform_thread(),
+        };
+        Self {
+            env,
+            runs_in: AtomicPtr::new(runs_in),
+            as_virtual,
+            os_thread: AtomicI32::new(0),
+            consumed,
+            object: Lock::default(),
+            id: AtomicPtr::new(ptr::null_mut()),
+            local_storage: Default::default(),
+            ended: AtomicBool::new(false),
+            hidden: AtomicBool::new(false),
+            announced: Announced::default(),
+            in_flight: InFlight::default(),
+            subject: Subject::default(),
+            unconstructed: Unconstructed::default(),
+            new_ids: ids::Supply::default(),
+            loaded: Loaded::default(),
+            calls: OpenCalls::default(),
+            held: Held::default(),
+            receivers: Receivers::default(),
+            short_cut_epoch: AtomicU64::new(epoch::NONE),
+            waits: Waits::default(),
+            jni_monitors: JniMonitors::default(),
+            waits_for: Aim::default(),
+            at_raw_monitor: AtomicI32::new(0),
+            stands_for: AtomicPtr::new(ptr::null_mut()),
+            told_time: AtomicI64::new(NO_TIME),
+            time_of_collections: Default::default(),
+            quiet: AtomicU32::new(0),
+            wastes: AtomicBool::new(false),
+            in_transition: AtomicBool::new(false),
+            resumes: AtomicBool::new(false),
+            suspension: Suspension::default(),
+            sample: Sample::default(),
+        }
+    }
+
+    /// The thread's ID.
+    pub fn env(&self) -> *mut JNIEnv {
+        self.env
+    }
+
+    /// Whether what runs in this environment is code of the thread.
+    #[inline]
+    pub fn runs_in(&self, env: *mut JNIEnv) -> bool {
+        self.runs_in.load(Ordering::Relaxed) == env
+    }
+
+    /// The environment of the VM that the thread's code runs in; NULL for a virtual thread on no carrier.
+    pub fn vm_env(&self) -> *mut JNIEnv {
+        self.runs_in.load(Ordering::Relaxed)
+    }
+
+    /// True if no OS thread runs the thread: a virtual thread that is on no carrier, and a carrier that runs one.
+    pub fn is_displaced(&self) -> bool {
+        !self.consumed.is_running() || self.vm_env().is_null()
+    }
+
+    /// Whether it is a virtual thread.
+    pub fn is_virtual(&self) -> bool {
+        self.as_virtual.is_some()
+    }
+
+    /// The kernel's number of the thread, 0 until it has run code of the shim's, and while it is not on a
+    /// processor's queue itself: a virtual thread on no carrier, and a carrier that runs one.
+    pub fn os_thread(&self) -> i32 {
+        self.os_thread.load(Ordering::SeqCst)
+    }
+
+    /// The ID of the thread's object, NULL while that is not known.
+    pub fn id(&self) -> jobjectID {
+        self.id.load(Ordering::Acquire)
+    }
+
+    /// The thread's `java.lang.Thread`, None before it is known and after the end.
+    pub fn object(&self) -> Option<Arc<GlobalRef>> {
+        self.object.lock().clone()
+    }
+
+    /// Whether THREAD_END is over.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Whether the thread is one of the shim's own.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden.load(Ordering::Acquire)
+    }
+
+    /// The thread's ID as agents are to see it: on a hidden thread that of the thread for which it
+    /// stands, NULL if it stands for none.
+    pub fn env_for_agents(&self) -> *mut JNIEnv {
+        if self.is_hidden() { self.stands_for.load(Ordering::Relaxed) } else { self.env }
+    }
+
+    /// Runs `work`, in which a hidden thread stands for another, whose clock shows this time.
+    pub fn standing_for<R>(
+        &self,
+        env: *mut JNIEnv,
+        time: Option<i64>,
+        work: impl FnOnce() -> R,
+    ) -> R {
+        let outer = self.stands_for.swap(env, Ordering::Relaxed);
+        let outer_time = self.told_time.swap(time.unwrap_or(NO_TIME), Ordering::Relaxed);
+        let _after = OnDrop(|| {
+            self.stands_for.store(outer, Ordering::Relaxed);
+            self.told_time.store(outer_time, Ordering::Relaxed);
+        });
+        work()
+    }
+
+    /// What the clock shows while the thread tells an agent of a collection.
+    pub fn told_time(&self) -> Option<i64> {
+        Some(self.told_time.load(Ordering::Relaxed)).filter(|time| *time != NO_TIME)
+    }
+
+    /// Nanoseconds of the collections that the agent was told of in the thread's name.
+    pub fn time_of_collections(&self, agent: &Agent) -> i64 {
+        self.time_of_collections[agent.index].load(Ordering::Relaxed)
+    }
+
+    /// The agent is told of a collection in the thread's name, which took so many nanoseconds.
+    pub fn add_collection(&self, agent: &Agent, nanos: i64) {
+        self.time_of_collections[agent.index].fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// Runs `wait`, during which the thread has this status because it waits at a raw monitor.
+    pub fn at_raw_monitor<R>(&self, status: jint, wait: impl FnOnce() -> R) -> R {
+        self.at_raw_monitor.store(status, Ordering::Release);
+        let _after = OnDrop(|| self.at_raw_monitor.store(0, Ordering::Release));
+        wait()
+    }
+
+    /// The `JVMPI_THREAD_…` of a thread that waits at a raw monitor.
+    pub fn status_at_raw_monitor(&self) -> Option<jint> {
+        Some(self.at_raw_monitor.load(Ordering::Acquire)).filter(|status| *status != 0)
+    }
+
+    /// Whether what the thread does now is the shim's own work, which is not reported to agents.
+    pub fn is_quiet(&self) -> bool {
+        self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
+    }
+
+    /// Runs `work`, none of whose objects outlives it, so that they need no IDs.
+    pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
+        let outer = self.wastes.swap(true, Ordering::Relaxed);
+        let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));
+        work()
+    }
+
+    /// Whether what the thread allocates now is garbage of the shim's own.
+    pub fn is_wasting(&self) -> bool {
+        self.wastes.load(Ordering::Relaxed)
+    }
+
+    /// Whether a virtual thread is just being mounted or unmounted.
+    pub fn is_in_transition(&self) -> bool {
+        self.in_transition.load(Ordering::Relaxed)
+    }
+
+    /// Takes note that a virtual thread is being mounted or unmounted, or has been.
+    pub fn note_transition(&self, begins: bool) {
+        self.in_transition.store(begins, Ordering::Relaxed);
+        if !virtual_thread::are_threads() {
+            self.calls.set_aside();
+        }
+        // Constructors that are still held were left by an exception.
+        self.held.take();
+        self.forbid_short_cut();
+    }
+
+    /// Takes note that a virtual thread is about to be mounted that has waited for a monitor, or that a
+    /// virtual thread runs again: after a wait for a monitor the end of the mount is not reported
+    /// (JDK 24 and later).
+    pub fn note_resumption(&self, begins: bool) {
+        if self.resumes.swap(begins, Ordering::Relaxed) {
+            self.note_transition(false);
+        }
+    }
+
+    /// Lets the thread's events take the short cut in this epoch.
+    pub fn allow_short_cut(&self, epoch: u64) {
+        self.short_cut_epoch.store(epoch, Ordering::Relaxed);
+    }
+
+    /// Has the thread's next event take the long way: something has changed for this thread alone.
+    pub fn forbid_short_cut(&self) {
+        self.short_cut_epoch.store(epoch::NONE, Ordering::Relaxed);
+    }
+
+    /// The agent's thread-local storage, NULL until it is set.
+    pub fn local_storage(&self, agent: &Agent) -> *mut c_void {
+        self.local_storage[agent.index].load(Ordering::Acquire)
+    }
+
+    pub fn set_local_storage(&self, agent: &Agent, value: *mut c_void) {
+        self.local_storage[agent.index].store(value, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boundary::guard;
+    use crate::records::in_flight::Reporter;
+    use crate::threads::quiet::Quiet;
+
+    #[test]
+    fn a_panic_leaves_the_subject_and_the_events_as_they_were() {
+        let thread = Thread::new(ptr::null_mut());
+        let numbered =
+            |number| (ptr::without_provenance_mut(number), ptr::without_provenance_mut(number));
+        let (id, object) = numbered(16);
+        thread.subject.with(id, object, || {
+            let _event = thread.in_flight.enter();
+            guard((), || {
+                let _quiet = Quiet::begin(&thread);
+                let (id, object) = numbered(32);
+                let _inner = thread.in_flight.enter();
+                thread.subject.with(id, object, || {
+                    thread.in_flight.while_tracking(|| panic!("in the event"));
+                });
+            });
+            assert!(!thread.is_quiet() && thread.subject.object(id) == Some(object));
+            assert!(thread.in_flight.report() == Reporter::None);
+        });
+        assert!(thread.subject.object(id).is_none() && !thread.in_flight.is_any());
+    }
+}

@@ -1,0 +1,77 @@
+//! The virtual thread whose code a carrier executes, where virtual threads are no threads of their own.
+//!
+//! To JVMTI a carrier is a thread that waits, and its stack ends where the virtual thread's begins.
+
+use crate::jvm::{self, MountedVirtualThread, capabilities};
+use crate::lock::Memo;
+use crate::records::virtual_thread;
+use crate::threads::{self, Thread};
+use jni_sys::jint;
+use jvmti_sys::*;
+
+static MOUNTED: Memo<Option<MountedVirtualThread>> = Memo::new();
+
+/// Looks for the VM's function that finds virtual threads, and for the states of threads. Called before any thread is suspended.
+pub fn prepare() {
+    if let Some(jni) = jvm::get().jni() {
+        threads::locate_states(jni);
+    }
+    const SINCE: u32 = 21;
+    let find = || {
+        let jvm = jvm::get();
+        if jvm.feature_version() < SINCE || virtual_thread::are_threads() {
+            return Ok(None);
+        }
+        capabilities::take_virtual_threads(jvm.jvmti)?;
+        jvm.jvmti.mounted_virtual_thread()
+    };
+    MOUNTED.get_or_find(|| {
+        find().unwrap_or_else(|error| {
+            log::warn!("virtual threads are not sampled, only their carriers: {error}");
+            None
+        })
+    });
+}
+
+/// Calls `f` with the virtual thread that is mounted on the thread, whose state is this to JVMTI; None if there is none.
+pub fn with_mounted<R>(thread: jthread, state: jint, f: impl FnOnce(jthread) -> R) -> Option<R> {
+    let mounted = MOUNTED.get()?.as_ref().filter(|_| is_carrier(state))?;
+    jvm::get().jni()?.frame(4, |_| mounted.get(thread).map(f))
+}
+
+/// Calls `f` with the thread and false, or with the virtual thread that is mounted on it and true. None if the thread has
+/// ended.
+pub fn with<R>(thread: &Thread, mut f: impl FnMut(jthread, bool) -> R) -> Option<R> {
+    let object = thread.object()?;
+    let state = || jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
+    let state = if MOUNTED.get().is_some_and(Option::is_some) { state() } else { 0 };
+    let of_mounted = with_mounted(object.get(), state, |mounted| f(mounted, true));
+    Some(of_mounted.unwrap_or_else(|| f(object.get(), false)))
+}
+
+/// True if a thread with this state has a virtual thread mounted: it waits for nothing that JVMTI could name.
+pub fn is_carrier(state: jint) -> bool {
+    const WAITS: u32 = JVMTI_THREAD_STATE_WAITING_INDEFINITELY as u32;
+    const REASONS: u32 = JVMTI_THREAD_STATE_IN_OBJECT_WAIT as u32
+        | JVMTI_THREAD_STATE_PARKED as u32
+        | JVMTI_THREAD_STATE_SLEEPING as u32;
+    state as u32 & (WAITS | REASONS) == WAITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_that_waits_for_nothing_is_a_carrier() {
+        let waiting = JVMTI_THREAD_STATE_WAITING_INDEFINITELY;
+        assert!(is_carrier(waiting));
+        for state in [
+            JVMTI_THREAD_STATE_RUNNABLE,
+            waiting | JVMTI_THREAD_STATE_PARKED,
+            waiting | JVMTI_THREAD_STATE_IN_OBJECT_WAIT,
+        ] {
+            assert!(!is_carrier(state), "{state:#x}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Announcements in progress: a thread that is about to name such a thing to an agent waits until the
+//! agent has got its defining event.
+//!
+//! No thread waits for one that cannot go on ([`BoundedWait`]): the agent's handler may need a lock
+//! that the waiting thread holds.
+
+use super::bounded_wait::BoundedWait;
+use crate::lock::{Lock, Locked};
+use crate::platform::os_thread::os_thread;
+use crate::records::agents::{Agent, MAX_AGENTS};
+use crate::records::announced::{Announced, Sent};
+use jvmpi_sys::jobjectID;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Begins what one thread at a time does, when no other thread does it. None if it need not be done
+/// any more, if the current thread is doing it, and if the thread that is doing it cannot go on.
+///
+/// The current thread must have passed the gate, or a thread that waits for it would wait for the
+/// thread that has closed the gate.
+fn begin<T>(mut try_to: impl FnMut() -> Result<T, Sent>) -> Option<T> {
+    let mut waiting = BoundedWait::new();
+    loop {
+        match try_to() {
+            Ok(begun) => return Some(begun),
+            Err(Sent::Already) => return None,
+            Err(Sent::JustNow { by }) if by == os_thread() || !waiting.can_go_on(by) => {
+                return None;
+            }
+            Err(Sent::JustNow { .. }) => waiting.sleep(),
+        }
+    }
+}
+
+/// Sends the defining event of a class, thread or arena unless it was sent; returns when it has been,
+/// or early as for [`begin`].
+pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
+    if let Some(sending) = begin(|| announced.begin(agent)) {
+        send();
+        sending.done();
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Announcement {
+    agent: usize,
+    object: usize,
+    /// The OS thread that announces.
+    by: i32,
+}
+
+static UNDER_WAY: Lock<Vec<Announcement>> = Lock::new(Vec::new());
+
+fn under_way() -> Locked<'static, Vec<Announcement>> {
+    UNDER_WAY.lock()
+}
+
+/// Runs `announce`, which announces the object to the agent unless that has been done by now, while no
+/// other thread does so. Does nothing where [`begin`] does not.
+pub fn of_object(agent: &Agent, object: jobjectID, announce: impl FnOnce()) {
+    let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
+    if let Some(_under_way) = begin(|| this.begin()) {
+        announce();
+    }
+}
+
+impl Announcement {
+    /// Begins, unless a thread announces the object already.
+    fn begin(self) -> Result<UnderWay, Sent> {
+        let is_same = |other: &&Self| other.agent == self.agent && other.object == self.object;
+        let mut all = under_way();
+        if let Some(same) = all.iter().find(is_same) {
+            return Err(Sent::JustNow { by: same.by });
+        }
+        all.push(self);
+        Ok(UnderWay(self))
+    }
+}
+
+/// An announcement that has begun.
+struct UnderWay(Announcement);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        under_way().retain(|other| *other != self.0);
+    }
+}
+
+/// By agent, the OS thread that announces what a walk through the heap has found, which is marked as
+/// announced already; 0 if there is none.
+static REPLAYS: [AtomicI32; MAX_AGENTS] = [const { AtomicI32::new(0) }; MAX_AGENTS];
+
+/// While it lives, objects that are marked as announced are still being announced to the agent.
+pub struct Replay {
+    agent: usize,
+    /// The value before: the agent's handler may ask for another replay.
+    outer: i32,
+}
+
+impl Replay {
+    /// Begins before any object is marked.
+    pub fn begin(agent: &Agent) -> Self {
+        let outer = REPLAYS[agent.index].swap(os_thread(), Ordering::SeqCst);
+        Self { agent: agent.index, outer }
+    }
+}
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        REPLAYS[self.agent].store(self.outer, Ordering::Release);
+    }
+}
+
+/// Whether an object that is marked as announced may still be about to be announced.
+#[inline]
+pub fn is_replaying(agent: &Agent) -> bool {
+    // If not, what the agent has done in the announcements is seen.
+    REPLAYS[agent.index].load(Ordering::Acquire) != 0
+}
+
+/// Waits until what is marked has been announced to the agent, or as long as [`begin`] does.
+pub fn wait_for_replay(agent: &Agent) {
+    begin(|| match REPLAYS[agent.index].load(Ordering::Acquire) {
+        0 => Ok(()),
+        by => Err(Sent::JustNow { by }),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boundary::guard;
+    use crate::records::agents;
+    use std::ptr::without_provenance_mut;
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU32;
+
+    /// Objects are numbers here, which threads can share.
+    fn one(agent: &Agent, object: usize, announce: impl FnOnce()) {
+        of_object(agent, without_provenance_mut(object), announce);
+    }
+
+    #[test]
+    fn what_fails_is_sent_the_next_time() {
+        let (announced, agent) = (Announced::default(), agents::get(0));
+        guard((), || once(&announced, agent, || panic!("in the event")));
+        assert!(!announced.to(agent));
+        let again = || once(&announced, agent, || unreachable!("from within"));
+        once(&announced, agent, again);
+        assert!(announced.to(agent));
+        once(&announced, agent, || unreachable!("it was sent"));
+    }
+
+    #[test]
+    fn all_threads_return_when_it_has_been_sent() {
+        let (announced, agent) = (Announced::default(), agents::get(1));
+        let times = AtomicI32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    once(&announced, agent, || {
+                        times.fetch_add(1, Ordering::Relaxed);
+                    });
+                    assert!(announced.to(agent));
+                });
+            }
+        });
+        assert_eq!(times.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_second_thread_waits_until_the_first_has_announced() {
+        let (agent, object) = (agents::get(1), 16);
+        let (begun, announced) = (Barrier::new(2), AtomicU32::new(0));
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                one(agent, object, || {
+                    begun.wait();
+                    one(agent, object, || unreachable!("it is being announced"));
+                    (0..1000).for_each(|_| std::thread::yield_now());
+                    announced.store(1, Ordering::Relaxed);
+                });
+            });
+            begun.wait();
+            one(agent, 32, || ());
+            one(agent, object, || assert_eq!(announced.load(Ordering::Relaxed), 1));
+        });
+        assert!(under_way().iter().all(|one| one.agent != agent.index));
+    }
+
+    #[test]
+    fn what_fails_is_not_under_way() {
+        let (agent, object) = (agents::get(3), 16);
+        guard((), || one(agent, object, || panic!("in the event")));
+        let mut announced = false;
+        one(agent, object, || announced = true);
+        assert!(announced);
+    }
+
+    #[test]
+    fn no_thread_waits_for_ever() {
+        let (agent, object) = (agents::get(2), 16);
+        one(agent, object, || {
+            std::thread::scope(|threads| {
+                threads.spawn(|| one(agent, object, || unreachable!("it is being announced")));
+            });
+        });
+        let _replay = Replay::begin(agent);
+        {
+            let _inner = Replay::begin(agent);
+        }
+        assert!(is_replaying(agent));
+        std::thread::scope(|threads| drop(threads.spawn(|| wait_for_replay(agent))));
+    }
+}

@@ -1,0 +1,459 @@
+//! Waiting for other threads, as long as they can go on.
+//!
+//! The other thread may be in an agent's handler, blocked on a lock that the waiting thread holds:
+//! such a wait never ends. Time does not tell this deadlock from a thread that merely waits for a
+//! processor, which may take as long as the machine is busy. So a wait is given up only when the other
+//! thread cannot go on, which is so in three cases:
+//!
+//! - It waits for the waiting thread, directly or through others: at raw monitors, at mutexes of the C
+//!   library, as the VM's locks are, in waits of this kind, or as an agent has suspended it; of all of
+//!   which the owner, the awaited thread or that which has suspended it is known. (If it waits for a third thread in a wait of this kind, it gives that up when it
+//!   has to, and so goes on.)
+//! - It is blocked, at a lock or in a call that the shim does not know of, and stays blocked without
+//!   having used its processor in between. The VM has not stopped it at a safepoint, as the waiting
+//!   thread looks only when it may run in the VM itself; and the owner of that lock is not merely kept
+//!   from a processor, as each thread of the process that wants one has had one meanwhile.
+//! - It has computed for longer than any handler takes, without a step of what is waited for. Then it
+//!   is no event that is about to end. The owner of a mutex releases it, however long that takes.
+
+use super::lock_owner;
+use super::raw_monitors;
+use crate::jvm;
+use crate::platform::cpu_clock;
+use crate::platform::os_thread::os_thread;
+use crate::platform::scheduling::is_asleep;
+use crate::platform::starving::Starving;
+use crate::records::thread::Thread;
+use crate::records::wait_target::Awaited;
+use crate::records::{registry, running};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Counts the steps of work for which others wait: a collection that is played, a replay.
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+/// Takes note of a step in work for which others wait.
+pub fn count_step() {
+    STEPS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often in a row a thread is found asleep until it counts as blocked for good. This is no guess
+/// at a time: the thread that counts is itself slowed down where there are too few processors.
+const TURNS: u32 = 24;
+
+/// How many nanoseconds of its processor's time a thread may use without a step.
+const COMPUTING: i64 = 250_000_000;
+
+/// The pauses between two looks: most waits are over after the first.
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+const LAST_PAUSE: Duration = Duration::from_millis(1);
+
+/// One wait for others.
+pub struct BoundedWait {
+    pause: Duration,
+    steps: u64,
+    seen: Vec<Seen>,
+    /// Those that have wanted a processor since all awaited threads have seemed blocked.
+    starving: Starving,
+    /// The current thread's record, which shows to others what it waits for.
+    me: Option<Arc<Thread>>,
+}
+
+/// A thread that is waited for.
+struct Seen {
+    os_thread: i32,
+    /// Its CPU time at the first look, or at the first one after a step.
+    begun: i64,
+    /// Its CPU time at the last look.
+    cpu: i64,
+    /// How often it has been found asleep in a row.
+    asleep: u32,
+}
+
+impl BoundedWait {
+    pub fn new() -> Self {
+        Self {
+            pause: FIRST_PAUSE,
+            steps: steps(),
+            seen: Vec::new(),
+            starving: Starving::new(),
+            me: None,
+        }
+    }
+
+    /// How long to pause before the next look.
+    pub fn pause(&mut self) -> Duration {
+        let next = LAST_PAUSE.min(self.pause * 2);
+        std::mem::replace(&mut self.pause, next)
+    }
+
+    /// Pauses before the next look.
+    pub fn sleep(&mut self) {
+        sleep(self.pause());
+    }
+
+    /// Whether this thread can go on, so that it is still worth waiting for. No lock may be held, as
+    /// the VM may stop the current thread here.
+    pub fn can_go_on(&mut self, other: i32) -> bool {
+        self.aim_at(other);
+        self.can_any_go_on(&[other])
+    }
+
+    /// Shows which thread the current one waits for, to those that wait for the current one.
+    pub fn aim_at(&mut self, other: i32) {
+        if self.me.is_none() {
+            self.me = registry::by_env(running::known_current_env());
+        }
+        if let Some(me) = &self.me {
+            me.waits_for.set(other);
+        }
+    }
+
+    /// Shows that the wait of the current thread ends whatever others do.
+    pub fn ends_by_itself(&mut self) {
+        self.aim_at(os_thread());
+    }
+
+    /// Whether one of these threads can go on, so that all of them are still worth waiting for. No lock
+    /// may be held, as above.
+    pub fn can_any_go_on(&mut self, others: &[i32]) -> bool {
+        let threads = registry::all();
+        // A thread that is still asleep after this is not stopped at a safepoint.
+        if let Some(jni) = jvm::try_get().and_then(jvm::Jvm::jni) {
+            jni.pass_safepoint();
+        }
+        let steps = steps();
+        if steps != self.steps {
+            self.steps = steps;
+            self.seen.clear();
+        }
+        // By the thread, which is looked at once however many chains lead to it.
+        let (mut ends, mut one_ends) = (BTreeMap::new(), false);
+        for other in others {
+            match end_of_chain(&threads, *other) {
+                End::Me => {}
+                End::BoundedWait => one_ends = true,
+                End::Other { os_thread, has_mutex } => {
+                    *ends.entry(os_thread).or_insert(false) |= has_mutex;
+                }
+            }
+        }
+        self.seen.retain(|seen| ends.contains_key(&seen.os_thread));
+        // No short circuit: each look counts.
+        let goes_on =
+            |(os_thread, has_mutex): &(&i32, &bool)| self.goes_on(**os_thread, **has_mutex);
+        let one_goes_on = ends.iter().filter(goes_on).count() > 0 || one_ends;
+        if one_goes_on {
+            self.starving = Starving::new();
+        }
+        one_goes_on || !ends.is_empty() && self.starving.is_any()
+    }
+
+    /// Whether a thread that waits for no known thread can go on.
+    fn goes_on(&mut self, os_thread: i32, has_mutex: bool) -> bool {
+        // The state is read first: if the thread runs after that, its clock shows it.
+        let is_asleep = is_asleep(os_thread);
+        let Some(cpu) = cpu_clock::of(os_thread) else { return false };
+        let Some(seen) = self.seen.iter_mut().find(|seen| seen.os_thread == os_thread) else {
+            self.seen.push(Seen { os_thread, begun: cpu, cpu, asleep: 0 });
+            return true;
+        };
+        seen.asleep = if is_asleep && cpu == seen.cpu { seen.asleep + 1 } else { 0 };
+        seen.cpu = cpu;
+        seen.asleep < TURNS && (has_mutex || cpu - seen.begun < COMPUTING)
+    }
+}
+
+impl Drop for BoundedWait {
+    fn drop(&mut self) {
+        if let Some(me) = &self.me {
+            me.waits_for.clear();
+        }
+    }
+}
+
+fn steps() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
+
+fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
+    threads.iter().find(|thread| thread.os_thread() == os_thread)
+}
+
+/// Where the chain of threads that wait for each other ends.
+enum End {
+    /// At the current thread: a deadlock.
+    Me,
+    /// At a wait of this kind, which is given up if need be: it ends.
+    BoundedWait,
+    /// At a thread that waits for no known thread, and whether the chain leads there by its mutex.
+    Other { os_thread: i32, has_mutex: bool },
+}
+
+/// Follows the threads that wait one for the other, beginning with `first`.
+fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
+    let me = os_thread();
+    let (mut last, mut is_bounded, mut has_mutex) = (first, false, false);
+    // The bound ends a circle of other threads. Any of them then stands for all: if it is no deadlock,
+    // they wake.
+    for _ in 0..threads.len().max(8) {
+        if last == me {
+            return End::Me;
+        }
+        let thread = find(threads, last);
+        let awaited = thread.and_then(|thread| thread.waits_for.awaited());
+        let suspender = thread.and_then(|thread| thread.suspension.suspender());
+        let next = match awaited {
+            Some(Awaited::Thread(other)) => Some(other),
+            Some(Awaited::RawMonitor(number)) => raw_monitors::owner(number),
+            None if suspender.is_some() => suspender,
+            None if is_asleep(last) => lock_owner::of(last),
+            None => None,
+        };
+        let Some(next) = next.filter(|next| *next != 0) else { break };
+        has_mutex = awaited.is_none() && suspender.is_none();
+        is_bounded |= matches!(awaited, Some(Awaited::Thread(_)));
+        last = next;
+    }
+    match last {
+        last if last == me => End::Me,
+        _ if is_bounded => End::BoundedWait,
+        last => End::Other { os_thread: last, has_mutex },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::starving::SLICE;
+    use crate::sync::lock_owner::tests::{CMutex, is_shown};
+    use crate::threads;
+    use std::sync::atomic::{AtomicBool, AtomicI32};
+    use std::sync::{Barrier, Mutex};
+
+    /// Runs `wait` for a thread that does `work` until it gets the lock.
+    fn wait_for(work: fn(&Mutex<()>), wait: impl FnOnce(i32)) {
+        let (number, lock, begun) = (AtomicI32::new(0), Mutex::new(()), Barrier::new(2));
+        let held = lock.lock().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                number.store(os_thread(), Ordering::Relaxed);
+                begun.wait();
+                work(&lock);
+            });
+            begun.wait();
+            wait(number.load(Ordering::Relaxed));
+            drop(held);
+        });
+    }
+
+    fn sleep_until(lock: &Mutex<()>) {
+        drop(lock.lock());
+    }
+
+    fn compute_until(lock: &Mutex<()>) {
+        while lock.try_lock().is_err() {}
+    }
+
+    fn wait_in_vain(other: i32) {
+        let mut waiting = BoundedWait::new();
+        while waiting.can_go_on(other) {
+            waiting.sleep();
+        }
+    }
+
+    #[test]
+    fn a_sleeper_is_given_up() {
+        wait_for(sleep_until, wait_in_vain);
+    }
+
+    #[test]
+    fn a_thread_that_is_gone_is_not_waited_for() {
+        wait_in_vain(std::thread::spawn(os_thread).join().unwrap());
+    }
+
+    fn sleep_known(lock: &Mutex<()>) {
+        let me = threads::adopt_for_test(0x5000);
+        sleep_until(lock);
+        threads::ended(&me);
+    }
+
+    #[test]
+    fn a_suspended_thread_is_waited_for_as_long_as_its_suspender_can_go_on() {
+        wait_for(sleep_known, |suspended| {
+            let record = loop {
+                if let Some(record) = find(&registry::all(), suspended) {
+                    break record.clone();
+                }
+            };
+            wait_for(compute_until, |suspender| {
+                record.suspension.suspend_for_test(suspender);
+                let mut waiting = BoundedWait::new();
+                for _ in 0..2 * TURNS {
+                    assert!(waiting.can_go_on(suspended));
+                    sleep(FIRST_PAUSE);
+                }
+            });
+            record.suspension.suspend_for_test(os_thread());
+            assert!(!BoundedWait::new().can_go_on(suspended));
+            record.suspension.resume_for_test();
+        });
+    }
+
+    #[test]
+    fn a_thread_that_computes_is_waited_for() {
+        wait_for(compute_until, |other| {
+            let clock = || cpu_clock::of(other).unwrap();
+            let (mut waiting, begun) = (BoundedWait::new(), clock());
+            while clock() - begun < COMPUTING / 2 {
+                assert!(waiting.can_go_on(other));
+                waiting.sleep();
+            }
+            // A step shows that what is waited for is being done.
+            let begun = clock();
+            count_step();
+            while waiting.can_go_on(other) {
+                waiting.sleep();
+            }
+            assert!(clock() - begun >= COMPUTING);
+        });
+    }
+
+    /// Does `work` while threads of the usual priority take all processors from it.
+    fn starved<R>(work: impl FnOnce() -> R + Send) -> R
+    where
+        R: Send,
+    {
+        let (is_over, idle) = (AtomicBool::new(false), libc::sched_param { sched_priority: 0 });
+        std::thread::scope(|scope| {
+            for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+            let starved = scope.spawn(|| {
+                // SAFETY: the parameter lives as long as the call.
+                assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &idle) }, 0);
+                work()
+            });
+            let result = starved.join();
+            is_over.store(true, Ordering::Relaxed);
+            result.unwrap()
+        })
+    }
+
+    #[test]
+    fn a_sleeper_is_waited_for_while_the_owner_of_its_lock_gets_no_processor() {
+        let (lock, begun) = (Mutex::new(()), Barrier::new(3));
+        let (number, is_free) = (AtomicI32::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                starved(|| {
+                    let held = lock.lock();
+                    begun.wait();
+                    let clock = || cpu_clock::of(os_thread()).unwrap();
+                    let begun = clock();
+                    while clock() - begun < SLICE / 3 {}
+                    is_free.store(true, Ordering::Relaxed);
+                    drop(held);
+                });
+            });
+            scope.spawn(|| {
+                number.store(os_thread(), Ordering::Relaxed);
+                begun.wait();
+                drop(lock.lock());
+            });
+            begun.wait();
+            let mut waiting = BoundedWait::new();
+            while !is_free.load(Ordering::Relaxed) {
+                let is_left = waiting.can_go_on(number.load(Ordering::Relaxed));
+                assert!(is_left || is_free.load(Ordering::Relaxed));
+                waiting.sleep();
+            }
+        });
+    }
+
+    #[test]
+    fn the_owner_of_a_mutex_is_waited_for_however_long_it_computes() {
+        if !is_shown() {
+            return;
+        }
+        let clock = || cpu_clock::of(os_thread()).unwrap();
+        let (mutex, is_free) = (CMutex::new(), AtomicBool::new(false));
+        mutex.while_awaited(|other| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut waiting = BoundedWait::new();
+                    while waiting.can_go_on(other) && !is_free.load(Ordering::Relaxed) {
+                        waiting.sleep();
+                    }
+                    assert!(is_free.load(Ordering::Relaxed));
+                });
+                let begun = clock();
+                while clock() - begun < 2 * COMPUTING {}
+                is_free.store(true, Ordering::Relaxed);
+                mutex.unlock();
+            });
+        });
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_mutex_of_the_waiting_one_is_given_up_at_once() {
+        if !is_shown() {
+            return;
+        }
+        let mutex = CMutex::new();
+        mutex.while_awaited(|other| {
+            assert!(!BoundedWait::new().can_go_on(other));
+            mutex.unlock();
+        });
+    }
+
+    #[test]
+    fn a_thread_to_which_two_chains_lead_is_looked_at_once_at_a_time() {
+        if !is_shown() {
+            return;
+        }
+        let mutex = CMutex::new();
+        let (owner, lock, begun) = (AtomicI32::new(0), Mutex::new(()), Barrier::new(2));
+        let held = lock.lock();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                mutex.while_awaited(|other| {
+                    owner.store(other, Ordering::Relaxed);
+                    begun.wait();
+                    drop(lock.lock());
+                    mutex.unlock();
+                });
+            });
+            begun.wait();
+            let other = owner.load(Ordering::Relaxed);
+            let owner = lock_owner::of(other).unwrap();
+            let (mut waiting, mut looks) = (BoundedWait::new(), 0);
+            while waiting.can_any_go_on(&[other, owner]) {
+                looks += 1;
+                waiting.sleep();
+            }
+            assert!(looks >= TURNS, "{looks} looks");
+            drop(held);
+        });
+    }
+
+    #[test]
+    fn several_are_waited_for_as_long_as_one_can_go_on() {
+        wait_for(sleep_until, |sleeper| {
+            wait_for(compute_until, |other| {
+                let mut waiting = BoundedWait::new();
+                for _ in 0..2 * TURNS {
+                    assert!(waiting.can_any_go_on(&[sleeper, other]));
+                    sleep(FIRST_PAUSE);
+                }
+            });
+        });
+    }
+}

@@ -1,0 +1,133 @@
+//! The Java monitors that threads wait to enter, as far as the VM reports it, and the flag by which
+//! rewritten code learns of it.
+
+use super::claims;
+use crate::jvm::Jni;
+use crate::lock::Map;
+use crate::records::tracker;
+use crate::records::waits::{ENTRIES, Waits};
+use jvmpi_sys::jobjectID;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// How many threads wait to enter each monitor, by the ID of its object.
+static WAITING: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
+/// The sum of them.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Whether the Tracker's flag is in use.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+/// The Tracker's flag as it was set last.
+static FLAG: AtomicBool = AtomicBool::new(false);
+
+/// Makes rewritten code look, or look no longer, whether a thread waits for a monitor that it leaves.
+pub fn tell_rewritten_code(jni: Jni, on: bool) {
+    IS_USED.store(on, Ordering::SeqCst);
+    settle(jni);
+}
+
+/// Whether a thread waits to enter any monitor.
+pub fn is_any_awaited() -> bool {
+    COUNT.load(Ordering::SeqCst) > 0
+}
+
+/// Whether a thread waits to enter the monitor of the object with this ID.
+pub fn is_awaited(id: jobjectID) -> bool {
+    is_any_awaited() && WAITING.contains(id.addr())
+}
+
+/// The object has got another ID.
+pub fn rename(from: jobjectID, to: jobjectID) {
+    if is_any_awaited()
+        && let Some(waiting) = WAITING.remove(from.addr())
+    {
+        WAITING.insert(to.addr(), waiting);
+    }
+}
+
+fn add(id: jobjectID) {
+    WAITING.change_or_insert(id.addr(), usize::default, |waiting| *waiting += 1);
+    COUNT.fetch_add(1, Ordering::SeqCst);
+}
+
+fn remove(id: jobjectID) {
+    if WAITING.change(id.addr(), |waiting| *waiting -= 1).is_some() {
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+        WAITING.remove_if(id.addr(), |waiting| *waiting == 0);
+    }
+}
+
+/// The thread is about to wait to enter the monitor of the object with this ID.
+pub fn enter(jni: Jni, thread: &Waits, id: jobjectID) {
+    thread.enter();
+    add(id);
+    settle(jni);
+}
+
+/// The thread owns the monitor now; false if it is not known to have waited.
+pub fn entered(jni: Jni, thread: &Waits, id: jobjectID) -> bool {
+    let has_waited = thread.entered();
+    if has_waited {
+        remove(id);
+        settle(jni);
+    }
+    has_waited
+}
+
+/// Brings the Tracker's flag in line with whether any thread waits.
+///
+/// Threads that change the count at the same time may both come here: the flag is set through the
+/// VM, so only one thread at a time may do it, and reads the count again after it has stored in
+/// [`FLAG`] what it is about to set.
+fn settle(jni: Jni) {
+    let wanted = || IS_USED.load(Ordering::SeqCst) && COUNT.load(Ordering::SeqCst) > 0;
+    if FLAG.load(Ordering::SeqCst) == wanted() {
+        return;
+    }
+    let _alone = claims::to_tag();
+    if FLAG.load(Ordering::SeqCst) {
+        FLAG.store(false, Ordering::SeqCst);
+        if wanted() {
+            FLAG.store(true, Ordering::SeqCst);
+        } else {
+            tracker::set_contended(jni, false);
+        }
+    } else if wanted() {
+        tracker::set_contended(jni, true);
+        FLAG.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Forgets the waiting threads: the VM does not report them any more.
+pub fn forget_waiting(jni: Jni) {
+    ENTRIES.end();
+    for waiting in WAITING.take_all() {
+        COUNT.fetch_sub(waiting, Ordering::SeqCst);
+    }
+    settle(jni);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    fn id(number: usize) -> jobjectID {
+        ptr::without_provenance_mut(number)
+    }
+
+    #[test]
+    fn waiting_threads_are_counted_by_object() {
+        add(id(16));
+        add(id(16));
+        add(id(32));
+        assert!(is_awaited(id(16)) && is_awaited(id(32)) && !is_awaited(id(48)));
+        rename(id(16), id(48));
+        remove(id(48));
+        assert!(!is_awaited(id(16)) && is_awaited(id(48)));
+        remove(id(48));
+        remove(id(48));
+        remove(id(32));
+        assert!(!is_awaited(id(48)) && !is_awaited(id(32)));
+        assert_eq!(COUNT.load(Ordering::SeqCst), 0);
+    }
+}

@@ -1,0 +1,141 @@
+//! The owner of the mutex for which a thread waits in the kernel.
+//!
+//! The VM's locks and most agents' are mutexes of the C library. Of a thread that waits for one, Linux
+//! shows the system call with its arguments, so the address of the mutex, in which glibc keeps the
+//! owner's number. What was read is believed only if all of it fits.
+
+use crate::jvm::{internals, own_memory};
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// How much of a mutex is read.
+const WORDS: usize = 3;
+
+/// What a mutex of glibc's begins with, and has next but one.
+struct Mutex {
+    lock: u32,
+    owner: i32,
+}
+
+/// glibc's value of a lock that is held and for which threads wait.
+const CONTENDED: u32 = 2;
+
+/// The OS thread that owns the mutex for which this one waits; None if it waits for none, or the owner
+/// cannot be known.
+pub fn of(os_thread: i32) -> Option<i32> {
+    if !is_shown() {
+        return None;
+    }
+    let call = fs::read_to_string(format!("/proc/self/task/{os_thread}/syscall")).ok()?;
+    let mut words = call.split_whitespace();
+    let number: libc::c_long = words.next()?.parse().ok()?;
+    let mut argument = || usize::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let (address, operation, value) = (argument()?, argument()?, argument()?);
+    let waits = operation & !(libc::FUTEX_PRIVATE_FLAG as usize) == libc::FUTEX_WAIT as usize;
+    if number != libc::SYS_futex || !waits || value != CONTENDED as usize {
+        return None;
+    }
+    let mutex = read(address)?;
+    let is_one = mutex.lock == CONTENDED && mutex.owner != os_thread;
+    let exists = |owner: i32| Path::new(&format!("/proc/self/task/{owner}")).exists();
+    (is_one && mutex.owner > 0 && exists(mutex.owner)).then_some(mutex.owner)
+}
+
+/// Whether the kernel shows what it takes, which a sandbox may forbid.
+pub fn is_shown() -> bool {
+    static IS_SHOWN: OnceLock<bool> = OnceLock::new();
+    let look = || {
+        let words = [0_u32; WORDS];
+        // An emulator's own call of the system may have another number.
+        let call = fs::read_to_string("/proc/thread-self/syscall").unwrap_or_default();
+        let is_this = call.split(' ').next() == Some(&libc::SYS_read.to_string());
+        is_this && read(words.as_ptr().expose_provenance()).is_some()
+    };
+    *IS_SHOWN.get_or_init(|| internals::MUTEX_OWNER.is_there(look))
+}
+
+/// The mutex at an address of this process; None if no memory is there: the thread may have gone on,
+/// and the mutex be gone.
+fn read(address: usize) -> Option<Mutex> {
+    let mut words = [[0; size_of::<u32>()]; WORDS];
+    let is_there = own_memory::read(address, words.as_flattened_mut());
+    let [lock, _count, owner] = words;
+    let mutex = Mutex { lock: u32::from_ne_bytes(lock), owner: i32::from_ne_bytes(owner) };
+    is_there.then_some(mutex)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::platform::os_thread::os_thread;
+    use std::cell::UnsafeCell;
+    use std::sync::atomic::{AtomicI32, Ordering};
+
+    /// A mutex of the C library, as agents have them.
+    pub struct CMutex(UnsafeCell<libc::pthread_mutex_t>);
+
+    // SAFETY: that is what a mutex is for.
+    unsafe impl Sync for CMutex {}
+
+    impl CMutex {
+        pub const fn new() -> Self {
+            Self(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
+        }
+
+        pub fn lock(&self) {
+            // SAFETY: it was made by its initializer.
+            unsafe { libc::pthread_mutex_lock(self.0.get()) };
+        }
+
+        pub fn unlock(&self) {
+            // SAFETY: as above; the caller has locked it.
+            unsafe { libc::pthread_mutex_unlock(self.0.get()) };
+        }
+
+        /// Locks it, and runs `f` with the number of a thread that waits for it. `f` unlocks it.
+        pub fn while_awaited(&self, f: impl FnOnce(i32)) {
+            self.lock();
+            let number = AtomicI32::new(0);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    number.store(os_thread(), Ordering::Relaxed);
+                    self.lock();
+                    self.unlock();
+                });
+                // It is on its way there.
+                while of(number.load(Ordering::Relaxed)).is_none() {
+                    std::thread::yield_now();
+                }
+                f(number.load(Ordering::Relaxed));
+            });
+        }
+    }
+
+    /// Whether there is something to be tested.
+    pub fn is_shown() -> bool {
+        let is_shown = super::is_shown();
+        if !is_shown {
+            eprintln!("skipped: the kernel does not show who waits for which mutex");
+        }
+        is_shown
+    }
+
+    #[test]
+    fn the_owner_of_a_mutex_is_found_by_a_thread_that_waits_for_it() {
+        if !is_shown() {
+            return;
+        }
+        let mutex = CMutex::new();
+        assert_eq!(of(os_thread()), None);
+        mutex.while_awaited(|waiting| {
+            assert_eq!(of(waiting), Some(os_thread()));
+            mutex.unlock();
+        });
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_read() {
+        assert!(read(16).is_none());
+    }
+}

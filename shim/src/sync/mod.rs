@@ -1,0 +1,9 @@
+//! Threads wait for each other here: locks that are held over calls of the VM, announcements, raw monitors.
+
+pub mod announcements;
+pub mod bounded_wait;
+pub mod claims;
+pub mod contention;
+pub mod lock_owner;
+pub mod raw_monitors;
+pub mod tagging;

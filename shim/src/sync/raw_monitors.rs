@@ -1,0 +1,396 @@
+//! JVMPI raw monitors: recursive, owned, usable by every thread in every phase of the VM.
+//!
+//! JVMTI's raw monitors cannot be used before the VM has started, when agents create theirs, and do not
+//! show their owner, which a monitor dump needs.
+
+use crate::lock::{Condition, Lock, Locked};
+use crate::platform::os_thread::os_thread;
+use crate::records::append_only::AppendOnly;
+use crate::records::running;
+use dump::{Kind, Monitor};
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITOR_WAIT};
+use std::ffi::{CStr, CString};
+use std::ptr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What happens to a thread at a raw monitor that another thread owns or waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contention {
+    /// The thread is about to block.
+    Enter,
+    /// The thread that blocked owns the monitor now.
+    Entered,
+    /// The owner has left the monitor while others were blocked.
+    Exit,
+}
+
+/// A raw monitor's slot. Slots are never freed, so that every handle, even one that was destroyed or is
+/// garbage, can be checked safely.
+#[derive(Default)]
+struct Slot {
+    state: Lock<State>,
+    /// Signalled when the monitor is free.
+    free: Condition,
+    /// Signalled when waiting threads are notified.
+    notified: Condition,
+}
+
+#[derive(Default)]
+struct State {
+    /// How often the slot was used; a handle of another generation is a dead one.
+    generation: u32,
+    /// None while the slot is vacant.
+    name: Option<Arc<CStr>>,
+    /// The OS thread that owns the monitor, 0 for none.
+    owner: i32,
+    owner_env: Env,
+    entry_count: u32,
+    entering: Vec<Env>,
+    waiting: Vec<Env>,
+    notifications: u64,
+}
+
+/// A thread's ID as a monitor dump shows it; NULL for a thread that is not attached.
+#[derive(Clone, Copy, PartialEq)]
+struct Env(*mut JNIEnv);
+
+// SAFETY: the pointer is an identity that is never followed here.
+unsafe impl Send for Env {}
+
+impl Default for Env {
+    fn default() -> Self {
+        Self(ptr::null_mut())
+    }
+}
+
+impl Env {
+    /// That of the current thread; NULL for a hidden one.
+    fn current() -> Self {
+        let thread = running::known_current().filter(|thread| !thread.is_hidden());
+        Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
+    }
+}
+
+static SLOTS: AppendOnly<Slot, 512, 2048> = AppendOnly::new();
+static VACANT: Lock<Vec<usize>> = Lock::new(Vec::new());
+
+/// Where the generation begins in a handle. The numbers of a million slots fit below; where pointers have 32
+/// bits, 7 are left for the generation.
+const GENERATION: u32 = if usize::BITS == 64 { 32 } else { 25 };
+/// The bits of the number.
+const NUMBER: usize = (1 << GENERATION) - 1;
+
+/// A handle is the slot's number, counted from 1, times 16, with the generation above it.
+fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
+    ptr::without_provenance_mut((generation as usize) << GENERATION | (number + 1) << 4)
+}
+
+/// The number of the slot, for a valid handle.
+fn number(handle: JVMPI_RawMonitor) -> usize {
+    ((handle.addr() & NUMBER) >> 4) - 1
+}
+
+/// The OS thread that owns the monitor in the slot with this number, 0 if none does.
+pub fn owner(number: usize) -> Option<i32> {
+    Some(SLOTS.known(number)?.state.lock().owner)
+}
+
+/// A raw monitor, live or destroyed.
+#[derive(Clone, Copy)]
+pub struct RawMonitor {
+    place: &'static Slot,
+    handle: JVMPI_RawMonitor,
+}
+
+/// Makes a monitor; the name is copied. NULL when there are a million monitors already.
+pub fn create(name: &CStr) -> JVMPI_RawMonitor {
+    let number = VACANT.lock().pop().unwrap_or_else(|| SLOTS.reserve(1));
+    let Some(place) = SLOTS.get(number) else { return ptr::null_mut() };
+    let mut state = place.state.lock();
+    state.generation = state.generation.wrapping_add(1);
+    state.name = Some(Arc::from(CString::from(name).into_boxed_c_str()));
+    handle(number, state.generation)
+}
+
+/// A raw monitor as a dump shows it.
+pub struct Snapshot {
+    pub monitor: Monitor,
+    /// The name that [`Self::monitor`] points to.
+    _name: Arc<CStr>,
+}
+
+/// All monitors that are not destroyed.
+pub fn all() -> Vec<Snapshot> {
+    let numbers = 0..SLOTS.count();
+    numbers.filter_map(|number| snapshot(number, &SLOTS.known(number)?.state.lock())).collect()
+}
+
+fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
+    let name = state.name.clone()?;
+    // A thread that is not attached has no environment.
+    let envs = |envs: &[Env]| {
+        envs.iter().map(|env| env.0.addr()).filter(|env| *env != 0).collect::<Vec<_>>()
+    };
+    let monitor = Monitor {
+        kind: Kind::Raw {
+            name: name.as_ptr().addr(),
+            monitor: handle(number, state.generation).addr(),
+        },
+        owner: state.owner_env.0.addr(),
+        entry_count: state.entry_count,
+        waiting_to_enter: envs(&state.entering),
+        waiting_to_be_notified: envs(&state.waiting),
+    };
+    Some(Snapshot { monitor, _name: name })
+}
+
+/// The monitor of a handle; None for NULL and garbage. On one that was destroyed every operation
+/// does nothing.
+pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
+    let bits = handle.addr() & NUMBER;
+    if bits == 0 || !bits.is_multiple_of(16) {
+        return None;
+    }
+    Some(RawMonitor { place: SLOTS.known(number(handle))?, handle })
+}
+
+impl RawMonitor {
+    /// Its state, None once it was destroyed.
+    fn lock(&self) -> Option<Locked<'static, State>> {
+        let state = self.place.state.lock();
+        self.is_alive(&state).then_some(state)
+    }
+
+    fn is_alive(&self, state: &State) -> bool {
+        state.name.is_some() && handle(number(self.handle), state.generation) == self.handle
+    }
+
+    pub fn handle(&self) -> JVMPI_RawMonitor {
+        self.handle
+    }
+
+    pub fn name(&self) -> Option<Arc<CStr>> {
+        self.lock()?.name.clone()
+    }
+
+    /// Enters, once more if the thread owns the monitor already. `contended` is called outside all locks
+    /// when the thread has to wait, and again when it has entered.
+    pub fn enter(&self, contended: impl Fn(&Self, Contention)) {
+        let me = os_thread();
+        let Some(mut state) = self.lock() else { return };
+        if state.owner == me {
+            state.entry_count += 1;
+            return;
+        }
+        self.take_or_block(state, me, 1, contended);
+    }
+
+    /// Takes the monitor, after blocking if another thread owns it.
+    fn take_or_block(
+        &self,
+        mut state: Locked<'static, State>,
+        me: i32,
+        entry_count: u32,
+        contended: impl Fn(&Self, Contention),
+    ) {
+        if state.owner == 0 {
+            state.take(me, entry_count);
+            return;
+        }
+        drop(state);
+        contended(self, Contention::Enter);
+        if self.block(me, entry_count) {
+            contended(self, Contention::Entered);
+        }
+    }
+
+    /// Waits until the monitor is free and takes it; false if it was destroyed meanwhile.
+    fn block(&self, me: i32, entry_count: u32) -> bool {
+        let Some(mut state) = self.lock() else { return false };
+        let env = Env::current();
+        state.entering.push(env);
+        let wait = |mut state: Locked<'static, State>| {
+            while state.owner != 0 && self.is_alive(&state) {
+                state = self.place.free.wait(state);
+            }
+            state
+        };
+        // A thread that waits for this one follows it to the monitor's owner.
+        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match running::known_current() {
+            Some(current) => current.waits_for.while_blocked(number(self.handle), || wait(state)),
+            None => wait(state),
+        });
+        remove(&mut state.entering, env);
+        let alive = self.is_alive(&state);
+        if alive {
+            state.take(me, entry_count);
+        }
+        alive
+    }
+
+    /// Exits once; does nothing if the thread does not own the monitor. `contended` is called outside
+    /// all locks when the monitor became free and others wait for it.
+    pub fn exit(&self, contended: impl Fn(&Self, Contention)) {
+        let Some(mut state) = self.lock() else { return };
+        if state.owner != os_thread() {
+            return;
+        }
+        state.entry_count -= 1;
+        if state.entry_count > 0 {
+            return;
+        }
+        let others_wait = !state.entering.is_empty();
+        self.release(state);
+        if others_wait {
+            contended(self, Contention::Exit);
+        }
+    }
+
+    fn release(&self, mut state: Locked<'_, State>) {
+        state.owner = 0;
+        state.owner_env = Env::default();
+        state.entry_count = 0;
+        let wake = !state.entering.is_empty();
+        drop(state);
+        if wake {
+            self.place.free.notify_one();
+        }
+    }
+
+    /// Releases the monitor, waits until notified or until the time is over (None: no limit), and enters
+    /// as often as before. Returns at once if the thread does not own the monitor.
+    pub fn wait(&self, at_most: Option<Duration>, contended: impl Fn(&Self, Contention)) {
+        let me = os_thread();
+        let Some(mut state) = self.lock() else { return };
+        if state.owner != me {
+            return;
+        }
+        let entry_count = state.entry_count;
+        let notifications = state.notifications;
+        let env = Env::current();
+        state.waiting.push(env);
+        let others_wait = !state.entering.is_empty();
+        self.release(state);
+        if others_wait {
+            contended(self, Contention::Exit);
+        }
+
+        let end = at_most.and_then(|time| Instant::now().checked_add(time));
+        // The slot outlives the monitor, so a monitor that is destroyed meanwhile only ends the wait:
+        // `destroy` notifies.
+        let mut state = self.place.state.lock();
+        state = has_status(JVMPI_THREAD_CONDVAR_WAIT, || {
+            while state.notifications == notifications {
+                let Some(end) = end else {
+                    state = self.place.notified.wait(state);
+                    continue;
+                };
+                let Some(left) = end.checked_duration_since(Instant::now()) else { break };
+                state = self.place.notified.wait_for(state, left).0;
+            }
+            state
+        });
+        remove(&mut state.waiting, env);
+        if self.is_alive(&state) {
+            self.take_or_block(state, me, entry_count, contended);
+        }
+    }
+
+    /// Notifies all waiting threads; does nothing if the thread does not own the monitor.
+    pub fn notify_all(&self) {
+        let Some(mut state) = self.lock() else { return };
+        if state.owner == os_thread() {
+            state.notifications += 1;
+            drop(state);
+            self.place.notified.notify_all();
+        }
+    }
+
+    /// Makes the handle a dead one. Wakes all threads that wait for the monitor, also to enter.
+    pub fn destroy(&self) {
+        let Some(mut state) = self.lock() else { return };
+        state.name = None;
+        state.notifications += 1;
+        state.entry_count = 0;
+        state.owner_env = Env::default();
+        state.owner = 0;
+        drop(state);
+        self.place.notified.notify_all();
+        self.place.free.notify_all();
+        VACANT.lock().push(number(self.handle));
+    }
+}
+
+/// Waits; meanwhile the current thread has this status.
+fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
+    match running::known_current() {
+        Some(thread) => thread.at_raw_monitor(status, wait),
+        None => wait(),
+    }
+}
+
+impl State {
+    fn take(&mut self, owner: i32, entry_count: u32) {
+        self.owner = owner;
+        self.owner_env = Env::current();
+        self.entry_count = entry_count;
+    }
+}
+
+fn remove(envs: &mut Vec<Env>, env: Env) {
+    if let Some(position) = envs.iter().position(|other| *other == env) {
+        envs.swap_remove(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads;
+    use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+    use std::thread;
+
+    const THREADS: usize = 4;
+    const ROUNDS: u64 = 2_000;
+    static MONITOR: AtomicPtr<jvmpi_sys::_JVMPI_RawMonitor> = AtomicPtr::new(ptr::null_mut());
+    /// Changed only by the owner of the monitor, in two steps.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+
+    fn monitor() -> RawMonitor {
+        get(MONITOR.load(Ordering::Acquire)).expect("it is there")
+    }
+
+    /// Each thread waits until it is its turn, and then passes it on.
+    fn take_turns(number: usize) {
+        threads::adopt_for_test(0x1000 + number);
+        let monitor = monitor();
+        for _ in 0..ROUNDS {
+            monitor.enter(|_, _| ());
+            monitor.enter(|_, _| ());
+            while COUNT.load(Ordering::Relaxed) as usize % THREADS != number {
+                monitor.wait(Some(Duration::from_secs(20)), |_, _| ());
+            }
+            let count = COUNT.load(Ordering::Relaxed);
+            thread::yield_now();
+            COUNT.store(count + 1, Ordering::Relaxed);
+            monitor.notify_all();
+            monitor.exit(|_, _| ());
+            monitor.exit(|_, _| ());
+        }
+        threads::ended(&threads::known_current().expect("it was adopted"));
+    }
+
+    #[test]
+    fn one_thread_at_a_time_owns_a_monitor() {
+        MONITOR.store(create(c"turns"), Ordering::Release);
+        let runners: Vec<_> =
+            (0..THREADS).map(|number| thread::spawn(move || take_turns(number))).collect();
+        runners.into_iter().for_each(|runner| runner.join().unwrap());
+        assert_eq!(COUNT.load(Ordering::Relaxed), THREADS as u64 * ROUNDS);
+        let left = monitor().lock().map(|state| (state.owner, state.entering.len()));
+        assert_eq!(left, Some((0, 0)));
+        monitor().destroy();
+    }
+}

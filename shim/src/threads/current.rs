@@ -1,0 +1,106 @@
+//! The current thread, which gets its record when it first runs code of the shim's.
+
+use super::identity::learn_object;
+use super::quiet::quietly;
+use super::{mounting, structure};
+use crate::jvm::{self, Jni};
+use crate::platform::os_thread::os_thread;
+use crate::records::registry::{self, record};
+use crate::records::running::{Current, known_current, own};
+use crate::records::thread::Thread;
+use crate::records::virtual_thread;
+use jni_sys::{jint, jobject};
+use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+/// The record of the current thread, if it is attached to the VM.
+pub fn try_current() -> Option<Current> {
+    known_current().or_else(|| jvm::try_get()?.jni().map(current))
+}
+
+/// The current thread and its JNI, if it is attached to the VM.
+pub fn current_attached() -> Option<(Jni, Current)> {
+    let jni = jvm::try_get()?.jni()?;
+    Some((jni, current(jni)))
+}
+
+/// The record of the current thread; a new one if it has none.
+pub fn current(jni: Jni) -> Current {
+    match known_current() {
+        Some(thread) if thread.runs_in(jni.env()) => thread,
+        _ => adopt(jni),
+    }
+}
+
+/// Makes the record for this environment that of the current thread.
+#[cold]
+fn adopt(jni: Jni) -> Current {
+    let mut thread = record(jni.env());
+    if is_anothers(jni, &thread) {
+        registry::forget(&thread);
+        thread = record(jni.env());
+    }
+    thread.os_thread.store(os_thread(), Ordering::Relaxed);
+    let current = Current::of(&thread);
+    own(Some(thread));
+    if current.object().is_none() {
+        jni.frame(8, |jni| {
+            let object = carrier(jni);
+            // Not while the thread is being attached: its object is being constructed then, and that
+            // is reported as for any other object.
+            if is_alive(object) {
+                learn_object(&current, jni, object);
+            }
+        });
+    }
+    if virtual_thread::are_threads() {
+        mounting::find_mounted(jni).unwrap_or(current)
+    } else {
+        current
+    }
+}
+
+/// Whether the record is that of an earlier thread with the same environment, for which another thread
+/// made a new record while it ended.
+pub fn is_anothers(jni: Jni, thread: &Thread) -> bool {
+    let Some(known) = thread.object().filter(|_| structure::is_known()) else { return false };
+    jni.frame(4, |jni| {
+        let object = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
+        // Where a virtual thread is mounted, its object cannot be compared with the carrier's.
+        !object.is_null()
+            && structure::of(jni, object) != 0
+            && !jni.same_object(known.get(), object)
+    })
+}
+
+/// The `java.lang.Thread` of the current platform thread; NULL while it is being attached.
+pub fn carrier(jni: Jni) -> jobject {
+    let thread = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
+    if thread.is_null() || structure::of(jni, thread) != 0 {
+        return thread;
+    }
+    // A virtual thread is mounted.
+    jni.find_class(c"java/lang/Thread")
+        .and_then(|class| {
+            let method =
+                jni.static_method(class, c"currentCarrierThread", c"()Ljava/lang/Thread;")?;
+            quietly(jni, || jni.call_static_object(class, method, &[]))
+        })
+        .unwrap_or(thread)
+}
+
+fn is_alive(thread: jobject) -> bool {
+    let state = jvm::get().jvmti.thread_state(thread);
+    !thread.is_null() && state.is_ok_and(|state| state & JVMTI_THREAD_STATE_ALIVE as jint != 0)
+}
+
+/// Gives the current thread this environment, as if it were attached to a VM.
+#[cfg(test)]
+pub fn adopt_for_test(env: usize) -> Current {
+    let thread = record(ptr::without_provenance_mut(env));
+    thread.os_thread.store(os_thread(), Ordering::Relaxed);
+    let current = Current::of(&thread);
+    own(Some(thread));
+    current
+}

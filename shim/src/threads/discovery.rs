@@ -1,0 +1,71 @@
+//! Finding threads that have perhaps never run any of the shim's code.
+
+use super::current::{current_attached, try_current};
+use super::identity::learn_object;
+use super::{mounting, structure};
+use crate::jvm::Jni;
+use crate::records::phase;
+use crate::records::registry::{by_env, by_id, forget, has_ended, record};
+use crate::records::running::is_current;
+use crate::records::thread::Thread;
+use crate::sync::tagging;
+use jni_sys::{JNIEnv, jobject};
+use std::ptr;
+use std::sync::Arc;
+
+/// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that have ended. The thread
+/// that sends JVM_SHUT_DOWN has ended for agents, but is there in its handlers. Costs no more than a comparison for
+/// the current thread.
+pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
+    if is_current(env) {
+        return try_current().filter(|thread| is_there(thread)).map(|thread| f(&thread));
+    }
+    if let Some(thread) = by_env(env) {
+        return (!thread.is_hidden()).then(|| f(&thread));
+    }
+    // The current thread may have no record yet.
+    let (_, thread) = current_attached().filter(|(jni, _)| jni.env() == env)?;
+    is_there(&thread).then(|| f(&thread))
+}
+
+/// True if agents may use the record of the current thread.
+fn is_there(current: &Thread) -> bool {
+    !current.has_ended() || phase::is_shutting_down_here()
+}
+
+/// The record of the live thread that this `java.lang.Thread` stands for, although it may never have run
+/// any of the shim's code. None if it has ended or has not started, and if it is virtual unless these are
+/// threads of their own.
+pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
+    let id = tagging::id_of(object).ok()?;
+    if let Some(thread) = by_id(id) {
+        return Some(thread);
+    }
+    let is_thread = |jni: Jni| {
+        jni.find_class(c"java/lang/Thread").is_some_and(|class| jni.instance_of(object, class))
+    };
+    if !jni.frame(4, is_thread) {
+        return None;
+    }
+    let native = structure::of(jni, object);
+    let distance = structure::env_distance()?;
+    if native == 0 {
+        return mounting::find(jni, object);
+    }
+    let env = native.wrapping_add(distance);
+    let has_ended = || has_ended(env, id);
+    if has_ended() {
+        return None;
+    }
+    let thread = record(ptr::without_provenance_mut(env));
+    learn_object(&thread, jni, object);
+    if thread.id() != id {
+        return None;
+    }
+    if structure::of(jni, object) != native || has_ended() {
+        // It has ended meanwhile, perhaps before the record was made: then no other call removes it.
+        forget(&thread);
+        return None;
+    }
+    Some(thread)
+}

@@ -1,0 +1,36 @@
+//! Which `java.lang.Thread` a thread is.
+
+use super::hidden;
+use crate::jvm::{GlobalRef, Jni};
+use crate::records::registry;
+use crate::records::thread::Thread;
+use crate::sync::tagging;
+use jni_sys::jobject;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Takes note of the `java.lang.Thread` of a thread.
+pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
+    let Some(reference) = GlobalRef::new(jni, object) else { return };
+    let Ok(mut id) = tagging::id_of(object) else { return };
+    let reference = Arc::new(reference);
+    // A reference that is not needed is deleted outside the lock.
+    let known = Arc::clone(thread.object.lock().get_or_insert_with(|| Arc::clone(&reference)));
+    if !jni.same_object(known.get(), object) {
+        // By now the environment belongs to another thread.
+        return;
+    }
+    thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);
+    thread.forbid_short_cut();
+    // The ID of a thread that is noted stays; a collection that copies may have changed it before.
+    loop {
+        thread.id.store(id, Ordering::Release);
+        registry::note_id(thread, id);
+        let now = tagging::id_of(object).unwrap_or(id);
+        if now == id {
+            return;
+        }
+        registry::forget_id(id);
+        id = now;
+    }
+}

@@ -1,0 +1,49 @@
+//! Threads start and end.
+
+use super::current::{carrier, current, is_anothers};
+use super::identity::learn_object;
+use super::mounting::unmounted;
+use crate::jvm::Jni;
+use crate::records::registry;
+use crate::records::running::{Current, known_current, own};
+use crate::records::thread::Thread;
+use crate::sync::claims;
+use std::sync::atomic::Ordering;
+
+/// Called when the VM reports that the current thread has started.
+pub fn started(jni: Jni) -> Current {
+    if let Some(thread) = known_current()
+        && (thread.has_ended() || is_anothers(jni, &thread))
+    {
+        registry::forget(&thread);
+        own(None);
+    }
+    let thread = current(jni);
+    if thread.object().is_none() {
+        jni.frame(8, |jni| learn_object(&thread, jni, carrier(jni)));
+    }
+    thread
+}
+
+/// Called when the VM reports that the current thread has ended, after agents got THREAD_END.
+///
+/// The record stays with the thread, as ended, so that nothing more is reported of it. A suspended
+/// thread waits here until it has been resumed: until then its record must be found.
+pub fn ended(thread: &Thread) {
+    {
+        let _claim = claims::to_resume();
+        thread.ended.store(true, Ordering::Release);
+    }
+    thread.forbid_short_cut();
+    registry::note_end(thread);
+    registry::forget(thread);
+}
+
+/// Called when the VM reports that the current virtual thread has ended, after agents got THREAD_END. What
+/// the carrier does then is its own.
+pub fn virtual_ended(jni: Jni, thread: &Thread) {
+    // The caller's record must outlast the change of the current thread.
+    let _kept = registry::by_env(thread.env());
+    unmounted(jni);
+    ended(thread);
+}

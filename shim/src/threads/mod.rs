@@ -1,0 +1,27 @@
+//! Threads. A thread's ID is its `JNIEnv *`. What happens in a virtual thread belongs to the carrier whose
+//! environment it runs in; where the setting `virtual` has virtual threads be threads of their own, to the
+//! record of the virtual thread, which is that of the current thread as long as it is mounted.
+
+pub mod agent_clock;
+pub mod current;
+pub mod discovery;
+pub mod hidden;
+pub mod identity;
+pub mod lifecycle;
+pub mod mounting;
+pub mod quiet;
+pub mod structure;
+
+pub use crate::platform::os_thread::os_thread;
+pub use crate::records::registry::{all, by_env, by_id, known_to};
+pub use crate::records::running::{Current, is_current, known_current};
+pub use crate::records::thread::Thread;
+#[cfg(test)]
+pub use current::adopt_for_test;
+pub use current::{current, current_attached};
+pub use discovery::{discover, with_env};
+pub use hidden::{hidden_objects, hide, is_hidden_object, start_hidden};
+pub use lifecycle::{ended, started, virtual_ended};
+pub use mounting::{expect_notices, mounted, unmounted};
+pub use quiet::quietly;
+pub use structure::{locate_environments, locate_states};

@@ -1,0 +1,137 @@
+//! Which virtual thread runs on which carrier, as the VM reports it: its record is that of the current
+//! thread meanwhile.
+
+use super::identity::learn_object;
+use crate::jvm::{self, FieldId, Jni, internals};
+use crate::lock::Memo;
+use crate::platform::cpu_clock;
+use crate::platform::os_thread::os_thread;
+use crate::records::registry::{self, record, virtual_record};
+use crate::records::running::{Current, known_current, own};
+use crate::records::thread::Thread;
+use crate::records::virtual_thread;
+use jni_sys::{jint, jobject};
+use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the scheduler's rewritten code tells when a transition begins and ends.
+static NOTICES: AtomicBool = AtomicBool::new(false);
+
+/// Takes note whether the scheduler's code tells of transitions.
+pub fn expect_notices(notices: bool) {
+    NOTICES.store(notices, Ordering::SeqCst);
+}
+
+/// Called when the VM reports that this virtual thread runs on the current carrier now.
+pub fn mounted(jni: Jni, object: jobject) -> Option<Current> {
+    let thread = virtual_record(number(jni, object)?);
+    let carrier = record(jni.env());
+    thread.mount(&carrier, jni);
+    let current = Current::of(&thread);
+    own(Some(thread));
+    if current.object().is_none() {
+        jni.frame(8, |jni| learn_object(&current, jni, object));
+    }
+    Some(current)
+}
+
+/// Called when the VM reports that the current virtual thread leaves its carrier.
+pub fn unmounted(jni: Jni) {
+    let Some(thread) = known_current().filter(|thread| thread.is_virtual()) else { return };
+    let carrier = record(jni.env());
+    thread.unmount(&carrier);
+    own(Some(carrier));
+}
+
+/// The virtual thread that is mounted on the current carrier although that was not reported: the shim was
+/// loaded later.
+pub fn find_mounted(jni: Jni) -> Option<Current> {
+    jni.frame(8, |jni| {
+        let object = jvm::get().jvmti.current_thread().ok().filter(|object| !object.is_null())?;
+        if jni.is_virtual(object) && is_alive(object) { mounted(jni, object) } else { None }
+    })
+}
+
+/// The record of a live virtual thread, if these are threads of their own.
+pub fn find(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
+    if !virtual_thread::are_threads() || !jni.is_virtual(object) || !is_alive(object) {
+        return None;
+    }
+    let number = number(jni, object)?;
+    let thread = virtual_record(number);
+    if thread.object().is_none() {
+        learn_object(&thread, jni, object);
+    }
+    if !is_alive(object) {
+        // It has ended meanwhile, perhaps before the record was made: then no other call removes it.
+        registry::forget(&thread);
+        return None;
+    }
+    Some(thread)
+}
+
+fn is_alive(thread: jobject) -> bool {
+    let state = jvm::get().jvmti.thread_state(thread).unwrap_or(0);
+    state & JVMTI_THREAD_STATE_ALIVE as jint != 0
+}
+
+/// The number that `java.lang.Thread` gives each thread.
+fn number(jni: Jni, object: jobject) -> Option<i64> {
+    static FIELD: Memo<Option<FieldId>> = Memo::new();
+    let look = || jni.frame(4, |jni| jni.field(jni.find_class(c"java/lang/Thread")?, c"tid", c"J"));
+    let field = (*FIELD.get_or_find(|| internals::THREAD_NUMBER.find(look)))?;
+    Some(jni.long_field(object, field))
+}
+
+impl Thread {
+    /// The virtual thread runs on this carrier, which the current thread is, from now on.
+    fn mount(&self, carrier: &Self, jni: Jni) {
+        if self.runs_in(jni.env()) {
+            return;
+        }
+        if let Some(as_virtual) = &self.as_virtual {
+            as_virtual.mount(jni.env());
+        }
+        carrier.hand_os_thread_to(self);
+        self.runs_in.store(jni.env(), Ordering::Relaxed);
+        carrier.new_ids.hand_over(&self.new_ids);
+        // The VM reports that when the transition is over.
+        for thread in [carrier, self] {
+            thread.in_transition.store(false, Ordering::Relaxed);
+            thread.resumes.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// The virtual thread leaves this carrier.
+    fn unmount(&self, carrier: &Self) {
+        self.runs_in.store(ptr::null_mut(), Ordering::Relaxed);
+        self.hand_os_thread_to(carrier);
+        // The signal would find the carrier's record.
+        self.sample.abandon();
+        self.new_ids.hand_over(&carrier.new_ids);
+        // A transition begins, whose end the carrier is told of.
+        carrier.in_transition.store(NOTICES.load(Ordering::SeqCst), Ordering::Relaxed);
+        carrier.forbid_short_cut();
+    }
+
+    /// The current OS thread, and the CPU time that it consumes, is the other thread's from now on.
+    fn hand_os_thread_to(&self, other: &Self) {
+        let clock = cpu_clock::current();
+        self.consumed.end(clock);
+        self.os_thread.store(0, Ordering::SeqCst);
+        other.os_thread.store(os_thread(), Ordering::SeqCst);
+        other.consumed.begin(clock);
+    }
+
+    /// Nanoseconds of CPU time that the thread has consumed, None if that cannot be known so.
+    pub fn cpu_time(&self) -> Option<i64> {
+        self.consumed.time(|| cpu_clock::of(self.os_thread()))
+    }
+
+    /// As [`Self::cpu_time`], of the current thread.
+    pub fn own_cpu_time(&self) -> i64 {
+        self.consumed.time(|| Some(cpu_clock::current())).unwrap_or(0)
+    }
+}
