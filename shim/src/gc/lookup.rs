@@ -286,8 +286,8 @@ const GROUP: usize = 4096;
 /// and a single one would take a local reference to each object.
 const PARTS: usize = 16;
 
-/// The number of groups in a part, at least: half a megabyte of local references is not much.
-const GROUPS: usize = 16;
+/// The number of groups in a part, at least: as many local references as fit in a [`LARGE_FRAME`].
+const GROUPS: usize = LARGE_FRAME as usize / GROUP;
 
 /// The objects that a walk along references meets and that have an ID, with their IDs.
 ///

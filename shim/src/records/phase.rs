@@ -14,7 +14,7 @@ pub enum Phase {
     Replaying,
     /// JVM_INIT_DONE has been sent.
     Live,
-    /// JVM_SHUT_DOWN is being sent; only what its handlers request is sent besides.
+    /// JVM_SHUT_DOWN is about to be sent, or being sent. Of other events only those that agents request are sent.
     ShuttingDown,
     /// JVM_SHUT_DOWN has been sent, or the process is ending: no event is sent, and functions
     /// that need the VM fail softly.
@@ -22,7 +22,7 @@ pub enum Phase {
 }
 
 static PHASE: AtomicU8 = AtomicU8::new(Phase::Loading as u8);
-/// The OS thread that sends JVM_SHUT_DOWN, 0 before.
+/// The OS thread that sends JVM_SHUT_DOWN, 0 before that.
 static ENDING: AtomicI32 = AtomicI32::new(0);
 
 /// The current stage.
@@ -43,21 +43,21 @@ pub fn advance(to: Phase) -> bool {
     is_new
 }
 
-/// Begins [`Phase::ShuttingDown`], in which the current thread sends JVM_SHUT_DOWN. False if that was begun before.
-pub fn begin_shut_down() -> bool {
-    let begun = ENDING.compare_exchange(0, os_thread(), Ordering::Relaxed, Ordering::Relaxed);
-    begun.is_ok() && advance(Phase::ShuttingDown)
+/// Has [`answers_requests`] refuse the requests of all threads but the current one, which sends JVM_SHUT_DOWN.
+pub fn refuse_requests_of_others() {
+    ENDING.store(os_thread(), Ordering::Release);
 }
 
 /// True if the current thread is the one that sends JVM_SHUT_DOWN, and does so now.
 pub fn is_shutting_down_here() -> bool {
-    now() == Phase::ShuttingDown && ENDING.load(Ordering::Relaxed) == os_thread()
+    now() == Phase::ShuttingDown && ENDING.load(Ordering::Acquire) == os_thread()
 }
 
-/// True if what the current thread requests for an agent is sent: once JVM_SHUT_DOWN has begun, only what its
-/// handlers request.
+/// True if what the current thread requests for an agent is sent. While JVM_SHUT_DOWN is sent, only what its handlers
+/// request is.
 pub fn answers_requests() -> bool {
-    matches!(now(), Phase::Replaying | Phase::Live) || is_shutting_down_here()
+    let ending = ENDING.load(Ordering::Acquire);
+    vm_answers() && (ending == 0 || ending == os_thread())
 }
 
 /// Whether functions that need a running VM can work.

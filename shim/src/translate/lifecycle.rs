@@ -108,9 +108,12 @@ fn shut_down(jni: Jni) {
         classes::announce_unreported(jni, agent, &thread);
     }
     // Agents hold their locks from GC_START to GC_FINISH.
-    if !collections::between(phase::begin_shut_down) {
+    if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
         return;
     }
+    // The handlers of events that are in flight may request others.
+    gate::let_pass();
+    phase::refuse_requests_of_others();
     gate::let_pass();
     let known = (class_records::count(), methods::count());
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
