@@ -1,6 +1,6 @@
 /*
  * shutdown.c - does in JVM_SHUT_DOWN what HPROF does there: switches every event off, then makes
- * requests. Meanwhile another thread makes a request, which must fail. Afterwards nothing may come, and every
+ * requests. Meanwhile another thread makes a request, for which the handler waits. Afterwards nothing may come, and every
  * function must still be harmless.
  */
 #include "threads.h"

@@ -117,7 +117,11 @@ impl Known {
         for (id, method, signature) in &class.methods {
             let (method, signature) = (intern(method), intern(signature));
             let method = Method { class: name, name: method, signature, source };
-            self.methods.insert(*id, self.profile.methods.intern(method));
+            let methods = &mut self.profile.methods;
+            // A call of it may have come before this: then it has an entry, which stands in traces.
+            if !self.methods.get(id).is_some_and(|early| methods.replace(*early, method)) {
+                self.methods.insert(*id, methods.intern(method));
+            }
         }
         self.last_class += 1;
         let serial = ClassSerial(self.last_class);
@@ -276,13 +280,14 @@ impl Known {
         self.methods.contains_key(&id)
     }
 
-    /// The method of a `jmethodID`.
+    /// The method of a `jmethodID`. One that is not known gets an entry of its own, which CLASS_LOAD replaces: in a
+    /// replay a call can come before the CLASS_LOAD that another thread has got.
     pub fn method(&mut self, id: usize) -> MethodId {
         let Self { methods, profile, .. } = self;
         *methods.entry(id).or_insert_with(|| {
             let name = profile.names.intern(UNKNOWN);
-            let method = Method { class: name, name, signature: name, source: name };
-            profile.methods.intern(method)
+            let signature = profile.names.intern(&format!("{id:#x}"));
+            profile.methods.intern(Method { class: name, name, signature, source: name })
         })
     }
 
@@ -332,9 +337,13 @@ pub fn bring_up_to_date(copy: &mut Profile, known: &Profile) {
     for index in copy.names.len()..known.names.len() {
         copy.names.intern(known.names.get(NameId(index as u32)));
     }
-    for index in copy.methods.len()..known.methods.len() {
-        if let Some(method) = known.methods.get(MethodId(index as u32)) {
-            copy.methods.intern(method);
+    for id in (0..known.methods.len()).map(|index| MethodId(index as u32)) {
+        match known.methods.get(id) {
+            Some(method) if id.0 as usize >= copy.methods.len() => _ = copy.methods.intern(method),
+            Some(method) if copy.methods.get(id) != Some(method) => {
+                _ = copy.methods.replace(id, method)
+            }
+            _ => {}
         }
     }
     for index in copy.frames.len()..known.frames.len() {
@@ -397,6 +406,21 @@ mod tests {
         assert_ne!(known.trace(ThreadSerial(0), [(100, Line::Number(1))]), old);
         let unloaded: Vec<_> = known.profile.classes.iter().map(|class| class.unloaded).collect();
         assert_eq!(unloaded, [true, false]);
+    }
+
+    #[test]
+    fn method_that_was_called_before_its_class_load_gets_its_name() {
+        let (mut known, mut copy) = (Known::default(), Profile::default());
+        let early = [100, 200].map(|id| known.method(id));
+        bring_up_to_date(&mut copy, &known.profile);
+        assert_eq!(method_name(&mut known, 100), "<Unknown>.<Unknown>");
+        known.class_load(class(16, "A", &[100, 300]), TraceSerial(0));
+        assert_eq!([100, 200].map(|id| known.method(id)), early);
+        assert_eq!(method_name(&mut known, 100), "A.m100");
+        assert_eq!(method_name(&mut known, 200), "<Unknown>.<Unknown>");
+        bring_up_to_date(&mut copy, &known.profile);
+        let all = |profile: &Profile| [0, 1, 2].map(|id| profile.methods.get(MethodId(id)));
+        assert_eq!(all(&copy), all(&known.profile));
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub fn deliver_for_vm<A: Arm>(
 pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> bool {
     // Asked when it has passed, as the VM may end while the request is served.
     let _passage = gate::enter(thread);
-    let is_open = phase::answers_requests();
+    let is_open = phase::vm_answers();
     if is_open {
         call_inside(agent, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
     }

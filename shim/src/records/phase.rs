@@ -43,24 +43,17 @@ pub fn advance(to: Phase) -> bool {
     is_new
 }
 
-/// Has [`answers_requests`] refuse the requests of all threads but the current one, which sends JVM_SHUT_DOWN.
-pub fn refuse_requests_of_others() {
-    ENDING.store(os_thread(), Ordering::Release);
+/// Has [`is_shutting_down_here`] know that the current thread sends JVM_SHUT_DOWN.
+pub fn sends_shut_down() {
+    ENDING.store(os_thread(), Ordering::Relaxed);
 }
 
 /// True if the current thread is the one that sends JVM_SHUT_DOWN, and does so now.
 pub fn is_shutting_down_here() -> bool {
-    now() == Phase::ShuttingDown && ENDING.load(Ordering::Acquire) == os_thread()
+    now() == Phase::ShuttingDown && ENDING.load(Ordering::Relaxed) == os_thread()
 }
 
-/// True if what the current thread requests for an agent is sent. While JVM_SHUT_DOWN is sent, only what its handlers
-/// request is.
-pub fn answers_requests() -> bool {
-    let ending = ENDING.load(Ordering::Acquire);
-    vm_answers() && (ending == 0 || ending == os_thread())
-}
-
-/// Whether functions that need a running VM can work.
+/// True if functions that need a running VM can work, and if what agents request is sent.
 pub fn vm_answers() -> bool {
     matches!(now(), Phase::Replaying | Phase::Live | Phase::ShuttingDown)
 }

@@ -123,7 +123,7 @@ fn served_by(event_type: jint) -> Option<Serve> {
 pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
     let Some(serve) = served_by(event_type) else { return JVMPI_NOT_AVAILABLE };
     let request = || {
-        let (jni, thread) = current_attached().filter(|_| phase::answers_requests())?;
+        let (jni, thread) = current_attached().filter(|_| phase::vm_answers())?;
         serve(jni, agent, &thread, arg.cast()).then_some(JVMPI_SUCCESS)
     };
     request().unwrap_or(JVMPI_FAIL)

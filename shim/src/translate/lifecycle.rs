@@ -111,16 +111,16 @@ fn shut_down(jni: Jni) {
     if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
         return;
     }
-    // The handlers of events that are in flight may request others.
     gate::let_pass();
-    phase::refuse_requests_of_others();
-    gate::let_pass();
+    phase::sends_shut_down();
     let known = (class_records::count(), methods::count());
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
     log::debug!("at the end there are {} records of threads", thread_records::count());
     log::debug!("rewritten code has {} numbers for methods", method_numbers::count());
     send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
+    // Nothing that another thread has requested arrives later.
+    gate::let_pass();
     collections::end();
 }
 

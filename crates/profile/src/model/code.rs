@@ -101,6 +101,15 @@ tables! {
     Frames of Frame by FrameId;
 }
 
+impl Methods {
+    /// Replaces the entry of a method that was not known when it got its ID. False if the new entry has another ID
+    /// already.
+    pub fn replace(&mut self, id: MethodId, method: Method) -> bool {
+        let place = id.0 as usize;
+        place < self.0.len() && self.0.replace_index(place, method).is_ok()
+    }
+}
+
 /// The place of a stack in the tree of all stacks of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StackId(pub u32);
