@@ -286,8 +286,9 @@ const GROUP: usize = 4096;
 /// and a single one would take a local reference to each object.
 const PARTS: usize = 16;
 
-/// The number of groups in a part, at least: as many local references as fit in a [`LARGE_FRAME`].
-const GROUPS: usize = LARGE_FRAME as usize / GROUP;
+/// The number of groups in a part, at least. Each part looks at all tags; with `-Xcheck:jni` HotSpot looks at all local
+/// references for each new weak one, so there must not be too many.
+const GROUPS: usize = 4;
 
 /// The objects that a walk along references meets and that have an ID, with their IDs.
 ///
