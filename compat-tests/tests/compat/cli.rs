@@ -45,7 +45,7 @@ cases![
     record_fails_if_nothing_is_whole.only(17),
     record_admits_jvms_alone.only(17),
     record_shows_nobody_the_secret.only(17),
-    record_forgets_what_has_ended,
+    record_forgets_what_has_ended.since(17),
     record_says_that_there_are_too_many_stacks.only(17),
     record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
@@ -724,7 +724,7 @@ fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("passing.txt");
     let mut ended_before: Option<u32> = None;
     for what in ["--calls", "--alloc", "--calls", "--cpu"] {
-        let record = ["record", what, "-d", "0.2", "-o", text(&file)?, "--pid", &pid];
+        let record = ["record", what, "-d", "1", "-o", text(&file)?, "--pid", &pid];
         jvmpi(Some(java.process()), &record)?;
         let profile = profile(&file)?.into_profile();
         let name = |thread: &profile::Thread| profile.names.get(thread.name).to_owned();
