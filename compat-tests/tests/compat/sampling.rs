@@ -239,8 +239,10 @@ const CALLERS: [(&str, &[&str]); 10] = [
     ("main", &[]),
 ];
 
-/// No method is left out of a stack where one begins or ends.
+/// No method is left out of a stack where one begins or ends. While an exception is thrown, HotSpot itself once in a thousand
+/// times shows a frame twice; before frames that are being removed were recognized, one stack in a hundred was wrong.
 fn stacks_have_only_calls_that_the_program_makes(vm: &Vm<'_>) -> Result<(), String> {
+    const ALLOWED: u64 = 300;
     if cfg!(target_arch = "x86") {
         println!("skipped: the VM does not always walk a stack correctly on i386");
         return Ok(());
@@ -249,20 +251,23 @@ fn stacks_have_only_calls_that_the_program_makes(vm: &Vm<'_>) -> Result<(), Stri
     let java =
         java.flag("-XX:CompileCommand=quiet").flag("-XX:CompileCommand=dontinline,CallGraph.*");
     let profile = all_stacks(vm, java)?;
-    let mut samples = 0;
+    let (mut samples, mut wrong) = (0, Vec::new());
     for stack in stacks(&profile)? {
         let ours = stack.methods.iter().map(|method| method.strip_prefix("CallGraph."));
         let ours: Vec<_> = ours.skip_while(Option::is_none).map_while(|method| method).collect();
-        for call in ours.windows(2) {
+        let is_possible = |call: &[&str]| {
             let callers = CALLERS.iter().find(|(method, _)| *method == call[0]);
-            let is_known = callers.is_none_or(|(_, callers)| callers.contains(&call[1]));
-            ensure!(is_known, "{} is not called by {}: {:?}", call[0], call[1], stack.methods);
-        }
+            callers.is_none_or(|(_, callers)| callers.contains(&call[1]))
+        };
         let is_whole = ours.last().is_none_or(|method| ["main", "<clinit>"].contains(method));
-        ensure!(is_whole, "{:?} does not begin at main", stack.methods);
+        if !is_whole || !ours.windows(2).all(is_possible) {
+            wrong.push((stack.count, stack.methods));
+        }
         samples += if ours.is_empty() { 0 } else { stack.count };
     }
     ensure!(samples > 50, "{samples} samples");
+    let are_wrong: u64 = wrong.iter().map(|(count, _)| count).sum();
+    ensure!(are_wrong * ALLOWED <= samples + ALLOWED, "{are_wrong} of {samples}: {wrong:?}");
     Ok(())
 }
 

@@ -337,13 +337,13 @@ pub fn bring_up_to_date(copy: &mut Profile, known: &Profile) {
     for index in copy.names.len()..known.names.len() {
         copy.names.intern(known.names.get(NameId(index as u32)));
     }
-    for id in (0..known.methods.len()).map(|index| MethodId(index as u32)) {
-        match known.methods.get(id) {
-            Some(method) if id.0 as usize >= copy.methods.len() => _ = copy.methods.intern(method),
-            Some(method) if copy.methods.get(id) != Some(method) => {
-                _ = copy.methods.replace(id, method)
-            }
-            _ => {}
+    for index in 0..known.methods.len() {
+        let id = MethodId(index as u32);
+        let Some(method) = known.methods.get(id) else { continue };
+        if index >= copy.methods.len() {
+            copy.methods.intern(method);
+        } else if copy.methods.get(id) != Some(method) {
+            copy.methods.replace(id, method);
         }
     }
     for index in copy.frames.len()..known.frames.len() {

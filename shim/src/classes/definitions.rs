@@ -4,7 +4,8 @@
 //! thread may be faster. The numbers are the class's when it is loaded. They are returned when it cannot
 //! be any more: the stack has come back from there.
 
-use super::{classes, method_numbers};
+use super::method_numbers;
+use crate::classes;
 use crate::jvm::{self, Jni};
 use crate::records::class;
 use jni_sys::jclass;

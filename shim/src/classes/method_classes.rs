@@ -1,7 +1,8 @@
 //! The classes of methods that an agent names. What it passes may be anything, and the VM would follow
 //! it: so it is looked for among the methods of all classes.
 
-use super::{classes, methods};
+use super::methods;
+use crate::classes;
 use crate::jvm::{self, Jni};
 use crate::lock::Map;
 use crate::records::class::Class;

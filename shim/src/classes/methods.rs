@@ -1,6 +1,6 @@
 //! Methods. A method's ID is its `jmethodID`; CLASS_LOAD of its class defines it.
 
-use super::classes;
+use crate::classes;
 use crate::jvm::{self, Jni, Jvmti};
 use crate::lock::Map;
 use crate::records::class::Class;

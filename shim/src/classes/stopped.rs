@@ -3,7 +3,7 @@
 //! What agents suspend they resume (`suspension`); this is the shim's own. No agent and no Java code runs meanwhile on
 //! the current thread, and it allocates nothing in the Java heap (`suspending`), so it waits for no other.
 
-use super::classes;
+use crate::classes;
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, capabilities, virtual_threads};
 use crate::records::virtual_thread;
 use crate::suspending::{self, Suspending};

@@ -6,7 +6,7 @@ use super::object_dump::readable;
 use super::stacks::Stacks;
 use super::standstill::{Resting, Standstill};
 use super::walk::{Failure, Stack, Surroundings, Walk};
-use crate::classes::{classes, references};
+use crate::classes::{self, references};
 use crate::gc::deaths;
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;

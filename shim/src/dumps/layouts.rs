@@ -1,6 +1,6 @@
 //! Finding out where dumps have the fields of a class.
 
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm::{self, Error, FieldId, Jni, Result};
 use crate::records::class::{self, Class, Instances};
 use crate::records::layout::{Declared, Layout, Objects, Own};

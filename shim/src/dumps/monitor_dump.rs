@@ -3,7 +3,7 @@
 use super::locked::Snapshots;
 use super::stacks::Stacks;
 use super::standstill::{Resting, Standstill};
-use crate::classes::classes;
+use crate::classes;
 use crate::gc::deaths;
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;

@@ -2,7 +2,7 @@
 
 use super::layouts;
 use super::record::{self, Reader};
-use crate::classes::classes;
+use crate::classes;
 use crate::gc::deaths;
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;

@@ -6,7 +6,7 @@
 //! old arena is deleted with all that is left in it; classes and threads live in arena 1, which stays.
 
 use super::deaths;
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm;
 use crate::records::announced::Announced;
 use crate::records::ids::{self, Tag};

@@ -5,7 +5,7 @@
 //! table of all objects is made, which is kept until the agents enable collections again.
 
 use super::deaths;
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
 use crate::lock::{Lock, Memo};

@@ -2,7 +2,7 @@
 
 use super::retransformation::each;
 use crate::boundary::guard;
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm::{self, ClassFileHook, Error, Jni, Result};
 use crate::records::class::{self, name_in_signature};
 use crate::threads;

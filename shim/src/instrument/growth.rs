@@ -4,7 +4,7 @@
 //! Before JDK 23 it does not look whether a class may have that many (JDK-8311076), and crashes: so the class
 //! is left as it is before that.
 
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm::{self, Jni};
 use classfile::ClassFile;
 use jni_sys::jclass;

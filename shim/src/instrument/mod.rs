@@ -17,7 +17,7 @@ mod versions;
 
 use crate::boundary::guard;
 use crate::classes::definitions::{self, Definition};
-use crate::classes::{classes, method_numbers};
+use crate::classes::{self, method_numbers};
 use crate::jvm::{self, ClassFileHook, Jni};
 use crate::lock::Lock;
 use crate::records::class::Class;

@@ -1,6 +1,6 @@
 //! Retransforming loaded classes, so that they are rewritten.
 
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm::{self, Error, GlobalRef, Jni};
 use crate::records::class::{self, Class};
 use classfile::access;

@@ -1,7 +1,7 @@
 //! GetCallTrace.
 
 use super::frame_room::Room;
-use crate::classes::classes;
+use crate::classes;
 use crate::classes::seen_frames::SeenFrames;
 use crate::jvm::async_call_trace::RawFrame;
 use crate::jvm::{self, Jni};

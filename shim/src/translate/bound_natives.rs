@@ -2,7 +2,7 @@
 //! are first to be reported.
 
 use super::{native_stubs, natives};
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm::bound_functions::BoundFunctions;
 use crate::jvm::{self, Jni, internals};
 use crate::records::{native_methods, tracker};

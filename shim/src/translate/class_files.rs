@@ -2,7 +2,7 @@
 
 use super::callback::callback;
 use super::send;
-use crate::classes::classes;
+use crate::classes;
 use crate::instrument::class_files;
 use crate::jvm::{self, ClassFileHook, Error, GlobalRef, Jni};
 use crate::lock::Lock;

@@ -2,9 +2,9 @@
 
 use super::callback::callback;
 use super::send;
-use crate::classes::classes::Linking;
+use crate::classes::Linking;
 use crate::classes::methods::Lines;
-use crate::classes::{classes, definitions};
+use crate::classes::{self, definitions};
 use crate::gc::gate;
 use crate::gc::lookup;
 use crate::instrument::class_files;

@@ -1,7 +1,7 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
 use super::arenas as arena_events;
-use crate::classes::{classes, method_numbers};
+use crate::classes::{self, method_numbers};
 use crate::gc::arenas::{self, Changes, Move};
 use crate::gc::lookup;
 use crate::gc::{deaths, gate};

@@ -2,8 +2,8 @@
 
 use super::objects::{event, event_of, knows_elements};
 use super::send;
-use crate::classes::classes;
-use crate::classes::classes::Linking;
+use crate::classes;
+use crate::classes::Linking;
 use crate::classes::stopped::Stopped;
 use crate::gc::lookup;
 use crate::gc::{deaths, gate};

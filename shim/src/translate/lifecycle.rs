@@ -6,7 +6,8 @@ use super::{
     subscriptions, threads as thread_events,
 };
 use crate::boundary::guard;
-use crate::classes::{classes as class_records, method_numbers, methods};
+use crate::classes as class_records;
+use crate::classes::{method_numbers, methods};
 use crate::gc::{collections, gate};
 use crate::jvm::{self, Jni};
 use crate::records::agents::{self, Agent};

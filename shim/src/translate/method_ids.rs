@@ -1,7 +1,7 @@
 //! Methods get IDs before a signal handler names them.
 
 use super::subscriptions;
-use crate::classes::classes;
+use crate::classes;
 use crate::jvm::{self, Jni};
 
 /// Gives IDs to the methods of all classes, those that are loaded and those that will be.

@@ -5,8 +5,8 @@ use super::{
     allocations, arenas as arena_events, classes as class_events, construction, send,
     threads as thread_events,
 };
-use crate::classes::classes;
-use crate::classes::classes::Linking;
+use crate::classes;
+use crate::classes::Linking;
 use crate::gc::gate;
 use crate::gc::{arenas, lookup};
 use crate::jvm::{self, Jni, Result};
