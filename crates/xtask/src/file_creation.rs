@@ -51,7 +51,7 @@ pub fn faults() -> Result<Vec<String>, String> {
     let mut unused: BTreeSet<_> =
         EXCEPTIONS.into_iter().map(|(file, call, _)| (file, call)).collect();
     let mut found = |path: &Path, call: &'static str| {
-        let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
+        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         match EXCEPTIONS.iter().find(|(file, of, _)| *file == name && *of == call) {
             Some((file, call, _)) => _ = unused.remove(&(*file, *call)),
             None => {
