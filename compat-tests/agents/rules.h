@@ -337,8 +337,10 @@ static inline void of_thread(const JVMPI_Event *e, jint type)
 {
     /* The thread that ends the JVM has ended itself by then. */
     int there = type == JVMPI_EVENT_JVM_SHUT_DOWN || map_get(&threads, e->env_id) != NULL;
+    /* So it announces classes that the VM has not reported in the name of another thread. */
+    int left = type == JVMPI_EVENT_CLASS_LOAD && map_get(&threads, current_env()) == NULL;
 
-    if (e->env_id == NULL || e->env_id != current_env())
+    if (e->env_id == NULL || (e->env_id != current_env() && !left))
         violation(e, "env_id is not the thread that sends the event", e->env_id);
     if (there || type == JVMPI_EVENT_CLASS_LOAD || type == JVMPI_EVENT_ARENA_NEW)
         return;
