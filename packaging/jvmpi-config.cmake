@@ -9,20 +9,21 @@ endif()
 
 get_filename_component(jvmpi_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
-# Not found where AWT is not, as in a headless JDK; the folders are set all the same.
-find_package(JNI QUIET)
-
-# The compiler of a JDK lies two folders below its headers.
-if(NOT EXISTS "${JAVA_INCLUDE_PATH}/jni.h")
+# CMake looks for a JDK in JAVA_HOME first. A compiler in PATH lies two folders below the JDK.
+if(NOT DEFINED ENV{JAVA_HOME})
   find_program(jvmpi_JAVAC javac)
   mark_as_advanced(jvmpi_JAVAC)
   get_filename_component(jvmpi_JDK "${jvmpi_JAVAC}" REALPATH)
   get_filename_component(jvmpi_JDK "${jvmpi_JDK}/../.." ABSOLUTE)
-  if(NOT EXISTS "${jvmpi_JDK}/include/jni.h")
-    message(FATAL_ERROR "jvmpi: no JDK with its jni.h was found: set JAVA_HOME, or install one with javac")
+  if(EXISTS "${jvmpi_JDK}/include/jni.h")
+    set(ENV{JAVA_HOME} "${jvmpi_JDK}")
   endif()
-  set(JAVA_INCLUDE_PATH "${jvmpi_JDK}/include")
-  set(JAVA_INCLUDE_PATH2 "${jvmpi_JDK}/include/linux")
+endif()
+
+# Not found where AWT is not, as in a headless JDK; the folders are set all the same.
+find_package(JNI QUIET)
+if(NOT EXISTS "${JAVA_INCLUDE_PATH}/jni.h")
+  message(FATAL_ERROR "jvmpi: no JDK with its jni.h was found: set JAVA_HOME, or install one with javac")
 endif()
 
 add_library(jvmpi::headers INTERFACE IMPORTED)

@@ -52,16 +52,15 @@ impl Jdk {
 
     /// A directory with all the JDK's classes, unpacked when first asked for.
     pub fn corpus(&self) -> PathBuf {
+        static UNPACKING: Mutex<()> = Mutex::new(());
+        let _guard = UNPACKING.lock();
         let corpus = scratch().join(format!("corpus-{}", self.feature));
         if !corpus.exists() {
             let unpacking = scratch().join(format!("unpacking-{}", self.feature));
             let mut jimage = self.tool("jimage");
             jimage.args(["extract", "--include", "regex:.*\\.class", "--dir"]).arg(&unpacking);
             succeed(jimage.arg(self.home.join("lib/modules")));
-            // Another test may have been faster.
-            if fs::rename(&unpacking, &corpus).is_err() {
-                assert!(corpus.exists());
-            }
+            fs::rename(&unpacking, &corpus).unwrap();
         }
         corpus
     }
