@@ -75,8 +75,8 @@ pub fn prepare() {
     }
 }
 
-/// Lets other agents of JVMTI have the VM's reports. Called if no agent wants allocations when the program begins;
-/// one that does later finds the reports as after an attach.
+/// Lets other agents of JVMTI have the VM's reports. Called if no agent wants allocations when the program begins. For
+/// an agent that enables OBJECT_ALLOC later, rewritten code reports them, as after an attach.
 pub fn give_back() {
     if IS_REFUSED.load(Ordering::Relaxed) || !IS_TAKEN.swap(false, Ordering::Relaxed) {
         return;
