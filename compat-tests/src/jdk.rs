@@ -203,6 +203,24 @@ pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
 /// The environment variable that selects another JVM for all tests: `zero`, or the folder of a Java runtime.
 pub const OTHER: &str = "JVMPI_TEST_VM";
 
+/// The environment variable that, if set, restricts the tests to the [`usual`] JDK with G1.
+pub const ONLY_USUAL: &str = "JVMPI_TEST_ONLY_USUAL";
+
+/// The first version that people are expected to have.
+const USUAL_SINCE: u32 = 17;
+
+/// Returns the JDK on which a developer's tests run: the installed one that can be tested, or else the oldest downloaded
+/// one, each of version 17 or newer.
+#[must_use]
+pub fn usual() -> Option<Jdk> {
+    let found = found();
+    let has = |jdk: &&Jdk| jdk.feature >= USUAL_SINCE && found.contains_key(&jdk.feature);
+    let feature = installed().iter().find(has).map(|jdk| jdk.feature);
+    let feature =
+        feature.or_else(|| found.range(USUAL_SINCE..).next().map(|(feature, _)| *feature));
+    found.get(&feature?).cloned()
+}
+
 /// Returns the JVM with this name.
 ///
 /// # Errors

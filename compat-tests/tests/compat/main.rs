@@ -25,6 +25,7 @@ mod collections;
 mod compiled;
 mod conformance;
 mod dumps;
+mod durations;
 mod emulation;
 mod hprof;
 mod instructions;
@@ -97,7 +98,7 @@ impl Case {
     }
 
     /// Beside processes that spin, four to a processor. Its name says so: the same case may run
-    /// without them too.
+    /// without them too. Each such case runs on every second JDK, because it slows down all others.
     const fn under_load(mut self) -> Self {
         self.under_load = true;
         self
@@ -107,7 +108,12 @@ impl Case {
     fn wants(&self, feature: u32, gc: Gc) -> bool {
         let feature = feature.min(NEWEST);
         let runs = self.jdks.contains(&feature) && self.gcs.contains(&gc);
-        runs && self.except != Some((feature, gc))
+        runs && self.except != Some((feature, gc)) && (!self.under_load || self.is_loaded(feature))
+    }
+
+    /// Whether the case runs under load on this JDK: one half of the cases on 11 and 21, the other on 17 and 25.
+    fn is_loaded(&self, feature: u32) -> bool {
+        self.name.len() % 2 == usize::from(matches!(feature, 17 | 25))
     }
 
     /// Only on this JDK and older ones.
@@ -158,6 +164,7 @@ fn main() -> ExitCode {
 
     let compiler = jdk::with_javac().map(|jdk| jdk.feature);
     let places = match env::var(jdk::OTHER).map(|name| jdk::other(&name)) {
+        Err(_) if env::var_os(jdk::ONLY_USUAL).is_some() => usual_place(),
         Err(_) => places(),
         Ok(Ok(other)) => places_of(other),
         Ok(Err(why)) => {
@@ -181,7 +188,9 @@ fn main() -> ExitCode {
         eprintln!("{why}");
         return ExitCode::FAILURE;
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    durations::report();
+    conclusion.exit_code()
 }
 
 fn topics() -> Vec<(&'static str, Vec<Case>)> {
@@ -237,6 +246,12 @@ fn places() -> Vec<Place> {
     })
 }
 
+/// The usual JDK with G1.
+fn usual_place() -> Vec<Place> {
+    let places = jdk::usual().map(places_of).unwrap_or_else(places);
+    places.into_iter().filter(|place| place.gc == Gc::G1).collect()
+}
+
 /// This JDK with every collector.
 fn places_of(jdk: Jdk) -> Vec<Place> {
     let (feature, name, jdk) = (jdk.feature, jdk.name(), Arc::new(jdk));
@@ -271,7 +286,8 @@ fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) 
     match jdk {
         Ok(jdk) => Trial::test(name.clone(), move || {
             let _spinning = case.under_load.then(Spinning::start).transpose()?;
-            (case.run)(&Vm::new(&jdk, place.gc, &name)).map_err(Failed::from)
+            durations::measure(&name, || (case.run)(&Vm::new(&jdk, place.gc, &name)))
+                .map_err(Failed::from)
         }),
         Err(reason) => {
             let message = reason.clone();

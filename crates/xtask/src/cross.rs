@@ -29,6 +29,13 @@ pub fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
     (at + 1 < ours).then(|| arguments.drain(at..at + 2).next_back())?
 }
 
+/// Removes an option without a value. Returns true if it was there.
+pub fn take_flag(arguments: &mut Vec<String>, flag: &str) -> bool {
+    let ours = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let at = arguments[..ours].iter().position(|argument| argument == flag);
+    at.map(|at| arguments.remove(at)).is_some()
+}
+
 /// Returns a Cargo command that compiles for the machine and runs the result.
 ///
 /// # Errors

@@ -33,8 +33,8 @@ const COMMANDS: [Command; 13] = [
         run: demo::run,
     },
     Command {
-        usage: "test [--machine NAME] [--vm zero|HOME] [ARGUMENT...]",
-        about: "download the JDKs and run all tests; ARGUMENTs are those of cargo test",
+        usage: "test [--all] [--machine NAME] [--vm zero|HOME] [ARGUMENT...]",
+        about: "run the tests, on one JDK with G1 or with --all on every JDK and collector; ARGUMENTs are those of cargo test",
         run: test::run,
     },
     Command {

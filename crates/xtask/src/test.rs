@@ -1,4 +1,4 @@
-//! `cargo xtask test`: runs every test of the workspace on every JDK that can be downloaded.
+//! `cargo xtask test`: runs the tests of the workspace, on one JDK or on every JDK that can be downloaded.
 
 use compat_tests::jdk;
 use compat_tests::machine::Machine;
@@ -6,22 +6,30 @@ use compat_tests::machine::Machine;
 use crate::cross;
 
 const VM: &str = "--vm";
+/// Selects every JDK and collector.
+const ALL: &str = "--all";
 /// The package whose tests need JVMs.
 const CASES: &str = "compat-tests";
 
-/// Downloads the JDKs and runs `cargo test`, with the profile of the library that the compatibility tests load:
-/// optimized, with debug assertions.
+/// Runs `cargo test`, with the profile of the library that the compatibility tests load: optimized, with debug
+/// assertions. With `--all`, or for another machine, the cases run on every JDK, which is downloaded if it is missing;
+/// else on the JDK that is there with G1.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     let vm = cross::take(&mut arguments, VM);
     // If packages are named, only those are tested.
+    let every_jdk = cross::take_flag(&mut arguments, ALL) || !machine.is_this();
     let is_named = |argument: &String| argument == "-p" || argument.starts_with("--package");
     let are_all = !arguments.iter().any(is_named);
-    if are_all || arguments.iter().any(|argument| argument.contains(CASES)) {
+    let needs_jvms = are_all || arguments.iter().any(|argument| argument.contains(CASES));
+    if needs_jvms && (every_jdk || jdk::usual().is_none()) {
         fetch_jdks(machine)?;
     }
     let mut cargo = cross::cargo(machine)?;
+    if !every_jdk {
+        cargo.env(jdk::ONLY_USUAL, "1");
+    }
     cargo.arg("test");
     if let Some(vm) = vm {
         jdk::other(&vm)?;
