@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The CPU-time timeout of a run in a mutation test, where a removed function or event often makes the run hang.
-const PATIENCE_WITHOUT_SOMETHING: Duration = Duration::from_secs(10);
+const PATIENCE_WITHOUT_SOMETHING: Duration = Duration::from_secs(3);
 
 /// The version of the Java compiler that compiles the programs of the suite.
 pub const COMPILER: u32 = 17;

@@ -866,7 +866,7 @@ fn without_memory(vm: &Vm<'_>) -> Result<(), String> {
 /// nothing can be allocated in the heap until they are resumed.
 fn beside_critical_sections(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("CriticalSections")?.agent("dump_requests", "")?;
-    let outcome = java.flag("-Xmx24m").flag("-Xmn1m").argument("40").run()?;
+    let outcome = java.flag("-Xmx24m").flag("-Xmn1m").argument("15").run()?;
     let dumps = outcome.expects.one("expect")?.int("dumps")?;
     equal("dumps", outcome.report().count("requested") as i64, 2 * dumps)
 }

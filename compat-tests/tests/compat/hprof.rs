@@ -879,7 +879,9 @@ fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Whatever is recorded, a program's output stays as it is.
 fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
-    for name in ["javac", "clojure"] {
+    let runs =
+        [("javac", "heap=all,cpu=samples", "hprof"), ("clojure", "cpu=times,monitor=y", "txt")];
+    for (name, kind, format) in runs {
         let program = Program::named(name).ok_or(name)?;
         let alone = match program.on(vm)? {
             Found::Ready(launch) => launch.run()?,
@@ -888,18 +890,16 @@ fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
                 continue;
             }
         };
-        for (kind, format) in [("cpu=times,monitor=y", "txt"), ("heap=all,cpu=samples", "hprof")] {
-            let Found::Ready(launch) = program.on(vm)? else { continue };
-            let file = vm.file(&format!("{name}.{format}"));
-            let outcome = with_hprof(*launch, &format!("{kind},file={}", text(&file)?))?
-                .tolerates(compat_tests::run::LOCAL_REFERENCES)
-                .run()
-                .map_err(|e| format!("{name} {kind}: {e}"))?;
-            let (seen, expected) =
-                (programs::lasting(&outcome.stdout), programs::lasting(&alone.stdout));
-            equal(&format!("output of {name} with {kind}"), seen, expected)?;
-            ensure!(!read(&file)?.profile().sections.is_empty(), "{kind}: nothing is in the file");
-        }
+        let Found::Ready(launch) = program.on(vm)? else { continue };
+        let file = vm.file(&format!("{name}.{format}"));
+        let outcome = with_hprof(*launch, &format!("{kind},file={}", text(&file)?))?
+            .tolerates(compat_tests::run::LOCAL_REFERENCES)
+            .run()
+            .map_err(|e| format!("{name} {kind}: {e}"))?;
+        let (seen, expected) =
+            (programs::lasting(&outcome.stdout), programs::lasting(&alone.stdout));
+        equal(&format!("output of {name} with {kind}"), seen, expected)?;
+        ensure!(!read(&file)?.profile().sections.is_empty(), "{kind}: nothing is in the file");
     }
     Ok(())
 }
