@@ -1,23 +1,22 @@
 //! Compiled code that was announced to agents.
 
-use super::references::Agents;
 use crate::lock::Map;
-use crate::records::agents::Agent;
+use crate::records::agents::{Agent, AgentSet};
 use jni_sys::jmethodID;
 use std::sync::LazyLock;
 
 /// By the code's address: the method, and the agents to which the code was announced.
-static ANNOUNCED: LazyLock<Map<usize, (usize, Agents)>> = LazyLock::new(Map::new);
+static ANNOUNCED: LazyLock<Map<usize, (usize, AgentSet)>> = LazyLock::new(Map::new);
 
 /// A method's code at this address is announced to the agent; false if it was before.
 pub fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool {
     ANNOUNCED.change_or_insert(
         address,
-        || (method.addr(), Agents::default()),
+        || (method.addr(), AgentSet::default()),
         |(known, announced)| {
             // The VM may reuse the address before it reports that the old code is gone.
             if *known != method.addr() {
-                (*known, *announced) = (method.addr(), Agents::default());
+                (*known, *announced) = (method.addr(), AgentSet::default());
             }
             let is_new = !announced.includes(agent);
             announced.add(agent);
@@ -27,9 +26,9 @@ pub fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool 
 }
 
 /// The code is gone; returns the agents to which it was announced.
-pub fn forget(address: usize, method: jmethodID) -> Agents {
+pub fn forget(address: usize, method: jmethodID) -> AgentSet {
     let gone = ANNOUNCED.remove_if(address, |(known, _)| *known == method.addr());
-    gone.map_or(Agents::default(), |(_, announced)| announced)
+    gone.map_or(AgentSet::default(), |(_, announced)| announced)
 }
 
 /// Compiled code is not reported any more.
@@ -51,10 +50,10 @@ mod tests {
         assert!(mark_announced(0x7000, one, second));
         let announced = forget(0x7000, one);
         assert!(announced.includes(first) && announced.includes(second));
-        assert_eq!(forget(0x7000, one), Agents::default());
+        assert_eq!(forget(0x7000, one), AgentSet::default());
         // New code before the old one is known to be gone.
         assert!(mark_announced(0x7000, one, first) && mark_announced(0x7000, other, first));
-        assert_eq!(forget(0x7000, one), Agents::default());
+        assert_eq!(forget(0x7000, one), AgentSet::default());
         assert!(forget(0x7000, other).includes(first));
     }
 }

@@ -1,30 +1,12 @@
 //! JNI's global references that were announced to agents.
 
 use crate::lock::Map;
-use crate::records::agents::Agent;
+use crate::records::agents::{Agent, AgentSet};
 use crate::sync::tagging;
 use jni_sys::jobject;
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::LazyLock;
-
-/// Some of the agents.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Agents(u8);
-
-impl Agents {
-    pub fn includes(self, agent: &Agent) -> bool {
-        self.0 & bit(agent) != 0
-    }
-
-    pub fn add(&mut self, agent: &Agent) {
-        self.0 |= bit(agent);
-    }
-}
-
-fn bit(agent: &Agent) -> u8 {
-    1 << agent.index
-}
 
 /// A kind of global references.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,13 +16,13 @@ pub enum Kind {
 }
 
 /// The kind of each reference, and the agents to which it was announced.
-static ANNOUNCED: LazyLock<Map<usize, (Kind, Agents)>> = LazyLock::new(Map::new);
+static ANNOUNCED: LazyLock<Map<usize, (Kind, AgentSet)>> = LazyLock::new(Map::new);
 
 /// The reference is announced to the agent.
 pub fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
-    let nobody = || (kind, Agents::default());
+    let nobody = || (kind, AgentSet::default());
     ANNOUNCED.change_or_insert(reference.expose_provenance(), nobody, |(_, announced)| {
-        announced.0 |= bit(agent);
+        announced.add(agent);
     });
 }
 
@@ -59,8 +41,8 @@ pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
 }
 
 /// The reference is deleted; returns the agents to which it was announced.
-pub fn forget(reference: jobject) -> Agents {
-    ANNOUNCED.remove(reference.addr()).map_or(Agents::default(), |(_, announced)| announced)
+pub fn forget(reference: jobject) -> AgentSet {
+    ANNOUNCED.remove(reference.addr()).map_or(AgentSet::default(), |(_, announced)| announced)
 }
 
 /// References are not reported any more.
@@ -81,6 +63,6 @@ mod tests {
         let announced = forget(reference);
         assert!([0, 7].iter().all(|agent| announced.includes(agents::get(*agent))));
         assert!(!announced.includes(agents::get(1)));
-        assert_eq!(forget(reference), Agents::default());
+        assert_eq!(forget(reference), AgentSet::default());
     }
 }

@@ -1,6 +1,10 @@
-//! The only module that calls agents. Every event passes [`deliver`] or [`request`], or takes the [`short_cut`].
+//! The only module that calls agents. Every event is a [`Delivery`], [`request`]ed or [sent for the
+//! VM](deliver_for_vm), or it takes the [`short_cut`].
 
+mod delivery;
 pub mod short_cut;
+
+pub use delivery::Delivery;
 
 use crate::gc::gate;
 use crate::lock::assert_none_held;
@@ -12,34 +16,6 @@ use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::*;
 use std::mem::MaybeUninit;
 use std::ptr;
-
-/// Sends an event of the current thread to one agent, if the agent has enabled it and may get it now. Returns the event
-/// data, which the agent may have changed. All IDs in the event have been announced before.
-#[inline]
-pub fn deliver<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
-    deliver_as(agent, thread, thread.env(), event_type, arm)
-}
-
-/// Does the same as [`deliver`], with `env_id` as the event's thread.
-#[inline]
-pub fn deliver_as<A: Arm>(
-    agent: &Agent,
-    thread: &Thread,
-    env_id: *mut JNIEnv,
-    event_type: jint,
-    arm: A,
-) -> A {
-    if !agent.wants(event_type) {
-        return arm;
-    }
-    // Checked after the gate, because the VM may end while an event waits there.
-    let _passage = gate::enter(thread);
-    if may_get(agent, thread, event_type) {
-        call_inside(agent, env_id, event_type, arm)
-    } else {
-        arm
-    }
-}
 
 /// Sends an event that no thread of the program causes: what a collection does, and what the VM has not reported.
 /// `env_id` is that of a live thread that is announced to the agent, as agents look up its thread-local data and

@@ -1,6 +1,6 @@
 //! The fast path of an event from rewritten code to the only agent that wants it.
 //!
-//! Such events occur hundreds of millions of times. The checks that [`deliver`](super::deliver) makes for each event
+//! Such events occur hundreds of millions of times. The checks that a [`Delivery`](super::Delivery) makes for each event
 //! are made here once per epoch ([`epoch`]) for each thread and each method.
 
 use super::{call_inside, is_reported};

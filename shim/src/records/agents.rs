@@ -31,6 +31,52 @@ pub struct Agent {
     library: OnceLock<Library>,
 }
 
+/// A set of agents.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct AgentSet(u8);
+
+impl AgentSet {
+    /// Returns true if the agent is in the set.
+    pub fn includes(self, agent: &Agent) -> bool {
+        self.0 & Self::bit(agent) != 0
+    }
+
+    /// Returns the set of this one agent.
+    pub fn of(agent: &Agent) -> Self {
+        Self(Self::bit(agent))
+    }
+
+    /// Adds an agent.
+    pub fn add(&mut self, agent: &Agent) {
+        self.0 |= Self::bit(agent);
+    }
+
+    /// Keeps the agents for which `keep` returns true.
+    pub fn retain(&mut self, mut keep: impl FnMut(&'static Agent) -> bool) {
+        for agent in self.iter() {
+            if !keep(agent) {
+                self.0 &= !Self::bit(agent);
+            }
+        }
+    }
+
+    /// Returns the agents of the set, in the order of their numbers.
+    pub fn iter(self) -> impl Iterator<Item = &'static Agent> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let first = AGENTS.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(first)
+        })
+    }
+
+    fn bit(agent: &Agent) -> u8 {
+        1 << agent.index
+    }
+}
+
+const _: () = assert!(MAX_AGENTS <= u8::BITS as usize, "an agent is a bit of a u8");
+
 struct Library {
     base: usize,
     path: PathBuf,
@@ -173,6 +219,13 @@ pub fn get(index: usize) -> &'static Agent {
 pub fn wanting(event_type: jint) -> impl Iterator<Item = &'static Agent> {
     let agents = if anyone_wants(event_type) { all() } else { &[] };
     agents.iter().filter(move |agent| agent.wants(event_type))
+}
+
+/// Returns the set of agents that have enabled the event type.
+pub fn all_wanting(event_type: jint) -> AgentSet {
+    let mut set = AgentSet::default();
+    wanting(event_type).for_each(|agent| set.add(agent));
+    set
 }
 
 /// An event of rewritten code that perhaps only one agent wants.

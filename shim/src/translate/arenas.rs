@@ -1,8 +1,7 @@
 //! ARENA_NEW, where no collection makes the arena.
 
 use crate::gc::arenas;
-use crate::gc::gate;
-use crate::notify;
+use crate::notify::Delivery;
 use crate::records::agents::Agent;
 use crate::sync::announcements;
 use crate::threads::Thread;
@@ -25,13 +24,11 @@ pub fn announce(agent: &Agent, thread: &Thread, arena: jint) {
 
 #[cold]
 fn announce_now(agent: &Agent, thread: &Thread, arena: jint) {
-    if !notify::reaches_agents(thread, JVMPI_EVENT_ARENA_NEW) {
-        return;
+    if let Some(delivery) = Delivery::begin_to(agent, thread, JVMPI_EVENT_ARENA_NEW) {
+        announcements::once(arenas::announced(arena), agent, || {
+            delivery.send(agent, event(arena));
+        });
     }
-    let _passage = gate::enter(thread);
-    announcements::once(arenas::announced(arena), agent, || {
-        notify::deliver(agent, thread, JVMPI_EVENT_ARENA_NEW, event(arena));
-    });
 }
 
 pub fn event(arena: jint) -> JVMPI_Event_new_arena {

@@ -7,10 +7,9 @@ use super::{
 };
 use crate::classes;
 use crate::classes::Linking;
-use crate::gc::gate;
 use crate::gc::{arenas, lookup};
 use crate::jvm::{self, Jni, Result};
-use crate::notify;
+use crate::notify::{self, Delivery};
 use crate::records::agents::{self, Agent};
 use crate::records::class::{Class, Instances};
 use crate::records::ids::Tag;
@@ -58,29 +57,28 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     if thread.is_wasting() {
         return;
     }
-    // The ID must not change between the tag and the event.
-    let _passage = gate::enter(&thread);
+    let is_own = thread.is_quiet();
+    let delivery = || Delivery::begin(&thread, JVMPI_EVENT_OBJECT_ALLOC);
+    // An object that cannot be announced now is announced when it is named.
+    let mut delivery = if is_own { None } else { delivery() };
     let announced = classes::with(jni, class, |class| {
         // CLASS_LOAD is what defines a Class object.
         if matches!(class.instances(), Instances::Classes) {
             return Ok(());
         }
-        let tag = if thread.is_quiet() { Tag::OWN } else { thread.new_ids.fresh()? };
-        // An object that cannot be announced now is announced when it is named.
-        let wants_it = tag != Tag::OWN && notify::reaches_agents(&thread, JVMPI_EVENT_OBJECT_ALLOC);
-        let listeners = || {
-            let wanting = agents::wanting(JVMPI_EVENT_OBJECT_ALLOC);
-            wanting.filter(|agent| {
-                wants_it && knows_elements(jni, agent, &thread, class, Linking::Jdk)
-            })
-        };
-        let tag = listeners().fold(tag, |tag, agent| tag.announced_to(agent));
+        let tag = if is_own { Tag::OWN } else { thread.new_ids.fresh()? };
+        if let Some(delivery) = &mut delivery {
+            delivery.retain(|agent| knows_elements(jni, agent, &thread, class, Linking::Jdk));
+        }
+        let agents = delivery.as_ref().map(Delivery::agents).unwrap_or_default();
+        let tag = agents.iter().fold(tag, Tag::announced_to);
         jvm::get().jvmti.set_tag(object, tag.raw())?;
+        let Some(delivery) = &delivery else { return Ok(()) };
         let size = size.map_or_else(|| class.size_of(object), Ok)?;
         thread.subject.with(tag.id(), object, || {
-            for agent in listeners() {
+            for agent in agents.iter() {
                 let u = event(jni, agent, &thread, class, tag, size);
-                send::to(jni, agent, &thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+                send::with(jni, delivery, agent, u);
             }
         });
         Ok(())
@@ -282,10 +280,9 @@ fn make_known(
         announcements::wait_for_replay(agent);
     } else if let Some(class) = class_behind(jni, object, tag) {
         is_known = Ok(class_events::make_known(jni, agent, thread, &class, linking));
-    } else if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        let _passage = gate::enter(thread);
+    } else if let Some(delivery) = Delivery::begin_to(agent, thread, JVMPI_EVENT_OBJECT_ALLOC) {
         announcements::of_object(agent, tag.id(), || {
-            is_known = jni.frame(8, |jni| announce_now(jni, agent, thread, object));
+            is_known = jni.frame(8, |jni| announce_now(jni, agent, &delivery, object));
         });
     } else {
         tagging::update(object, |tag| tag.announced_to(agent))?;
@@ -293,8 +290,9 @@ fn make_known(
     is_known.map(|is_known| (tag.id(), is_known))
 }
 
-/// Sends OBJECT_ALLOC for an object, unless another thread has done so. False if it cannot be sent yet.
-fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<bool> {
+/// Sends OBJECT_ALLOC for an object, unless another thread has done so. Returns false if it cannot be sent yet.
+fn announce_now(jni: Jni, agent: &Agent, delivery: &Delivery<'_>, object: jobject) -> Result<bool> {
+    let thread = delivery.thread();
     let tag = tagging::tag(object)?;
     if tag.is_announced_to(agent) {
         return Ok(true);
@@ -305,7 +303,7 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Re
     }
     let u = event_of(jni, agent, thread, object, tag)?;
     thread.subject.with(tag.id(), object, || {
-        send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+        send::with(jni, delivery, agent, u);
     });
     tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
 }
@@ -320,17 +318,13 @@ pub fn post_about<A: Arm>(
     object: jobject,
     arm: impl Fn(&Agent, jobjectID) -> A,
 ) -> bool {
-    if !agents::anyone_wants(event_type) {
-        return true;
-    }
+    let Some(delivery) = Delivery::begin(thread, event_type) else { return true };
     let mut is_told = true;
-    // The ID must not change before the event.
-    let _passage = gate::enter(thread);
-    for agent in agents::wanting(event_type) {
+    for agent in delivery.agents().iter() {
         match announce_if_possible(jni, agent, thread, object) {
             Ok(id) if id.is_null() && !object.is_null() => is_told = false,
             Ok(id) => thread.subject.with(id, object, || {
-                send::to(jni, agent, thread, event_type, arm(agent, id));
+                send::with(jni, &delivery, agent, arm(agent, id));
             }),
             Err(error) => log::debug!("the object of an event stays unknown: {error}"),
         }

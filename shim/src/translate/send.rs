@@ -2,34 +2,39 @@
 
 use super::{construction, threads};
 use crate::jvm::Jni;
-use crate::notify;
-use crate::records::agents::{self, Agent};
+use crate::notify::Delivery;
+use crate::records::agents::Agent;
 use crate::threads::Thread;
 use jni_sys::jint;
 use jvmpi_sys::{Arm, JVMPI_EVENT_THREAD_START};
 
-/// Sends it to every agent that has enabled it.
+/// Sends an event to every agent that has enabled it.
 pub fn to_all<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
-    for agent in agents::wanting(event_type) {
-        to(jni, agent, thread, event_type, arm);
+    if let Some(delivery) = Delivery::begin(thread, event_type) {
+        for agent in delivery.agents().iter() {
+            with(jni, &delivery, agent, arm);
+        }
     }
 }
 
-/// Sends it to one agent, if it has enabled it and may get it now; returns what the agent left in the
-/// event.
+/// Sends an event to one agent, if it has enabled it and may get it now. Returns the event data, which the agent may
+/// have changed.
 #[inline]
 pub fn to<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
-    if !notify::may_get(agent, thread, event_type) {
-        return arm;
+    match Delivery::begin_to(agent, thread, event_type) {
+        Some(delivery) => with(jni, &delivery, agent, arm),
+        None => arm,
     }
-    construction::send_held(jni, thread);
-    if event_type != JVMPI_EVENT_THREAD_START {
-        threads::announce(jni, agent, thread, thread);
-    }
-    notify::deliver(agent, thread, event_type, arm)
 }
 
-/// As [`to`], in the name of another thread, which must be live.
+/// Sends the event of a delivery to one of its agents. Returns the event data, which the agent may have changed.
+#[inline]
+pub fn with<A: Arm>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, arm: A) -> A {
+    precede(jni, delivery, agent);
+    delivery.send(agent, arm)
+}
+
+/// Does the same as [`to`], in the name of another thread, which must be live.
 pub fn to_as<A: Arm>(
     jni: Jni,
     agent: &Agent,
@@ -38,10 +43,19 @@ pub fn to_as<A: Arm>(
     event_type: jint,
     arm: A,
 ) {
-    if notify::may_get(agent, thread, event_type) {
-        construction::send_held(jni, thread);
-        threads::announce(jni, agent, thread, thread);
+    if let Some(delivery) = Delivery::begin_to(agent, thread, event_type) {
+        precede(jni, &delivery, agent);
         threads::announce(jni, agent, thread, other);
-        notify::deliver_as(agent, thread, other.env(), event_type, arm);
+        delivery.send_as(agent, other.env(), arm);
+    }
+}
+
+/// Sends what the agent gets before any other event of the thread.
+#[inline]
+fn precede(jni: Jni, delivery: &Delivery<'_>, agent: &Agent) {
+    let thread = delivery.thread();
+    construction::send_held(jni, thread);
+    if delivery.event_type() != JVMPI_EVENT_THREAD_START {
+        threads::announce(jni, agent, thread, thread);
     }
 }

@@ -2,10 +2,9 @@
 
 use super::callback::callback;
 use super::{classes, objects, send};
-use crate::gc::gate;
 use crate::gc::lookup;
 use crate::jvm::{self, Jni};
-use crate::notify;
+use crate::notify::{self, Delivery};
 use crate::records::agents::{self, Agent};
 use crate::sync::announcements;
 use crate::threads::{self, Thread};
@@ -93,14 +92,11 @@ pub unsafe extern "system" fn virtual_thread_unmount(
 /// Sends THREAD_START of `subject` to an agent that has enabled it and has not had it; `current`
 /// is the current thread.
 pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
-    if subject.announced.to(agent)
-        || subject.is_hidden()
-        || !notify::may_get(agent, current, JVMPI_EVENT_THREAD_START)
-        || subject.id().is_null()
-    {
+    if subject.announced.to(agent) || subject.is_hidden() || subject.id().is_null() {
         return;
     }
-    let _passage = gate::enter(current);
+    let delivery = Delivery::begin_to(agent, current, JVMPI_EVENT_THREAD_START);
+    let Some(delivery) = delivery else { return };
     announcements::once(&subject.announced, agent, || {
         if let Some(object) = subject.object() {
             // An agent to which the object is not announced gets THREAD_START all the same.
@@ -108,8 +104,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
         }
         let definition = jni.frame(16, |_| Definition::of(subject));
         if let Some(definition) = definition {
-            let u = definition.event();
-            send::to(jni, agent, current, JVMPI_EVENT_THREAD_START, u);
+            send::with(jni, &delivery, agent, definition.event());
         }
     });
 }

@@ -1,0 +1,85 @@
+//! The delivery of one event to its agents.
+
+use super::{call_inside, is_open, reaches_agents};
+use crate::gc::gate;
+use crate::records::agents::{self, Agent, AgentSet};
+use crate::records::in_flight::Passage;
+use crate::threads::Thread;
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::Arm;
+
+/// An event of the current thread on its way to the agents that get it.
+///
+/// They are chosen once, when the delivery begins. An agent that enables the event type later gets the next event. As
+/// long as the delivery lives, the event is in flight: no ID dies or changes.
+pub struct Delivery<'a> {
+    thread: &'a Thread,
+    event_type: jint,
+    agents: AgentSet,
+    _passage: Passage<'a>,
+}
+
+impl<'a> Delivery<'a> {
+    /// Begins the delivery to all agents that have enabled the event type. Returns None if nobody gets the event.
+    #[inline]
+    pub fn begin(thread: &'a Thread, event_type: jint) -> Option<Self> {
+        let chosen = || agents::all_wanting(event_type);
+        if agents::anyone_wants(event_type) { Self::pass(thread, event_type, chosen) } else { None }
+    }
+
+    /// Begins the delivery to one agent. Returns None if it does not get the event.
+    #[inline]
+    pub fn begin_to(agent: &Agent, thread: &'a Thread, event_type: jint) -> Option<Self> {
+        let chosen = || AgentSet::of(agent);
+        if agent.wants(event_type) { Self::pass(thread, event_type, chosen) } else { None }
+    }
+
+    #[inline]
+    fn pass(
+        thread: &'a Thread,
+        event_type: jint,
+        chosen: impl FnOnce() -> AgentSet,
+    ) -> Option<Self> {
+        let passage = gate::enter(thread);
+        // Checked after the gate, because the VM may end while an event waits there.
+        let reaches = reaches_agents(thread, event_type);
+        reaches.then(|| Self { thread, event_type, agents: chosen(), _passage: passage })
+    }
+
+    /// Returns the agents that get the event.
+    pub fn agents(&self) -> AgentSet {
+        self.agents
+    }
+
+    /// Leaves out the agents for which `keep` returns false.
+    pub fn retain(&mut self, keep: impl FnMut(&'static Agent) -> bool) {
+        self.agents.retain(keep);
+    }
+
+    pub fn thread(&self) -> &'a Thread {
+        self.thread
+    }
+
+    pub fn event_type(&self) -> jint {
+        self.event_type
+    }
+
+    /// Calls the handler of one of the agents. Returns the event data, which the agent may have changed. All IDs in the
+    /// event have been announced before.
+    #[inline]
+    pub fn send<A: Arm>(&self, agent: &Agent, arm: A) -> A {
+        self.send_as(agent, self.thread.env(), arm)
+    }
+
+    /// Does the same as [`send`](Self::send), with `env_id` as the event's thread.
+    #[inline]
+    pub fn send_as<A: Arm>(&self, agent: &Agent, env_id: *mut JNIEnv, arm: A) -> A {
+        // Both may have changed since the beginning: a handler that got an announcement may have disabled the event
+        // type, and the VM does not wait for a handler that waits for it.
+        if agent.wants(self.event_type) && is_open(self.thread, self.event_type) {
+            call_inside(agent, env_id, self.event_type, arm)
+        } else {
+            arm
+        }
+    }
+}
