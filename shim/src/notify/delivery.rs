@@ -1,6 +1,7 @@
 //! The delivery of one event to its agents.
 
-use super::{call_inside, is_open, reaches_agents};
+use super::handler::call_inside;
+use super::recipients::{is_open, reaches_agents};
 use crate::gc::gate;
 use crate::records::agents::{self, Agent, AgentSet};
 use crate::records::in_flight::Passage;

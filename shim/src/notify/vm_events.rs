@@ -1,0 +1,44 @@
+//! The events that are no [`Delivery`](super::Delivery): those that no thread of the program causes, and those that an
+//! agent requests.
+
+use super::handler::call_inside;
+use crate::gc::gate;
+use crate::records::agents::Agent;
+use crate::records::phase::{self, Phase};
+use crate::threads::Thread;
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::{Arm, JVMPI_REQUESTED_EVENT};
+
+/// Sends an event that no thread of the program causes: what a collection does, and what the VM has not reported.
+/// `env_id` is that of a live thread that is announced to the agent, as agents look up its thread-local data and
+/// its `time`, which is None for that of the current thread.
+pub fn deliver_for_vm<A: Arm>(
+    agent: &Agent,
+    current: &Thread,
+    (env_id, time): (*mut JNIEnv, Option<i64>),
+    event_type: jint,
+    arm: A,
+) {
+    if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
+        current.standing_for(env_id, time, || {
+            let _passage = gate::enter(current);
+            // Checked again, because the agent may just have disabled the event.
+            if agent.wants(event_type) {
+                call_inside(agent, env_id, event_type, arm);
+            }
+        });
+    }
+}
+
+/// Sends the event that an agent has requested. During the events of a collection it is sent in the
+/// name of the same thread as those. False if the VM has ended meanwhile, so that it was not sent.
+#[must_use]
+pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> bool {
+    // Asked when it has passed, as the VM may end while the request is served.
+    let _passage = gate::enter(thread);
+    let is_open = phase::vm_answers();
+    if is_open {
+        call_inside(agent, thread.env_for_agents(), event_type | JVMPI_REQUESTED_EVENT, arm);
+    }
+    is_open
+}
