@@ -1,7 +1,8 @@
 //! IDs that may be given and are not new: those that a thread has taken and not used, and, with the settings
 //! `ids=32bit` and `ids=reused`, those of dead objects.
 
-use super::ids::{self, Run, STEP, Tag};
+use super::id_range::{self, Run, STEP};
+use super::object_tag::Tag;
 use options::{self, Arenas, Ids};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -30,7 +31,7 @@ pub struct FreeIds {
 static FREE: LazyLock<FreeIds> = LazyLock::new(|| FreeIds::below(limit()));
 
 fn limit() -> i64 {
-    LIMIT.min(ids::end())
+    LIMIT.min(id_range::end())
 }
 
 /// When IDs are given again. Survivors that get new IDs are told from the others by their age, so there

@@ -5,116 +5,12 @@
 //! the object's JVMTI tag, together with which agents the object was announced to. An ID is given once, unless
 //! a [setting](free_ids) says otherwise.
 
-use super::agents::{self, Agent};
 use super::free_ids;
-use super::tags::{self, Kind};
+use super::id_range::{Run, STEP, end};
+pub use super::object_tag::{Tag, possible_tags};
 use crate::jvm::{Error, Result};
 use jvmpi_sys::jobjectID;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-
-/// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
-/// has survived into another arena, then the [kind](tags) of the tag, and in the topmost 8 bits the
-/// agents to which it was announced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tag(i64);
-
-const MOVED: i64 = 1 << 48;
-const FIRST_AGENT: u32 = 56;
-
-impl Tag {
-    /// An object without an ID.
-    pub const NONE: Self = Self(0);
-    /// An object that the shim's own work has made, which is not announced unless an event names it: the
-    /// JDK caches some such objects, and the program gets them too.
-    pub const OWN: Self = Self(Kind::Object.bits() | 1 << 49);
-
-    /// The tag of an object that gets this ID, and was not announced to any agent.
-    fn of(id: i64) -> Self {
-        Self(Kind::Object.tag(id))
-    }
-
-    /// A tag as JVMTI gives it.
-    pub fn from_raw(tag: i64) -> Self {
-        Self(tag)
-    }
-
-    /// The tag as JVMTI takes it.
-    pub fn raw(self) -> i64 {
-        self.0
-    }
-
-    /// The object's ID, NULL if it has none.
-    pub fn id(self) -> jobjectID {
-        ptr::without_provenance_mut(tags::value(self.0) as usize)
-    }
-
-    /// Whether the object was announced to the agent.
-    pub fn is_announced_to(self, agent: &Agent) -> bool {
-        self.0 & announced_bit(agent.index) != 0
-    }
-
-    /// The tag of the object once it is announced to the agent.
-    pub fn announced_to(self, agent: &Agent) -> Self {
-        Self(self.0 | announced_bit(agent.index))
-    }
-
-    /// The tag of the object that was not announced to the agent after all.
-    pub fn not_announced_to(self, agent: &Agent) -> Self {
-        Self(self.0 & !announced_bit(agent.index))
-    }
-
-    /// Whether the object has survived into another arena.
-    pub fn has_moved(self) -> bool {
-        self.0 & MOVED != 0
-    }
-
-    /// The tag of the object in the arena that it was allocated in, or in the other one.
-    pub fn moved(self, moved: bool) -> Self {
-        Self(if moved { self.0 | MOVED } else { self.0 & !MOVED })
-    }
-
-    /// The tag with another ID.
-    pub fn renamed(self, id: Self) -> Self {
-        Self(self.0 - tags::value(self.0) + tags::value(id.0))
-    }
-}
-
-fn announced_bit(agent: usize) -> i64 {
-    1 << (FIRST_AGENT + agent as u32)
-}
-
-/// How far apart IDs are.
-pub const STEP: i64 = 16;
-
-/// What all IDs are below: those that a pointer has room for, and the bits of a tag that are for the ID.
-const END: i64 = if usize::BITS == 32 { 1 << 32 } else { 1 << 48 };
-
-/// What all IDs are below. In builds with debug assertions, which is what tests load, the variable `JVMPI_TEST_IDS`
-/// says how many there are.
-pub fn end() -> i64 {
-    #[cfg(debug_assertions)]
-    {
-        use std::sync::LazyLock;
-
-        static FEW: LazyLock<Option<i64>> = LazyLock::new(|| {
-            let count: i64 = std::env::var("JVMPI_TEST_IDS").ok()?.parse().ok()?;
-            Some((count + 1) * STEP)
-        });
-        FEW.unwrap_or(END)
-    }
-    #[cfg(not(debug_assertions))]
-    END
-}
-
-/// IDs that follow each other in steps of 16.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run {
-    /// The first of them.
-    pub first: i64,
-    /// How many they are.
-    pub count: i64,
-}
 
 static LAST: AtomicI64 = AtomicI64::new(0);
 
@@ -252,14 +148,6 @@ pub fn was_given(id: jobjectID) -> bool {
     id > 0 && id % STEP == 0 && id <= last()
 }
 
-/// All tags that an object with this ID may have.
-pub fn possible_tags(id: jobjectID) -> Vec<i64> {
-    let agents = agents::all().len();
-    let tag = Tag::of(id.addr() as i64).raw();
-    let announced = (0..1_i64 << agents).map(|mask| mask << FIRST_AGENT);
-    announced.flat_map(|announced| [0, MOVED].map(|moved| tag | announced | moved)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,20 +163,5 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), 6000);
-    }
-
-    #[test]
-    fn what_a_tag_says_besides_leaves_the_id_alone() {
-        let tag = Tag::of(0x1230);
-        let agent = agents::get(7);
-        let changed = tag.announced_to(agent).moved(true);
-        assert_eq!(
-            (changed.id(), changed.is_announced_to(agent), changed.has_moved()),
-            (tag.id(), true, true)
-        );
-        assert!(!changed.is_announced_to(agents::get(0)));
-        assert!(!changed.not_announced_to(agent).is_announced_to(agent));
-        let renamed = changed.renamed(Tag::of(0x4560));
-        assert_eq!((renamed.id().addr(), renamed.is_announced_to(agent)), (0x4560, true));
     }
 }
