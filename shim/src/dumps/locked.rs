@@ -6,7 +6,7 @@
 
 use crate::gc::lookup;
 use crate::jvm::{self, Jni, thread_snapshot};
-use crate::suspension::cpu_time;
+use crate::suspension::executing::cpu_time;
 use crate::threads::{self, Thread};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;

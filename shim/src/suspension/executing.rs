@@ -1,7 +1,9 @@
-//! The virtual thread whose code a carrier executes, where virtual threads are no threads of their own.
+//! Whether a thread executes Java code, and the virtual thread whose code a carrier executes, where virtual threads are
+//! no threads of their own.
 //!
 //! To JVMTI a carrier is a thread that waits, and its stack ends where the virtual thread's begins.
 
+use crate::jvm::thread_state::ThreadState;
 use crate::jvm::{self, MountedVirtualThread, capabilities};
 use crate::lock::Memo;
 use crate::records::virtual_thread;
@@ -56,6 +58,41 @@ pub fn is_carrier(state: jint) -> bool {
         | JVMTI_THREAD_STATE_PARKED as u32
         | JVMTI_THREAD_STATE_SLEEPING as u32;
     state as u32 & (WAITS | REASONS) == WAITS
+}
+
+/// True if the thread, or the virtual thread that is mounted on it, executes Java code or code of the VM, not a native
+/// method, and does not wait.
+pub fn executes_java(thread: &Thread) -> bool {
+    if thread.is_displaced() {
+        return false;
+    }
+    let vm_state = thread.vm_state();
+    // HotSpot blocks platform threads for a moment at safepoints; to JVMTI these are runnable.
+    let is_known = |state: &ThreadState| thread.is_virtual() || !state.is_blocked();
+    if let Some(state) = vm_state.filter(is_known) {
+        return state.executes();
+    }
+    let executes_java = |state| {
+        state & JVMTI_THREAD_STATE_RUNNABLE != 0 && state & JVMTI_THREAD_STATE_IN_NATIVE == 0
+    };
+    let state_of = |object| jvm::get().jvmti.thread_state(object).unwrap_or(0);
+    let Some(object) = thread.object() else { return false };
+    let state = state_of(object.get());
+    let of_mounted = || with_mounted(object.get(), state, state_of);
+    executes_java(state) || vm_state.is_none() && of_mounted().is_some_and(executes_java)
+}
+
+/// The thread's state as JVMTI gives it; None if it is not known.
+pub fn jvmti_state(thread: &Thread) -> Option<jint> {
+    jvm::get().jvmti.thread_state(thread.object()?.get()).ok()
+}
+
+/// The thread's CPU time, None if it cannot be known.
+pub fn cpu_time(thread: &Thread) -> Option<i64> {
+    thread.cpu_time().or_else(|| {
+        let object = thread.object()?;
+        jvm::get().jvmti.thread_cpu_time(object.get()).ok()
+    })
 }
 
 #[cfg(test)]

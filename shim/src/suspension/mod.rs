@@ -16,7 +16,6 @@ pub mod signal;
 pub mod thread_status;
 
 use crate::jvm::async_call_trace::RawFrame;
-use crate::jvm::thread_state::ThreadState;
 use crate::jvm::{self, Error};
 use crate::records::agents::Agent;
 use crate::records::registry;
@@ -24,11 +23,7 @@ use crate::records::suspension::{RUNNING, SUSPENDED, UNSTOPPED};
 use crate::suspending::{self, Suspending};
 use crate::sync::claims;
 use crate::threads::{self, Thread};
-use jni_sys::jint;
-use jvmti_sys::{
-    JVMTI_ERROR_THREAD_SUSPENDED, JVMTI_THREAD_STATE_IN_NATIVE, JVMTI_THREAD_STATE_RUNNABLE,
-    jthread,
-};
+use jvmti_sys::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -99,10 +94,10 @@ fn request_trace(agent: &Agent, thread: &Thread) {
     if !can_be_suspended(thread) {
         return;
     }
-    let cpu = cpu_time(thread);
+    let cpu = executing::cpu_time(thread);
     let has_run = cpu.is_none_or(|cpu| thread.sample.has_run(cpu));
     thread.sample.discard();
-    let executes = has_run && executes_java(thread);
+    let executes = has_run && executing::executes_java(thread);
     let is_requested = executes && cpu.is_some_and(|cpu| sampling::request(agent, thread, cpu));
     let counts = has_run && (is_requested || !sampling::waits(thread));
     thread.suspension.ran.store(counts, Ordering::SeqCst);
@@ -182,7 +177,7 @@ pub fn resume(agent: &Agent, thread: &Thread) -> bool {
         return true;
     }
     if suspension.ran.load(Ordering::SeqCst)
-        && let Some(cpu) = cpu_time(thread)
+        && let Some(cpu) = executing::cpu_time(thread)
     {
         thread.sample.accounted.store(cpu, Ordering::SeqCst);
     }
@@ -234,40 +229,5 @@ pub fn while_suspended<R>(thread: &Thread, mut look: impl FnMut(jthread) -> R) -
             resume_by_jvmti(object);
         }
         result
-    })
-}
-
-/// True if the thread, or the virtual thread that is mounted on it, executes Java code or code of the VM, not a native
-/// method, and does not wait.
-fn executes_java(thread: &Thread) -> bool {
-    if thread.is_displaced() {
-        return false;
-    }
-    let vm_state = thread.vm_state();
-    // HotSpot blocks platform threads for a moment at safepoints; to JVMTI these are runnable.
-    let is_known = |state: &ThreadState| thread.is_virtual() || !state.is_blocked();
-    if let Some(state) = vm_state.filter(is_known) {
-        return state.executes();
-    }
-    let executes_java = |state| {
-        state & JVMTI_THREAD_STATE_RUNNABLE != 0 && state & JVMTI_THREAD_STATE_IN_NATIVE == 0
-    };
-    let state_of = |object| jvm::get().jvmti.thread_state(object).unwrap_or(0);
-    let Some(object) = thread.object() else { return false };
-    let state = state_of(object.get());
-    let of_mounted = || executing::with_mounted(object.get(), state, state_of);
-    executes_java(state) || vm_state.is_none() && of_mounted().is_some_and(executes_java)
-}
-
-/// The thread's state as JVMTI gives it; None if it is not known.
-pub fn jvmti_state(thread: &Thread) -> Option<jint> {
-    jvm::get().jvmti.thread_state(thread.object()?.get()).ok()
-}
-
-/// The thread's CPU time, None if it cannot be known.
-pub fn cpu_time(thread: &Thread) -> Option<i64> {
-    thread.cpu_time().or_else(|| {
-        let object = thread.object()?;
-        jvm::get().jvmti.thread_cpu_time(object.get()).ok()
     })
 }

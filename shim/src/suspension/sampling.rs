@@ -40,7 +40,7 @@ pub fn prepare() -> bool {
     executing::prepare();
     options::get().suspend != Suspend::Jvmti
         && async_call_trace::is_available()
-        && signal::install()
+        && signal::install(in_handler)
 }
 
 /// The signal handler's work. It may interrupt anything, and so does nothing but system calls, atomic
@@ -48,7 +48,7 @@ pub fn prepare() -> bool {
 ///
 /// # Safety
 /// Called in a signal handler with its context.
-pub unsafe fn in_handler(context: *mut c_void) {
+unsafe fn in_handler(context: *mut c_void) {
     let Some(thread) = running::known_current() else { return };
     // A thread that has ended may be detached from the VM.
     let env = thread.vm_env();
@@ -80,7 +80,7 @@ pub fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
 /// JVMTI for one.
 pub fn waits(thread: &Thread) -> bool {
     let is_blocked_virtual = || {
-        let state = super::jvmti_state(thread).unwrap_or(0);
+        let state = executing::jvmti_state(thread).unwrap_or(0);
         let is_virtual = thread.is_virtual() || executing::is_carrier(state);
         is_virtual && state & JVMTI_THREAD_STATE_SUSPENDED == 0
     };
@@ -147,7 +147,7 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
     let _lock = claims::to_resume();
     let sample = &thread.sample;
     sample.show();
-    let cpu = super::cpu_time(thread);
+    let cpu = executing::cpu_time(thread);
     // If the thread has run since the request, the signal is lost: it came when the thread had another record.
     let is_lost = || cpu.is_none_or(|cpu| cpu - sample.requested_at.load(Ordering::SeqCst) > NOISE);
     let is_requested = sample.is_requested() && !is_lost();
@@ -156,7 +156,7 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
     }
     let is_shown = sample.is_for(agent) && sample.is_shown();
     let has_run = cpu.is_none_or(|cpu| sample.has_run(cpu));
-    let executes = has_run && super::executes_java(thread);
+    let executes = has_run && executing::executes_java(thread);
     if !has_run || !executes && (thread.is_displaced() || !is_runnable()) {
         return is_shown;
     }

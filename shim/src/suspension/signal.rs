@@ -1,12 +1,12 @@
 //! The signal that has a thread take its own call trace.
 
-use super::sampling;
 use crate::jvm::internals;
 use libc::{c_int, c_void, siginfo_t};
 use std::fs;
 use std::mem::{self, MaybeUninit};
 use std::ops::RangeInclusive;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The signal's number, 0 while there is none.
@@ -17,8 +17,15 @@ pub fn is_installed() -> bool {
     NUMBER.load(Ordering::Acquire) != 0
 }
 
-/// Installs the handler for a real-time signal that is not in use; false if all are.
-pub fn install() -> bool {
+/// What runs in the thread that gets the signal, with the context that the signal interrupted. It does only what is
+/// allowed in a signal handler.
+pub type Action = unsafe fn(context: *mut c_void);
+
+static ACTION: OnceLock<Action> = OnceLock::new();
+
+/// Installs the handler, which runs `action`, for a real-time signal that is not in use. Returns false if all are in use.
+pub fn install(action: Action) -> bool {
+    ACTION.get_or_init(|| action);
     let take_one = || {
         let blocked = blocked();
         let is_free = |number: &c_int| blocked & bit(*number) == 0 && is_unused(*number);
@@ -66,12 +73,12 @@ fn take(number: c_int) -> bool {
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = handle as *const () as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-    // SAFETY: the handler does only what is allowed in one, see `sampling::in_handler`.
+    // SAFETY: the handler does only what is allowed in one, as an `Action` does.
     unsafe { libc::sigaction(number, &action, ptr::null_mut()) == 0 }
 }
 
-/// Has a thread of this process run [`sampling::in_handler`] before any more code of its own; false if there is no such
-/// thread, or too many signals are pending.
+/// Has a thread of this process run the [`Action`] before any more code of its own. Returns false if there is no such
+/// thread, or if too many signals are pending.
 pub fn send(os_thread: i32) -> bool {
     let number = NUMBER.load(Ordering::Acquire);
     // SAFETY: neither call takes a pointer.
@@ -82,8 +89,10 @@ pub fn send(os_thread: i32) -> bool {
 unsafe extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: each thread has its own errno.
     let errno = unsafe { *libc::__errno_location() };
-    // SAFETY: the kernel passes the context.
-    unsafe { sampling::in_handler(context) };
+    if let Some(action) = ACTION.get() {
+        // SAFETY: the kernel passes the context.
+        unsafe { action(context) };
+    }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }

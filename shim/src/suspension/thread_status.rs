@@ -1,7 +1,7 @@
 //! The status of a thread, as agents get it.
 
+use super::executing;
 use crate::records::virtual_thread;
-use crate::suspension;
 use crate::threads::Thread;
 use jni_sys::jint;
 use jvmpi_sys::{
@@ -12,7 +12,7 @@ use jvmti_sys::*;
 
 /// The thread's state as JVMTI gives it, without a suspension by an agent. None if it cannot be known.
 pub fn state(thread: &Thread) -> Option<jint> {
-    let state = suspension::jvmti_state(thread)?;
+    let state = executing::jvmti_state(thread)?;
     let hidden = if thread.suspension.is_ours() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
     Some(state & !hidden)
 }

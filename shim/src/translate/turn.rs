@@ -7,7 +7,7 @@
 
 use crate::jvm::Jni;
 use crate::lock::{Condition, Lock};
-use crate::suspension;
+use crate::suspension::executing;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
 use jvmti_sys::{
@@ -105,7 +105,7 @@ impl Worker {
             const BLOCKED: jint = JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER
                 | JVMTI_THREAD_STATE_WAITING
                 | JVMTI_THREAD_STATE_SUSPENDED;
-            let state = || suspension::jvmti_state(thread);
+            let state = || executing::jvmti_state(thread);
             thread.in_flight.count() > self.events
                 || thread.suspension.is_suspended()
                 || state().is_none_or(|state| state & BLOCKED != 0)
