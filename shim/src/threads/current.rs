@@ -1,7 +1,7 @@
 //! The current thread, which gets its record when it first runs code of the shim's.
 
 use super::identity::learn_object;
-use super::quiet::quietly;
+use super::quiet::Quiet;
 use super::{mounting, structure};
 use crate::jvm::{self, Jni};
 use crate::platform::os_thread::os_thread;
@@ -31,6 +31,13 @@ pub fn current(jni: Jni) -> Current {
         Some(thread) if thread.runs_in(jni.env()) => thread,
         _ => adopt(jni),
     }
+}
+
+/// Runs Java code on the shim's behalf: nothing that it does is reported to agents.
+pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
+    let thread = current(jni);
+    let _quiet = Quiet::begin(&thread);
+    work()
 }
 
 /// Makes the record for this environment that of the current thread.

@@ -1,26 +1,13 @@
-//! The shim's own threads, and other objects that it hides from agents.
+//! The objects that the shim hides from agents, its own threads among them.
 
-use super::quiet::quietly;
-use crate::jvm::{self, Jni};
+use crate::jvm;
 use crate::lock::Map;
 use crate::sync::tagging;
-use jni_sys::{jint, jobject};
+use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
-use std::ffi::CStr;
 use std::sync::LazyLock;
 
 static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
-
-const NORMAL_PRIORITY: jint = 5;
-
-/// Starts a hidden daemon thread.
-pub fn start_hidden(
-    jni: Jni,
-    name: &CStr,
-    run: impl FnOnce(Jni) + Send + 'static,
-) -> jvm::Result<()> {
-    quietly(jni, || jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run))
-}
 
 /// Hides the object; a thread whose `java.lang.Thread` it is, is hidden too.
 pub fn hide(object: jobject) -> jvm::Result<()> {

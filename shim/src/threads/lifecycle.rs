@@ -1,13 +1,16 @@
 //! Threads start and end.
 
-use super::current::{carrier, current, is_anothers};
+use super::current::{carrier, current, is_anothers, quietly};
+use super::hidden::hide;
 use super::identity::learn_object;
 use super::mounting::unmounted;
-use crate::jvm::Jni;
+use crate::jvm::{self, Jni};
 use crate::records::registry;
 use crate::records::running::{Current, known_current, own};
 use crate::records::thread::Thread;
 use crate::sync::claims;
+use jni_sys::jint;
+use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
 /// Called when the VM reports that the current thread has started.
@@ -46,4 +49,15 @@ pub fn virtual_ended(jni: Jni, thread: &Thread) {
     let _kept = registry::by_env(thread.env());
     unmounted(jni);
     ended(thread);
+}
+
+const NORMAL_PRIORITY: jint = 5;
+
+/// Starts a hidden daemon thread.
+pub fn start_hidden(
+    jni: Jni,
+    name: &CStr,
+    run: impl FnOnce(Jni) + Send + 'static,
+) -> jvm::Result<()> {
+    quietly(jni, || jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run))
 }

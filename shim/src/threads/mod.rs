@@ -18,10 +18,9 @@ pub use crate::records::running::{Current, is_current, known_current};
 pub use crate::records::thread::Thread;
 #[cfg(test)]
 pub use current::adopt_for_test;
-pub use current::{current, current_attached};
+pub use current::{current, current_attached, quietly};
 pub use discovery::{discover, with_env};
-pub use hidden::{hidden_objects, hide, is_hidden_object, start_hidden};
-pub use lifecycle::{ended, started, virtual_ended};
+pub use hidden::{hidden_objects, hide, is_hidden_object};
+pub use lifecycle::{ended, start_hidden, started, virtual_ended};
 pub use mounting::{expect_notices, mounted, unmounted};
-pub use quiet::quietly;
 pub use structure::{locate_environments, locate_states};

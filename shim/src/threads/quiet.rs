@@ -1,18 +1,9 @@
 //! The shim's own work in Java, of which nothing is reported to agents.
 
-use super::current::current;
-use crate::jvm::Jni;
 use crate::records::thread::Thread;
 use std::sync::atomic::Ordering;
 
-/// Runs Java code on the shim's behalf: nothing that it does is reported to agents.
-pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
-    let thread = current(jni);
-    let _quiet = Quiet::begin(&thread);
-    work()
-}
-
-/// The thread is quiet until this is dropped.
+/// While it lives, nothing that the thread does is reported to agents.
 pub struct Quiet<'a>(&'a Thread);
 
 impl<'a> Quiet<'a> {
