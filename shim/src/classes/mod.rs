@@ -8,11 +8,11 @@ pub mod methods;
 pub mod references;
 pub mod seen_frames;
 pub mod stopped;
+pub mod unloading;
 
 use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef, internals};
 use crate::lock::{Map, Memo};
 use crate::records::class::{self, Class, Instances, name_in_signature};
-use crate::records::native_methods;
 use crate::records::tags::{self, Kind};
 use crate::suspending;
 use crate::suspension;
@@ -225,14 +225,7 @@ pub fn count() -> usize {
     BY_ID.keys().len()
 }
 
-/// Drops the record of a class that was unloaded, if the ID is a class's.
-pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
-    let class = BY_ID.remove(id.addr())?;
-    let methods = class.take_methods();
-    method_classes::forget(id, &methods);
-    for method in methods {
-        methods::forget(method);
-        native_methods::forget(method);
-    }
-    Some(class)
+/// Removes the record of a class from the list, if the ID is a class's.
+fn remove(id: jobjectID) -> Option<Arc<Class>> {
+    BY_ID.remove(id.addr())
 }

@@ -3,7 +3,7 @@
 use super::global_ref::GlobalRef;
 use super::internals;
 use super::jni::{FieldId, Jni};
-use super::jvmti::MountedVirtualThread;
+use super::jvmti::extensions::MountedVirtualThread;
 use crate::lock::{Memo, assert_none_held};
 use jni_sys::{JNI_FALSE, jclass, jint, jmethodID, jobject, jvalue};
 use jvmti_sys::{JVMTI_CLASS_STATUS_INITIALIZED, jthread};

@@ -1,7 +1,7 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
 use super::arenas as arena_events;
-use crate::classes::{self, method_numbers};
+use crate::classes::{method_numbers, unloading};
 use crate::gc::arenas::{self, Changes, Move};
 use crate::gc::lookup;
 use crate::gc::{deaths, gate};
@@ -129,7 +129,7 @@ impl Dead {
         let mut dead = Self { objects: Vec::with_capacity(tags.len()), classes: Vec::new() };
         for tag in tags.iter().map(|raw| Tag::from_raw(*raw)).filter(|tag| *tag != Tag::OWN) {
             ids::count_death();
-            if let Some(class) = classes::forget(tag.id()) {
+            if let Some(class) = unloading::forget(tag.id()) {
                 method_numbers::give_back(class.take_numbers());
                 dead.classes.push((tag, class));
             } else if !arenas::is_deleted(tag) {

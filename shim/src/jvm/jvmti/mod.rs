@@ -2,14 +2,12 @@
 //! specification; this file has the common parts, capabilities, events and properties.
 
 pub mod classes;
-mod extensions;
+pub mod extensions;
 pub mod heap;
 mod methods;
 mod monitors;
 mod objects;
 mod threads;
-
-pub use extensions::MountedVirtualThread;
 
 use super::error::{Error, Result};
 use crate::lock::assert_none_held;
