@@ -1,8 +1,9 @@
 //! Native methods that the VM had bound to their functions before the shim came: they get their stubs when calls
 //! are first to be reported.
 
-use super::{native_stubs, natives};
+use super::native_stubs;
 use crate::classes;
+use crate::instrument::tracker::Native;
 use crate::jvm::bound_functions::BoundFunctions;
 use crate::jvm::{self, Jni, internals};
 use crate::records::{native_methods, tracker};
@@ -29,12 +30,12 @@ pub fn adopt(jni: Jni) {
     }
 }
 
-/// Does so, called by the Tracker.
-pub fn bind(jni: Jni) {
-    let find = || jni.frame(8, |_| functions());
+/// Does so, called by the Tracker, which has these natives.
+pub fn bind(jni: Jni, natives: &[Native]) {
+    let find = || jni.frame(8, |_| functions(natives));
     let Some(functions) = internals::BOUND_FUNCTIONS.find(find) else { return };
     let adopted = classes::each_loaded(jni, |jni, class| {
-        adopt_those_of(jni, functions, class);
+        adopt_those_of(jni, functions, class, natives);
         Ok(())
     });
     if let Err(error) = adopted {
@@ -43,13 +44,12 @@ pub fn bind(jni: Jni) {
 }
 
 /// Where the VM has their functions, as the Tracker's natives show.
-fn functions() -> Option<BoundFunctions> {
+fn functions(natives: &[Native]) -> Option<BoundFunctions> {
     let methods = jvm::get().jvmti.class_methods(tracker::class()?).ok()?;
     let named = methods.iter().filter_map(|method| Some((*method, name(*method)?.0)));
     let named: Vec<_> = named.collect();
     let with_name =
         |wanted: &CStr| named.iter().find(|(_, name)| **name == *wanted).map(|(method, _)| *method);
-    let natives = natives::natives();
     let known = natives.iter().map(|native| Some((with_name(native.name)?, native.function)));
     BoundFunctions::find(&known.collect::<Option<Vec<_>>>()?, with_name(tracker::UNBOUND)?)
 }
@@ -59,7 +59,7 @@ fn name(method: jmethodID) -> Option<(CString, CString)> {
 }
 
 /// A class that is not linked has no methods to JVMTI, and none that are bound.
-fn adopt_those_of(jni: Jni, functions: BoundFunctions, class: jclass) {
+fn adopt_those_of(jni: Jni, functions: BoundFunctions, class: jclass, natives: &[Native]) {
     let Ok(methods) = jvm::get().jvmti.class_methods(class) else { return };
     let is_native = |method: &&jmethodID| {
         let modifiers = jvm::get().jvmti.method_modifiers(**method).unwrap_or(0);
@@ -67,7 +67,8 @@ fn adopt_those_of(jni: Jni, functions: BoundFunctions, class: jclass) {
     };
     for method in methods.iter().filter(is_native) {
         let Some(function) = functions.of(*method) else { continue };
-        if natives::has(function) || native_stubs::slot_of(function).is_some() {
+        let is_trackers = natives.iter().any(|native| native.function == function);
+        if is_trackers || native_stubs::slot_of(function).is_some() {
             continue;
         }
         let Some((name, descriptor)) = name(*method) else { continue };

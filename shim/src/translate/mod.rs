@@ -22,6 +22,7 @@ pub mod lifecycle;
 pub mod method_ids;
 pub mod methods;
 pub mod monitors;
+mod native_calls;
 pub mod native_methods;
 mod native_stubs;
 mod natives;

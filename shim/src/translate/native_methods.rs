@@ -1,9 +1,8 @@
-//! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT of native methods, and MONITOR_CONTENDED_EXIT of those that are
-//! synchronized. They have no code that could be rewritten: when the VM binds one to its function, it gets a
-//! stub in its place (`native_stubs`).
+//! Which native methods report their calls. They have no code that could be rewritten: when the VM binds one to its
+//! function, it gets a stub in its place (`native_stubs`).
 
-use super::native_stubs::{self, Call};
-use super::{blocking, bound_natives, methods as method_events, monitors, natives};
+use super::native_calls::{CALLS, ENTRIES, EXITS, MONITOR_EXITS, RECEIVERS, REPORTED};
+use super::{blocking, bound_natives, native_stubs, natives};
 use crate::boundary::guard;
 use crate::classes::{method_numbers, methods};
 use crate::instrument::{self, Reports};
@@ -11,22 +10,12 @@ use crate::jvm::{self, Jni};
 use crate::records::native_methods::{self, Shape};
 use crate::records::phase::{self, Phase};
 use classfile::access;
-use jni_sys::{JNIEnv, jint, jmethodID, jobject};
+use jni_sys::{JNIEnv, jmethodID};
 use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, JVMTI_PHASE_ONLOAD, jthread, jvmtiEnv};
 use options::Natives;
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicU8, Ordering};
-
-/// What is reported, as bits.
-static REPORTED: AtomicU8 = AtomicU8::new(0);
-
-const ENTRIES: u8 = 1;
-const RECEIVERS: u8 = 2;
-const EXITS: u8 = 4;
-const CALLS: u8 = ENTRIES | RECEIVERS | EXITS;
-const MONITOR_EXITS: u8 = 8;
+use std::sync::atomic::Ordering;
 
 /// Whether native methods get stubs.
 fn have_stubs() -> bool {
@@ -154,68 +143,4 @@ fn shape(jni: Jni, method: jmethodID) -> Shape {
         is_synchronized: modifiers & access::SYNCHRONIZED != 0,
         can_be_left_behind: class == b"java/lang/Object" && &*name == c"wait0",
     }
-}
-
-/// A native method is entered. Its first arguments are the environment and the receiver or, if it is
-/// static, its class.
-pub unsafe extern "C" fn entered(env: *mut JNIEnv, receiver: jobject, slot: u32) -> Call {
-    let method = native_methods::at(slot as usize);
-    let shape = method.shape().unwrap_or(Shape::SILENT);
-    let reported = REPORTED.load(Ordering::Relaxed);
-    // SAFETY: the VM passes the environment of the thread that runs this.
-    let jni = unsafe { Jni::new(env) };
-    let number = shape.number.filter(|_| !shape.can_be_left_behind || !leaves_behind(jni));
-    if let Some(number) = number.map(|number| number as jint) {
-        if reported & RECEIVERS != 0 {
-            let receiver = if shape.is_static { ptr::null_mut() } else { receiver };
-            method_events::entered_with(jni, number, receiver);
-        } else if reported & ENTRIES != 0 {
-            method_events::entered(jni, number);
-        }
-    }
-    let exit = if number.is_some() && reported & EXITS != 0 { EXIT } else { 0 };
-    let leaves_monitor = shape.is_synchronized && reported & MONITOR_EXITS != 0;
-    let monitor = if leaves_monitor { MONITOR } else { 0 };
-    let to_left = slot | exit | monitor;
-    Call { function: method.function(), stack_words: shape.stack_words.into(), to_left }
-}
-
-/// What [`left`] is to report besides the slot, as bits above it.
-const EXIT: u32 = 1 << 31;
-const MONITOR: u32 = 1 << 30;
-
-/// A native method is left, whose exception may be pending. The VM lets go of its monitor afterwards. `what`
-/// is from [`entered`].
-pub unsafe extern "C" fn left(env: *mut JNIEnv, receiver: jobject, what: u32) {
-    // SAFETY: as above.
-    let jni = unsafe { Jni::new(env) };
-    if what & EXIT != 0 {
-        let shape = native_methods::at((what & !(EXIT | MONITOR)) as usize).shape();
-        if let Some(number) = shape.and_then(|shape| shape.number) {
-            exited(jni, number as jint);
-        }
-    }
-    if what & MONITOR != 0 {
-        guard((), || monitors::leaving_native_method(jni, receiver));
-    }
-}
-
-fn exited(jni: Jni, number: jint) {
-    if jni.is_throwing() {
-        jni.frame(1, |jni| method_events::exited(jni, number));
-    } else {
-        method_events::exited(jni, number);
-    }
-}
-
-/// Since when a virtual thread that waits in `Object.wait` leaves its carrier, and the native method with
-/// it: what runs behind that is not the thread.
-const LEAVES_BEHIND_SINCE: u32 = 24;
-
-fn leaves_behind(jni: Jni) -> bool {
-    jvm::get().feature_version() >= LEAVES_BEHIND_SINCE
-        && jni.frame(2, |jni| {
-            let thread = jvm::get().jvmti.current_thread();
-            thread.is_ok_and(|thread| jni.is_virtual(thread))
-        })
 }

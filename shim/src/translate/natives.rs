@@ -140,7 +140,7 @@ natives! {
     /// `Unsafe.park` is to be bound to the shim's function.
     fn bind_park0() => blocking::bind_park;
     /// Native methods that are bound already are to get stubs.
-    fn bind_bound0() => bound_natives::bind;
+    fn bind_bound0() => |jni| bound_natives::bind(jni, &natives());
     /// A monitor is about to be left while some thread waits for one.
     fn leaving(object: jobject) => monitors::leaving;
     /// As before: the monitor of the class that declares the method.

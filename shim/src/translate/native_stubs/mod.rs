@@ -10,7 +10,7 @@
 #[cfg_attr(target_arch = "x86", path = "x86.rs")]
 mod machine;
 
-use super::native_methods::{entered, left};
+use super::native_calls::{entered, left};
 use crate::records::native_methods::SLOTS;
 use classfile::Kind;
 use machine::{FLOATS, GROUP, GROUP_SIZE, INTEGERS, STUB_SIZE};
@@ -53,17 +53,6 @@ pub fn slot_of(function: *mut c_void) -> Option<usize> {
 /// Where the stubs lead that report.
 pub fn reporting() -> *mut c_void {
     jvmpi_native_reporting as *mut c_void
-}
-
-/// What the code behind a stub does with a call.
-#[repr(C)]
-pub struct Call {
-    /// The function of the native method.
-    pub function: *mut c_void,
-    /// How many words of its arguments are on the stack.
-    pub stack_words: u32,
-    /// What it passes when the function has returned, after the environment and the receiver or class.
-    pub to_left: u32,
 }
 
 #[cfg(test)]

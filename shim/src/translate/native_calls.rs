@@ -1,0 +1,95 @@
+//! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT of native methods, and MONITOR_CONTENDED_EXIT of those that are
+//! synchronized, as their stubs report them.
+
+use super::{methods as method_events, monitors};
+use crate::boundary::guard;
+use crate::jvm::{self, Jni};
+use crate::records::native_methods::{self, Shape};
+use jni_sys::{JNIEnv, jint, jobject};
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What is reported, as bits.
+pub static REPORTED: AtomicU8 = AtomicU8::new(0);
+
+pub const ENTRIES: u8 = 1;
+pub const RECEIVERS: u8 = 2;
+pub const EXITS: u8 = 4;
+pub const CALLS: u8 = ENTRIES | RECEIVERS | EXITS;
+pub const MONITOR_EXITS: u8 = 8;
+
+/// What the code behind a stub does with a call.
+#[repr(C)]
+pub struct Call {
+    /// The function of the native method.
+    pub function: *mut c_void,
+    /// How many words of its arguments are on the stack.
+    pub stack_words: u32,
+    /// What it passes when the function has returned, after the environment and the receiver or class.
+    pub to_left: u32,
+}
+
+/// A native method is entered. Its first arguments are the environment and the receiver or, if it is
+/// static, its class.
+pub unsafe extern "C" fn entered(env: *mut JNIEnv, receiver: jobject, slot: u32) -> Call {
+    let method = native_methods::at(slot as usize);
+    let shape = method.shape().unwrap_or(Shape::SILENT);
+    let reported = REPORTED.load(Ordering::Relaxed);
+    // SAFETY: the VM passes the environment of the thread that runs this.
+    let jni = unsafe { Jni::new(env) };
+    let number = shape.number.filter(|_| !shape.can_be_left_behind || !leaves_behind(jni));
+    if let Some(number) = number.map(|number| number as jint) {
+        if reported & RECEIVERS != 0 {
+            let receiver = if shape.is_static { ptr::null_mut() } else { receiver };
+            method_events::entered_with(jni, number, receiver);
+        } else if reported & ENTRIES != 0 {
+            method_events::entered(jni, number);
+        }
+    }
+    let exit = if number.is_some() && reported & EXITS != 0 { EXIT } else { 0 };
+    let leaves_monitor = shape.is_synchronized && reported & MONITOR_EXITS != 0;
+    let monitor = if leaves_monitor { MONITOR } else { 0 };
+    let to_left = slot | exit | monitor;
+    Call { function: method.function(), stack_words: shape.stack_words.into(), to_left }
+}
+
+/// What [`left`] is to report besides the slot, as bits above it.
+const EXIT: u32 = 1 << 31;
+const MONITOR: u32 = 1 << 30;
+
+/// A native method is left, whose exception may be pending. The VM lets go of its monitor afterwards. `what`
+/// is from [`entered`].
+pub unsafe extern "C" fn left(env: *mut JNIEnv, receiver: jobject, what: u32) {
+    // SAFETY: as above.
+    let jni = unsafe { Jni::new(env) };
+    if what & EXIT != 0 {
+        let shape = native_methods::at((what & !(EXIT | MONITOR)) as usize).shape();
+        if let Some(number) = shape.and_then(|shape| shape.number) {
+            exited(jni, number as jint);
+        }
+    }
+    if what & MONITOR != 0 {
+        guard((), || monitors::leaving_native_method(jni, receiver));
+    }
+}
+
+fn exited(jni: Jni, number: jint) {
+    if jni.is_throwing() {
+        jni.frame(1, |jni| method_events::exited(jni, number));
+    } else {
+        method_events::exited(jni, number);
+    }
+}
+
+/// Since when a virtual thread that waits in `Object.wait` leaves its carrier, and the native method with
+/// it: what runs behind that is not the thread.
+const LEAVES_BEHIND_SINCE: u32 = 24;
+
+fn leaves_behind(jni: Jni) -> bool {
+    jvm::get().feature_version() >= LEAVES_BEHIND_SINCE
+        && jni.frame(2, |jni| {
+            let thread = jvm::get().jvmti.current_thread();
+            thread.is_ok_and(|thread| jni.is_virtual(thread))
+        })
+}
