@@ -29,16 +29,24 @@ const LAYERS: [&[&str]; 15] = [
     &["platform"],
 ];
 
-/// At most so many files of a layer may import each other in a circle: what one event names has to be announced by
-/// another.
-const LARGEST_CIRCLE: usize = 7;
+/// The only files that may import each other in a circle. To send an event is to announce what it names first, and an
+/// announcement is an event: a class names its superclass, an object its class, and each of them its thread.
+const RECURSIVE: [&str; 7] = [
+    "translate/classes",
+    "translate/construction",
+    "translate/frames",
+    "translate/methods",
+    "translate/objects",
+    "translate/send",
+    "translate/threads",
+];
 
 /// The path of a module: `crate`, and its names from there.
 type Module = Vec<String>;
 /// What imports what.
 type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Fails with every import that does not run down, every circle that is too large, every module of [`LAYERS`]
+/// Fails with every import that does not run down, every circle but [`RECURSIVE`], every module of [`LAYERS`]
 /// that is not there, and every file that `docs/architecture.md` names although it is not there.
 pub fn run(_: &[String]) -> Result<(), String> {
     let arrows = arrows_in(&workspace_root().join("shim/src"))?;
@@ -54,11 +62,15 @@ pub fn run(_: &[String]) -> Result<(), String> {
     let circles = circles(&arrows);
     for circle in &circles {
         let names: Vec<String> = circle.iter().map(name).collect();
-        let line = format!("{} import each other: {}", circle.len(), names.join(", "));
-        if circle.len() > LARGEST_CIRCLE { faults.push(line) } else { println!("{line}") }
+        if !names.iter().all(|name| RECURSIVE.contains(&name.as_str())) {
+            faults.push(format!("{} import each other: {}", circle.len(), names.join(", ")));
+        }
     }
     if faults.is_empty() {
-        println!("{} files, all imports run down; {} circles", arrows.len(), circles.len());
+        println!(
+            "{} files, all imports run down; the only circle is the announcements",
+            arrows.len()
+        );
         Ok(())
     } else {
         Err(format!("{} faults in the shim's layers:\n{}", faults.len(), faults.join("\n")))
