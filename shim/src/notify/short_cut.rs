@@ -61,7 +61,7 @@ impl ShortCut<'_> {
 
 /// Returns true if events of rewritten code may be sent on the thread now.
 pub fn is_reportable(thread: &Thread) -> bool {
-    is_reported(thread) && !thread.is_in_transition()
+    is_reported(thread) && !thread.transition.is_under_way()
 }
 
 /// Reports the method with this number on the slow path, and determines whether the next events of the thread and of

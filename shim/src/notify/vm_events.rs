@@ -20,7 +20,7 @@ pub fn deliver_for_vm<A: Arm>(
     arm: A,
 ) {
     if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
-        current.standing_for(env_id, time, || {
+        current.stand_in.standing_for(env_id, time, || {
             let _passage = gate::enter(current);
             // Checked again, because the agent may just have disabled the event.
             if agent.wants(event_type) {

@@ -10,10 +10,14 @@ use super::ids;
 use super::in_flight::InFlight;
 use super::jni_monitors::JniMonitors;
 use super::loaded::Loaded;
+use super::on_drop::OnDrop;
+use super::own_work::OwnWork;
 use super::receivers::Receivers;
 use super::sample::Sample;
+use super::stand_in::StandIn;
 use super::subject::Subject;
 use super::suspension::Suspension;
+use super::transition::Transition;
 use super::unconstructed::Unconstructed;
 use super::virtual_thread::{self, VirtualThread};
 use super::wait_target::Aim;
@@ -25,9 +29,7 @@ use jvmpi_sys::jobjectID;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// A thread. No two threads share a cache line: each writes its own at every
 /// event.
@@ -77,19 +79,12 @@ pub struct Thread {
     pub waits_for: Aim,
     /// Its status while it waits at a raw monitor: a `JVMPI_THREAD_…`, else 0.
     at_raw_monitor: AtomicI32,
-    /// On a hidden thread, the environment that events for agents name.
-    stands_for: AtomicPtr<JNIEnv>,
-    /// What the thread's clock shows to the agent to which it tells a collection, else [`NO_TIME`].
-    told_time: AtomicI64,
-    /// The time of the collections that agents were told of in the thread's name.
-    time_of_collections: [AtomicI64; MAX_AGENTS],
-    /// How deep the thread is in work that the shim does in Java.
-    pub quiet: AtomicU32,
-    /// Whether what the thread allocates is garbage of the shim's own.
-    wastes: AtomicBool,
-    pub in_transition: AtomicBool,
-    /// Whether the virtual thread that is being mounted has waited for a monitor.
-    pub resumes: AtomicBool,
+    /// For which thread it tells agents of collections, and what its clock shows then.
+    pub stand_in: StandIn,
+    /// Whether it does work of the shim's own.
+    pub own_work: OwnWork,
+    /// Whether a virtual thread is being mounted or unmounted.
+    pub transition: Transition,
     /// Whether the thread is suspended, and by whom.
     pub suspension: Suspension,
     /// The call trace that the thread takes in its signal handler.
@@ -114,18 +109,6 @@ impl Drop for Thread {
 unsafe impl Send for Thread {}
 // SAFETY: as above.
 unsafe impl Sync for Thread {}
-
-/// No clock shows this.
-const NO_TIME: i64 = i64::MIN;
-
-/// Does something when it is dropped, also by a panic.
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
 
 impl Thread {
     pub fn new(env: *mut JNIEnv) -> Self {
@@ -167,13 +150,9 @@ impl Thread {
             jni_monitors: JniMonitors::default(),
             waits_for: Aim::default(),
             at_raw_monitor: AtomicI32::new(0),
-            stands_for: AtomicPtr::new(ptr::null_mut()),
-            told_time: AtomicI64::new(NO_TIME),
-            time_of_collections: Default::default(),
-            quiet: AtomicU32::new(0),
-            wastes: AtomicBool::new(false),
-            in_transition: AtomicBool::new(false),
-            resumes: AtomicBool::new(false),
+            stand_in: StandIn::default(),
+            own_work: OwnWork::default(),
+            transition: Transition::default(),
             suspension: Suspension::default(),
             sample: Sample::default(),
         }
@@ -234,38 +213,7 @@ impl Thread {
     /// The thread's ID as agents are to see it: on a hidden thread that of the thread for which it
     /// stands, NULL if it stands for none.
     pub fn env_for_agents(&self) -> *mut JNIEnv {
-        if self.is_hidden() { self.stands_for.load(Ordering::Relaxed) } else { self.env }
-    }
-
-    /// Runs `work`, in which a hidden thread stands for another, whose clock shows this time.
-    pub fn standing_for<R>(
-        &self,
-        env: *mut JNIEnv,
-        time: Option<i64>,
-        work: impl FnOnce() -> R,
-    ) -> R {
-        let outer = self.stands_for.swap(env, Ordering::Relaxed);
-        let outer_time = self.told_time.swap(time.unwrap_or(NO_TIME), Ordering::Relaxed);
-        let _after = OnDrop(|| {
-            self.stands_for.store(outer, Ordering::Relaxed);
-            self.told_time.store(outer_time, Ordering::Relaxed);
-        });
-        work()
-    }
-
-    /// What the clock shows while the thread tells an agent of a collection.
-    pub fn told_time(&self) -> Option<i64> {
-        Some(self.told_time.load(Ordering::Relaxed)).filter(|time| *time != NO_TIME)
-    }
-
-    /// Nanoseconds of the collections that the agent was told of in the thread's name.
-    pub fn time_of_collections(&self, agent: &Agent) -> i64 {
-        self.time_of_collections[agent.index].load(Ordering::Relaxed)
-    }
-
-    /// The agent is told of a collection in the thread's name, which took so many nanoseconds.
-    pub fn add_collection(&self, agent: &Agent, nanos: i64) {
-        self.time_of_collections[agent.index].fetch_add(nanos, Ordering::Relaxed);
+        if self.is_hidden() { self.stand_in.env() } else { self.env }
     }
 
     /// Runs `wait`, during which the thread has this status because it waits at a raw monitor.
@@ -282,29 +230,12 @@ impl Thread {
 
     /// Whether what the thread does now is the shim's own work, which is not reported to agents.
     pub fn is_quiet(&self) -> bool {
-        self.is_hidden() || self.quiet.load(Ordering::Relaxed) > 0
-    }
-
-    /// Runs `work`, none of whose objects outlives it, so that they need no IDs.
-    pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
-        let outer = self.wastes.swap(true, Ordering::Relaxed);
-        let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));
-        work()
-    }
-
-    /// Whether what the thread allocates now is garbage of the shim's own.
-    pub fn is_wasting(&self) -> bool {
-        self.wastes.load(Ordering::Relaxed)
-    }
-
-    /// Whether a virtual thread is just being mounted or unmounted.
-    pub fn is_in_transition(&self) -> bool {
-        self.in_transition.load(Ordering::Relaxed)
+        self.is_hidden() || self.own_work.is_under_way()
     }
 
     /// Takes note that a virtual thread is being mounted or unmounted, or has been.
     pub fn note_transition(&self, begins: bool) {
-        self.in_transition.store(begins, Ordering::Relaxed);
+        self.transition.note(begins);
         if !virtual_thread::are_threads() {
             self.calls.set_aside();
         }
@@ -317,7 +248,7 @@ impl Thread {
     /// virtual thread runs again: after a wait for a monitor the end of the mount is not reported
     /// (JDK 24 and later).
     pub fn note_resumption(&self, begins: bool) {
-        if self.resumes.swap(begins, Ordering::Relaxed) {
+        if self.transition.note_resumption(begins) {
             self.note_transition(false);
         }
     }

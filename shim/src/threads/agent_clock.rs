@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 /// What the clock of the current thread shows to the agent, in nanoseconds.
 pub fn now(agent: &Agent) -> i64 {
     let thread = threads::known_current();
-    if let Some(told) = thread.as_ref().and_then(|thread| thread.told_time()) {
+    if let Some(told) = thread.as_ref().and_then(|thread| thread.stand_in.clock()) {
         return told;
     }
     match agent.options().cputime {
         CpuTime::Cpu => thread.map_or_else(cpu_clock::current, |thread| {
-            thread.own_cpu_time() + thread.time_of_collections(agent)
+            thread.own_cpu_time() + thread.stand_in.time_of_collections(agent)
         }),
         CpuTime::Wall => elapsed(Instant::now()),
     }
@@ -59,7 +59,9 @@ impl Told {
         let gets_both = agent.wants(JVMPI_EVENT_GC_START) && agent.wants(JVMPI_EVENT_GC_FINISH);
         let took = if gets_both { pauses.took } else { Duration::ZERO }.as_nanos() as i64;
         let time = match agent.options().cputime {
-            CpuTime::Cpu => thread.cpu_time().unwrap_or(0) + thread.time_of_collections(agent),
+            CpuTime::Cpu => {
+                thread.cpu_time().unwrap_or(0) + thread.stand_in.time_of_collections(agent)
+            }
             CpuTime::Wall => elapsed(pauses.until.unwrap_or_else(Instant::now)) - took,
         };
         Self { time, took }
@@ -69,7 +71,7 @@ impl Told {
     pub fn finish(&mut self, agent: &Agent, thread: &Thread) {
         self.time += self.took;
         if agent.options().cputime == CpuTime::Cpu {
-            thread.add_collection(agent, self.took);
+            thread.stand_in.add_collection(agent, self.took);
         }
     }
 }

@@ -99,8 +99,7 @@ impl Thread {
         carrier.new_ids.hand_over(&self.new_ids);
         // The VM reports that when the transition is over.
         for thread in [carrier, self] {
-            thread.in_transition.store(false, Ordering::Relaxed);
-            thread.resumes.store(false, Ordering::Relaxed);
+            thread.transition.clear();
         }
     }
 
@@ -112,7 +111,7 @@ impl Thread {
         self.sample.abandon();
         self.new_ids.hand_over(&carrier.new_ids);
         // A transition begins, whose end the carrier is told of.
-        carrier.in_transition.store(NOTICES.load(Ordering::SeqCst), Ordering::Relaxed);
+        carrier.transition.note(NOTICES.load(Ordering::SeqCst));
         carrier.forbid_short_cut();
     }
 

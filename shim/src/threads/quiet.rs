@@ -1,14 +1,13 @@
 //! The shim's own work in Java, of which nothing is reported to agents.
 
 use crate::records::thread::Thread;
-use std::sync::atomic::Ordering;
 
 /// While it lives, nothing that the thread does is reported to agents.
 pub struct Quiet<'a>(&'a Thread);
 
 impl<'a> Quiet<'a> {
     pub fn begin(thread: &'a Thread) -> Self {
-        thread.quiet.fetch_add(1, Ordering::Relaxed);
+        thread.own_work.begin();
         thread.forbid_short_cut();
         Self(thread)
     }
@@ -16,6 +15,6 @@ impl<'a> Quiet<'a> {
 
 impl Drop for Quiet<'_> {
     fn drop(&mut self) {
-        self.0.quiet.fetch_sub(1, Ordering::Relaxed);
+        self.0.own_work.end();
     }
 }

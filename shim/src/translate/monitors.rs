@@ -148,7 +148,7 @@ pub fn parking(jni: Jni, time: Duration) -> bool {
         return false;
     }
     let thread = threads::current(jni);
-    if !notify::is_reported(&thread) || thread.is_in_transition() {
+    if !notify::is_reported(&thread) || thread.transition.is_under_way() {
         return false;
     }
     jni.frame(8, |jni| {

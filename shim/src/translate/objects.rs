@@ -54,7 +54,7 @@ pub(super) fn knows_elements(
 /// The current thread has allocated an object: gives it its ID and announces it.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
-    if thread.is_wasting() {
+    if thread.own_work.is_wasting() {
         return;
     }
     let is_own = thread.is_quiet();
@@ -121,7 +121,7 @@ pub fn made(jni: Jni, object: jobject) {
 }
 
 fn announce_new(jni: Jni, object: jobject) {
-    let is_reported = !threads::current(jni).is_in_transition();
+    let is_reported = !threads::current(jni).transition.is_under_way();
     if is_reported && agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
         let class = jni.class_of(object);
         allocated(jni, object, class, None);

@@ -256,6 +256,6 @@ pub const REFERENCES: jint = 8;
 /// [`REFERENCES`]. None if the constructor has no use for it any more, as one that always throws.
 pub fn of_constructor(jni: Jni, thread: &Thread, class: jclass, frame: usize) -> Option<jobject> {
     let (walk, frame) = (WALK.get()?.as_ref()?, jint::try_from(frame).ok()?);
-    let first = threads::quietly(jni, || thread.wasting(|| walk.run(jni, frame)))?;
+    let first = threads::quietly(jni, || thread.own_work.wasting(|| walk.run(jni, frame)))?;
     jni.instance_of(first, class).then_some(first)
 }

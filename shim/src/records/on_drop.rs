@@ -1,0 +1,10 @@
+//! What is done also where a panic unwinds.
+
+/// Does something when it is dropped, also by a panic.
+pub struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

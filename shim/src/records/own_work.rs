@@ -1,0 +1,40 @@
+//! Java code that a thread runs for the shim. Nothing of it is reported to agents.
+
+use super::on_drop::OnDrop;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// How deep a thread is in the shim's own work.
+#[derive(Default)]
+pub struct OwnWork {
+    depth: AtomicU32,
+    wastes: AtomicBool,
+}
+
+impl OwnWork {
+    /// Takes note that such work begins.
+    pub fn begin(&self) {
+        self.depth.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes note that the innermost such work has ended.
+    pub fn end(&self) {
+        self.depth.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns true between [`begin`](Self::begin) and [`end`](Self::end).
+    pub fn is_under_way(&self) -> bool {
+        self.depth.load(Ordering::Relaxed) > 0
+    }
+
+    /// Runs `work`, none of whose objects outlives it, so that they need no IDs.
+    pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
+        let outer = self.wastes.swap(true, Ordering::Relaxed);
+        let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));
+        work()
+    }
+
+    /// Returns true if the objects that the thread allocates now need no IDs.
+    pub fn is_wasting(&self) -> bool {
+        self.wastes.load(Ordering::Relaxed)
+    }
+}
