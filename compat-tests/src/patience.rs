@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use own_time::Patience;
+use conformance::own_time::Patience;
 
 use crate::machine::Machine;
 

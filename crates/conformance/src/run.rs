@@ -2,8 +2,8 @@
 
 use crate::compile::Compiled;
 use crate::manifest::{Case, Excuse, Manifest, Run};
+use crate::own_time::Patience;
 use crate::results::{Outcome, Results, State};
-use own_time::Patience;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

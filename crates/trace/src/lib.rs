@@ -17,6 +17,7 @@ mod state;
 mod tests;
 mod text;
 mod thread_buffer;
+mod thread_local_word;
 
 pub use events::event_name;
 pub use functions::{FUNCTIONS, Function};

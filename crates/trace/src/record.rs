@@ -179,7 +179,7 @@ extern "C" fn finish_all() {
 
 /// Points to the current thread's [`Buffers::places`].
 mod current {
-    thread_local_word::thread_local_word!("jvmpi_trace_buffers");
+    crate::thread_local_word!("jvmpi_trace_buffers");
 }
 
 /// By slot: the buffer of the thread.

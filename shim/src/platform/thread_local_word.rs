@@ -1,3 +1,3 @@
 //! A pointer of each thread, which events read.
 
-thread_local_word::thread_local_word!("jvmpi_current");
+trace::thread_local_word!("jvmpi_current");
