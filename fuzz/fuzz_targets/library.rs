@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use agent_library::{contents_of, linkage_of};
+use jvmpi_settings::library::{contents_of, linkage_of};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 

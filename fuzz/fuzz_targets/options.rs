@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use options::Options;
+use jvmpi_settings::Options;
 use std::path::Path;
 
 fuzz_target!(|parts: (&str, &str, &str)| {

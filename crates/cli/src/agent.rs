@@ -5,7 +5,7 @@ use crate::installation;
 use crate::launch::check_settings;
 use crate::process::Process;
 use crate::waiting::Waiting;
-use agent_library::{LibraryError, examine};
+use jvmpi_settings::library::{LibraryError, examine};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,7 +1,7 @@
 //! Starting a program whose JVM loads an agent.
 
 use crate::failure::{Failure, NO_PROGRAM, NOT_EXECUTABLE};
-use options::Options;
+use jvmpi_settings::Options;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::trace::open;
-use agent_library::examine;
 use clap::value_parser;
+use jvmpi_settings::library::examine;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The command as a process, where it needs no JVM.
 
-use agent_library::testing::{AGENT, Directory};
+use jvmpi_settings::library::testing::{AGENT, Directory};
 use std::env;
 use std::os::unix::process::CommandExt;
 use std::path::Path;

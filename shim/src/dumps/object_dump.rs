@@ -181,7 +181,7 @@ pub fn readable(
         classes::link(jni, object);
     }
     let layout = layouts::of(jni, &class, object).map_err(|error| {
-        let name = class.name(options::Names::Dot);
+        let name = class.name(jvmpi_settings::Names::Dot);
         format!("class {name:?} cannot be read: {error}")
     })?;
     Ok((class, layout))

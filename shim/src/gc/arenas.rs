@@ -14,9 +14,9 @@ use crate::sync::bounded_wait;
 use crate::sync::contention;
 use crate::threads;
 use jni_sys::jint;
+use jvmpi_settings::Arenas;
 use jvmpi_sys::jobjectID;
 use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
-use options::{self, Arenas};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -29,7 +29,7 @@ const SECOND: jint = 2;
 static SPACE: AtomicI32 = AtomicI32::new(SECOND);
 
 fn model() -> Arenas {
-    options::get().arenas
+    jvmpi_settings::get().arenas
 }
 
 /// The arenas that there are now.

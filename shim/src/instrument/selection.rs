@@ -2,14 +2,14 @@
 
 use super::reports::{Calls, Reports};
 use super::transitions;
-use options::Instructions;
+use jvmpi_settings::Instructions;
 
 impl Reports {
     /// What of this a class reports, given its name in class files and whether the boot loader
     /// defines it.
     pub fn of(self, name: &[u8], is_boot: bool) -> Self {
         let is_chosen = is_chosen(name);
-        let has_instructions = !is_boot || options::get().instructions == Instructions::All;
+        let has_instructions = !is_boot || jvmpi_settings::get().instructions == Instructions::All;
         Self {
             allocations: self.allocations,
             constructed: name == b"java/lang/Object" && (self.allocations || self.calls.receivers),
@@ -23,7 +23,7 @@ impl Reports {
 
 /// Whether a class of this name may report calls and instructions.
 pub fn is_chosen(name: &[u8]) -> bool {
-    let options = options::get();
+    let options = jvmpi_settings::get();
     options.include.match_name(name)
         && !options.exclude.match_name(name)
         && !transitions::makes(name)

@@ -9,8 +9,8 @@ use crate::records::phase::{self, Phase};
 use crate::table;
 use crate::threads;
 use jni_sys::{JNI_ERR, JNI_EVERSION, JNIEnv, jint};
+use jvmpi_settings::AgentOptions;
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
-use options::AgentOptions;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
         it.map(|expected| expected.options.clone()).unwrap_or_default()
     };
     if needs_quirks(&path) {
-        let quirks = options::get().describe_quirks(&path, &own_options);
+        let quirks = jvmpi_settings::get().describe_quirks(&path, &own_options);
         if !quirks.is_empty() {
             log::info!("{} is known to need {quirks}", path.display());
         }
@@ -81,7 +81,7 @@ pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
 
 /// Returns the settings for the agent in this library with these options.
 pub fn settings_of(library: &Path, own_options: &str) -> AgentOptions {
-    let settings = options::get();
+    let settings = jvmpi_settings::get();
     if needs_quirks(library) {
         settings.agent(library, own_options)
     } else {

@@ -40,10 +40,10 @@ fn put_on_all(agent: &Agent) -> *mut JVMPI_Interface {
 /// Puts checked mode on the table, if the agent's settings ask for it.
 fn checked(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
     let check = agent.options().check;
-    if check == options::Check::Off {
+    if check == jvmpi_settings::Check::Off {
         return table;
     }
-    let check = Check::new(agent.path(), agent.index, check == options::Check::Abort);
+    let check = Check::new(agent.path(), agent.index, check == jvmpi_settings::Check::Abort);
     // SAFETY: the table below is never freed, and the agent gets the upper one instead.
     unsafe { layer::put_on(check, agent.index, table) }.unwrap_or(table)
 }

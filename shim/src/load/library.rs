@@ -3,8 +3,8 @@
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
 use crate::platform::dynamic_loader::{self, path_of, symbol_in};
-use agent_library::NeededSymbol;
-pub use agent_library::{Instead, LibraryError, examine};
+use jvmpi_settings::library::NeededSymbol;
+pub use jvmpi_settings::library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{OsStr, OsString, c_void};
@@ -86,7 +86,7 @@ fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
         let find = |place| unsafe { dynamic_loader::symbol(place, name, version.as_deref()) };
         places.into_iter().all(|place| find(place).is_none())
     };
-    let missing = agent_library::needed_symbols(path).into_iter().find(is_missing)?;
+    let missing = jvmpi_settings::library::needed_symbols(path).into_iter().find(is_missing)?;
     Some(missing.name.to_string_lossy().into_owned())
 }
 
@@ -134,7 +134,7 @@ fn unloadable(path: &Path, message: OsString) -> LibraryError {
 mod tests {
     use super::*;
     use crate::platform::dynamic_loader::library_of;
-    use agent_library::testing::{AGENT, Directory, complaint, elf_header};
+    use jvmpi_settings::library::testing::{AGENT, Directory, complaint, elf_header};
     use std::ffi::CString;
     use std::fs;
     use std::ptr;
@@ -197,8 +197,10 @@ mod tests {
     #[test]
     fn library_for_another_machine_is_skipped() {
         let [old, new] = ["foreign-old", "foreign-new"].map(Directory::new);
-        let foreign = old
-            .write("libjvmpi_test_two.so", &elf_header(1, agent_library::testing::elf::EM_SPARC));
+        let foreign = old.write(
+            "libjvmpi_test_two.so",
+            &elf_header(1, jvmpi_settings::library::testing::elf::EM_SPARC),
+        );
         let search = [old.0.clone(), new.0.clone()];
         assert_eq!(find("jvmpi_test_two", &search).unwrap(), foreign);
         let fitting = new.library("libjvmpi_test_two.so", AGENT);
@@ -253,7 +255,7 @@ mod tests {
         let arguments = ["-shared", "-fPIC", "-fpcc-struct-return", "-Wl,-z,execstack", "-lm"];
         let file = directory.compile("libold.so", &source, &arguments);
         examine(&file).unwrap();
-        let needs = agent_library::needed_symbols(&file);
+        let needs = jvmpi_settings::library::needed_symbols(&file);
         let version = CString::new(version).unwrap();
         for name in [c"sys_errlist", c"log"] {
             let needed = needs.iter().find(|needed| *needed.name == *name).unwrap();

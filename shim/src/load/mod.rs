@@ -18,9 +18,9 @@ use crate::threads::agent_clock;
 use crate::translate::{callbacks, lifecycle, subscriptions};
 use get_env::interface_for;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
+use jvmpi_settings::OnLoad;
 use jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use on_load::Pending;
-use options::OnLoad;
 use std::ffi::{c_char, c_void};
 use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -55,7 +55,7 @@ pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
     let command = unsafe { command::of(options) };
     let settings = command.as_deref().and_then(command::settings);
     let attached = settings
-        .map_or(Ok(()), |settings| options::set(settings).map_err(|error| error.to_string()))
+        .map_or(Ok(()), |settings| jvmpi_settings::set(settings).map_err(|error| error.to_string()))
         // SAFETY: as the caller promises.
         .and_then(|()| unsafe { start(vm) })
         .and_then(|()| match &command {
@@ -102,7 +102,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     keep_loaded();
     logging::start();
     boundary::report_panics();
-    let options = options::read().map_err(|error| error.to_string())?;
+    let options = jvmpi_settings::read().map_err(|error| error.to_string())?;
     logging::set_level(options.log);
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
@@ -136,7 +136,7 @@ fn keep_loaded() {
 }
 
 fn log_start() {
-    let effective = options::get().describe();
+    let effective = jvmpi_settings::get().describe();
     log::info!(
         "jvmpi {} on {}{}{}",
         env!("CARGO_PKG_VERSION"),

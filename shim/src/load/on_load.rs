@@ -8,7 +8,7 @@ use crate::lock::Lock;
 use crate::platform::dynamic_loader::{self, library_of};
 use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
-use options::OnLoad;
+use jvmpi_settings::OnLoad;
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

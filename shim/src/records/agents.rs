@@ -3,11 +3,11 @@
 use super::epoch;
 use crate::lock::Lock;
 use jni_sys::jint;
+use jvmpi_settings::AgentOptions;
 use jvmpi_sys::{
     JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2,
     JVMPI_EVENT_METHOD_EXIT, JVMPI_Event, JVMPI_Interface, JVMPI_MAX_EVENT_TYPE_VAL,
 };
-use options::AgentOptions;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;

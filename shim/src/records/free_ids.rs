@@ -3,7 +3,7 @@
 
 use super::id_range::{self, Run, STEP};
 use super::object_tag::Tag;
-use options::{self, Arenas, Ids};
+use jvmpi_settings::{Arenas, Ids};
 use std::ops::Range;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +37,7 @@ fn limit() -> i64 {
 /// When IDs are given again. Survivors that get new IDs are told from the others by their age, so there
 /// none is. Where pointers have 32 bits, IDs have no more.
 fn setting() -> Ids {
-    let options = options::get();
+    let options = jvmpi_settings::get();
     match options.ids {
         _ if options.arenas == Arenas::Copying => Ids::Unique,
         Ids::Unique if usize::BITS == 32 => Ids::Bits32,
@@ -68,7 +68,7 @@ pub fn is_dead(tag: Tag) {
 
 /// These were not given to any object.
 pub fn are_unused(ids: Run) {
-    if options::get().arenas != Arenas::Copying {
+    if jvmpi_settings::get().arenas != Arenas::Copying {
         FREE.put(ids);
     }
 }

@@ -20,8 +20,8 @@ use crate::records::running;
 use crate::records::sample::NOISE;
 use crate::sync::claims;
 use crate::threads::Thread;
+use jvmpi_settings::Suspend;
 use jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
-use options::Suspend;
 use std::ffi::c_void;
 use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ pub fn prepare() -> bool {
         return false;
     }
     executing::prepare();
-    options::get().suspend != Suspend::Jvmti
+    jvmpi_settings::get().suspend != Suspend::Jvmti
         && async_call_trace::is_available()
         && signal::install(in_handler)
 }

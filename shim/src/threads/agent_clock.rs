@@ -12,8 +12,8 @@ use crate::platform::cpu_clock;
 use crate::records::agents::Agent;
 use crate::records::pauses::Pauses;
 use crate::threads;
+use jvmpi_settings::CpuTime;
 use jvmpi_sys::{JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_GC_START};
-use options::CpuTime;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 

@@ -9,8 +9,8 @@
 
 use crate::jvm::{self, capabilities};
 use jni_sys::jint;
+use jvmpi_settings::Alloc;
 use jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
-use options::{self, Alloc};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first JDK whose own reports are complete.
@@ -41,7 +41,7 @@ pub fn by_bytecode() -> bool {
 
 /// Whether the options, or the VM, want rewritten code.
 fn prefers_bytecode() -> bool {
-    match options::get().alloc {
+    match jvmpi_settings::get().alloc {
         Alloc::Sampled => false,
         Alloc::Bytecode => true,
         Alloc::Auto => {

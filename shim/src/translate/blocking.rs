@@ -10,7 +10,7 @@ use crate::lock::Memo;
 use crate::records::{tracker, waits};
 use crate::threads;
 use jni_sys::{JNI_OK, JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
-use options::Park;
+use jvmpi_settings::Park;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -120,7 +120,7 @@ const DESCRIPTOR_OF_PARK: &CStr = c"(ZJ)V";
 
 /// Whether the settings ask for reports of threads that park.
 pub fn parking_is_reported() -> bool {
-    options::get().park == Park::Monitor
+    jvmpi_settings::get().park == Park::Monitor
 }
 
 /// Has threads that park reported; the Tracker is defined.

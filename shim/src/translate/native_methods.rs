@@ -11,15 +11,15 @@ use crate::records::native_methods::{self, Shape};
 use crate::records::phase::{self, Phase};
 use classfile::access;
 use jni_sys::{JNIEnv, jmethodID};
+use jvmpi_settings::Natives;
 use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, JVMTI_PHASE_ONLOAD, jthread, jvmtiEnv};
-use options::Natives;
 use std::ffi::c_void;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 
 /// Whether native methods get stubs.
 fn have_stubs() -> bool {
-    options::get().natives == Natives::Stub
+    jvmpi_settings::get().natives == Natives::Stub
 }
 
 /// Has the VM tell of native methods as it binds them.

@@ -16,9 +16,9 @@ use crate::suspension;
 use crate::sync::contention;
 use crate::threads;
 use jni_sys::jint;
+use jvmpi_settings::Virtual;
 use jvmpi_sys::*;
 use jvmti_sys::*;
-use options::Virtual;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// JVMTI events that the shim needs for itself, from the start: threads are registered by them, and
@@ -76,7 +76,7 @@ pub fn start() -> jvm::Result<()> {
     allocations::prepare();
     native_methods::prepare()?;
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))?;
-    if options::get().r#virtual == Virtual::Own {
+    if jvmpi_settings::get().r#virtual == Virtual::Own {
         virtual_threads::start();
     }
     Ok(())

@@ -11,11 +11,11 @@
 //! within straight stretches of code. Whether `rax` points to the table cannot be known; but what
 //! else is called through such a table gets a pointer first, not the number of an event.
 
-use agent_library::Code;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
     OpKind, Register,
 };
+use jvmpi_settings::library::Code;
 use jvmpi_sys::{EventType, JVMPI_Interface};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
@@ -122,8 +122,8 @@ fn is_place_in_a_table(instruction: &Instruction) -> bool {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use agent_library::contents;
-    use agent_library::testing::Directory;
+    use jvmpi_settings::library::contents;
+    use jvmpi_settings::library::testing::Directory;
 
     #[test]
     fn constants_that_are_passed_are_found() {

@@ -4,7 +4,7 @@ mod events;
 mod symbols;
 
 use crate::failure::Failure;
-use agent_library::{Contents, LibraryError, contents};
+use jvmpi_settings::library::{Contents, LibraryError, contents};
 use profile::printable;
 use serde_json::json;
 use std::fmt::Display;
@@ -48,7 +48,7 @@ enum Findings {
 struct Agent {
     contents: Contents,
     missing: Missing,
-    quirks: Vec<options::Quirk>,
+    quirks: Vec<jvmpi_settings::Quirk>,
     /// None if code for this machine is not understood.
     events: Option<Vec<&'static str>>,
 }
@@ -59,7 +59,8 @@ impl Findings {
             Err(error) => Self::Refused(error),
             Ok(contents) => {
                 let (missing, events) = (symbols::missing(path), events::used_in(&contents.code));
-                let quirks = if contents.has_no_quirks { vec![] } else { options::quirks_of(path) };
+                let quirks =
+                    if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
                 Self::Agent(Agent { contents, missing, quirks, events })
             }
         }

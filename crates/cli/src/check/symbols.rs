@@ -4,7 +4,7 @@
 //! then runs the libraries that DT_AUDIT and DT_DEPAUDIT name.
 
 use crate::agent::library_path;
-use agent_library::{Linkage, linkage};
+use jvmpi_settings::library::{Linkage, linkage};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ fn expanded(entry: &str, library: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agent_library::testing::Directory;
+    use jvmpi_settings::library::testing::Directory;
 
     fn missing_names(missing: Missing) -> (Vec<String>, Vec<String>) {
         (missing.libraries, missing.symbols)

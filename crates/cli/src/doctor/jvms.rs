@@ -1,6 +1,6 @@
 //! The JVMs of this machine.
 
-use agent_library::Machine;
+use jvmpi_settings::library::Machine;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -31,7 +31,7 @@ impl Jvm {
         Some(Self {
             version: value("JAVA_VERSION").unwrap_or_else(|| "?".into()),
             vendor: value("IMPLEMENTOR").unwrap_or_default(),
-            machine: libjvm.iter().find_map(|path| agent_library::machine(path).ok()),
+            machine: libjvm.iter().find_map(|path| jvmpi_settings::library::machine(path).ok()),
             home,
         })
     }

@@ -6,7 +6,7 @@ mod system;
 
 use crate::failure::Failure;
 use crate::installation;
-use agent_library::Machine;
+use jvmpi_settings::library::Machine;
 use jvms::Jvm;
 use probe::Program;
 use serde_json::{Value, json};

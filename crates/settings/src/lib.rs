@@ -1,13 +1,25 @@
-//! The settings of `libjvmpi.so` itself.
+//! The settings of `libjvmpi.so`, and what is known of the agents that it loads.
 //!
-//! They never share a string with an agent: they come from the environment variable
+//! Settings never share a string with an agent. They come from the environment variable
 //! `JVMPI_OPTIONS` (`key=value`, separated by spaces or commas) and from the TOML file named by
 //! `JVMPI_CONFIG`. A later source overrides an earlier one: built-in default, `quirks.toml` of the
 //! shim itself, top of the file, `[agent."libfoo.so"]` section of the file, `JVMPI_OPTIONS`.
+//!
+//! ```
+//! use jvmpi_settings::{Log, Options};
+//!
+//! let options = Options::parse("log=info virtual=own", None)?;
+//! assert_eq!(options.log, Log::Info);
+//! assert_eq!(options.describe(), "log=info virtual=own");
+//! # Ok::<(), jvmpi_settings::OptionsError>(())
+//! ```
+//!
+//! [`library`] examines the library of an agent without running code from it.
 
 mod agents;
 mod config_file;
 mod error;
+pub mod library;
 mod patterns;
 mod settings;
 mod sources;

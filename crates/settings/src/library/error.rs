@@ -1,6 +1,6 @@
 //! The errors that reject an agent library.
 
-use crate::Machine;
+use super::Machine;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;

@@ -1,6 +1,6 @@
 //! Helpers for tests: directories, and libraries compiled into them.
 
-use crate::LibraryError;
+use super::LibraryError;
 pub use object::elf;
 use std::fs;
 use std::path::{Path, PathBuf};

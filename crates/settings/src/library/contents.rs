@@ -1,6 +1,6 @@
 //! Reads the contents of an agent's library.
 
-use crate::{Instead, LibraryError, Machine, Native, examine_elf};
+use super::{Instead, LibraryError, Machine, Native, examine_elf};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -89,7 +89,7 @@ pub struct Linkage {
 /// JVMPI.
 ///
 /// # Errors
-/// The same as of [`examine`](crate::examine).
+/// The same as of [`examine`](super::examine).
 pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
     let data = read_file(path)?;
     contents_of(path, &data)
@@ -98,7 +98,7 @@ pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
 /// Looks into these bytes of the file of an agent's library.
 ///
 /// # Errors
-/// The same as of [`examine`](crate::examine).
+/// The same as of [`examine`](super::examine).
 pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     let data = Bounded(data);
     let examined = match data.0.get(..5) {
@@ -267,7 +267,7 @@ fn code<Elf: FileHeader<Endian = Endianness>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{AGENT, Directory, complaint};
+    use crate::library::testing::{AGENT, Directory, complaint};
     use std::fs;
 
     /// Each section by itself is right: only together they are more than the file has.

@@ -242,7 +242,7 @@ impl fmt::Display for Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{AGENT, Directory, complaint};
+    use crate::library::testing::{AGENT, Directory, complaint};
     use std::fs;
 
     fn examine_complaint(path: &Path) -> String {
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
     fn error_names_the_foreign_machine() {
-        use crate::testing::elf_header;
+        use crate::library::testing::elf_header;
         let directory = Directory::new("machine");
         let mut big_endian = elf_header(2, elf::Machine(21_u16.swap_bytes()));
         big_endian[5] = 2;
