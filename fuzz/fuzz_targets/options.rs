@@ -4,8 +4,8 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use jvmpi_settings::Options;
+use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
 fuzz_target!(|parts: (&str, &str, &str)| {

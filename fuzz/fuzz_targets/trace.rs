@@ -2,8 +2,8 @@
 
 #![no_main]
 
+use jvmpi_layers::trace::{self, Trace, differences, for_tests, statistics};
 use libfuzzer_sys::fuzz_target;
-use trace::{Trace, differences, for_tests, statistics};
 
 fuzz_target!(|bytes: &[u8]| {
     // As a file, which hardly ever is one; and as the records of two threads in a file that is right.

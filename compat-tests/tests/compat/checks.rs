@@ -1,8 +1,8 @@
 //! Checked mode: each rule that an agent breaks is found where it breaks it, and nothing else is.
 
-use check::rules::RULES;
 use compat_tests::run::{Outcome, Vm};
 use compat_tests::{build, text};
+use jvmpi_layers::check::rules::RULES;
 
 use crate::assert::equal;
 use crate::cases;

@@ -3,12 +3,12 @@
 use crate::failure::Failure;
 use crate::trace::open;
 use clap::value_parser;
+use jvmpi_layers::trace::{self, Summary, event_name};
 use jvmpi_settings::library::examine;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trace::{Summary, event_name};
 
 /// Feed an agent from a recording, without a JVM
 ///

@@ -2,13 +2,13 @@
 
 use crate::failure::Failure;
 use clap::Subcommand;
+use jvmpi_layers::trace::{self, FUNCTIONS, Names, Record, Trace, TraceError, event_name};
 use jvmpi_sys::{EVENTS, EventType};
 use profile::printable;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trace::{FUNCTIONS, Names, Record, Trace, TraceError, event_name};
 
 /// Look at what the setting trace=FILE of libjvmpi.so has recorded
 #[derive(clap::Args)]

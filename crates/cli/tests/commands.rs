@@ -402,7 +402,8 @@ fn parts_of_a_conformance_run_are_put_together() {
 #[test]
 fn recording_with_100_000_threads_is_shown_in_little_memory() {
     let directory = Directory::new("threads");
-    let file = directory.write("x.trace", &trace::for_tests::threads_in_turns(100_000, 2));
+    let file =
+        directory.write("x.trace", &jvmpi_layers::trace::for_tests::threads_in_turns(100_000, 2));
     let mut jvmpi = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
     jvmpi.args(["trace", "show", file.to_str().unwrap()]);
     let output = with_memory(&mut jvmpi, 1 << 30).output().unwrap();

@@ -7,12 +7,12 @@
 use jni_sys::{
     JNI_ERR, JNI_OK, JNIEnv, JNIInvokeInterface_, JavaVM, jboolean, jint, jlong, jmethodID, jobject,
 };
+use jvmpi_layers::layer::{Layer, Neighbours, Slots, put_on};
 use jvmpi_sys::{
     EVENTS, JVM_OnLoad as OnLoad, JVM_OnUnload as OnUnload, JVMPI_CallTrace, JVMPI_Event,
     JVMPI_Interface, JVMPI_REQUESTED_EVENT, JVMPI_RawMonitor, JVMPI_VERSION_1, JVMPI_VERSION_1_2,
     for_each_function, jobjectID,
 };
-use layer::{Layer, Neighbours, Slots, put_on};
 use libloading::os::unix::{Library, RTLD_LAZY, Symbol};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem;

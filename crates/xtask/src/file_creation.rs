@@ -31,7 +31,7 @@ const EXCEPTIONS: [(&str, &str, &str); 9] = [
     ("crates/conformance/src/run.rs", "File::create(", RUN),
     ("crates/conformance/src/run.rs", "create_dir_all(", RUN),
     ("crates/conformance/src/run.rs", "fs::write(", RUN),
-    ("crates/trace/src/record.rs", ".create(true)", "the user names it, and it may be a pipe"),
+    ("crates/layers/src/trace/record.rs", ".create(true)", "named by the user; may be a pipe"),
 ];
 
 const RUN: &str = "in the directory of the run: one of its own, or that which the user names";

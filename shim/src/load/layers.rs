@@ -2,10 +2,11 @@
 
 use crate::jvm;
 use crate::records::agents::{Agent, MAX_AGENTS};
-use check::Check;
+use jvmpi_layers::check::Check;
+use jvmpi_layers::layer;
+use jvmpi_layers::trace::{About, Recorder};
 use jvmpi_sys::JVMPI_Interface;
 use std::sync::OnceLock;
-use trace::{About, Recorder};
 
 /// The table that the agent gets; it is never freed.
 struct Topmost(*mut JVMPI_Interface);

@@ -1,3 +1,3 @@
 //! A pointer of each thread, which events read.
 
-trace::thread_local_word!("jvmpi_current");
+jvmpi_layers::thread_local_word!("jvmpi_current");

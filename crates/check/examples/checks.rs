@@ -1,5 +1,0 @@
-//! Prints `docs/checks.md`.
-
-fn main() {
-    print!("{}", check::rules::document());
-}

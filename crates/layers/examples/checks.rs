@@ -1,0 +1,5 @@
+//! Prints `docs/checks.md`.
+
+fn main() {
+    print!("{}", jvmpi_layers::check::rules::document());
+}

@@ -1,0 +1,337 @@
+//! What events point to, in memory that can be read while the event is handled, and not afterwards.
+//!
+//! The agent gets a copy in pages of its own. Who touches them when it must not is stopped by the
+//! processor: a handler of SIGSEGV reports it, and lets it go on with what was there.
+
+use crate::check::rules;
+use crate::check::stack::Stack;
+use crate::check::thread;
+use crate::check::{Check, Neighbours};
+use crate::layer::Layer;
+use jni_sys::jint;
+use jvmpi_sys::*;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
+
+/// When so many pages are used up, events go to the agent as they are.
+const PAGES: usize = 1 << 16;
+/// So many events of each type are guarded although they point to nothing.
+const PLAIN: u8 = 4;
+
+/// What a page is used for, beside 0 for nothing.
+const NOW: u8 = 1;
+const OVER: u8 = 2;
+
+/// The pages of one agent.
+pub struct Guard {
+    /// The bytes of a page, which on AArch64 the kernel is built for.
+    page: usize,
+    /// NULL if there is no memory.
+    pages: *mut u8,
+    used: AtomicUsize,
+    uses: Box<[AtomicU8]>,
+    /// The types of the events that the pages belong to.
+    types: Box<[AtomicU8]>,
+    /// How many events that point to nothing were guarded, by type.
+    plain: [AtomicU8; 64],
+}
+
+// SAFETY: each page is given out once.
+unsafe impl Send for Guard {}
+// SAFETY: as above.
+unsafe impl Sync for Guard {}
+
+impl Guard {
+    pub fn new() -> Self {
+        // SAFETY: sysconf has no preconditions.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: new memory, where the system likes it.
+        let pages =
+            unsafe { libc::mmap(ptr::null_mut(), PAGES * page, libc::PROT_NONE, flags, -1, 0) };
+        Self {
+            page,
+            pages: if pages == libc::MAP_FAILED { ptr::null_mut() } else { pages.cast() },
+            used: AtomicUsize::new(0),
+            uses: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
+            types: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
+            plain: [const { AtomicU8::new(0) }; 64],
+        }
+    }
+
+    /// Pages for so many bytes, which can be written; `None` if there are no more.
+    fn take(&self, event_type: jint, bytes: usize) -> Option<Pages<'_>> {
+        let count = bytes.div_ceil(self.page);
+        let enough = !self.pages.is_null() && self.used.load(Ordering::Relaxed) + count <= PAGES;
+        let first = enough.then(|| self.used.fetch_add(count, Ordering::Relaxed))?;
+        let pages = (first + count <= PAGES).then_some(Pages { guard: self, first, count })?;
+        for page in &self.types[first..first + count] {
+            page.store(event_type as u8, Ordering::Relaxed);
+        }
+        pages.protect(libc::PROT_READ | libc::PROT_WRITE, NOW).then_some(pages)
+    }
+
+    /// The page that an address lies in.
+    fn page_of(&self, address: usize) -> Option<usize> {
+        let page = address.checked_sub(self.pages.addr())? / self.page;
+        (page < PAGES && !self.pages.is_null()).then_some(page)
+    }
+
+    fn use_of(&self, page: usize) -> u8 {
+        self.uses[page].load(Ordering::Acquire)
+    }
+}
+
+/// The pages of one event.
+struct Pages<'a> {
+    guard: &'a Guard,
+    first: usize,
+    count: usize,
+}
+
+impl Pages<'_> {
+    fn start(&self) -> *mut u8 {
+        // SAFETY: the page is within the mapping.
+        unsafe { self.guard.pages.add(self.first * self.guard.page) }
+    }
+
+    fn protect(&self, protection: c_int, usage: u8) -> bool {
+        for page in &self.guard.uses[self.first..self.first + self.count] {
+            page.store(usage, Ordering::Release);
+        }
+        // SAFETY: the pages are within the mapping, and belong to this event.
+        unsafe {
+            libc::mprotect(self.start().cast(), self.count * self.guard.page, protection) == 0
+        }
+    }
+}
+
+/// Whether events of this type point to something that is copied with them.
+fn points(event_type: jint) -> bool {
+    matches!(
+        event_type,
+        JVMPI_EVENT_CLASS_LOAD
+            | JVMPI_EVENT_THREAD_START
+            | JVMPI_EVENT_COMPILED_METHOD_LOAD
+            | JVMPI_EVENT_ARENA_NEW
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
+            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT
+            | JVMPI_EVENT_OBJECT_DUMP
+    )
+}
+
+/// Copies to where it points, or only counts how much that would be.
+struct Copier {
+    to: Option<*mut u8>,
+    bytes: usize,
+}
+
+impl Copier {
+    /// The place for so many values: where they are copied to, or, when counting, where they are.
+    ///
+    /// # Safety
+    /// There are so many, unless `from` is NULL; what is copied to is large enough.
+    unsafe fn values<T: Copy>(&mut self, from: *mut T, number: jint) -> *mut T {
+        let number = usize::try_from(number).unwrap_or(0);
+        if from.is_null() || number == 0 {
+            return from;
+        }
+        let offset = self.bytes.next_multiple_of(align_of::<T>());
+        self.bytes = offset + number * size_of::<T>();
+        let Some(to) = self.to else { return from };
+        // SAFETY: as the caller promises.
+        unsafe {
+            let to = to.add(offset).cast::<T>();
+            ptr::copy_nonoverlapping(from, to, number);
+            to
+        }
+    }
+
+    /// # Safety
+    /// The place can be read, and holds NULL or a string; unless this only counts, it can be written.
+    unsafe fn string(&mut self, place: *mut *mut c_char) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let text = *place;
+            if !text.is_null() {
+                let length = CStr::from_ptr(text).to_bytes_with_nul().len();
+                let copy = self.values(text, length as jint);
+                if self.to.is_some() {
+                    *place = copy;
+                }
+            }
+        }
+    }
+
+    /// Copies the event with all it [`points`] to.
+    ///
+    /// # Safety
+    /// The event is as the specification has it; what is copied to is large enough.
+    unsafe fn event(&mut self, event: *mut JVMPI_Event) {
+        // SAFETY: as the caller promises, for the arm that belongs to the type. When counting, `event` is
+        // the one that came, and nothing is written.
+        unsafe {
+            let copy = self.values(event, 1);
+            let writes = self.to.is_some();
+            match (*event).event_type & !JVMPI_REQUESTED_EVENT {
+                JVMPI_EVENT_CLASS_LOAD => {
+                    let class = &raw mut (*copy).u.class_load;
+                    self.string(&raw mut (*class).class_name);
+                    self.string(&raw mut (*class).source_name);
+                    let methods = self.values((*class).methods, (*class).num_methods);
+                    for i in 0..usize::try_from((*class).num_methods).unwrap_or(0) {
+                        self.string(&raw mut (*methods.add(i)).method_name);
+                        self.string(&raw mut (*methods.add(i)).method_signature);
+                    }
+                    let statics = self.values((*class).statics, (*class).num_static_fields);
+                    let instances = self.values((*class).instances, (*class).num_instance_fields);
+                    for (fields, number) in [
+                        (statics, (*class).num_static_fields),
+                        (instances, (*class).num_instance_fields),
+                    ] {
+                        for i in 0..usize::try_from(number).unwrap_or(0) {
+                            self.string(&raw mut (*fields.add(i)).field_name);
+                            self.string(&raw mut (*fields.add(i)).field_signature);
+                        }
+                    }
+                    if writes {
+                        (*class).methods = methods;
+                        (*class).statics = statics;
+                        (*class).instances = instances;
+                    }
+                }
+                JVMPI_EVENT_THREAD_START => {
+                    let thread = &raw mut (*copy).u.thread_start;
+                    self.string(&raw mut (*thread).thread_name);
+                    self.string(&raw mut (*thread).group_name);
+                    self.string(&raw mut (*thread).parent_name);
+                }
+                JVMPI_EVENT_COMPILED_METHOD_LOAD => {
+                    let method = &raw mut (*copy).u.compiled_method_load;
+                    let lines = self.values((*method).lineno_table, (*method).lineno_table_size);
+                    if writes {
+                        (*method).lineno_table = lines;
+                    }
+                }
+                JVMPI_EVENT_ARENA_NEW => self.string(&raw mut (*copy).u.new_arena.arena_name),
+                JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
+                | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
+                | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT => {
+                    self.string(&raw mut (*copy).u.raw_monitor.name);
+                }
+                JVMPI_EVENT_OBJECT_DUMP => {
+                    let dump = &raw mut (*copy).u.object_dump;
+                    let data = self.values((*dump).data, (*dump).data_len);
+                    if writes {
+                        (*dump).data = data;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Check {
+    /// Hands the event to the agent, guarded if it points to something, or is one of the first.
+    ///
+    /// # Safety
+    /// As for [`Layer::NotifyEvent`].
+    pub unsafe fn pass_guarded(&self, next: &Neighbours, event: *mut JVMPI_Event) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let event_type = (*event).event_type & !JVMPI_REQUESTED_EVENT;
+            let plain = &self.guard.plain[event_type as usize & 63];
+            let points = points(event_type);
+            // Dumps may be as large as the heap.
+            let is_one_more = || {
+                event_type != JVMPI_EVENT_HEAP_DUMP && plain.load(Ordering::Relaxed) < PLAIN && {
+                    plain.fetch_add(1, Ordering::Relaxed);
+                    true
+                }
+            };
+            if !points && !is_one_more() {
+                return next.NotifyEvent(event);
+            }
+            let mut counter = Copier { to: None, bytes: 0 };
+            counter.event(event);
+            let pages = self.guard.take(event_type, counter.bytes);
+            let Some(pages) = pages else { return next.NotifyEvent(event) };
+            let mut copier = Copier { to: Some(pages.start()), bytes: 0 };
+            copier.event(event);
+            pages.protect(libc::PROT_READ, NOW);
+            next.NotifyEvent(pages.start().cast());
+            pages.protect(libc::PROT_NONE, OVER);
+        }
+    }
+
+    /// A page was touched that may not be; true if it is one of this agent's, and may be now.
+    fn touched(&self, address: usize) -> bool {
+        let Some(page) = self.guard.page_of(address) else { return false };
+        let (rule, what) = match self.guard.use_of(page) {
+            NOW => (rules::EVENT_WRITTEN, "written to while it is handled"),
+            OVER => (rules::EVENT_READ_LATE, "touched when it was handled already"),
+            _ => return false,
+        };
+        let place = Stack::of_agent();
+        // SAFETY: the page is within the mapping.
+        unsafe {
+            let start = self.guard.pages.add(page * self.guard.page);
+            libc::mprotect(start.cast(), self.guard.page, libc::PROT_READ | libc::PROT_WRITE);
+        }
+        let event = thread::name(jint::from(self.guard.types[page].load(Ordering::Relaxed)));
+        let what = format!("what belongs to a {event} was {what}, at {address:#x}");
+        self.findings.report_at(rule, place, what);
+        true
+    }
+}
+
+/// What handled SIGSEGV before.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// Installs the handler, once. The VM's has its turn when the address is none of ours.
+pub fn install() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        // SAFETY: both structures are whole, and the handler has the type that SA_SIGINFO asks for. It needs
+        // `BEFORE` as soon as it is in place.
+        unsafe {
+            let mut action: libc::sigaction = mem::zeroed();
+            libc::sigaction(libc::SIGSEGV, ptr::null(), &raw mut action);
+            BEFORE.get_or_init(|| action);
+            action.sa_sigaction = on_signal as *const () as usize;
+            action.sa_flags |= libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut());
+        }
+    });
+}
+
+unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes a whole structure.
+    let address = unsafe { (*info).si_addr() }.addr();
+    let touched = |slot| Check::slots().get(slot).is_some_and(|check| check.touched(address));
+    if (0..crate::layer::SLOTS).any(touched) {
+        return;
+    }
+    // SAFETY: it is called as the system would have called it.
+    unsafe {
+        match BEFORE.get() {
+            Some(before) if before.sa_sigaction > libc::SIG_IGN => {
+                if before.sa_flags & libc::SA_SIGINFO != 0 {
+                    type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+                    mem::transmute::<usize, Handler>(before.sa_sigaction)(signal, info, context);
+                } else {
+                    mem::transmute::<usize, unsafe extern "C" fn(c_int)>(before.sa_sigaction)(
+                        signal,
+                    );
+                }
+            }
+            // The instruction is executed again, and ends the process.
+            _ => _ = libc::signal(signal, libc::SIG_DFL),
+        }
+    }
+}

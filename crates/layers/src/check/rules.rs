@@ -1,0 +1,262 @@
+//! The rules: one table, from which `docs/checks.md` is made.
+
+use std::fmt::Write as _;
+
+/// A rule for agents.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name, which never changes.
+    pub id: &'static str,
+    /// The section of the specification that it comes from.
+    pub section: &'static str,
+    /// What an agent must not do, and why.
+    pub text: &'static str,
+    /// How to keep it.
+    pub remedy: &'static str,
+}
+
+impl Rule {
+    /// Where `docs/checks.md` has it.
+    #[must_use]
+    pub fn anchor(&self) -> String {
+        self.id.replace('/', "")
+    }
+}
+
+macro_rules! rules {
+    ($($name:ident = $id:literal, $section:literal: $text:literal, $remedy:literal;)*) => {
+        $(
+            #[doc = $text]
+            pub const $name: &Rule =
+                &Rule { id: $id, section: $section, text: $text, remedy: $remedy };
+        )*
+
+        /// All rules, in the order of the documentation.
+        pub const RULES: &[&Rule] = &[$($name),*];
+    };
+}
+
+rules! {
+    EVENT_UNKNOWN = "event/unknown", "EnableEvent":
+        "An event is enabled or requested whose number no event has, so that the agent waits for it in vain.",
+        "Use the constants of jvmpi.h, and look at the result: it is JVMPI_NOT_AVAILABLE.";
+    EVENT_NOT_ENABLED = "event/only-requested", "EnableEvent":
+        "HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP cannot be enabled: they come only when they are requested.",
+        "Call RequestEvent.";
+    EVENT_NOT_REQUESTED = "event/not-requestable", "RequestEvent":
+        "RequestEvent takes CLASS_LOAD, THREAD_START, OBJECT_ALLOC, HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP only.",
+        "Call EnableEvent, and wait for the event.";
+    EVENT_NO_HANDLER = "event/no-handler", "Start-up":
+        "An event that the agent has enabled comes, and NotifyEvent is not set: the event is lost.",
+        "Set NotifyEvent in the table before JVM_OnLoad returns, and before events are enabled.";
+    EVENT_WRITTEN = "event/written", "Event Notification":
+        "The handler has written into the event or into what it points to, which belong to the VM. Only \
+         new_class_data and new_class_data_len of CLASS_LOAD_HOOK are the agent's to write.",
+        "Copy what is to be changed.";
+    EVENT_READ_LATE = "event/read-late", "Event Notification":
+        "An event, or what it points to (names, methods, fields, line numbers), was kept, and is read after \
+         NotifyEvent has returned. The VM has freed it then.",
+        "Copy what is needed later while the event is handled.";
+
+    HOOK_NOT_SET = "class-load-hook/not-set", "CLASS_LOAD_HOOK":
+        "The handler has returned without setting new_class_data and new_class_data_len. VMs differ in what \
+         they do then.",
+        "Set them to class_data and class_data_len if the class file is to stay as it is.";
+    HOOK_ALLOCATOR = "class-load-hook/allocator", "CLASS_LOAD_HOOK":
+        "new_class_data is not from malloc_f of the same event. The VM frees it with its own function, which \
+         corrupts the heap if another has allocated it.",
+        "Allocate the new class file by the event's malloc_f, each time anew.";
+    HOOK_IN_PLACE = "class-load-hook/in-place", "CLASS_LOAD_HOOK":
+        "The class file was changed where it lies. It may be read-only, and may be shared.",
+        "Write the changed class file into memory from malloc_f.";
+
+    ON_LOAD = "mode/in-jvm-onload", "Start-up":
+        "This function was called in JVM_OnLoad, where there are no threads, classes and objects to ask for \
+         yet.",
+        "Call it when JVM_INIT_DONE has come.";
+    BEFORE_INIT_DONE = "mode/thread-before-jvm-init-done", "JVM_INIT_DONE":
+        "CreateSystemThread was called before JVM_INIT_DONE. No thread was created.",
+        "Create threads in the handler of JVM_INIT_DONE.";
+    RUN_GC = "gc-disabled/run-gc", "RunGC":
+        "RunGC was called where GC is disabled: in the handler of an event that is sent with GC disabled, or \
+         after DisableGC. It does nothing, or waits for ever.",
+        "Call it from an event of the multithreaded mode, or from a thread of the agent, with GC enabled.";
+    CREATE_THREAD = "gc-disabled/create-thread", "CreateSystemThread":
+        "CreateSystemThread was called where GC is disabled. It allocates Java objects, for which the VM may \
+         have to collect garbage first.",
+        "Create the thread in JVM_INIT_DONE, and wake it by a raw monitor when it is needed.";
+    IDS = "gc-enabled/ids", "JVMPI IDs":
+        "An object ID was asked for or used while GC is enabled. A collection may make it invalid at any \
+         moment, also before it is returned.",
+        "Call DisableGC before, and EnableGC when the ID is not needed any more.";
+    STOPPED = "stopped/function", "Threading and Locking Issues":
+        "This function was called while threads are suspended: in OBJECT_FREE, OBJECT_MOVE or ARENA_DELETE, \
+         or between SuspendThread and ResumeThread. It may wait for one of them, or allocate.",
+        "Note what is to be done, and do it when GC_FINISH has come or the threads are resumed.";
+    STOPPED_ENTER = "stopped/enter", "Threading and Locking Issues":
+        "A raw monitor was entered while threads are suspended. If one of them owns it, nobody ever goes on.",
+        "Enter it before: in GC_START, to be left in GC_FINISH, or before SuspendThread.";
+
+    GC_SURPLUS = "gc/enable-without-disable", "EnableGC":
+        "EnableGC was called more often than DisableGC. GC is enabled for somebody who relies on its being \
+         disabled, or will be one day.",
+        "Call EnableGC once for each DisableGC.";
+    GC_LEFT = "gc/never-enabled", "DisableGC":
+        "A handler has returned with GC disabled, and GC was never enabled again until the VM ended. A VM that \
+         cannot collect garbage runs out of memory.",
+        "Call EnableGC once for each DisableGC, also on the ways out that errors take.";
+    GC_ORDER = "gc/lock-order", "Threading and Locking Issues":
+        "DisableGC was called by a thread that owns a raw monitor which the agent enters in GC_START. \
+         DisableGC waits for a collection to be over, and that collection waits for the monitor.",
+        "Call DisableGC first, then enter the monitor.";
+
+    SUSPEND_GC = "suspend/gc-enabled", "SuspendThread":
+        "A thread was suspended while GC is enabled. A collection waits for all threads, so that it never \
+         ends, and the agent may wait for it.",
+        "Call DisableGC before the first thread is suspended.";
+    SUSPEND_ENABLE = "suspend/gc-enabled-too-early", "SuspendThread":
+        "GC was enabled while threads are still suspended.",
+        "Resume all threads, then call EnableGC.";
+    SUSPEND_SELF = "suspend/self", "SuspendThread":
+        "A thread has suspended itself: nobody is left to resume it.",
+        "Leave the current thread out.";
+    RESUME = "suspend/not-suspended", "ResumeThread":
+        "A thread was resumed that the agent has not suspended. It may be one that the program has suspended.",
+        "Resume each thread once, and those only that were suspended.";
+
+    MONITOR_UNKNOWN = "raw-monitor/unknown", "RawMonitorCreate":
+        "What was passed as a raw monitor is none that RawMonitorCreate has returned to this agent.",
+        "Create it before it is used; NULL is none.";
+    MONITOR_DESTROYED = "raw-monitor/destroyed", "RawMonitorDestroy":
+        "A raw monitor was used after it was destroyed.",
+        "Destroy it when no thread can come to it any more.";
+    MONITOR_EXIT = "raw-monitor/exit-not-owner", "RawMonitorExit":
+        "A thread leaves a raw monitor that it does not own. What the monitor protects is not protected.",
+        "Leave it on the thread that has entered it, once for each time.";
+    MONITOR_WAIT = "raw-monitor/wait-not-owner", "RawMonitorWait":
+        "A thread waits on a raw monitor that it does not own. It returns at once, and is missed by who \
+         notifies.",
+        "Enter the monitor, look at the condition, and wait.";
+    MONITOR_NOTIFY = "raw-monitor/notify-not-owner", "RawMonitorNotifyAll":
+        "A thread notifies those that wait on a raw monitor which it does not own. Nobody is woken.",
+        "Enter the monitor, change the condition, and notify.";
+    MONITOR_DESTROY = "raw-monitor/destroy-in-use", "RawMonitorDestroy":
+        "A raw monitor was destroyed that a thread owns or waits on.",
+        "Leave it, and make sure that nobody waits, before it is destroyed.";
+    MONITOR_LEFT = "raw-monitor/not-left", "RawMonitorExit":
+        "A handler has returned with other raw monitors owned than it began with. Only GC_START may, for \
+         GC_FINISH to leave them, and JVM_SHUT_DOWN.",
+        "Leave what was entered, also on the ways out that errors take.";
+    MONITOR_BRACKET = "raw-monitor/not-left-in-gc-finish", "GC_FINISH":
+        "Raw monitors that were entered in GC_START are still owned when GC_FINISH has returned.",
+        "Leave in GC_FINISH whatever GC_START has entered.";
+    MONITOR_ORDER = "raw-monitor/order", "Threading and Locking Issues":
+        "Threads enter the same raw monitors in different orders: each may come to own what another waits \
+         for.",
+        "Decide on one order for all threads, and keep it.";
+
+    THREAD_NULL = "thread/null", "JVMPI IDs":
+        "NULL was passed as a thread.",
+        "Look whether the thread is known.";
+    THREAD_UNKNOWN = "thread/unknown", "JVMPI IDs":
+        "What was passed as a thread is none: no THREAD_START has named it, and no event came from it.",
+        "Pass the JNIEnv of an event, or thread_env_id of THREAD_START.";
+    THREAD_ENDED = "thread/ended", "THREAD_END":
+        "A thread was used after its THREAD_END. Its JNIEnv is freed, and may be another thread's tomorrow.",
+        "Enable THREAD_END, and forget the thread there.";
+    OBJECT_FREED = "object/freed", "OBJECT_FREE":
+        "An object's ID was used after OBJECT_FREE, OBJECT_MOVE or ARENA_DELETE had ended it. It may be \
+         another object's by now.",
+        "Forget the ID in the handler of these events.";
+    OBJECT_UNKNOWN = "object/unknown", "JVMPI IDs":
+        "What was passed as an object's ID is none, or is not valid any more: the agent does not listen to \
+         OBJECT_FREE, so that it cannot know.",
+        "Enable OBJECT_FREE, OBJECT_MOVE and ARENA_DELETE, or use IDs only until GC is enabled.";
+    CLASS_UNLOADED = "class/unloaded", "CLASS_UNLOAD":
+        "A class or one of its methods was used after its CLASS_UNLOAD.",
+        "Enable CLASS_UNLOAD, and forget the class and its methods there.";
+    METHOD_UNKNOWN = "method/unknown", "JVMPI IDs":
+        "What was passed as a method is none: no CLASS_LOAD has named it.",
+        "Pass the method IDs of events.";
+
+    ARGUMENT_NULL = "argument/null", "Interface Functions":
+        "NULL was passed where the function needs something.",
+        "Look at what is passed: an allocation may have failed, or an event may not have come.";
+    ARGUMENT_RANGE = "argument/range", "Interface Functions":
+        "A number is out of the range that the function takes.",
+        "Pass one that the specification of the function allows.";
+}
+
+/// The text of `docs/checks.md`.
+#[must_use]
+pub fn document() -> String {
+    let mut text = String::from(BEGINNING);
+    for rule in RULES {
+        let Rule { id, section, text: what, remedy } = rule;
+        let _ =
+            write!(text, "\n## {id}\n\n{what}\n\n**Do**: {remedy}\n\nSpecification: {section}.\n");
+    }
+    text + END
+}
+
+const BEGINNING: &str = "\
+# Checked mode
+
+`JVMPI_OPTIONS=check=on` watches an agent as `-Xcheck:jni` watches native code: whether it keeps the rules that
+JVMPI has for agents. Old VMs forgave much, each something else. An agent that breaks a rule may work here
+today and hang on another machine.
+
+```
+$ JVMPI_OPTIONS=check=on java -agentpath:libjvmpi.so=libagent.so Main
+[jvmpi] check: raw-monitor/exit-not-owner: A thread leaves a raw monitor that it does not own. What the monitor
+protects is not protected.
+    what:  RawMonitorExit(\"_lock\" 0x7f10c8001230) in METHOD_ENTRY
+    where: #0 leave+0x1f (libagent.so+0x12af)
+           #1 on_method_entry+0x2c (libagent.so+0x1330)
+           #2 notify+0x51 (libagent.so+0x1402)
+    do:    Leave it on the thread that has entered it, once for each time.
+    see:   RawMonitorExit in the specification, and docs/checks.md#raw-monitorexit-not-owner
+```
+
+- Each place in the agent is reported once; at the end one line tells how often each was come across.
+- `check=abort` ends the process by SIGABRT after the first, for a debugger or a core file.
+- The functions of the agent are named if its library has a symbol table; `addr2line -e libagent.so 0x12af`
+  tells the line if it has debugging information.
+- The setting can be that of one agent ([options.md](options.md)).
+- What is checked is what the agent does, not what it might have done: drive it through all it can do.
+- It costs 8 ns an event, and 10 MB: with an agent that only counts, a call with METHOD_ENTRY and METHOD_EXIT
+  took 38 ns instead of 22, an allocation 500 instead of 430 (JDK 17). Without the setting nothing is different.
+
+To see late reads, events are copied into pages that can be read only while they are handled. So SIGSEGV gets
+another handler in front of the VM's, which `-Xcheck:jni` remarks on. When 256 MB of events have come, later
+ones are not copied any more.
+
+Not checked are: `malloc`, stdio and other locks while threads are suspended; what JNI does (`-Xcheck:jni` does
+that); the buffers of heap and monitor dumps and of class files, when they are read late; buffers that are too small, for which AddressSanitizer is the tool.
+
+";
+
+const END: &str = "";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_is_made_from_the_rules() {
+        let written = include_str!("../../../../docs/checks.md");
+        assert_eq!(
+            written,
+            document(),
+            "make it anew: cargo run -p jvmpi-layers --example checks > docs/checks.md"
+        );
+    }
+
+    #[test]
+    fn names_are_unique_and_texts_are_sentences() {
+        for (i, rule) in RULES.iter().enumerate() {
+            assert!(RULES[..i].iter().all(|other| other.id != rule.id), "{} twice", rule.id);
+            assert!(rule.text.ends_with('.') && rule.remedy.ends_with('.'), "{}", rule.id);
+        }
+    }
+}

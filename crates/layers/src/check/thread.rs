@@ -1,0 +1,173 @@
+//! What the current thread is doing, as far as an agent can see it.
+
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::{EventType, JVMPI_REQUESTED_EVENT, Mode};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many events may be handled inside each other for their modes to be known.
+const NESTED: usize = 16;
+
+/// One thread, for one agent.
+pub struct Thread {
+    /// Its number, never 0.
+    pub number: usize,
+    /// The thread as events name it; NULL until one has come.
+    pub env: Cell<*mut JNIEnv>,
+    events: [Cell<jint>; NESTED],
+    depth: Cell<usize>,
+    /// The raw monitors that it owns, in the order in which it has entered them.
+    pub owned: RefCell<Vec<usize>>,
+    /// Changes with each change of `owned`, and is the same for the same monitors.
+    pub owned_sum: Cell<usize>,
+    /// `owned_sum` when GC_START came, until GC_FINISH.
+    pub bracket: Cell<Option<usize>>,
+    /// DisableGC minus EnableGC.
+    pub disabled: Cell<i32>,
+    /// Threads that it has suspended minus those that it has resumed.
+    pub suspended: Cell<i32>,
+    /// Orders of monitors that it has been seen to keep, as sums.
+    pub orders: [Cell<usize>; 16],
+}
+
+impl Default for Thread {
+    fn default() -> Self {
+        static NUMBERS: AtomicUsize = AtomicUsize::new(1);
+        Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            env: Cell::new(ptr::null_mut()),
+            events: Default::default(),
+            depth: Cell::new(0),
+            owned: RefCell::default(),
+            owned_sum: Cell::new(0),
+            bracket: Cell::new(None),
+            disabled: Cell::new(0),
+            suspended: Cell::new(0),
+            orders: Default::default(),
+        }
+    }
+}
+
+impl Thread {
+    /// An event begins to be handled.
+    pub fn begin(&self, event_type: jint) {
+        if let Some(place) = self.events.get(self.depth.get()) {
+            place.set(event_type);
+        }
+        self.depth.set(self.depth.get() + 1);
+    }
+
+    /// An event has been handled.
+    pub fn end(&self) {
+        self.depth.set(self.depth.get() - 1);
+    }
+
+    /// The events that are being handled, the innermost last.
+    fn events(&self) -> impl DoubleEndedIterator<Item = jint> {
+        self.events[..self.depth.get().min(NESTED)].iter().map(Cell::get)
+    }
+
+    /// The mode that the thread is in, were it not for DisableGC.
+    pub fn mode(&self) -> Mode {
+        if self.suspended.get() > 0 {
+            return Mode::STOPPED;
+        }
+        let mode = |event_type: jint| {
+            EventType::of(event_type & !JVMPI_REQUESTED_EVENT).map_or(Mode::MT, |event| event.mode)
+        };
+        let strictest = |a, b| match (a, b) {
+            (Mode::STOPPED, _) | (_, Mode::STOPPED) => Mode::STOPPED,
+            (Mode::GC_OFF, _) | (_, Mode::GC_OFF) => Mode::GC_OFF,
+            _ => Mode::MT,
+        };
+        self.events().map(mode).fold(Mode::MT, strictest)
+    }
+
+    /// Whether an event is being handled for whose time GC is disabled.
+    pub fn is_in_gc_off_event(&self) -> bool {
+        let is_gc_off = |event_type: jint| {
+            let event = EventType::of(event_type & !JVMPI_REQUESTED_EVENT);
+            event.is_some_and(|event| event.mode == Mode::GC_OFF)
+        };
+        self.events().any(is_gc_off)
+    }
+
+    /// The thread has come to own a monitor.
+    pub fn take(&self, monitor: usize) {
+        self.owned.borrow_mut().push(monitor);
+        self.owned_sum.set(self.owned_sum.get().wrapping_add(monitor));
+    }
+
+    /// The thread owns it no longer.
+    pub fn give(&self, monitor: usize) {
+        let mut owned = self.owned.borrow_mut();
+        if let Some(i) = owned.iter().rposition(|owned| *owned == monitor) {
+            owned.remove(i);
+            self.owned_sum.set(self.owned_sum.get().wrapping_sub(monitor));
+        }
+    }
+}
+
+/// Where the thread is: ` in METHOD_ENTRY`, or nothing.
+impl fmt::Display for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, event_type) in self.events().rev().enumerate() {
+            f.write_str(if i == 0 { " in " } else { ", in " })?;
+            f.write_str(&name(event_type))?;
+        }
+        if self.suspended.get() > 0 {
+            write!(f, ", with {} threads suspended", self.suspended.get())?;
+        }
+        Ok(())
+    }
+}
+
+/// The event's name, as in the specification.
+pub fn name(event_type: jint) -> String {
+    let number = event_type & !JVMPI_REQUESTED_EVENT;
+    let requested = if event_type == number { "" } else { "requested " };
+    match EventType::of(number) {
+        Some(event) => format!("{requested}{}", event.name()),
+        None => format!("event {event_type}"),
+    }
+}
+
+/// The current thread as each agent knows it.
+#[derive(Default)]
+struct Slots([Thread; crate::layer::SLOTS]);
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        FOUND.set(ptr::null());
+    }
+}
+
+thread_local! {
+    static SLOTS: RefCell<Option<Box<Slots>>> = const { RefCell::new(None) };
+    /// Where that is, once it was asked for: this is found without asking whether it is still there.
+    static FOUND: Cell<*const Slots> = const { Cell::new(ptr::null()) };
+}
+
+/// Runs `look` with the current thread as the agent in this slot knows it; `None` if the thread is
+/// about to be gone.
+#[inline]
+pub fn with<R>(slot: usize, look: impl FnOnce(&Thread) -> R) -> Option<R> {
+    let mut found = FOUND.get();
+    if found.is_null() {
+        found = first()?;
+    }
+    // SAFETY: the box stays where it is until the thread's variables are destroyed, which nothing that
+    // runs in `look` does.
+    Some(look(unsafe { &(*found).0[slot] }))
+}
+
+#[cold]
+fn first() -> Option<*const Slots> {
+    let found = SLOTS
+        .try_with(|slots| ptr::from_ref::<Slots>(slots.borrow_mut().get_or_insert_default()))
+        .ok()?;
+    FOUND.set(found);
+    Some(found)
+}

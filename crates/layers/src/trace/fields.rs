@@ -1,0 +1,414 @@
+//! What a record consists of, described once for those who write, read, change and print it.
+
+use crate::trace::state::{In, Out, State, slot_of};
+use jni_sys::{JNIEnv, jint, jmethodID};
+use std::ffi::{CStr, c_char};
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::slice;
+
+/// Goes through the fields of a structure, in their order.
+///
+/// # Safety of implementations
+/// They may write to a field only what may stand there: a pointer to memory that lives as long as the
+/// structure is used.
+pub trait Fields {
+    /// A number that is none of the following.
+    fn number(&mut self, _: &'static str, value: u64) -> u64 {
+        value
+    }
+
+    fn method(&mut self, name: &'static str, value: u64) -> u64 {
+        self.number(name, value)
+    }
+
+    /// The environment of a thread.
+    fn env(&mut self, name: &'static str, value: u64) -> u64 {
+        self.number(name, value)
+    }
+
+    /// A raw monitor.
+    fn monitor(&mut self, name: &'static str, value: u64) -> u64 {
+        self.number(name, value)
+    }
+
+    /// A string, which may be NULL.
+    ///
+    /// # Safety
+    /// It is NUL-terminated.
+    unsafe fn text(&mut self, _: &'static str, value: *mut c_char) -> *mut c_char {
+        value
+    }
+
+    /// Bytes.
+    ///
+    /// # Safety
+    /// There are so many.
+    unsafe fn bytes(&mut self, _: &'static str, start: *mut u8, count: usize) -> (*mut u8, usize) {
+        (start, count)
+    }
+
+    /// The machine code at an address that is itself a field.
+    ///
+    /// # Safety
+    /// There are so many bytes.
+    unsafe fn code(&mut self, _: *mut u8, _: usize) {}
+
+    /// A list, whose fields `each` goes through.
+    ///
+    /// # Safety
+    /// There are so many items, and zeros make one.
+    unsafe fn list<T>(
+        &mut self,
+        _: &'static str,
+        items: *mut T,
+        count: usize,
+        mut each: impl FnMut(&mut Self, &mut T),
+    ) -> (*mut T, usize) {
+        for i in 0..count {
+            // SAFETY: the caller promises so many items, which nobody else uses meanwhile.
+            each(self, unsafe { &mut *items.add(i) });
+        }
+        (items, count)
+    }
+}
+
+/// Fields as they stand in C's structures.
+pub trait Typed: Fields {
+    fn int(&mut self, name: &'static str, value: &mut jint) {
+        *value = self.number(name, *value as i64 as u64) as jint;
+    }
+
+    fn long(&mut self, name: &'static str, value: &mut i64) {
+        *value = self.number(name, *value as u64) as i64;
+    }
+
+    fn id<T>(&mut self, name: &'static str, value: &mut *mut T) {
+        *value = ptr::with_exposed_provenance_mut(self.number(name, address(*value)) as usize);
+    }
+
+    fn method_id(&mut self, name: &'static str, value: &mut jmethodID) {
+        *value = ptr::with_exposed_provenance_mut(self.method(name, address(*value)) as usize);
+    }
+
+    fn thread(&mut self, name: &'static str, value: &mut *mut JNIEnv) {
+        *value = ptr::with_exposed_provenance_mut(self.env(name, address(*value)) as usize);
+    }
+
+    /// # Safety
+    /// As for [`Fields::text`].
+    unsafe fn string(&mut self, name: &'static str, value: &mut *mut c_char) {
+        // SAFETY: as the caller promises.
+        *value = unsafe { self.text(name, *value) };
+    }
+
+    /// Bytes between two pointers.
+    ///
+    /// # Safety
+    /// They are there.
+    unsafe fn range(&mut self, name: &'static str, begin: &mut *mut c_char, end: &mut *mut c_char) {
+        let count = address(*end).saturating_sub(address(*begin)) as usize;
+        // SAFETY: as the caller promises.
+        let (start, count) = unsafe { self.bytes(name, begin.cast(), count) };
+        *begin = start.cast();
+        *end = begin.wrapping_add(count);
+    }
+
+    /// # Safety
+    /// As for [`Fields::list`].
+    unsafe fn counted<T>(
+        &mut self,
+        name: &'static str,
+        count: &mut jint,
+        items: &mut *mut T,
+        each: impl FnMut(&mut Self, &mut T),
+    ) {
+        let there = if items.is_null() { 0 } else { usize::try_from(*count).unwrap_or(0) };
+        // SAFETY: as the caller promises.
+        let (new, there) = unsafe { self.list(name, *items, there, each) };
+        *items = new;
+        *count = jint::try_from(there).unwrap_or(jint::MAX);
+    }
+}
+
+impl<F: Fields> Typed for F {}
+
+/// The number that stands for a pointer.
+pub fn address<T>(pointer: *mut T) -> u64 {
+    pointer.expose_provenance() as u64
+}
+
+/// Writes the fields.
+pub struct Write<'a, O> {
+    pub state: &'a mut State,
+    pub out: &'a mut O,
+}
+
+impl<O: Out> Fields for Write<'_, O> {
+    fn number(&mut self, _: &'static str, value: u64) -> u64 {
+        let predecessor = self.state.predecessor();
+        self.out.difference(*predecessor, value);
+        *predecessor = value;
+        value
+    }
+
+    fn method(&mut self, name: &'static str, value: u64) -> u64 {
+        let slot = slot_of(value);
+        if value != 0 && self.state.methods[slot] == value {
+            self.out.number((slot as u64) << 1 | 1);
+        } else {
+            self.out.byte(0);
+            self.number(name, value);
+            self.state.methods[slot] = value;
+        }
+        value
+    }
+
+    unsafe fn text(&mut self, name: &'static str, value: *mut c_char) -> *mut c_char {
+        // The length behind NULL has no place of its own.
+        if value.is_null() {
+            self.out.byte(0);
+        } else {
+            self.out.byte(1);
+            // SAFETY: as the caller promises.
+            let text = unsafe { CStr::from_ptr(value) }.to_bytes();
+            // SAFETY: the text has so many bytes, which are only read.
+            unsafe { self.bytes(name, text.as_ptr().cast_mut(), text.len()) };
+        }
+        value
+    }
+
+    unsafe fn bytes(&mut self, _: &'static str, start: *mut u8, count: usize) -> (*mut u8, usize) {
+        self.out.number(count as u64);
+        if count > 0 {
+            // SAFETY: as the caller promises.
+            self.out.bytes(unsafe { slice::from_raw_parts(start, count) });
+        }
+        (start, count)
+    }
+
+    unsafe fn code(&mut self, start: *mut u8, count: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { self.bytes("code", start, count) };
+    }
+
+    unsafe fn list<T>(
+        &mut self,
+        _: &'static str,
+        items: *mut T,
+        count: usize,
+        mut each: impl FnMut(&mut Self, &mut T),
+    ) -> (*mut T, usize) {
+        self.out.number(count as u64);
+        let column = self.state.column();
+        for i in 0..count {
+            self.state.go_to(column);
+            // SAFETY: the caller promises so many items, which writing does not change.
+            each(self, unsafe { &mut *items.add(i) });
+        }
+        (items, count)
+    }
+}
+
+/// The memory that a record points to. Each piece is its own, so that tools that watch memory notice who
+/// reads beyond it, or later.
+#[derive(Default)]
+pub struct Memory {
+    pieces: Vec<Piece>,
+    /// The bytes of [`Fields::code`].
+    pub code: Box<[u8]>,
+}
+
+enum Piece {
+    Bytes(#[expect(dead_code, reason = "it is pointed to")] Box<[u8]>),
+    Words(#[expect(dead_code, reason = "as above")] Box<[u64]>),
+}
+
+impl Memory {
+    pub fn bytes(&mut self, bytes: Box<[u8]>) -> *mut u8 {
+        let mut bytes = bytes;
+        let start = bytes.as_mut_ptr();
+        self.pieces.push(Piece::Bytes(bytes));
+        start
+    }
+
+    /// Puts other bytes in the place of those between two pointers, if there are any.
+    pub fn replace(
+        &mut self,
+        new: Option<Box<[u8]>>,
+        begin: &mut *mut c_char,
+        end: &mut *mut c_char,
+    ) {
+        if let Some(new) = new {
+            let count = new.len();
+            *begin = self.bytes(new).cast();
+            *end = begin.wrapping_add(count);
+        }
+    }
+
+    fn zeros<T>(&mut self, count: usize) -> *mut T {
+        const { assert!(align_of::<T>() <= align_of::<u64>()) }
+        let mut words =
+            vec![0; (count * size_of::<T>()).div_ceil(size_of::<u64>())].into_boxed_slice();
+        let start = words.as_mut_ptr();
+        self.pieces.push(Piece::Words(words));
+        start.cast()
+    }
+}
+
+/// Reads the fields. What is damaged reads as zeros.
+pub struct Read<'a, 'b> {
+    pub state: &'a mut State,
+    pub input: &'a mut In<'b>,
+    pub memory: &'a mut Memory,
+}
+
+impl Fields for Read<'_, '_> {
+    #[inline]
+    fn number(&mut self, _: &'static str, _: u64) -> u64 {
+        let predecessor = self.state.predecessor();
+        *predecessor = self.input.difference(*predecessor);
+        *predecessor
+    }
+
+    fn method(&mut self, name: &'static str, _: u64) -> u64 {
+        match self.input.number() {
+            0 => {
+                let method = self.number(name, 0);
+                self.state.methods[slot_of(method)] = method;
+                method
+            }
+            hit => {
+                let known = usize::try_from(hit >> 1).ok();
+                let known = known.and_then(|slot| self.state.methods.get(slot)).copied();
+                self.input.damaged |= known.is_none();
+                known.unwrap_or(0)
+            }
+        }
+    }
+
+    unsafe fn text(&mut self, _: &'static str, _: *mut c_char) -> *mut c_char {
+        if self.input.byte() == 0 {
+            return ptr::null_mut();
+        }
+        let count = self.input.number();
+        let text = self.input.take(count);
+        self.memory.bytes([text, &[0]].concat().into_boxed_slice()).cast()
+    }
+
+    unsafe fn bytes(&mut self, _: &'static str, _: *mut u8, _: usize) -> (*mut u8, usize) {
+        let count = self.input.number();
+        let bytes = self.input.take(count);
+        (self.memory.bytes(bytes.into()), bytes.len())
+    }
+
+    unsafe fn code(&mut self, _: *mut u8, _: usize) {
+        let count = self.input.number();
+        self.memory.code = self.input.take(count).into();
+    }
+
+    unsafe fn list<T>(
+        &mut self,
+        _: &'static str,
+        _: *mut T,
+        _: usize,
+        mut each: impl FnMut(&mut Self, &mut T),
+    ) -> (*mut T, usize) {
+        let count = self.input.number();
+        // Each item has a byte at least.
+        let Some(count) = usize::try_from(count).ok().filter(|count| *count <= self.input.rest())
+        else {
+            self.input.damaged = true;
+            return (ptr::null_mut(), 0);
+        };
+        if count == 0 {
+            return (ptr::null_mut(), 0);
+        }
+        let items = self.memory.zeros::<T>(count);
+        let column = self.state.column();
+        for i in 0..count {
+            self.state.go_to(column);
+            // SAFETY: the memory has so many items, and the caller promises that zeros are one.
+            each(self, unsafe { &mut *items.add(i) });
+        }
+        (items, count)
+    }
+}
+
+/// Goes through the fields of what stays as it is.
+pub struct Look<'a, F> {
+    /// What is done with a field.
+    pub with: F,
+    /// The structure is only read.
+    pub lifetime: PhantomData<&'a ()>,
+}
+
+/// A field that is looked at.
+pub enum Field<'a> {
+    /// A number, an address or an ID.
+    Number(u64),
+    /// A method ID.
+    Method(u64),
+    /// The environment of a thread.
+    Env(u64),
+    /// A string.
+    Text(Option<&'a CStr>),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// A list of so many items begins, whose fields come next.
+    List(usize),
+    /// The list is over.
+    End,
+}
+
+impl<'a, F: FnMut(&'static str, Field<'a>)> Fields for Look<'a, F> {
+    fn number(&mut self, name: &'static str, value: u64) -> u64 {
+        (self.with)(name, Field::Number(value));
+        value
+    }
+
+    fn method(&mut self, name: &'static str, value: u64) -> u64 {
+        (self.with)(name, Field::Method(value));
+        value
+    }
+
+    fn env(&mut self, name: &'static str, value: u64) -> u64 {
+        (self.with)(name, Field::Env(value));
+        value
+    }
+
+    unsafe fn text(&mut self, name: &'static str, value: *mut c_char) -> *mut c_char {
+        // SAFETY: as the caller promises.
+        let text = NonNull::new(value).map(|text| unsafe { CStr::from_ptr(text.as_ptr()) });
+        (self.with)(name, Field::Text(text));
+        value
+    }
+
+    unsafe fn bytes(
+        &mut self,
+        name: &'static str,
+        start: *mut u8,
+        count: usize,
+    ) -> (*mut u8, usize) {
+        // SAFETY: as the caller promises.
+        let bytes = if count == 0 { &[] } else { unsafe { slice::from_raw_parts(start, count) } };
+        (self.with)(name, Field::Bytes(bytes));
+        (start, count)
+    }
+
+    unsafe fn list<T>(
+        &mut self,
+        name: &'static str,
+        items: *mut T,
+        count: usize,
+        mut each: impl FnMut(&mut Self, &mut T),
+    ) -> (*mut T, usize) {
+        (self.with)(name, Field::List(count));
+        for i in 0..count {
+            // SAFETY: the caller promises so many items, which nobody else uses meanwhile.
+            each(self, unsafe { &mut *items.add(i) });
+        }
+        (self.with)(name, Field::End);
+        (items, count)
+    }
+}

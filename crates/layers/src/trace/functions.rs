@@ -1,0 +1,230 @@
+//! The functions of JVMPI, and what is recorded of a call.
+
+use crate::trace::fields::{Fields, Typed};
+use jni_sys::{JNIEnv, jboolean, jint, jlong};
+use jvmpi_sys::*;
+use std::ffi::{c_char, c_void};
+use std::ptr;
+
+macro_rules! declare {
+    ($(
+        $(#[doc = $what:literal])*
+        fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, else $otherwise:expr;
+    )*) => {
+        /// The functions of the interface, in the order of its table.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Function {
+            $($(#[doc = $what])* $name,)*
+        }
+
+        /// All of them.
+        pub const FUNCTIONS: &[Function] = &[$(Function::$name,)*];
+
+        impl Function {
+            /// Its name.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)* }
+            }
+
+            /// The names of its arguments, and whether it has a result.
+            pub(crate) fn signature(self) -> (&'static [&'static str], bool) {
+                match self { $(Self::$name => (
+                    &[$(stringify!($argument)),*],
+                    [$(stringify!($result),)? ""].len() > 1,
+                ),)* }
+            }
+        }
+    };
+}
+
+for_each_function!(declare);
+
+const _: () = assert!(FUNCTIONS.len() <= 0x20, "there are tags for so many");
+
+impl Function {
+    /// The function with this number.
+    pub(crate) fn of(number: u8) -> Option<Self> {
+        FUNCTIONS.get(usize::from(number)).copied()
+    }
+
+    /// Whether the place of its calls in the order of all threads is recorded: what it does, other threads
+    /// can tell from what they are told afterwards.
+    pub(crate) fn has_place(self) -> bool {
+        matches!(
+            self,
+            Self::EnableEvent
+                | Self::DisableEvent
+                | Self::RequestEvent
+                | Self::ProfilerExit
+                | Self::RawMonitorCreate
+                | Self::RawMonitorDestroy
+                | Self::SuspendThread
+                | Self::ResumeThread
+                | Self::SuspendThreadList
+                | Self::ResumeThreadList
+                | Self::CreateSystemThread
+                | Self::RunGC
+        )
+    }
+}
+
+/// An argument or a result, as a number.
+pub trait Word: Copy {
+    fn word(self) -> u64;
+}
+
+impl Word for jint {
+    #[inline]
+    fn word(self) -> u64 {
+        i64::from(self) as u64
+    }
+}
+
+impl Word for jlong {
+    #[inline]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+impl Word for jboolean {
+    #[inline]
+    fn word(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl Word for () {
+    #[inline]
+    fn word(self) -> u64 {
+        0
+    }
+}
+
+impl<T> Word for *mut T {
+    #[inline]
+    fn word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+}
+
+/// The function of a thread.
+pub type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+
+impl Word for ThreadFunction {
+    fn word(self) -> u64 {
+        self.map_or(0, |function| function as usize as u64)
+    }
+}
+
+/// What RequestEvent's argument is to a heap dump that has none.
+pub const NO_ARGUMENT: u64 = u64::MAX;
+
+/// What the arguments say, where one is a pointer to it. What is written back by the call is not looked at.
+///
+/// # Safety
+/// They are what an agent passes to the function.
+#[inline]
+pub unsafe fn read_arguments(function: Function, arguments: [u64; 3]) -> [u64; 3] {
+    let [first, second, _] = arguments;
+    match function {
+        Function::GetCallTrace => {
+            let trace = ptr::with_exposed_provenance::<JVMPI_CallTrace>(first as usize);
+            // SAFETY: as the caller promises.
+            let env = unsafe { trace.as_ref() }.map_or(0, |trace| trace.env_id.word());
+            [env, second, 0]
+        }
+        Function::RequestEvent if first == JVMPI_EVENT_HEAP_DUMP.word() => {
+            let arg = ptr::with_exposed_provenance::<JVMPI_HeapDumpArg>(second as usize);
+            // SAFETY: as the caller promises.
+            let level = unsafe { arg.as_ref() };
+            [first, level.map_or(NO_ARGUMENT, |arg| arg.heap_dump_level.word()), 0]
+        }
+        // The pointers say nothing afterwards.
+        Function::CreateSystemThread => [0, second, 0],
+        Function::RawMonitorCreate => [0; 3],
+        Function::SuspendThreadList | Function::ResumeThreadList => [first, 0, 0],
+        _ => arguments,
+    }
+}
+
+/// Goes through the arguments of a call, as [`read_arguments`] has them.
+pub fn arguments<F: Fields>(f: &mut F, function: Function, arguments: &mut [u64; 3]) {
+    let (names, _) = function.signature();
+    for (name, value) in names.iter().zip(arguments) {
+        *value = match *name {
+            "env" | "trace" => f.env(name, *value),
+            "mid" => f.method(name, *value),
+            "lock_id" => f.monitor(name, *value),
+            // They are among the [`Details`].
+            "name" | "lock_name" | "env_list" | "results" => *value,
+            name => f.number(name, *value),
+        };
+    }
+}
+
+/// What a call has passed or got by pointers.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Details {
+    /// The name of what it creates.
+    pub name: *mut c_char,
+    /// The stack that GetCallTrace has found.
+    pub trace: JVMPI_CallTrace,
+    /// The threads of a list, and what became of them.
+    pub threads: *mut JNIEnv_and_result,
+    pub threads_count: jint,
+}
+
+/// A thread of a list.
+#[allow(non_camel_case_types, reason = "as the types that it is of")]
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct JNIEnv_and_result {
+    pub env: *mut JNIEnv,
+    pub result: jint,
+}
+
+impl Details {
+    pub const NONE: Self = Self {
+        name: ptr::null_mut(),
+        trace: JVMPI_CallTrace { env_id: ptr::null_mut(), num_frames: 0, frames: ptr::null_mut() },
+        threads: ptr::null_mut(),
+        threads_count: 0,
+    };
+}
+
+/// Goes through them.
+///
+/// # Safety
+/// What they point to is there.
+pub unsafe fn details<F: Fields>(f: &mut F, function: Function, details: &mut Details) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match function {
+            Function::RawMonitorCreate => f.string("lock_name", &mut details.name),
+            Function::CreateSystemThread => f.string("name", &mut details.name),
+            Function::GetCallTrace => crate::trace::events::frames(f, &mut details.trace),
+            Function::SuspendThreadList | Function::ResumeThreadList => {
+                let count = &mut details.threads_count;
+                f.counted("env_list", count, &mut details.threads, |f, thread| {
+                    f.thread("env", &mut thread.env);
+                    f.int("result", &mut thread.result);
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Goes through what the function has returned.
+pub fn result<F: Fields>(f: &mut F, function: Function, result: &mut u64) {
+    if function.signature().1 {
+        *result = match function {
+            Function::RawMonitorCreate => f.monitor("result", *result),
+            _ => f.number("result", *result),
+        };
+    }
+}

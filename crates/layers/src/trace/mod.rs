@@ -1,0 +1,29 @@
+//! What happens between an agent and JVMPI, in a file: every event, every call of the agent, its result and
+//! what it wrote, of each thread in order, and between threads as far as it matters.
+//!
+//! [`Recorder`] is a [layer](crate::layer) that writes such a file, [`Trace`] reads it, [`replay()`] feeds
+//! another agent from it, without a VM.
+
+mod events;
+mod fields;
+mod file;
+pub mod for_tests;
+mod functions;
+mod read;
+mod record;
+mod replay;
+mod state;
+#[cfg(test)]
+mod tests;
+mod text;
+mod thread_buffer;
+
+pub use events::event_name;
+pub use functions::{FUNCTIONS, Function};
+pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace, TraceError};
+pub use record::{About, Recorder};
+pub use replay::{Summary, replay};
+pub use text::{
+    Differences, Names, Statistics, differences, method_event, show_call, show_event, show_method,
+    statistics,
+};

@@ -1,0 +1,569 @@
+//! Reading a file.
+
+use crate::trace::events;
+use crate::trace::fields::{Memory, Read};
+use crate::trace::file::{HEAD, Header, MAGIC, VERSION};
+use crate::trace::functions::{self, Details, Function};
+use crate::trace::state::{HIT_MASK, In, Packed, SLOTS, State, slot_of, tag};
+use jni_sys::jint;
+use jvmpi_sys::{EventType, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
+use memmap2::Mmap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::fmt;
+use std::fs::File;
+use std::mem::{self, MaybeUninit};
+use std::ops::Range;
+use std::path::Path;
+
+/// What is wrong with a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TraceError {
+    /// It cannot be read.
+    Unreadable(String),
+    /// It is no recording.
+    NotATrace,
+    /// It is one of another version.
+    Version(u32),
+    /// It ends within a chunk, or is damaged, at this byte.
+    Cut(u64),
+    /// The records of a thread make no sense from this chunk on.
+    Malformed {
+        /// The thread.
+        thread: u32,
+        /// Where the chunk begins.
+        chunk: u64,
+    },
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => f.write_str(error),
+            Self::NotATrace => f.write_str("is not what the setting trace records"),
+            Self::Version(version) => {
+                write!(f, "is of version {version} of the format, this is for version {VERSION}")
+            }
+            Self::Cut(byte) => {
+                write!(
+                    f,
+                    "ends before its end or is damaged: what lies behind byte {byte} is not read"
+                )
+            }
+            Self::Malformed { thread, chunk } => write!(
+                f,
+                "the records of thread {thread} make no sense from byte {chunk} on: they are not read"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// A recording.
+pub struct Trace {
+    bytes: Bytes,
+    about: BTreeMap<String, String>,
+    threads: Vec<Thread>,
+    problem: Option<TraceError>,
+    is_complete: bool,
+}
+
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Bytes {
+    fn get(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// The records of a thread.
+pub struct Thread {
+    /// Its number.
+    pub number: u32,
+    /// If CreateSystemThread has made it: which of the functions that were passed it runs, from 1.
+    pub function: Option<u8>,
+    /// How many of its events were not recorded.
+    pub dropped: u64,
+    chunks: Vec<(Header, Range<usize>)>,
+}
+
+impl Thread {
+    /// Its first record has this place or one behind.
+    pub fn first(&self) -> Key {
+        Key { place: self.chunks.first().map_or(0, |(header, _)| header.seen), is_own: false }
+    }
+}
+
+/// When a record was made, as far as the order between threads matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key {
+    /// How much was before.
+    pub place: u64,
+    /// The place is its own; otherwise it may be anywhere before the record that has this place.
+    pub is_own: bool,
+}
+
+/// An event.
+pub struct Event {
+    /// `JVMPI_EVENT_…`, or-ed with [`JVMPI_REQUESTED_EVENT`] if requested.
+    pub event_type: jint,
+    pub(crate) u: JVMPI_Event_u,
+    pub(crate) memory: Memory,
+}
+
+/// A call of a function, by the agent.
+pub struct Call {
+    /// The function.
+    pub function: Function,
+    /// Its arguments; instead of pointers what they point to, as far as it is a number.
+    pub arguments: [u64; 3],
+    /// What it has returned.
+    pub result: u64,
+    pub(crate) details: Details,
+    #[expect(dead_code, reason = "the details point to it")]
+    pub(crate) memory: Memory,
+}
+
+// SAFETY: what its pointers point to is its own, or nothing of this process.
+unsafe impl Send for Event {}
+
+// SAFETY: as above.
+unsafe impl Send for Call {}
+
+/// A record.
+pub enum Record<'a> {
+    /// METHOD_ENTRY or METHOD_EXIT of this method.
+    Method {
+        /// METHOD_EXIT.
+        is_exit: bool,
+        /// Its ID.
+        method: u64,
+    },
+    /// Another event. What the agent does in its handler follows, up to [`End`](Self::End) or the next event.
+    Event(Box<Event>),
+    /// The agent calls a function, in which comes what follows, up to the [`Call`](Self::Call).
+    Begin(Function, [u64; 3]),
+    /// The agent has called a function.
+    Call(Box<Call>),
+    /// The thread is the agent's, and its function begins.
+    Run,
+    /// The handler or function has returned.
+    End,
+    /// The handler of CLASS_LOAD_HOOK wants another class file.
+    Answer(&'a [u8]),
+}
+
+/// A record, and what holds for it.
+pub struct Entry<'a> {
+    /// Its place.
+    pub key: Key,
+    /// Nanoseconds, by a clock that began somewhere. Records that come at once may have the time of an
+    /// earlier one.
+    pub time: u64,
+    /// The `env_id` of an event.
+    pub env: u64,
+    /// The record.
+    pub record: Record<'a>,
+}
+
+impl Trace {
+    /// Opens the file of this path.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let unreadable = |error: std::io::Error| TraceError::Unreadable(error.to_string());
+        let file = File::open(path).map_err(unreadable)?;
+        // SAFETY: a recording is only appended to. Who cuts the file meanwhile ends this process.
+        let map = unsafe { Mmap::map(&file) };
+        Self::new(Bytes::Mapped(map.map_err(unreadable)?))
+    }
+
+    /// The recording in these bytes.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, TraceError> {
+        Self::new(Bytes::Owned(bytes))
+    }
+
+    fn new(bytes: Bytes) -> Result<Self, TraceError> {
+        let all = bytes.get();
+        let (head, rest) = all.split_first_chunk::<HEAD>().ok_or(TraceError::NotATrace)?;
+        let u32_at = |at| u32::from_le_bytes(*head[at..].first_chunk().expect("it is within"));
+        if !head.starts_with(MAGIC) {
+            return Err(TraceError::NotATrace);
+        }
+        if u32_at(8) != VERSION {
+            return Err(TraceError::Version(u32_at(8)));
+        }
+        let text = rest.get(..u32_at(12) as usize);
+        let text = text.filter(|text| crc32fast::hash(text) == u32_at(16));
+        let text = text.ok_or(TraceError::Cut(HEAD as u64))?;
+        let lines = String::from_utf8_lossy(text).into_owned();
+        let about = lines.lines().filter_map(|line| line.split_once('='));
+        let about = about.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+
+        let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
+        let (mut at, mut is_complete, mut problem) = (HEAD + text.len(), false, None);
+        while at < all.len() {
+            let Some((header, records)) = Header::read(&all[at..]) else {
+                problem = Some(TraceError::Cut(at as u64));
+                break;
+            };
+            let start = at + Header::SIZE;
+            at = start + records.len();
+            if header.flags & Header::LAST != 0 {
+                is_complete = true;
+                continue;
+            }
+            let thread = threads.entry(header.thread).or_insert_with(|| Thread {
+                number: header.thread,
+                function: None,
+                dropped: 0,
+                chunks: Vec::new(),
+            });
+            thread.function = thread.function.or(Some(header.function).filter(|f| *f != 0));
+            thread.dropped = header.dropped;
+            thread.chunks.push((header, start..at));
+        }
+        let threads = threads.into_values().collect();
+        Ok(Self { about, threads, problem, is_complete, bytes })
+    }
+
+    /// What is wrong with it; what lies before was read.
+    #[must_use]
+    pub fn problem(&self) -> Option<&TraceError> {
+        self.problem.as_ref()
+    }
+
+    /// Whether the recorded process has come to its end.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// What the recording says of itself: `agent`, `vm`, `pid`, `word`.
+    #[must_use]
+    pub fn about(&self, key: &str) -> &str {
+        self.about.get(key).map_or("", String::as_str)
+    }
+
+    /// Checks that the recorded pointers have the size of this process's, which a replay needs.
+    ///
+    /// # Errors
+    /// One line about the recording.
+    pub fn check_word_size(&self) -> Result<(), String> {
+        let bits = |bytes: usize| bytes.saturating_mul(8);
+        let recorded = self.about("word").parse().map_or(0, bits);
+        let ours = bits(size_of::<usize>());
+        if recorded == ours {
+            return Ok(());
+        }
+        Err(format!(
+            "was recorded in a JVM of {recorded} bits; this jvmpi is for {ours} bits: replay it with the jvmpi \
+             that belongs to the libjvmpi.so that recorded it"
+        ))
+    }
+
+    /// Its threads, by number.
+    #[must_use]
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// The bytes of the file.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.bytes.get().len() as u64
+    }
+
+    /// The records of a thread, by its place in [`Self::threads`].
+    #[must_use]
+    pub fn records(&self, thread: usize) -> Records<'_> {
+        let thread = &self.threads[thread];
+        Records {
+            bytes: self.bytes.get(),
+            thread,
+            chunk: 0,
+            input: In { bytes: &[], at: 0, damaged: false },
+            state: Box::new(State::new()),
+            place: None,
+            problem: None,
+        }
+    }
+
+    /// The records of all threads, in an order in which they may have been made; with the place of each
+    /// one's thread. What is wrong with a thread's records is passed to `problem`.
+    pub fn in_order(&self, mut each: impl FnMut(usize, Entry<'_>)) -> Vec<TraceError> {
+        let mut heap: BinaryHeap<Reverse<(Key, usize)>> = self
+            .threads
+            .iter()
+            .enumerate()
+            .map(|(i, thread)| Reverse((thread.first(), i)))
+            .collect();
+        let mut open: BTreeMap<usize, Records<'_>> = BTreeMap::new();
+        let mut packed: BTreeMap<usize, PackedRecords<'_>> = BTreeMap::new();
+        let mut problems = Vec::new();
+        while let Some(Reverse((_, i))) = heap.pop() {
+            let unpacked = || packed.remove(&i).map(PackedRecords::unpacked);
+            let begun = open.remove(&i).or_else(unpacked);
+            let mut records = begun.unwrap_or_else(|| self.records(i));
+            let limit = heap.peek().map(|Reverse((key, _))| *key);
+            loop {
+                match records.key() {
+                    None => {
+                        problems.extend(records.problem);
+                        break;
+                    }
+                    Some(key) if limit.is_some_and(|limit| key > limit) => {
+                        heap.push(Reverse((key, i)));
+                        // A file of 60 bytes a thread may have any number of them.
+                        if open.len() < MOST_OPEN {
+                            open.insert(i, records);
+                        } else {
+                            packed.insert(i, records.packed());
+                        }
+                        break;
+                    }
+                    Some(_) => {
+                        if let Some(entry) = records.next() {
+                            each(i, entry);
+                        }
+                    }
+                }
+            }
+        }
+        problems
+    }
+}
+
+/// The records of a thread, one after the other.
+pub struct Records<'a, S = Box<State>> {
+    bytes: &'a [u8],
+    thread: &'a Thread,
+    /// The chunk behind.
+    chunk: usize,
+    input: In<'a>,
+    state: S,
+    /// The place of the next record, if it has one.
+    place: Option<u64>,
+    problem: Option<TraceError>,
+}
+
+/// The threads whose records are kept ready to be read, in 32 KiB each.
+const MOST_OPEN: usize = 1024;
+
+/// The records of a thread that are not read at the moment.
+struct PackedRecords<'a> {
+    records: Records<'a, ()>,
+    state: Packed,
+}
+
+impl<'a> PackedRecords<'a> {
+    fn unpacked(self) -> Records<'a> {
+        self.records.with_state(self.state.unpacked())
+    }
+}
+
+impl<'a, S> Records<'a, S> {
+    fn with_state<T>(self, state: T) -> Records<'a, T> {
+        let Self { bytes, thread, chunk, input, state: _, place, problem } = self;
+        Records { bytes, thread, chunk, input, state, place, problem }
+    }
+}
+
+impl<'a> Records<'a> {
+    fn packed(self) -> PackedRecords<'a> {
+        let state = self.state.packed();
+        PackedRecords { records: self.with_state(()), state }
+    }
+
+    /// What was wrong with the records.
+    #[must_use]
+    pub fn problem(&self) -> Option<&TraceError> {
+        self.problem.as_ref()
+    }
+
+    /// The place of the next record; None if there is none.
+    pub fn key(&mut self) -> Option<Key> {
+        self.peek().map(|_| match self.place {
+            Some(place) => Key { place, is_own: true },
+            None => Key { place: self.state.seen, is_own: false },
+        })
+    }
+
+    /// The tag of the next record; None if there is none.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        match self.input.bytes.get(self.input.at) {
+            Some(tag) if *tag >= tag::HIT => Some(*tag),
+            _ => self.peek_slowly(),
+        }
+    }
+
+    /// Reads what is between records.
+    fn peek_slowly(&mut self) -> Option<u8> {
+        loop {
+            let Some(tag) = self.input.bytes.get(self.input.at) else {
+                self.next_chunk()?;
+                continue;
+            };
+            if !matches!(*tag, tag::SEEN | tag::PLACE | tag::TIME | tag::ENV) {
+                return Some(*tag);
+            }
+            let input = &mut self.input;
+            match input.byte() {
+                tag::SEEN => self.state.seen = self.state.seen.wrapping_add(input.number()),
+                tag::PLACE => {
+                    let place = self.state.seen.wrapping_add(input.number());
+                    self.place = Some(place);
+                    self.state.seen = place.wrapping_add(1);
+                    self.state.time = input.difference(self.state.time);
+                }
+                tag::TIME => self.state.time = input.difference(self.state.time),
+                _ => self.state.env = input.difference(self.state.env),
+            }
+            if input.damaged {
+                return self.give_up();
+            }
+        }
+    }
+
+    fn next_chunk(&mut self) -> Option<()> {
+        let (header, range) = self.thread.chunks.get(self.chunk)?;
+        self.chunk += 1;
+        if header.flags & Header::FRESH != 0 {
+            self.state.forget();
+            (self.state.seen, self.state.time, self.state.env) =
+                (header.seen, header.time, header.env);
+        }
+        self.input = In { bytes: &self.bytes[range.clone()], at: 0, damaged: false };
+        Some(())
+    }
+
+    fn give_up<T>(&mut self) -> Option<T> {
+        let chunk = self.chunk.checked_sub(1).map_or(0, |chunk| self.thread.chunks[chunk].1.start);
+        let chunk = chunk.saturating_sub(Header::SIZE) as u64;
+        self.problem = Some(TraceError::Malformed { thread: self.thread.number, chunk });
+        self.input = In { bytes: &[], at: 0, damaged: false };
+        self.chunk = self.thread.chunks.len();
+        None
+    }
+
+    /// The method of the next record, if it is a short one of METHOD_ENTRY or METHOD_EXIT, and whether it is
+    /// the latter.
+    #[inline]
+    pub(crate) fn next_hit(&mut self) -> Option<(bool, u64)> {
+        let bytes = self.input.bytes.get(self.input.at..)?;
+        let [tag, low, ..] = bytes else { return None };
+        if *tag < tag::HIT {
+            return None;
+        }
+        self.input.at += 2;
+        self.place = None;
+        let slot = usize::from(*tag & HIT_MASK) << 8 | usize::from(*low);
+        Some((*tag & tag::HIT_EXIT != 0, self.state.methods[slot % SLOTS]))
+    }
+
+    /// Whether the next record is the beginning of a call of this function.
+    pub(crate) fn next_begins(&self, function: Function) -> bool {
+        let next = self.input.bytes.get(self.input.at..).unwrap_or_default();
+        next.starts_with(&[tag::BEGIN, function as u8])
+    }
+
+    /// The `env_id` of the next event.
+    pub(crate) fn env(&self) -> u64 {
+        self.state.env
+    }
+
+    fn method(&mut self, tag: u8) -> Record<'a> {
+        self.state.begin(tag);
+        let predecessor = self.state.predecessor();
+        *predecessor = self.input.difference(*predecessor);
+        let method = *predecessor;
+        self.state.methods[slot_of(method)] = method;
+        Record::Method { is_exit: tag == tag::EXIT, method }
+    }
+
+    fn event(&mut self, number: u8, requested: jint) -> Option<Record<'a>> {
+        EventType::of(jint::from(number))?;
+        let event_type = jint::from(number) | requested;
+        self.state.begin(number);
+        let mut memory = Memory::default();
+        // SAFETY: all arms consist of numbers and pointers, for which zeros will do.
+        let mut u: JVMPI_Event_u = unsafe { MaybeUninit::zeroed().assume_init() };
+        let mut read = Read { state: &mut self.state, input: &mut self.input, memory: &mut memory };
+        // SAFETY: reading fills all fields.
+        unsafe { events::fields(&mut read, event_type, &mut u) };
+        Some(Record::Event(Box::new(Event { event_type, u, memory })))
+    }
+
+    fn call(&mut self, function: Function) -> Record<'a> {
+        self.state.begin(tag::CALL + function as u8);
+        let mut memory = Memory::default();
+        let (mut arguments, mut result, mut details) = ([0; 3], 0, Details::NONE);
+        let mut read = Read { state: &mut self.state, input: &mut self.input, memory: &mut memory };
+        functions::arguments(&mut read, function, &mut arguments);
+        functions::result(&mut read, function, &mut result);
+        // SAFETY: reading fills all fields.
+        unsafe { functions::details(&mut read, function, &mut details) };
+        Record::Call(Box::new(Call { function, arguments, result, details, memory }))
+    }
+
+    fn begin(&mut self) -> Option<Record<'a>> {
+        let function = Function::of(self.input.byte())?;
+        self.state.begin(tag::CALL + function as u8);
+        let (mut memory, mut arguments) = (Memory::default(), [0; 3]);
+        let mut read = Read { state: &mut self.state, input: &mut self.input, memory: &mut memory };
+        functions::arguments(&mut read, function, &mut arguments);
+        Some(Record::Begin(function, arguments))
+    }
+
+    fn record(&mut self) -> Option<Record<'a>> {
+        Some(match self.input.byte() {
+            hit @ tag::HIT.. => {
+                let slot = usize::from(hit & HIT_MASK) << 8 | usize::from(self.input.byte());
+                let method = self.state.methods[slot % SLOTS];
+                Record::Method { is_exit: hit & tag::HIT_EXIT != 0, method }
+            }
+            tag::END => Record::End,
+            tag::RUN => Record::Run,
+            tag @ (tag::ENTRY | tag::EXIT) => self.method(tag),
+            tag::BEGIN => self.begin()?,
+            tag::ANSWER => {
+                let count = self.input.number();
+                Record::Answer(self.input.take(count))
+            }
+            tag::REQUESTED => {
+                let number = self.input.byte();
+                self.event(number, JVMPI_REQUESTED_EVENT)?
+            }
+            tag if tag < tag::REQUESTED => self.event(tag, 0)?,
+            tag => self.call(Function::of(tag.wrapping_sub(tag::CALL))?),
+        })
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let key = self.key()?;
+        let (time, env) = (self.state.time, self.state.env);
+        match self.record() {
+            Some(record) if !self.input.damaged => {
+                mem::take(&mut self.place);
+                Some(Entry { key, time, env, record })
+            }
+            _ => self.give_up(),
+        }
+    }
+}

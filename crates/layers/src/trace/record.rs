@@ -1,0 +1,520 @@
+//! The layer that records.
+//!
+//! Each thread writes into memory of its own ([`thread_buffer`](crate::trace::thread_buffer)), without a lock, a
+//! system call or an allocation. What is full goes through a [queue](Queue) to a thread that writes the
+//! file. Where events come faster than they can be written, those of methods and instructions are dropped,
+//! and counted; who has something else to record waits.
+
+use crate::layer::{Layer, Neighbours, SLOTS, Slots};
+use crate::trace::fields::address;
+use crate::trace::file::{self, Header};
+use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, ThreadFunction, Word};
+use crate::trace::thread_buffer::ThreadBuffer;
+use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
+use jvmpi_sys::*;
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_char, c_void};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::Write;
+use std::mem;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::slice;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How much waits to be written, at most.
+const QUEUE: usize = 16 << 20;
+
+/// What a process that is killed may lose. Nothing depends on it otherwise.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// The time, in nanoseconds.
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// What a file says of its recording.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The path of the agent's library.
+    pub agent: String,
+    /// What else is worth to be known, such as the version of the VM.
+    pub vm: String,
+}
+
+/// Records what happens between an agent and what is below, in a file.
+pub struct Recorder {
+    slot: usize,
+    shared: Arc<Shared>,
+}
+
+/// What all threads of a recording share.
+pub struct Shared {
+    /// How many records have a place in the order.
+    pub order: AtomicU64,
+    threads: AtomicU32,
+    /// The queue had no room for who would not wait.
+    pub is_full: AtomicBool,
+    path: PathBuf,
+    buffers: Mutex<Vec<Arc<ThreadBuffer>>>,
+    queue: Mutex<Queue>,
+    /// Something is to be written.
+    filled: Condvar,
+    /// Something was written.
+    written: Condvar,
+}
+
+/// What is to be written.
+#[derive(Default)]
+struct Queue {
+    bytes: Vec<u8>,
+    /// The writer is writing what was here before.
+    writing: bool,
+    /// The file cannot be written any more.
+    failed: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Hands a chunk to the writer. If the queue is full, it waits if it `must`, else it returns false.
+    pub fn push(&self, header: &Header, records: &[u8], must: bool) -> bool {
+        let header = header.write(&[records]);
+        let mut queue = lock(&self.queue);
+        while !queue.failed && !queue.bytes.is_empty() && queue.bytes.len() + records.len() > QUEUE
+        {
+            if !must {
+                self.is_full.store(true, Ordering::Relaxed);
+                return false;
+            }
+            queue = wait(&self.written, queue);
+        }
+        if !queue.failed {
+            queue.bytes.extend_from_slice(&header);
+            queue.bytes.extend_from_slice(records);
+            self.filled.notify_one();
+        }
+        true
+    }
+
+    /// Has all that was recorded written.
+    fn finish(&self) {
+        self.flush(false);
+        let header = Header { flags: Header::LAST, thread: u32::MAX, ..Header::default() };
+        self.push(&header, &[], true);
+        let mut queue = lock(&self.queue);
+        while !queue.failed && (queue.writing || !queue.bytes.is_empty()) {
+            queue = wait(&self.written, queue);
+        }
+    }
+
+    fn flush(&self, at_once: bool) {
+        let buffers = lock(&self.buffers).clone();
+        buffers.iter().for_each(|buffer| buffer.flush(self, at_once));
+    }
+
+    /// The thread that writes.
+    fn write(&self, mut file: File) {
+        let mut spare = Vec::new();
+        loop {
+            let mut queue = lock(&self.queue);
+            if queue.bytes.is_empty() {
+                let (again, timeout) = self
+                    .filled
+                    .wait_timeout(queue, FLUSH_EVERY)
+                    .unwrap_or_else(PoisonError::into_inner);
+                queue = again;
+                if timeout.timed_out() && queue.bytes.is_empty() {
+                    drop(queue);
+                    self.flush(true);
+                    continue;
+                }
+            }
+            mem::swap(&mut queue.bytes, &mut spare);
+            queue.writing = true;
+            self.is_full.store(false, Ordering::Relaxed);
+            drop(queue);
+            self.written.notify_all();
+            let result = file.write_all(&spare);
+            // A heap dump may have made it large.
+            spare = if spare.capacity() > 2 * QUEUE { Vec::new() } else { spare };
+            spare.clear();
+            let mut queue = lock(&self.queue);
+            queue.writing = false;
+            if let Err(error) = result {
+                queue.failed = true;
+                drop(queue);
+                self.written.notify_all();
+                let removed = if remove(&self.path, &file) { "; the file is removed" } else { "" };
+                log::error!("cannot record in {}: {error}{removed}", self.path.display());
+                return;
+            }
+            drop(queue);
+            self.written.notify_all();
+        }
+    }
+}
+
+/// The recordings of this process.
+static RECORDINGS: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+
+/// Called when the process ends.
+extern "C" fn finish_all() {
+    let recordings = lock(&RECORDINGS).clone();
+    recordings.iter().for_each(|shared| shared.finish());
+}
+
+/// Points to the current thread's [`Buffers::places`].
+mod current {
+    crate::thread_local_word!("jvmpi_trace_buffers");
+}
+
+/// By slot: the buffer of the thread.
+type Places = [Cell<*const ThreadBuffer>; SLOTS];
+
+thread_local! {
+    static BUFFERS: Buffers = const {
+        Buffers { places: [const { Cell::new(ptr::null()) }; SLOTS], kept: RefCell::new(Vec::new()) }
+    };
+}
+
+/// The buffers of a thread.
+struct Buffers {
+    places: Places,
+    kept: RefCell<Vec<(Arc<Shared>, Arc<ThreadBuffer>)>>,
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        current::set(ptr::null::<Places>());
+        for (shared, buffer) in self.kept.take() {
+            buffer.flush(&shared, false);
+            lock(&shared.buffers).retain(|other| !Arc::ptr_eq(other, &buffer));
+        }
+    }
+}
+
+impl Recorder {
+    /// Begins to record in this file, for the layer in this slot. `%p` in its name is the process number.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn start(slot: usize, path: &str, about: &About) -> Result<Self, String> {
+        let path = PathBuf::from(path.replace("%p", &std::process::id().to_string()));
+        let mut recordings = lock(&RECORDINGS);
+        if recordings.iter().any(|other| other.path == path) {
+            return Err(format!(
+                "{} is what another agent of this process is recorded in: give each a setting trace of \
+                 its own",
+                path.display()
+            ));
+        }
+        let shared = Arc::new(Shared {
+            order: AtomicU64::new(0),
+            threads: AtomicU32::new(0),
+            is_full: AtomicBool::new(false),
+            path: path.clone(),
+            buffers: Mutex::new(Vec::new()),
+            queue: Mutex::new(Queue::default()),
+            filled: Condvar::new(),
+            written: Condvar::new(),
+        });
+        create(&path, about)
+            .and_then(|file| spawn_writer(shared.clone(), file))
+            .map_err(|error| format!("cannot record in {}: {error}", path.display()))?;
+        if recordings.is_empty() {
+            // SAFETY: the function may be called at any time. That it cannot be registered has no other
+            // effect than that of being killed.
+            unsafe { libc::atexit(finish_all) };
+        }
+        recordings.push(shared.clone());
+        Ok(Self { slot, shared })
+    }
+
+    /// The buffer of the current thread; None while the thread ends.
+    #[inline]
+    fn buffer(&self) -> Option<&ThreadBuffer> {
+        // SAFETY: what is there is kept until it is taken away.
+        let buffer = unsafe {
+            current::get::<Places>().as_ref().and_then(|places| places[self.slot].get().as_ref())
+        };
+        buffer.or_else(|| self.new_buffer())
+    }
+
+    #[cold]
+    fn new_buffer(&self) -> Option<&ThreadBuffer> {
+        let made = BUFFERS.try_with(|buffers| {
+            let number = self.shared.threads.fetch_add(1, Ordering::Relaxed);
+            let buffer = Arc::new(ThreadBuffer::new(number, &self.shared));
+            lock(&self.shared.buffers).push(buffer.clone());
+            let place = Arc::as_ptr(&buffer);
+            buffers.kept.try_borrow_mut().ok()?.push((self.shared.clone(), buffer));
+            buffers.places[self.slot].set(place);
+            current::set(&raw const buffers.places);
+            // SAFETY: it is kept until the thread ends.
+            unsafe { place.as_ref() }
+        });
+        made.ok().flatten()
+    }
+
+    /// Records a call, which `body` makes.
+    ///
+    /// # Safety
+    /// The arguments are what an agent passes to the function.
+    #[inline]
+    unsafe fn call<R: Word>(
+        &self,
+        function: Function,
+        arguments: [u64; 3],
+        body: impl FnOnce() -> R,
+    ) -> R {
+        let Some(buffer) = self.buffer() else { return body() };
+        // SAFETY: as the caller promises.
+        let said = unsafe { functions::read_arguments(function, arguments) };
+        buffer.begin_call(function, said);
+        let result = body();
+        // SAFETY: as the caller promises.
+        unsafe { self.after(buffer, function, arguments, said, result.word()) };
+        result
+    }
+
+    /// # Safety
+    /// As for [`Self::call`], which has been made.
+    #[inline]
+    unsafe fn after(
+        &self,
+        buffer: &ThreadBuffer,
+        function: Function,
+        arguments: [u64; 3],
+        said: [u64; 3],
+        result: u64,
+    ) {
+        let [first, second, third] = arguments.map(|argument| argument as usize);
+        let mut details = Details::NONE;
+        let threads: Vec<JNIEnv_and_result>;
+        match function {
+            Function::GetCallTrace => {
+                let trace = ptr::with_exposed_provenance::<JVMPI_CallTrace>(first);
+                // SAFETY: the agent passes a trace or NULL.
+                details.trace = unsafe { trace.as_ref() }.copied().unwrap_or(details.trace);
+            }
+            Function::RawMonitorCreate | Function::CreateSystemThread => {
+                details.name = ptr::with_exposed_provenance_mut(first);
+            }
+            Function::SuspendThreadList | Function::ResumeThreadList => {
+                let envs = ptr::with_exposed_provenance::<*mut JNIEnv>(second);
+                let results = ptr::with_exposed_provenance::<jint>(third);
+                let count = usize::try_from(first as jint).unwrap_or(0);
+                if !envs.is_null() && !results.is_null() {
+                    // SAFETY: the agent passes arrays of so many.
+                    let (envs, results) = unsafe {
+                        (slice::from_raw_parts(envs, count), slice::from_raw_parts(results, count))
+                    };
+                    let pairs = envs.iter().zip(results);
+                    threads =
+                        pairs.map(|(&env, &result)| JNIEnv_and_result { env, result }).collect();
+                    details.threads = threads.as_ptr().cast_mut();
+                    details.threads_count = first as jint;
+                }
+            }
+            _ => {}
+        }
+        buffer.end_call(&self.shared, function, said, result, details);
+    }
+}
+
+fn create(path: &Path, about: &About) -> std::io::Result<File> {
+    let About { agent, vm } = about;
+    let one_line = |text: &str| text.replace(['\n', '\r'], " ");
+    let text = format!(
+        "agent={}\nvm={}\npid={}\nword={}\n",
+        one_line(agent),
+        one_line(vm),
+        std::process::id(),
+        size_of::<usize>()
+    );
+    // The user names it, and it may be a pipe or a link. It has what the agent was given in it.
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(&file::head(&text)).inspect_err(|_| {
+        remove(path, &file);
+    })?;
+    Ok(file)
+}
+
+/// Removes a file that could not be written to its end, unless the path names a device or another file by now.
+fn remove(path: &Path, file: &File) -> bool {
+    let identity = |of: &Metadata| (of.is_file(), of.dev(), of.ino());
+    let is_it = file.metadata().is_ok_and(|own| {
+        own.is_file()
+            && fs::symlink_metadata(path).is_ok_and(|there| identity(&there) == identity(&own))
+    });
+    is_it && fs::remove_file(path).is_ok()
+}
+
+/// Starts the thread that writes. Signals are for the threads of the program and the VM.
+fn spawn_writer(shared: Arc<Shared>, file: File) -> std::io::Result<()> {
+    // SAFETY: the sets are ours to fill, and the thread's mask is as it was in the end.
+    unsafe {
+        let (mut all, mut before) = (mem::zeroed(), mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let thread = thread::Builder::new().name("jvmpi trace".into());
+        let spawned = thread.spawn(move || shared.write(file));
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
+        spawned.map(drop)
+    }
+}
+
+/// The functions that threads of agents run, with the slots of their recorders. A function that comes when
+/// all are taken runs unnoticed.
+static THREAD_FUNCTIONS: [OnceLock<(usize, unsafe extern "C" fn(*mut c_void))>; 16] =
+    [const { OnceLock::new() }; 16];
+
+/// Runs the agent's function with this number, and records that.
+unsafe extern "C" fn run<const FUNCTION: usize>(arg: *mut c_void) {
+    let Some((slot, function)) = THREAD_FUNCTIONS[FUNCTION].get() else { return };
+    let recorder = Recorder::slots().get(*slot);
+    let number = THREAD_FUNCTIONS[..=FUNCTION].iter().filter_map(OnceLock::get);
+    let number = number.filter(|(other, _)| other == slot).count() as u8;
+    if let Some(recorder) = recorder
+        && let Some(buffer) = recorder.buffer()
+    {
+        buffer.run(&recorder.shared, number);
+        // SAFETY: the agent passed it to be called.
+        unsafe { function(arg) };
+        buffer.end_run(&recorder.shared);
+    } else {
+        // SAFETY: as above.
+        unsafe { function(arg) };
+    }
+}
+
+/// What is passed on for a thread's function: one that records when it runs.
+fn recorded(slot: usize, function: ThreadFunction) -> ThreadFunction {
+    static RUN: [unsafe extern "C" fn(*mut c_void); 16] = [
+        run::<0>, run::<1>, run::<2>, run::<3>, run::<4>, run::<5>, run::<6>, run::<7>, run::<8>,
+        run::<9>, run::<10>, run::<11>, run::<12>, run::<13>, run::<14>, run::<15>,
+    ];
+    let function = function?;
+    let is_it = |&(other_slot, other): &(usize, unsafe extern "C" fn(*mut c_void))| {
+        other_slot == slot && ptr::fn_addr_eq(other, function)
+    };
+    let place =
+        THREAD_FUNCTIONS.iter().position(|place| is_it(place.get_or_init(|| (slot, function))));
+    Some(place.map_or(function, |place| RUN[place]))
+}
+
+macro_rules! record {
+    ($(
+        $(#[doc = $what:literal])*
+        fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, else $otherwise:expr;
+    )*) => {
+        impl Layer for Recorder {
+            fn slots() -> &'static Slots<Self> {
+                static RECORDERS: Slots<Recorder> = Slots::new();
+                &RECORDERS
+            }
+
+            #[inline]
+            unsafe fn NotifyEvent(&self, next: &Neighbours, event: *mut JVMPI_Event) {
+                // SAFETY: as the caller promises.
+                unsafe { self.event(next, event) }
+            }
+
+            $(
+                #[inline]
+                unsafe fn $name(&self, next: &Neighbours $(, $argument: $type)*) $(-> $result)? {
+                    let mut arguments = [0; 3];
+                    let values: &[u64] = &[$($argument.word()),*];
+                    arguments[..values.len()].copy_from_slice(values);
+                    $(let $argument = PassOn::pass_on($argument, self);)*
+                    if Function::$name == Function::ProfilerExit {
+                        self.before_exit(arguments);
+                    }
+                    // SAFETY: as the caller promises.
+                    unsafe { self.call(Function::$name, arguments, || next.$name($($argument),*)) }
+                }
+            )*
+        }
+    };
+}
+
+for_each_function!(record);
+
+/// What is passed to the function below for an argument.
+trait PassOn: Sized {
+    fn pass_on(self, _: &Recorder) -> Self {
+        self
+    }
+}
+
+impl PassOn for jint {}
+impl PassOn for jlong {}
+impl<T> PassOn for *mut T {}
+
+impl PassOn for ThreadFunction {
+    fn pass_on(self, recorder: &Recorder) -> Self {
+        recorded(recorder.slot, self)
+    }
+}
+
+impl Recorder {
+    /// # Safety
+    /// As for [`Layer::NotifyEvent`].
+    #[inline]
+    unsafe fn event(&self, next: &Neighbours, event: *mut JVMPI_Event) {
+        // SAFETY: as the caller promises.
+        let event_type = unsafe { (*event).event_type };
+        let recorded = self.buffer().and_then(|buffer| {
+            // SAFETY: as the caller promises.
+            let recorded = unsafe { buffer.event(&self.shared, event) }?;
+            Some((buffer, recorded))
+        });
+        // SAFETY: as the caller promises.
+        unsafe { next.NotifyEvent(event) };
+        if let Some((buffer, recorded)) = recorded {
+            if event_type == JVMPI_EVENT_CLASS_LOAD_HOOK {
+                // SAFETY: as the caller promises; the handler has filled what is new.
+                unsafe { self.answer(buffer, &(*event).u.class_load_hook) };
+            }
+            buffer.after_event(&self.shared, recorded);
+        }
+        if event_type == JVMPI_EVENT_JVM_SHUT_DOWN {
+            self.shared.finish();
+        }
+    }
+
+    /// # Safety
+    /// The fields are as a handler leaves them.
+    unsafe fn answer(&self, buffer: &ThreadBuffer, hook: &JVMPI_Event_class_load_hook) {
+        let (data, length) = (hook.new_class_data, hook.new_class_data_len);
+        if address(data) != address(hook.class_data) && !data.is_null() {
+            // SAFETY: as the caller promises.
+            let bytes =
+                unsafe { slice::from_raw_parts(data, usize::try_from(length).unwrap_or(0)) };
+            buffer.answer(&self.shared, bytes);
+        }
+    }
+
+    /// ProfilerExit does not return.
+    fn before_exit(&self, arguments: [u64; 3]) {
+        if let Some(buffer) = self.buffer() {
+            buffer.end_call(&self.shared, Function::ProfilerExit, arguments, 0, Details::NONE);
+        }
+        self.shared.finish();
+    }
+}

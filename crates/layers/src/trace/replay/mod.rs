@@ -1,0 +1,204 @@
+//! Feeds an agent from a recording, in a process without a VM.
+//!
+//! The threads of the recording are threads here, of which one runs at a time ([`order`]): what an agent does
+//! in one replay it does in the next. What the agent asks for is answered from the recording ([`player`]) or, as
+//! with raw monitors and thread-local storage, is what it should be ([`table`]).
+
+mod dumps;
+mod envs;
+mod jni;
+mod monitors;
+mod order;
+mod player;
+mod progress;
+mod slab;
+mod table;
+mod vm;
+
+use crate::trace::read::{Event, Trace};
+use crate::trace::text::{Names, Statistics, show_event};
+use crate::trace::{event_name, statistics};
+use envs::Envs;
+use jni_sys::{JNI_OK, jint};
+use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use monitors::Monitors;
+use order::Order;
+use player::Player;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::CString;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a replay came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The events that the agent got, by type.
+    pub delivered: BTreeMap<jint, u64>,
+    /// What was not as the recorded agent had it, with how often.
+    pub notes: BTreeMap<String, u64>,
+    /// How long the events took.
+    pub took: Duration,
+}
+
+/// The replay of this process: the interface passes no context.
+static REPLAY: OnceLock<Replay> = OnceLock::new();
+
+/// A replay.
+struct Replay {
+    trace: Trace,
+    order: Order,
+    envs: Envs,
+    monitors: Monitors,
+    /// The events that the agent has enabled.
+    enabled: AtomicU64,
+    delivered: [AtomicU64; 64],
+    notes: Mutex<BTreeMap<String, u64>>,
+    known: Mutex<Known>,
+    /// The functions that the agent has passed to CreateSystemThread, in order.
+    functions: Mutex<Vec<usize>>,
+}
+
+/// What was told of classes and threads.
+#[derive(Default)]
+struct Known {
+    /// CLASS_LOAD, by class: each event that says something else than those before. Some agents keep the
+    /// names, so the events live as long as their class.
+    classes: HashMap<u64, Vec<Event>>,
+    /// Machine code, by its recorded address.
+    codes: HashMap<u64, Box<[u8]>>,
+    class_of_method: HashMap<u64, u64>,
+    thread_objects: HashMap<u64, u64>,
+}
+
+impl Known {
+    /// Returns an earlier event of the class with the same content, if there is one: a VM passes the same strings
+    /// each time.
+    fn told(&mut self, class: u64, event: &mut Event) -> Option<JVMPI_Event_u> {
+        let said = |event: &mut Event| {
+            let requested = event.event_type & JVMPI_REQUESTED_EVENT;
+            event.event_type &= !requested;
+            let said = show_event(event, &mut Names::default());
+            event.event_type |= requested;
+            said
+        };
+        let told = self.classes.get_mut(&class)?;
+        let new = said(event);
+        told.iter_mut().find_map(|told| (said(told) == new).then_some(told.u))
+    }
+
+    /// Keeps the machine code that was recorded at this address, and returns its address here.
+    fn learn_code(&mut self, recorded: u64, code: Box<[u8]>) -> *mut u8 {
+        let kept = self.codes.entry(recorded).or_default();
+        if *kept != code {
+            *kept = code;
+        }
+        kept.as_mut_ptr()
+    }
+}
+
+impl Replay {
+    /// The replay.
+    fn get() -> &'static Self {
+        REPLAY.get().expect("the agent gets the interface from a replay")
+    }
+
+    /// Takes note of something that is not as it was recorded.
+    fn note(&self, what: impl Into<String>) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        *notes.entry(what.into()).or_default() += 1;
+    }
+
+    fn known<R>(&self, with: impl FnOnce(&mut Known) -> R) -> R {
+        with(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn wants(&self, event_type: jint) -> bool {
+        self.enabled.load(Ordering::Relaxed) & (1 << event_type) != 0
+    }
+}
+
+/// Replays the recording into the agent of this library, once in a process.
+///
+/// # Errors
+/// The library is no agent, or refuses to run; one line.
+pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<Summary, String> {
+    trace.check_word_size()?;
+    let statistics = statistics(&trace);
+    let first = (0..trace.threads().len()).min_by_key(|i| trace.threads()[*i].first());
+    let replay = REPLAY.get_or_init(|| Replay {
+        order: Order::new(&trace, first),
+        trace,
+        envs: Envs::new(),
+        monitors: Monitors::new(),
+        enabled: AtomicU64::new(0),
+        delivered: [const { AtomicU64::new(0) }; 64],
+        notes: Mutex::default(),
+        known: Mutex::default(),
+        functions: Mutex::default(),
+    });
+    // SAFETY: runs the initialisers of the library that the user has named.
+    let library = unsafe { Library::open(Some(library), RTLD_NOW | RTLD_LOCAL) };
+    let library = library.map_err(|error| error.to_string())?;
+    // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
+    let on_load = unsafe { library.get::<JVM_OnLoad>("JVM_OnLoad") }.map(|symbol| *symbol);
+    let on_load = on_load.map_err(|_| "it has no function JVM_OnLoad".to_owned())?;
+    // The agent may keep and change the string.
+    let options = options.map_or(ptr::null_mut(), CString::into_raw);
+
+    let player = first.map(|first| Player::new(replay, first));
+    let load = || {
+        // SAFETY: this is how the specification has the VM call an agent.
+        let result = unsafe { on_load(vm::java_vm(), options, ptr::null_mut()) };
+        if result == JNI_OK {
+            Ok(())
+        } else {
+            Err(format!(
+                "JVM_OnLoad returned {result}: the agent refuses to run; check its options"
+            ))
+        }
+    };
+    let began;
+    match player {
+        Some(player) => {
+            player.load(load)?;
+            note_what_is_missing(replay, &statistics);
+            began = Instant::now();
+            player.play();
+            replay.order.wait_for_the_end();
+        }
+        None => {
+            load()?;
+            began = Instant::now();
+        }
+    }
+    let took = began.elapsed();
+    // SAFETY: as above.
+    if let Ok(on_unload) = unsafe { library.get::<JVM_OnUnload>("JVM_OnUnload") } {
+        // SAFETY: this is how the library for JVMs calls it.
+        unsafe { on_unload(vm::java_vm()) };
+    }
+    // Threads of the agent may still run in it.
+    _ = library.into_raw();
+    Ok(summary(replay, took))
+}
+
+/// Events that the agent wants and the recorded one has not enabled.
+fn note_what_is_missing(replay: &Replay, statistics: &Statistics) {
+    for event_type in 1..64 {
+        if replay.wants(event_type) && !statistics.events.contains_key(&event_type) {
+            replay.note(format!("enabled, but none was recorded: {}", event_name(event_type)));
+        }
+    }
+}
+
+fn summary(replay: &Replay, took: Duration) -> Summary {
+    let delivered = (0..).zip(&replay.delivered);
+    let delivered =
+        delivered.map(|(event_type, count)| (event_type, count.load(Ordering::Relaxed)));
+    let notes = replay.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Summary { delivered: delivered.filter(|(_, count)| *count > 0).collect(), notes, took }
+}

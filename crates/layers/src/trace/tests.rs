@@ -1,0 +1,751 @@
+//! Recordings of what tables and handlers in this file do, on threads of the tests'.
+
+use super::*;
+use crate::trace::state::tag;
+use jni_sys::{JNIEnv, jint};
+use jvmpi_sys::*;
+use std::ffi::{c_char, c_void};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+/// An address that stands for something.
+fn at<T>(address: usize) -> *mut T {
+    ptr::without_provenance_mut(address)
+}
+
+const ENV: usize = 0x7000_1000;
+/// Stands for a method's machine code.
+static CODE: [u8; 64] = [0xc3; 64];
+
+/// Far up, where method IDs lie.
+const METHOD: usize = usize::MAX / 2 - 0xedcf;
+
+fn text(text: &'static std::ffi::CStr) -> *mut c_char {
+    text.as_ptr().cast_mut()
+}
+
+/// An event with nothing but zeros in its arm.
+fn event(event_type: jint) -> JVMPI_Event {
+    // SAFETY: all arms consist of numbers and pointers.
+    let u = unsafe { std::mem::zeroed() };
+    JVMPI_Event { event_type, env_id: at(ENV), u }
+}
+
+unsafe extern "C" fn get_call_trace(trace: *mut JVMPI_CallTrace, depth: jint) {
+    // SAFETY: the tests pass a trace with room.
+    unsafe {
+        (*trace).num_frames = depth;
+        for i in 0..depth as usize {
+            let method_id = at(METHOD + i * 8 % 64);
+            (*trace).frames.add(i).write(JVMPI_CallFrame { lineno: i as jint - 2, method_id });
+        }
+    }
+}
+
+unsafe extern "C" fn enable(event_type: jint, _: *mut c_void) -> jint {
+    if event_type == 0 { JVMPI_NOT_AVAILABLE } else { JVMPI_SUCCESS }
+}
+
+/// Sends the event that is asked for, to the topmost handler.
+unsafe extern "C" fn request<const SLOT: usize>(event_type: jint, arg: *mut c_void) -> jint {
+    let mut requested = event(event_type | JVMPI_REQUESTED_EVENT);
+    requested.u.class_unload.class_id = arg.cast();
+    send(TABLES[SLOT].load(Ordering::Relaxed), &mut requested);
+    JVMPI_FAIL
+}
+
+unsafe extern "C" fn create(_: *mut c_char) -> JVMPI_RawMonitor {
+    at(0x500)
+}
+
+unsafe extern "C" fn get_storage(env: *mut JNIEnv) -> *mut c_void {
+    at(env.addr() + 1)
+}
+
+/// The tables below, by slot.
+static TABLES: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
+
+/// A table that is recorded in a file of its own, in slot `SLOT`.
+struct Recorded {
+    below: usize,
+    above: *mut JVMPI_Interface,
+    file: PathBuf,
+}
+
+fn record<const SLOT: usize>(handler: unsafe extern "C" fn(*mut JVMPI_Event)) -> Recorded {
+    let file = std::env::temp_dir().join(format!("jvmpi-trace-{}-{SLOT}", std::process::id()));
+    record_in::<SLOT>(file, handler)
+}
+
+fn record_in<const SLOT: usize>(
+    file: PathBuf,
+    handler: unsafe extern "C" fn(*mut JVMPI_Event),
+) -> Recorded {
+    macro_rules! without_functions {
+        ($(
+            $(#[doc = $what:literal])*
+            fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, else $otherwise:expr;
+        )*) => {
+            JVMPI_Interface { version: JVMPI_VERSION_1_2, NotifyEvent: None, $($name: None,)* }
+        };
+    }
+    let below = Box::into_raw(Box::new(JVMPI_Interface {
+        EnableEvent: Some(enable),
+        RequestEvent: Some(request::<SLOT>),
+        GetCallTrace: Some(get_call_trace),
+        RawMonitorCreate: Some(create),
+        GetThreadLocalStorage: Some(get_storage),
+        ..for_each_function!(without_functions)
+    }));
+    TABLES[SLOT].store(below.expose_provenance(), Ordering::Relaxed);
+    let about = About { agent: "a\nb".into(), vm: "none".into() };
+    let recorder = Recorder::start(SLOT, file.to_str().unwrap(), &about).unwrap();
+    // SAFETY: the table lives for ever.
+    let above = unsafe { crate::layer::put_on(recorder, SLOT, below) }.unwrap();
+    // SAFETY: as above.
+    unsafe { (*above).NotifyEvent = Some(handler) };
+    Recorded { below: below.expose_provenance(), above, file }
+}
+
+/// Sends the event through the table at this address.
+fn send(table: usize, event: &mut JVMPI_Event) {
+    let table: *mut JVMPI_Interface = ptr::with_exposed_provenance_mut(table);
+    // SAFETY: the tests pass tables that live for ever.
+    unsafe { (*table).NotifyEvent.unwrap()(event) };
+}
+
+impl Recorded {
+    fn send(&self, mut event: JVMPI_Event) {
+        send(self.below, &mut event);
+    }
+
+    /// Sends the last event, with which all is written, and returns the file's bytes.
+    fn finish(&self) -> Vec<u8> {
+        self.send(event(JVMPI_EVENT_JVM_SHUT_DOWN));
+        let bytes = fs::read(&self.file).unwrap();
+        fs::remove_file(&self.file).unwrap();
+        bytes
+    }
+}
+
+unsafe extern "C" fn ignore(_: *mut JVMPI_Event) {}
+
+/// The records in order, as text, with the numbers of their threads.
+fn lines(trace: &Trace) -> Vec<(u32, String)> {
+    let (mut lines, mut names) = (Vec::new(), Names::default());
+    let problems = trace.in_order(|i, entry| {
+        let line = match entry.record {
+            Record::Method { is_exit, method } => show_method(is_exit, method, &names),
+            Record::Event(mut event) => show_event(&mut event, &mut names),
+            Record::Call(mut call) => show_call(&mut call, &names),
+            Record::Begin(function, _) => format!("begin {}", function.name()),
+            Record::Run => "run".into(),
+            Record::End => "end".into(),
+            Record::Answer(bytes) => format!("answer {bytes:?}"),
+        };
+        lines.push((trace.threads()[i].number, line));
+    });
+    assert_eq!(problems, []);
+    lines
+}
+
+fn read(bytes: Vec<u8>) -> Trace {
+    let trace = Trace::from_bytes(bytes).unwrap();
+    assert_eq!(trace.problem(), None);
+    assert!(trace.is_complete());
+    trace
+}
+
+/// Each event, with something in all of its arm, as it is to be shown.
+fn all_events() -> Vec<(JVMPI_Event, String)> {
+    let mut method = [JVMPI_Method {
+        method_name: text(c"m"),
+        method_signature: text(c"()V"),
+        start_lineno: 7,
+        end_lineno: -1,
+        method_id: at(METHOD),
+    }];
+    let mut field = [JVMPI_Field { field_name: text(c"f"), field_signature: text(c"[I") }];
+    let mut frames = [JVMPI_CallFrame { lineno: -3, method_id: at(METHOD) }];
+    let mut traces =
+        [JVMPI_CallTrace { env_id: at(ENV), num_frames: 1, frames: frames.as_mut_ptr() }];
+    let mut lines = [JVMPI_Lineno { offset: 4, lineno: 40 }];
+    let mut status = [2];
+    let dump: *mut c_char = text(c"dump");
+    let end = dump.wrapping_add(4);
+    let m = format!("{METHOD:#x} C.m()V");
+    let mut events = Vec::new();
+    let mut put = |event_type, fill: &mut dyn FnMut(&mut JVMPI_Event_u), said: &str| {
+        let mut event = event(event_type);
+        fill(&mut event.u);
+        events.push((event, format!("{}{said}", event_name(event_type))));
+    };
+    put(
+        JVMPI_EVENT_CLASS_LOAD,
+        &mut |u| {
+            u.class_load = JVMPI_Event_class_load {
+                class_name: text(c"C"),
+                source_name: ptr::null_mut(),
+                num_interfaces: 2,
+                num_methods: 1,
+                methods: method.as_mut_ptr(),
+                num_static_fields: 1,
+                statics: field.as_mut_ptr(),
+                num_instance_fields: 0,
+                instances: ptr::null_mut(),
+                class_id: at(0x100),
+            };
+        },
+        &format!(
+            " class_name=\"C\" source_name=NULL num_interfaces=2 methods=1[ method_name=\"m\" \
+             method_signature=\"()V\" start_lineno=7 end_lineno=-1 method_id={METHOD:#x} ] statics=1[ \
+             field_name=\"f\" field_signature=\"[I\" ] instances=0[ ] class_id=0x100"
+        ),
+    );
+    put(JVMPI_EVENT_CLASS_UNLOAD, &mut |u| u.class_unload.class_id = at(0x100), " class_id=0x100");
+    let hook = &mut |u: &mut JVMPI_Event_u| {
+        u.class_load_hook.class_data = dump.cast();
+        u.class_load_hook.class_data_len = 4;
+    };
+    put(JVMPI_EVENT_CLASS_LOAD_HOOK, hook, " class_data=(4 bytes)");
+    put(
+        JVMPI_EVENT_OBJECT_ALLOC,
+        &mut |u| {
+            u.obj_alloc = JVMPI_Event_obj_alloc {
+                arena_id: 1,
+                class_id: at(0x100),
+                is_array: 2,
+                size: 24,
+                obj_id: at(0x110),
+            };
+        },
+        " arena_id=1 class_id=0x100 is_array=2 size=24 obj_id=0x110",
+    );
+    put(JVMPI_EVENT_OBJECT_FREE, &mut |u| u.obj_free.obj_id = at(0x110), " obj_id=0x110");
+    put(
+        JVMPI_EVENT_OBJECT_MOVE,
+        &mut |u| {
+            u.obj_move = JVMPI_Event_obj_move {
+                arena_id: 1,
+                obj_id: at(0x110),
+                new_arena_id: 2,
+                new_obj_id: at(0x120),
+            };
+        },
+        " arena_id=1 obj_id=0x110 new_arena_id=2 new_obj_id=0x120",
+    );
+    put(
+        JVMPI_EVENT_ARENA_NEW,
+        &mut |u| u.new_arena = JVMPI_Event_new_arena { arena_id: 2, arena_name: text(c"\xffold") },
+        " arena_id=2 arena_name=\"\u{fffd}old\"",
+    );
+    put(JVMPI_EVENT_ARENA_DELETE, &mut |u| u.delete_arena.arena_id = 2, " arena_id=2");
+    put(
+        JVMPI_EVENT_THREAD_START,
+        &mut |u| {
+            u.thread_start = JVMPI_Event_thread_start {
+                thread_name: text(c"t"),
+                group_name: text(c"g"),
+                parent_name: text(c""),
+                thread_id: at(0x130),
+                thread_env_id: at(ENV + 8),
+            };
+        },
+        " thread_name=\"t\" group_name=\"g\" parent_name=\"\" thread_id=0x130 thread_env_id=0x70001008",
+    );
+    put(
+        JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT,
+        &mut |u| {
+            u.heap_dump = JVMPI_Event_heap_dump {
+                dump_level: 1,
+                begin: dump,
+                end,
+                num_traces: 1,
+                traces: traces.as_mut_ptr(),
+            };
+        },
+        &format!(
+            " dump_level=1 dump=(4 bytes) traces=1[ env_id=0x70001000 frames=1[ method_id={m} lineno=-3 ] ]"
+        ),
+    );
+    put(
+        JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
+        &mut |u| {
+            u.jni_globalref_alloc =
+                JVMPI_Event_jni_globalref_alloc { obj_id: at(0x110), ref_id: at(0x8) };
+        },
+        " obj_id=0x110 ref_id=0x8",
+    );
+    let reference = &mut |u: &mut JVMPI_Event_u| u.jni_globalref_free.ref_id = at(0x8);
+    put(JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE, reference, " ref_id=0x8");
+    let entered = &mut |u: &mut JVMPI_Event_u| u.method.method_id = at(METHOD);
+    put(JVMPI_EVENT_METHOD_ENTRY, entered, &format!(" method_id={m}"));
+    put(JVMPI_EVENT_METHOD_EXIT, entered, &format!(" method_id={m}"));
+    put(
+        JVMPI_EVENT_METHOD_ENTRY2,
+        &mut |u| {
+            u.method_entry2 =
+                JVMPI_Event_method_entry2 { method_id: at(METHOD), obj_id: at(0x110) };
+        },
+        &format!(" method_id={m} obj_id=0x110"),
+    );
+    put(
+        JVMPI_EVENT_COMPILED_METHOD_LOAD,
+        &mut |u| {
+            u.compiled_method_load = JVMPI_Event_compiled_method_load {
+                method_id: at(METHOD),
+                code_addr: CODE.as_ptr().cast_mut().cast(),
+                code_size: 64,
+                lineno_table_size: 1,
+                lineno_table: lines.as_mut_ptr(),
+            };
+        },
+        &format!(
+            " method_id={m} code_addr={:#x} code_size=64 lineno_table=1[ offset=4 lineno=40 ]",
+            CODE.as_ptr().addr()
+        ),
+    );
+    put(
+        JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
+        &mut |u| {
+            u.compiled_method_unload =
+                JVMPI_Event_compiled_method_unload { method_id: at(METHOD), code_addr: at(0x4000) };
+        },
+        &format!(" method_id={m} code_addr=0x4000"),
+    );
+    put(
+        JVMPI_EVENT_INSTRUCTION_START,
+        &mut |u| {
+            u.instruction.method_id = at(METHOD);
+            u.instruction.offset = 12;
+            let info = JVMPI_Event_instruction_tableswitch_info { key: -1, low: 0, hi: 5 };
+            u.instruction.u.tableswitch_info = info;
+        },
+        &format!(" method_id={m} offset=12 u[0]=-1 u[1]=0 u[2]=5"),
+    );
+    put(
+        JVMPI_EVENT_MONITOR_DUMP | JVMPI_REQUESTED_EVENT,
+        &mut |u| {
+            u.monitor_dump = JVMPI_Event_monitor_dump {
+                begin: dump,
+                end,
+                num_traces: 1,
+                traces: traces.as_mut_ptr(),
+                threads_status: status.as_mut_ptr(),
+            };
+        },
+        &format!(
+            " dump=(4 bytes) traces=1[ env_id=0x70001000 frames=1[ method_id={m} lineno=-3 ] ] \
+             threads_status=1[ status=2 ]"
+        ),
+    );
+    put(
+        JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT,
+        &mut |u| u.raw_monitor = JVMPI_Event_raw_monitor { name: text(c"r"), id: at(0x500) },
+        " name=\"r\" id=0x500",
+    );
+    put(
+        JVMPI_EVENT_MONITOR_CONTENDED_ENTER,
+        &mut |u| u.monitor.object = at(0x110),
+        " object=0x110",
+    );
+    put(
+        JVMPI_EVENT_MONITOR_WAITED,
+        &mut |u| {
+            u.monitor_wait = JVMPI_Event_monitor_wait { object: ptr::null_mut(), timeout: 1 << 40 };
+        },
+        " object=0x0 timeout=1099511627776",
+    );
+    put(
+        JVMPI_EVENT_GC_FINISH,
+        &mut |u| {
+            u.gc_info = JVMPI_Event_gc_info {
+                used_objects: 1,
+                used_object_space: 2,
+                total_object_space: 3,
+            };
+        },
+        " used_objects=1 used_object_space=2 total_object_space=3",
+    );
+    put(
+        JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT,
+        &mut |u| u.object_dump = JVMPI_Event_object_dump { data_len: 4, data: dump },
+        " data=(4 bytes)",
+    );
+    for event_type in [JVMPI_EVENT_THREAD_END, JVMPI_EVENT_GC_START, JVMPI_EVENT_JVM_INIT_DONE] {
+        put(event_type, &mut |_| {}, "");
+    }
+    leak(&mut events, (method, field, frames, traces, lines, status));
+    events
+}
+
+/// What events point to.
+type Arrays = (
+    [JVMPI_Method; 1],
+    [JVMPI_Field; 1],
+    [JVMPI_CallFrame; 1],
+    [JVMPI_CallTrace; 1],
+    [JVMPI_Lineno; 1],
+    [jint; 1],
+);
+
+/// The arrays move to where they stay.
+fn leak(
+    events: &mut [(JVMPI_Event, String)],
+    (method, field, frames, traces, lines, status): Arrays,
+) {
+    let frames = Box::leak(Box::new(frames));
+    let traces = Box::leak(Box::new(traces));
+    traces[0].frames = frames.as_mut_ptr();
+    let (method, field) = (Box::leak(Box::new(method)), Box::leak(Box::new(field)));
+    let (lines, status) = (Box::leak(Box::new(lines)), Box::leak(Box::new(status)));
+    for (event, _) in events {
+        match event.event_type & !JVMPI_REQUESTED_EVENT {
+            JVMPI_EVENT_CLASS_LOAD => {
+                event.u.class_load.methods = method.as_mut_ptr();
+                event.u.class_load.statics = field.as_mut_ptr();
+            }
+            JVMPI_EVENT_HEAP_DUMP => event.u.heap_dump.traces = traces.as_mut_ptr(),
+            JVMPI_EVENT_MONITOR_DUMP => {
+                event.u.monitor_dump.traces = traces.as_mut_ptr();
+                event.u.monitor_dump.threads_status = status.as_mut_ptr();
+            }
+            JVMPI_EVENT_COMPILED_METHOD_LOAD => {
+                event.u.compiled_method_load.lineno_table = lines.as_mut_ptr();
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_event_is_read_as_it_was_and_a_file_that_is_cut_up_to_there() {
+    let recorded = record::<0>(ignore);
+    let events = all_events();
+    for _ in 0..2 {
+        events.iter().for_each(|(event, _)| recorded.send(*event));
+    }
+    let bytes = recorded.finish();
+    let trace = read(bytes.clone());
+    assert_eq!((trace.about("agent"), trace.about("vm")), ("a b", "none"));
+    let mut expected: Vec<_> =
+        events.iter().chain(&events).map(|(_, said)| (0, said.clone())).collect();
+    expected.push((0, "JVM_SHUT_DOWN".into()));
+    let all = lines(&trace);
+    assert_eq!(all, expected);
+    let codes = trace.records(0).filter_map(|entry| match entry.record {
+        Record::Event(event) => Some(event.memory.code).filter(|code| !code.is_empty()),
+        _ => None,
+    });
+    assert_eq!(codes.collect::<Vec<_>>(), [CODE.into(), CODE.into()]);
+
+    // The whole lies in a chunk, so that a cut file has it all or nothing.
+    for length in 0..bytes.len() {
+        let Ok(cut) = Trace::from_bytes(bytes[..length].to_vec()) else { continue };
+        let cut_lines = lines(&cut);
+        assert!(cut_lines == all[..] || cut_lines.is_empty(), "{length}");
+        assert!(!cut.is_complete());
+    }
+    // What is damaged is not taken for anything else.
+    for i in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[i] ^= 0x10;
+        if let Ok(damaged) = Trace::from_bytes(damaged) {
+            assert!(damaged.problem().is_some(), "byte {i}");
+        }
+    }
+}
+
+unsafe extern "C" fn asks<const SLOT: usize>(event: *mut JVMPI_Event) {
+    let above = ABOVE[SLOT].load(Ordering::Relaxed);
+    let above: *mut JVMPI_Interface = ptr::with_exposed_provenance_mut(above);
+    // SAFETY: the table lives for ever, and is called as it wants.
+    unsafe {
+        match (*event).event_type {
+            JVMPI_EVENT_METHOD_ENTRY => {
+                _ = (*above).GetThreadLocalStorage.unwrap()((*event).env_id);
+                let mut frames = [JVMPI_CallFrame { lineno: 0, method_id: ptr::null_mut() }; 2];
+                let mut trace = JVMPI_CallTrace {
+                    env_id: (*event).env_id,
+                    num_frames: 0,
+                    frames: frames.as_mut_ptr(),
+                };
+                (*above).GetCallTrace.unwrap()(&raw mut trace, 2);
+            }
+            JVMPI_EVENT_GC_START => {
+                _ = (*above).RequestEvent.unwrap()(JVMPI_EVENT_CLASS_UNLOAD, at(0x100));
+            }
+            JVMPI_EVENT_CLASS_LOAD_HOOK => {
+                (*event).u.class_load_hook.new_class_data = text(c"new").cast();
+                (*event).u.class_load_hook.new_class_data_len = 3;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The tables that agents have, by slot.
+static ABOVE: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
+
+#[test]
+fn calls_are_part_of_the_events_that_they_are_made_in() {
+    let recorded = record::<1>(asks::<1>);
+    ABOVE[1].store(recorded.above.expose_provenance(), Ordering::Relaxed);
+    // SAFETY: the table lives for ever.
+    unsafe {
+        assert_eq!((*recorded.above).EnableEvent.unwrap()(0, ptr::null_mut()), JVMPI_NOT_AVAILABLE);
+        assert_eq!((*recorded.above).RawMonitorCreate.unwrap()(text(c"r")), at(0x500));
+    }
+    let mut entry = event(JVMPI_EVENT_METHOD_ENTRY);
+    entry.u.method.method_id = at(METHOD);
+    recorded.send(entry);
+    let mut exit = event(JVMPI_EVENT_METHOD_EXIT);
+    exit.u.method.method_id = at(METHOD);
+    recorded.send(exit);
+    // Not in the event before.
+    // SAFETY: the table lives for ever.
+    unsafe { _ = (*recorded.above).EnableEvent.unwrap()(1, ptr::null_mut()) };
+    recorded.send(event(JVMPI_EVENT_GC_START));
+    let mut hook = event(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    hook.u.class_load_hook.class_data = text(c"old").cast();
+    hook.u.class_load_hook.class_data_len = 3;
+    recorded.send(hook);
+    let lines = lines(&read(recorded.finish()));
+    let lines: Vec<_> = lines.iter().map(|(_, line)| line.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "call EnableEvent event_type=0 arg=0x0 result=0x1",
+            "call RawMonitorCreate lock_name=\"r\" result=0x500",
+            &format!("METHOD_ENTRY method_id={METHOD:#x}"),
+            "call GetThreadLocalStorage env=0x70001000 result=0x70001001",
+            &format!(
+                "call GetCallTrace trace=0x70001000 depth=2 frames=2[ method_id={METHOD:#x} lineno=-2 \
+                 method_id={:#x} lineno=-1 ]",
+                METHOD + 8
+            ),
+            "end",
+            &format!("METHOD_EXIT method_id={METHOD:#x}"),
+            "end",
+            "call EnableEvent event_type=1 arg=0x0 result=0x0",
+            "GC_START",
+            "begin RequestEvent",
+            "requested CLASS_UNLOAD class_id=0x100",
+            "end",
+            "call RequestEvent event_type=43 arg=0x100 result=0xffffffffffffffff",
+            "end",
+            "CLASS_LOAD_HOOK class_data=(3 bytes)",
+            "answer [110, 101, 119]",
+            "end",
+            "JVM_SHUT_DOWN",
+        ]
+    );
+}
+
+#[test]
+fn what_has_a_place_is_in_order_between_threads() {
+    let recorded = record::<2>(ignore);
+    let table = recorded.below;
+    let turns = Arc::new(Barrier::new(2));
+    let threads: Vec<_> = (0..2)
+        .map(|thread| {
+            let turns = turns.clone();
+            thread::spawn(move || {
+                for i in 0..1000 {
+                    if i % 2 == thread {
+                        let mut load = event(JVMPI_EVENT_CLASS_UNLOAD);
+                        load.u.class_unload.class_id = at(i);
+                        send(table, &mut load);
+                        // It comes before the other thread's next.
+                        let mut entry = event(JVMPI_EVENT_METHOD_ENTRY);
+                        entry.u.method.method_id = at(METHOD + 8 * i);
+                        send(table, &mut entry);
+                    }
+                    turns.wait();
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let lines = lines(&read(recorded.finish()));
+    let expected: Vec<_> = (0..1000)
+        .flat_map(|i| {
+            let load = format!("CLASS_UNLOAD class_id={i:#x}");
+            [load, format!("METHOD_ENTRY method_id={:#x}", METHOD + 8 * i)]
+        })
+        .chain(["JVM_SHUT_DOWN".to_owned()])
+        .collect();
+    assert_eq!(lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn long_records_and_many_are_read_as_they_were() {
+    let recorded = record::<3>(asks::<7>);
+    ABOVE[7].store(recorded.above.expose_provenance(), Ordering::Relaxed);
+    let mut bytes: Vec<u8> = (0..1_000_000_u32).map(|i| i as u8).collect();
+    let mut dump = event(JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT);
+    dump.u.object_dump =
+        JVMPI_Event_object_dump { data_len: 1_000_000, data: bytes.as_mut_ptr().cast() };
+    let mut frames = vec![JVMPI_CallFrame { lineno: 0, method_id: ptr::null_mut() }; 5000];
+    let mut trace = JVMPI_CallTrace { env_id: at(ENV), num_frames: 0, frames: frames.as_mut_ptr() };
+    let mut exits = 0;
+    for i in 0..3 {
+        for j in 0..50_000_usize {
+            let mut exit = event(JVMPI_EVENT_METHOD_EXIT);
+            exit.u.method.method_id = at(METHOD + 8 * (j * j % 3000));
+            recorded.send(exit);
+            exits += 1;
+        }
+        recorded.send(dump);
+        // SAFETY: there is room for so many frames.
+        unsafe { (*recorded.above).GetCallTrace.unwrap()(&raw mut trace, 4990 + i) };
+    }
+    let trace = read(recorded.finish());
+    let (mut dumps, mut depths, mut methods) = (0, Vec::new(), Vec::new());
+    for entry in trace.records(0) {
+        match entry.record {
+            Record::Event(event) if event.event_type == dump.event_type => {
+                // SAFETY: an event of this type has this arm, and has so many bytes.
+                let read = unsafe {
+                    let u = event.u.object_dump;
+                    std::slice::from_raw_parts(u.data.cast::<u8>(), u.data_len as usize)
+                };
+                assert!(read == bytes);
+                dumps += 1;
+            }
+            Record::Call(call) => depths.push(call.details.trace.num_frames),
+            Record::Method { method, .. } => methods.push(method),
+            _ => {}
+        }
+    }
+    assert_eq!((dumps, depths), (3, vec![4990, 4991, 4992]));
+    let expected = |i: usize| (METHOD + 8 * ((i % 50_000) * (i % 50_000) % 3000)) as u64;
+    assert!(methods.len() == exits && (0..exits).all(|i| methods[i] == expected(i)));
+    let statistics = statistics(&trace);
+    assert_eq!(statistics.dropped, 0);
+    assert_eq!(statistics.events[&JVMPI_EVENT_METHOD_EXIT], exits as u64);
+    assert!(differences(&trace, &trace).is_empty());
+}
+
+#[test]
+fn long_records_begin_wherever_short_ones_end() {
+    let recorded = record::<5>(ignore);
+    let mut bytes = [7_u8; 61];
+    let mut sent = 0;
+    for i in 0..100_000_i32 {
+        let mut exit = event(JVMPI_EVENT_METHOD_EXIT);
+        exit.u.method.method_id = at(METHOD);
+        recorded.send(exit);
+        let mut dump = event(JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT);
+        let data = bytes.as_mut_ptr().cast();
+        dump.u.object_dump = JVMPI_Event_object_dump { data_len: i % 61, data };
+        dump.env_id = at(ENV + (i % 2) as usize);
+        recorded.send(dump);
+        sent += (i % 61) as u64;
+    }
+    let trace = read(recorded.finish());
+    let lengths = trace.records(0).filter_map(|entry| match entry.record {
+        // SAFETY: an event of this type has this arm.
+        Record::Event(event) => Some(unsafe { event.u.object_dump.data_len } as u64),
+        _ => None,
+    });
+    assert_eq!(lengths.sum::<u64>(), sent);
+}
+
+#[test]
+fn what_nobody_reads_is_dropped_and_counted() {
+    let file = std::env::temp_dir().join(format!("jvmpi-trace-{}-fifo", std::process::id()));
+    let name = std::ffi::CString::new(file.to_str().unwrap()).unwrap();
+    // SAFETY: the name is a string.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    // Keeps the pipe open before there is a writer; nothing is read yet.
+    let mut options = File::options();
+    let options = options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
+    let mut pipe = options.open(&file).unwrap();
+    let recorded = record_in::<4>(file.clone(), ignore);
+    // Nearly twice what the queue takes: some are written, some are not.
+    let all = 15_000_000_u64;
+    for i in 0..all {
+        let mut entry = event(JVMPI_EVENT_METHOD_ENTRY);
+        entry.u.method.method_id = at(METHOD + 8 * (i as usize % 7));
+        recorded.send(entry);
+    }
+    let last = recorded.below;
+    let end = thread::spawn(move || send(last, &mut event(JVMPI_EVENT_JVM_SHUT_DOWN)));
+    let (mut bytes, mut piece) = (Vec::new(), vec![0; 1 << 20]);
+    loop {
+        let all_is_written = end.is_finished();
+        match pipe.read(&mut piece) {
+            Ok(count) => bytes.extend_from_slice(&piece[..count]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock && all_is_written => break,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    end.join().unwrap();
+    fs::remove_file(&file).unwrap();
+    let statistics = statistics(&read(bytes));
+    let recorded = statistics.events[&JVMPI_EVENT_METHOD_ENTRY];
+    assert!(statistics.dropped > 0 && recorded > 1_000_000, "{statistics:?}");
+    assert_eq!(recorded + statistics.dropped, all);
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    assert_eq!(
+        Trace::from_bytes(b"JAVA PROFILE 1.0.1, no trace".to_vec()).err(),
+        Some(TraceError::NotATrace)
+    );
+    assert_eq!(Trace::from_bytes(Vec::new()).err(), Some(TraceError::NotATrace));
+    let mut newer = file::head("");
+    newer[8] = 9;
+    assert_eq!(Trace::from_bytes(newer).err(), Some(TraceError::Version(9)));
+    assert!(Recorder::start(5, "/nowhere/trace", &About::default()).is_err());
+}
+
+#[test]
+fn recording_of_another_word_size_names_both_sizes() {
+    let of_word_size = |word| Trace::from_bytes(file::head(&format!("word={word}\n"))).unwrap();
+    let ours = size_of::<usize>();
+    assert_eq!(of_word_size(ours).check_word_size(), Ok(()));
+    let other = 12 - ours;
+    let refused = of_word_size(other).check_word_size().unwrap_err();
+    assert!(
+        refused.starts_with(&format!("was recorded in a JVM of {} bits", 8 * other)),
+        "{refused}"
+    );
+}
+
+#[test]
+fn records_that_make_no_sense_end_their_thread() {
+    for records in [&[0x4f][..], &[tag::REQUESTED, 0], &[tag::CALL + 31], &[tag::ENTRY], &[4, 1]] {
+        let trace = Trace::from_bytes(for_tests::file(&[records])).unwrap();
+        let mut of_thread = trace.records(0);
+        assert!(of_thread.next().is_none());
+        assert!(matches!(of_thread.problem(), Some(TraceError::Malformed { thread: 0, .. })));
+    }
+}
+
+#[test]
+fn more_threads_than_are_kept_open_are_read_as_they_were() {
+    const THREADS: usize = 3000;
+    const TURNS: usize = 4;
+    let trace =
+        Trace::from_bytes(for_tests::threads_in_turns(THREADS as u64, TURNS as u64)).unwrap();
+    let mut read = Vec::new();
+    let problems = trace.in_order(|thread, entry| match entry.record {
+        Record::Method { is_exit: false, method } => read.push((thread, method)),
+        _ => panic!("another record"),
+    });
+    assert_eq!(problems, []);
+    let method = |thread, turn| (0x1000 * (thread + 1) + 16 * turn) as u64;
+    let turns = (0..TURNS).flat_map(|turn| (0..THREADS).map(move |thread| (thread, turn)));
+    let expected: Vec<_> = turns.map(|(thread, turn)| (thread, method(thread, turn))).collect();
+    assert!(read == expected);
+}
