@@ -3,7 +3,9 @@
 
 #![no_main]
 
-use dump::{Buffer, Classes, HeapWriter, Id, Level, List, Monitors, Records, Shape, Type};
+use jvmpi_formats::dump::{
+    Buffer, Classes, HeapWriter, Id, Level, List, Monitors, Records, Shape, Type,
+};
 use libfuzzer_sys::fuzz_target;
 
 /// Knows every class; the number of interfaces and the types depend on the ID.

@@ -3,8 +3,8 @@
 
 #![no_main]
 
+use jvmpi_formats::profile::{BinaryWriter, Error, File, Version};
 use libfuzzer_sys::fuzz_target;
-use profile::{BinaryWriter, Error, File, Version};
 
 /// How many records the heap dumps of a file have, up to the first that can't be read.
 fn records(file: &File) -> usize {

@@ -2,8 +2,8 @@
 
 #![no_main]
 
+use jvmpi_formats::profile::{Error, File, Format, TextWriter, write_stacks};
 use libfuzzer_sys::fuzz_target;
-use profile::{Error, File, Format, TextWriter, write_stacks};
 use std::io;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,8 +3,8 @@
 
 #![no_main]
 
+use jvmpi_formats::profile::{File, Format, write_stacks};
 use libfuzzer_sys::fuzz_target;
-use profile::{File, Format, write_stacks};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };

@@ -3,8 +3,8 @@
 
 #![no_main]
 
+use jvmpi_formats::profile::StreamReader;
 use libfuzzer_sys::fuzz_target;
-use profile::StreamReader;
 
 fuzz_target!(|bytes: &[u8]| {
     let read = |size: usize| {

@@ -13,9 +13,9 @@ use std::time::Duration;
 use compat_tests::jdk::Gc;
 use compat_tests::run::{Outcome, Running, Vm};
 use compat_tests::{build, hung, text};
-use profile::{
-    CpuSample, CpuSamples, DumpKind, Frame, Line, Method, Profile, StreamWriter, ThreadSerial,
-    Writer as _,
+use jvmpi_formats::profile::{
+    self, CpuSample, CpuSamples, DumpKind, Frame, Line, Method, Profile, StreamWriter,
+    ThreadSerial, Writer as _,
 };
 
 use crate::assert::equal;

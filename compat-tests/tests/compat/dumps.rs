@@ -8,7 +8,7 @@ use compat_tests::jdk::Gc;
 use compat_tests::report::{Line, Report};
 use compat_tests::run::{Outcome, Vm};
 use compat_tests::{build, text};
-use dump::{
+use jvmpi_formats::dump::{
     Class, Classes, Id, Kind, Level, List, Monitor, Monitors, Record, Records, Root, Shape, Type,
     Value,
 };

@@ -12,8 +12,8 @@ use compat_tests::programs::{self, Found, Program};
 use compat_tests::run::{Launch, Outcome, Running, Vm};
 use compat_tests::{build, text};
 use hprof::control::{Command, Control, SiteFlags};
-use profile::heap::{Elements, Record};
-use profile::{File, Monitor, MonitorTime, Profile, TraceSerial, Value};
+use jvmpi_formats::profile::heap::{Elements, Record};
+use jvmpi_formats::profile::{self, File, Monitor, MonitorTime, Profile, TraceSerial, Value};
 
 use crate::assert::equal;
 use crate::cases;

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use compat_tests::report::{Line, Report};
 use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::{build, hung, text};
-use profile::{File, Profile, TraceSerial};
+use jvmpi_formats::profile::{File, Profile, TraceSerial};
 
 use crate::assert::equal;
 use crate::cases;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{NewFile, Output};
-use profile::{File, Format, Weight};
+use jvmpi_formats::profile::{self, File, Format, Weight};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

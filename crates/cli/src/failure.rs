@@ -1,6 +1,6 @@
 //! What a command that fails says, and the exit status it ends with.
 
-use profile::printable;
+use jvmpi_formats::profile::printable;
 use std::process::ExitCode;
 
 /// The status of a command that starts programs, when it has failed before there is one: as `env`,

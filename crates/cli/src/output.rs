@@ -1,7 +1,7 @@
 //! A profile as a file, in the format that the file's name tells.
 
-use profile::{
-    BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile, printable,
+use jvmpi_formats::profile::{
+    self, BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile, printable,
 };
 use report::Recording;
 use std::fs;

@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use clap::Subcommand;
+use jvmpi_formats::profile::printable;
 use jvmpi_layers::trace::{self, FUNCTIONS, Names, Record, Trace, TraceError, event_name};
 use jvmpi_sys::{EVENTS, EventType};
-use profile::printable;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -244,7 +244,7 @@ fn a_command_alone_says_where_its_libraries_come_from() {
 }
 
 /// A file of HPROF with everything that one can have.
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../profile/tests/expected.txt");
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/expected.txt");
 
 #[test]
 fn dumps_are_shown_record_by_record() {

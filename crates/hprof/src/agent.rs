@@ -16,8 +16,8 @@ use jvmpi::{
     ObjectAlloc, ObjectId, ObjectMove, OnLoad, Priority, RawMonitor, RawMonitorContended,
     ReferenceId, Stopped, ThreadId, ThreadLocal, ThreadStart, mode,
 };
-use profile::{
-    Amount, ClassSerial, Format, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type,
+use jvmpi_formats::profile::{
+    self, Amount, ClassSerial, Format, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;

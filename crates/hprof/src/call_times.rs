@@ -5,7 +5,7 @@
 //! writes a dump reads the numbers as they are at that moment.
 
 use hashbrown::HashTable;
-use profile::{FrameId, StackId, Traces};
+use jvmpi_formats::profile::{FrameId, StackId, Traces};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};

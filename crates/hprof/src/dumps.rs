@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::session::Session;
 use crate::{heap, monitors};
 use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};
-use profile::{DumpKind, PREAMBLE, Profile, Section, Settings, Time};
+use jvmpi_formats::profile::{DumpKind, PREAMBLE, Profile, Section, Settings, Time};
 use std::cell::RefCell;
 use std::io;
 use std::net::TcpStream;

@@ -6,12 +6,12 @@ use crate::objects::Objects;
 use crate::sites::SiteKey;
 use jvmpi::dump::{self, Classes, Shape};
 use jvmpi::{GcDisabled, HeapDump, ObjectId as RawObjectId};
-use profile::heap::{
+use jvmpi_formats::profile::heap::{
     Class, Constant, Elements, Field, FieldType, Instance, Objects as ObjectArray, Place,
     Primitives, Record, Root, RootKind,
 };
-use profile::{
-    EachRecord, NameId, ObjectId, Profile, ThreadSerial, Time, TraceSerial, Type, Writer,
+use jvmpi_formats::profile::{
+    self, EachRecord, NameId, ObjectId, Profile, ThreadSerial, Time, TraceSerial, Type, Writer,
 };
 use rustc_hash::FxHashMap;
 use std::io;

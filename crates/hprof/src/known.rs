@@ -2,7 +2,7 @@
 //! mean at the moment.
 
 use crate::call_times::{self, NewCall};
-use profile::{
+use jvmpi_formats::profile::{
     Class, ClassSerial, Frame, FrameId, Line, Method, MethodId, NameId, ObjectId, Profile, StackId,
     Thread, ThreadSerial, Time, TraceSerial, Type,
 };

@@ -1,7 +1,7 @@
 //! Files that are made as a whole from all that was dumped: pictures, pages, profiles of other tools.
 
-use profile::heap::Record;
-use profile::{
+use jvmpi_formats::profile::heap::Record;
+use jvmpi_formats::profile::{
     ClassSerial, EachRecord, Format, HeapDump, Profile, Section, ThreadSerial, Writer, write_stacks,
 };
 use report::heap::{Collector, Graph};

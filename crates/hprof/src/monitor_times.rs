@@ -1,6 +1,6 @@
 //! `monitor=y`: how long threads have waited to enter monitors, and for locks.
 
-use profile::{Monitor, MonitorTime, MonitorTimes, Time, TraceSerial};
+use jvmpi_formats::profile::{Monitor, MonitorTime, MonitorTimes, Time, TraceSerial};
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use profile::{NameId, ObjectId};
+    use jvmpi_formats::profile::{NameId, ObjectId};
 
     #[test]
     fn a_dump_has_the_times_since_the_one_before_and_all_hits() {

@@ -3,7 +3,9 @@
 use crate::agent::{Shared, lock};
 use jvmpi::dump::Kind;
 use jvmpi::{Context, EventError, ObjectId, ThreadId, mode};
-use profile::{Monitor, MonitorDump, MonitorStatus, ThreadSerial, ThreadState, ThreadStatus};
+use jvmpi_formats::profile::{
+    self, Monitor, MonitorDump, MonitorStatus, ThreadSerial, ThreadState, ThreadStatus,
+};
 
 /// The section.
 ///

@@ -2,7 +2,7 @@
 
 use crate::made::Made;
 use crate::options::{Cpu, Options, Output as Destination};
-use profile::{
+use jvmpi_formats::profile::{
     BinaryWriter, Format, Profile, StreamWriter, TextWriter, Version, WholeFile, Writer,
 };
 use std::fs::File;

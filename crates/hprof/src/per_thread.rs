@@ -6,7 +6,7 @@ use crate::objects::Cursor;
 use crate::session::Session;
 use crate::sites::Allocations;
 use jvmpi::{Frame, Frames};
-use profile::ThreadSerial;
+use jvmpi_formats::profile::ThreadSerial;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};

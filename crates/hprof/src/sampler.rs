@@ -6,7 +6,7 @@
 use crate::agent::Shared;
 use crate::options::{Cpu, Options};
 use jvmpi::{Frame, Frames, GcDisabled, MultiThreaded, ThreadId};
-use profile::ThreadSerial;
+use jvmpi_formats::profile::ThreadSerial;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};

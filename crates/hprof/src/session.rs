@@ -6,9 +6,9 @@ use crate::known::Known;
 use crate::monitor_times::Waits;
 use crate::options::Options;
 use crate::sites::{Counts, SiteKey, Sites};
-use profile::{
-    Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile, Site,
-    StackId, StackTime, ThreadSerial, Time, TraceSerial,
+use jvmpi_formats::profile::{
+    self, Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile,
+    Site, StackId, StackTime, ThreadSerial, Time, TraceSerial,
 };
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,7 +5,7 @@
 
 use hashbrown::HashTable;
 use indexmap::IndexSet;
-use profile::{Amount, ClassSerial, TraceSerial, Type};
+use jvmpi_formats::profile::{Amount, ClassSerial, TraceSerial, Type};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};

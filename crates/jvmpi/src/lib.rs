@@ -67,8 +67,8 @@ mod table;
 mod thread_local;
 mod threads;
 
-pub use dump;
-pub use dump::{Level, Type};
+pub use jvmpi_formats::dump;
+pub use jvmpi_formats::dump::{Level, Type};
 /// `jvmpi.h` in Rust.
 pub use jvmpi_sys as sys;
 

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use profile::File;
+use jvmpi_formats::profile::File;
 
 fn main() -> io::Result<()> {
     let mut arguments = std::env::args().skip(1);

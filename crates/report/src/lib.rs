@@ -12,7 +12,7 @@ mod page;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use profile::{File, Profile};
+use jvmpi_formats::profile::{File, Profile};
 
 /// A profile to be shown.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! The heap's analysis beside what its definitions say, on graphs small enough to try everything.
 
-use profile::heap::{
+use jvmpi_formats::profile::heap::{
     Class, Elements, Field, Instance, Objects, Primitives, Record, Root, RootKind,
 };
-use profile::{ObjectId, ThreadSerial, TraceSerial, Type, Value};
+use jvmpi_formats::profile::{self, ObjectId, ThreadSerial, TraceSerial, Type, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use report::heap::{Analysis, Builder, Collector, Dominators, Graph, Kind, Path, Paths};

@@ -6,8 +6,8 @@ use crate::jvm::{self, FieldId, Jni, Result};
 use crate::records::class::Class;
 use crate::records::ids;
 use crate::threads;
-use dump::Id;
 use jni_sys::{jclass, jint, jobject};
+use jvmpi_formats::dump::Id;
 use std::ptr;
 use std::sync::Arc;
 

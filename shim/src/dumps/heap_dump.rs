@@ -21,8 +21,8 @@ use crate::threads::{self, Thread};
 use crate::translate::frames::hidden_frames;
 use crate::translate::heap_objects::Unannounced;
 use crate::translate::{classes as class_events, heap_objects};
-use dump::{Buffer, Id, Level};
 use jni_sys::{jclass, jint};
+use jvmpi_formats::dump::{Buffer, Id, Level};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump,
 };

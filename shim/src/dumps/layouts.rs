@@ -4,8 +4,8 @@ use crate::classes;
 use crate::jvm::{self, Error, FieldId, Jni, Result};
 use crate::records::class::{self, Class, Instances};
 use crate::records::layout::{Declared, Layout, Objects, Own};
-use dump::Type;
 use jni_sys::jclass;
+use jvmpi_formats::dump::Type;
 use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use std::sync::Arc;
 

@@ -4,8 +4,10 @@
 use crate::jvm::heap::Primitive;
 use crate::jvm::{Error, FieldId, Holder, Jni, Result};
 use crate::records::layout::{Fields, Layout, Objects};
-use dump::{Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value};
 use jni_sys::{jint, jobject};
+use jvmpi_formats::dump::{
+    Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value,
+};
 use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};
 
 /// Reads objects; `name` gives the ID of one that is referred to.

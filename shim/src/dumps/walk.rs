@@ -12,11 +12,11 @@ use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Supply, Tag};
 use crate::records::layout::{Layout, Objects};
 use crate::translate::heap_objects::Unannounced;
-use dump::{
+use jni_sys::jint;
+use jvmpi_formats::dump::{
     Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
     Root as RootRecord, Type, Value,
 };
-use jni_sys::jint;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};

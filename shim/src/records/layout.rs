@@ -2,8 +2,8 @@
 //! the heap names them by indices of its own.
 
 use crate::jvm::{FieldId, Result};
-use dump::{Class as ClassRecord, Id, Level, Type};
 use jni_sys::jint;
+use jvmpi_formats::dump::{Class as ClassRecord, Id, Level, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

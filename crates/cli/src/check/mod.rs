@@ -4,8 +4,8 @@ mod events;
 mod symbols;
 
 use crate::failure::Failure;
+use jvmpi_formats::profile::printable;
 use jvmpi_settings::library::{Contents, LibraryError, contents};
-use profile::printable;
 use serde_json::json;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::jvms::Jvm;
 use crate::directory;
 use crate::installation;
-use profile::{Amount, Profile, TraceSerial};
+use jvmpi_formats::profile::{self, Amount, Profile, TraceSerial};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! The dumps in a file of HPROF.
 
-use profile::heap::{
+use jvmpi_formats::profile::heap::{
     Class, Elements, Field, Instance, Objects, Place, Primitives, Record, Root, RootKind,
 };
-use profile::{
-    Amount, Frame, HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, ObjectId, Profile,
-    Section, ThreadSerial, ThreadState, ThreadStatus, Time, TraceSerial, Type,
+use jvmpi_formats::profile::{
+    self, Amount, Frame, HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, ObjectId,
+    Profile, Section, ThreadSerial, ThreadState, ThreadStatus, Time, TraceSerial, Type,
 };
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -5,7 +5,7 @@ mod raw;
 
 use crate::failure::Failure;
 use crate::output::Printable;
-use profile::{ObjectId, Value};
+use jvmpi_formats::profile::{self, ObjectId, Value};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

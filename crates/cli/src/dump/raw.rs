@@ -14,7 +14,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use dump::{Classes, Frame, Id, Level, List, Monitors, Record, Records, Root, Shape, Type, Value};
+use jvmpi_formats::dump::{
+    Classes, Frame, Id, Level, List, Monitors, Record, Records, Root, Shape, Type, Value,
+};
 
 struct Known {
     name: String,

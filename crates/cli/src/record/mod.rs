@@ -15,7 +15,7 @@ use crate::signals::{self, Signal};
 use crate::waiting::Waiting;
 use clap::value_parser;
 use hprof::control::Command;
-use profile::{File, Format, Weight};
+use jvmpi_formats::profile::{self, File, Format, Weight};
 use progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

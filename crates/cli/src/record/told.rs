@@ -3,7 +3,7 @@
 //! A dump is a row of sections. The next dump repeats everything in a snapshot, so only the newest
 //! snapshot is kept. All other dumps are kept; SIGQUIT requests one.
 
-use profile::{DumpKind, File, Section, StreamReader};
+use jvmpi_formats::profile::{self, DumpKind, File, Section, StreamReader};
 use std::time::Instant;
 
 /// The dumps that have arrived over one connection.
@@ -72,7 +72,7 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use profile::{CpuSamples, Profile, StreamWriter, Writer};
+    use jvmpi_formats::profile::{CpuSamples, Profile, StreamWriter, Writer};
 
     /// Returns the totals that are kept of these dumps and of the beginning of one more.
     fn kept(dumps: &[(u64, DumpKind)], more: Option<u64>) -> (Vec<u64>, bool) {

@@ -11,7 +11,7 @@ use crate::signals;
 use crate::waiting::Waiting;
 use clap::value_parser;
 use hprof::control::Command;
-use profile::{Section, StreamReader, Told};
+use jvmpi_formats::profile::{Section, StreamReader, Told};
 use screen::{Key, Screen};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! The hottest methods.
 
-use profile::{CpuSample, Frame, MethodId, Profile, TraceSerial, printable};
+use jvmpi_formats::profile::{CpuSample, Frame, MethodId, Profile, TraceSerial, printable};
 use std::collections::HashMap;
 
 /// How often methods were found, from one look to the next and in all.
@@ -111,7 +111,7 @@ fn name(profile: &Profile, id: MethodId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use profile::{Line, Method, ThreadSerial};
+    use jvmpi_formats::profile::{Line, Method, ThreadSerial};
 
     /// A profile with these stacks, innermost method first, and their samples.
     fn profile(stacks: &[(&[&str], u64)]) -> (Profile, Vec<CpuSample>) {

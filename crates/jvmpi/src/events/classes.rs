@@ -127,8 +127,8 @@ impl<'e> Field<'e> {
     }
 
     /// Returns the type as dumps encode it, or `None` if the descriptor is invalid.
-    pub fn of_type(&self) -> Option<dump::Type> {
-        dump::Type::of_descriptor(*self.signature().as_bytes().first()?)
+    pub fn of_type(&self) -> Option<crate::Type> {
+        crate::Type::of_descriptor(*self.signature().as_bytes().first()?)
     }
 }
 

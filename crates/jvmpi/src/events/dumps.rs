@@ -2,7 +2,7 @@
 
 use crate::call_trace::{CallTrace, slice, traces};
 use crate::{ModifiedUtf8, ThreadStatus};
-use dump::{Classes, Kind, Level, List, Malformed, Monitors, Records};
+use jvmpi_formats::dump::{self, Classes, Kind, Level, List, Malformed, Monitors, Records};
 use jvmpi_sys::{JVMPI_Event_heap_dump, JVMPI_Event_monitor_dump, JVMPI_Event_object_dump};
 use std::ffi::c_char;
 use std::{fmt, ptr};

@@ -36,10 +36,10 @@ impl ObjectAlloc {
 
     /// Returns the type of the elements if the object is an array.
     #[inline]
-    pub fn elements(&self) -> Option<dump::Type> {
+    pub fn elements(&self) -> Option<crate::Type> {
         match self.event.is_array {
             JVMPI_NORMAL_OBJECT => None,
-            code => u8::try_from(code).ok().and_then(dump::Type::from_code),
+            code => u8::try_from(code).ok().and_then(crate::Type::from_code),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
-use profile::{Profile, StackId, TraceSerial};
+use jvmpi_formats::profile::{Profile, StackId, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! The part of a heap that the page has: all classes, the objects that retain most, and how those are reached.
 
-use profile::ThreadSerial;
+use jvmpi_formats::profile::ThreadSerial;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ mod monitors;
 mod stacks;
 mod threads;
 
-use profile::{Profile, ThreadSerial, TraceSerial};
+use jvmpi_formats::profile::{Profile, ThreadSerial, TraceSerial};
 use serde::Serialize;
 
 use crate::{Input, Recording};

@@ -1,6 +1,6 @@
 //! Monitor dumps: who owns what, and who waits for whom.
 
-use profile::{Profile, ThreadSerial, ThreadState};
+use jvmpi_formats::profile::{Profile, ThreadSerial, ThreadState};
 use serde::Serialize;
 
 use super::Shared;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use profile::heap::type_name;
-use profile::{Monitor, Profile, TraceSerial};
+use jvmpi_formats::profile::heap::type_name;
+use jvmpi_formats::profile::{Monitor, Profile, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 

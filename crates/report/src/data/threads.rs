@@ -1,7 +1,7 @@
 //! The threads of all profiles. The threads of two profiles are the same if they have the same name and group,
 //! the first with the first of that name, the second with the second.
 
-use profile::{Profile, ThreadSerial};
+use jvmpi_formats::profile::{Profile, ThreadSerial};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 

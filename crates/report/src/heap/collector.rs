@@ -1,7 +1,7 @@
 //! From the records of a dump to a graph.
 
-use profile::heap::{Class, Record, Root, RootKind, type_name};
-use profile::{Error, File, HeapDump, ObjectId, Value};
+use jvmpi_formats::profile::heap::{Class, Record, Root, RootKind, type_name};
+use jvmpi_formats::profile::{Error, File, HeapDump, ObjectId, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::graph::{Builder, Graph, Kind, Label, TooLarge};

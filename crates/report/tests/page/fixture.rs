@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use profile::heap::{self, Elements, Instance, Record, RootKind};
-use profile::{
-    Amount, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId, HeapDump,
-    Line, Method, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, NameId, ObjectId,
-    Profile, Section, Site, Sites, Thread, ThreadSerial, ThreadState, ThreadStatus, Time,
+use jvmpi_formats::profile::heap::{self, Elements, Instance, Record, RootKind};
+use jvmpi_formats::profile::{
+    self, Amount, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId,
+    HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, NameId,
+    ObjectId, Profile, Section, Site, Sites, Thread, ThreadSerial, ThreadState, ThreadStatus, Time,
     TraceSerial, Value,
 };
 use report::heap::{Collector, Graph};

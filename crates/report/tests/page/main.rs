@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chromium::Browser;
+use jvmpi_formats::profile::File;
 use libtest_mimic::{Arguments, Trial};
-use profile::File;
 use report::Input;
 
 fn main() {

@@ -1,7 +1,7 @@
 //! What each view shows, and how it is used.
 
 use crate::chromium::Browser;
-use profile::Profile;
+use jvmpi_formats::profile::{self, Profile};
 use report::{Input, Recording};
 use std::time::Duration;
 

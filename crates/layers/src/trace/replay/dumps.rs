@@ -3,7 +3,7 @@
 use super::{Known, Replay};
 use crate::trace::fields::{Field, Look};
 use crate::trace::read::Event;
-use dump::{
+use jvmpi_formats::dump::{
     Buffer, Classes, Frame, HeapWriter, Id, Kind, Level, Monitors, Record, Records, Root, Shape,
     Type, write_monitor,
 };

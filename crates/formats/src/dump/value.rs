@@ -1,0 +1,224 @@
+//! Values and their types.
+
+use crate::dump::{ID, Id};
+
+/// A type with its code in dumps: `JVMPI_CLASS`, and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Type {
+    /// A reference.
+    Reference = 2,
+    /// `boolean`
+    Boolean = 4,
+    /// `char`
+    Char = 5,
+    /// `float`
+    Float = 6,
+    /// `double`
+    Double = 7,
+    /// `byte`
+    Byte = 8,
+    /// `short`
+    Short = 9,
+    /// `int`
+    Int = 10,
+    /// `long`
+    Long = 11,
+}
+
+impl Type {
+    /// All types.
+    pub const ALL: [Self; 9] = [
+        Self::Reference,
+        Self::Boolean,
+        Self::Char,
+        Self::Float,
+        Self::Double,
+        Self::Byte,
+        Self::Short,
+        Self::Int,
+        Self::Long,
+    ];
+
+    /// Returns the type with this code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| *t as u8 == code)
+    }
+
+    /// Returns the type of a field from the first character of its descriptor.
+    pub fn of_descriptor(first: u8) -> Option<Self> {
+        Some(match first {
+            b'L' | b'[' => Self::Reference,
+            b'Z' => Self::Boolean,
+            b'C' => Self::Char,
+            b'F' => Self::Float,
+            b'D' => Self::Double,
+            b'B' => Self::Byte,
+            b'S' => Self::Short,
+            b'I' => Self::Int,
+            b'J' => Self::Long,
+            _ => return None,
+        })
+    }
+
+    /// Returns the first character of the descriptor of fields of this type.
+    pub fn descriptor(self) -> u8 {
+        match self {
+            Self::Reference => b'L',
+            Self::Boolean => b'Z',
+            Self::Char => b'C',
+            Self::Float => b'F',
+            Self::Double => b'D',
+            Self::Byte => b'B',
+            Self::Short => b'S',
+            Self::Int => b'I',
+            Self::Long => b'J',
+        }
+    }
+
+    /// Returns the size of a value in a dump, in bytes.
+    pub const fn width(self) -> usize {
+        self.width_with(ID)
+    }
+
+    /// Returns the size of a value in bytes, in a file whose IDs have `id_size` bytes.
+    pub const fn width_with(self, id_size: usize) -> usize {
+        match self {
+            Self::Reference => id_size,
+            Self::Boolean | Self::Byte => 1,
+            Self::Char | Self::Short => 2,
+            Self::Float | Self::Int => 4,
+            Self::Double | Self::Long => 8,
+        }
+    }
+
+    /// Returns the name in Java. For references, whose class would be needed, it is `<Unknown>`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "<Unknown>",
+            Self::Boolean => "boolean",
+            Self::Char => "char",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::Byte => "byte",
+            Self::Short => "short",
+            Self::Int => "int",
+            Self::Long => "long",
+        }
+    }
+
+    /// Returns the name of an array with elements of this type and of unknown class.
+    pub const fn array_name(self) -> &'static str {
+        match self {
+            Self::Reference => "[L<Unknown>;",
+            Self::Boolean => "[Z",
+            Self::Char => "[C",
+            Self::Float => "[F",
+            Self::Double => "[D",
+            Self::Byte => "[B",
+            Self::Short => "[S",
+            Self::Int => "[I",
+            Self::Long => "[J",
+        }
+    }
+}
+
+/// A value of a field or of an array element.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Value {
+    Reference(Id),
+    Boolean(bool),
+    Char(u16),
+    Float(f32),
+    Double(f64),
+    Byte(i8),
+    Short(i16),
+    Int(i32),
+    Long(i64),
+}
+
+impl Value {
+    /// Returns the type of the value.
+    pub fn of_type(self) -> Type {
+        match self {
+            Self::Reference(_) => Type::Reference,
+            Self::Boolean(_) => Type::Boolean,
+            Self::Char(_) => Type::Char,
+            Self::Float(_) => Type::Float,
+            Self::Double(_) => Type::Double,
+            Self::Byte(_) => Type::Byte,
+            Self::Short(_) => Type::Short,
+            Self::Int(_) => Type::Int,
+            Self::Long(_) => Type::Long,
+        }
+    }
+
+    /// Writes the value to `to`, which has exactly the size of the type.
+    #[inline]
+    pub fn write(self, to: &mut [u8]) {
+        match self {
+            Self::Reference(id) => to.copy_from_slice(&id.to_ne_bytes()),
+            Self::Boolean(value) => to.copy_from_slice(&[value.into()]),
+            Self::Char(value) => to.copy_from_slice(&value.to_be_bytes()),
+            Self::Float(value) => to.copy_from_slice(&value.to_bits().to_be_bytes()),
+            Self::Double(value) => to.copy_from_slice(&value.to_bits().to_be_bytes()),
+            Self::Byte(value) => to.copy_from_slice(&value.to_be_bytes()),
+            Self::Short(value) => to.copy_from_slice(&value.to_be_bytes()),
+            Self::Int(value) => to.copy_from_slice(&value.to_be_bytes()),
+            Self::Long(value) => to.copy_from_slice(&value.to_be_bytes()),
+        }
+    }
+
+    /// Reads a value of the given type from the beginning of `bytes`. Returns the value and the rest, or `None` if
+    /// there are too few bytes.
+    pub fn read(of_type: Type, bytes: &[u8]) -> Option<(Self, &[u8])> {
+        macro_rules! be {
+            ($type:ty) => {{
+                let (bytes, rest) = bytes.split_first_chunk()?;
+                (<$type>::from_be_bytes(*bytes), rest)
+            }};
+        }
+        macro_rules! read {
+            ($variant:ident, $type:ty) => {{
+                let (value, rest) = be!($type);
+                (Self::$variant(value), rest)
+            }};
+        }
+        Some(match of_type {
+            Type::Reference => {
+                let (id, rest) = bytes.split_first_chunk()?;
+                (Self::Reference(Id::from_ne_bytes(*id)), rest)
+            }
+            Type::Boolean => {
+                let (value, rest) = be!(u8);
+                (Self::Boolean(value != 0), rest)
+            }
+            Type::Char => read!(Char, u16),
+            Type::Float => {
+                let (bits, rest) = be!(u32);
+                (Self::Float(f32::from_bits(bits)), rest)
+            }
+            Type::Double => {
+                let (bits, rest) = be!(u64);
+                (Self::Double(f64::from_bits(bits)), rest)
+            }
+            Type::Byte => read!(Byte, i8),
+            Type::Short => read!(Short, i16),
+            Type::Int => read!(Int, i32),
+            Type::Long => read!(Long, i64),
+        })
+    }
+
+    /// Reads values of the given types one after the other. Returns `None` unless they take up all bytes exactly.
+    pub fn read_all(types: impl IntoIterator<Item = Type>, bytes: &[u8]) -> Option<Vec<Self>> {
+        let mut rest = bytes;
+        let mut values = Vec::new();
+        for of_type in types {
+            let (value, after) = Self::read(of_type, rest)?;
+            values.push(value);
+            rest = after;
+        }
+        rest.is_empty().then_some(values)
+    }
+}

@@ -1,0 +1,18 @@
+//! The formats that profilers write and read. This crate does not depend on a running JVM.
+//!
+//! ```
+//! use jvmpi_formats::dump::{Buffer, HeapWriter, Level, List, Listed, Type};
+//!
+//! let array = Listed { elements: Some(Type::Int), id: 0x10 };
+//! let mut writer = HeapWriter::new(Buffer::new().expect("address space"), Level::Objects);
+//! writer.listed(array).expect("memory");
+//! let bytes = writer.finish();
+//! assert_eq!(List::new(&bytes).collect::<Result<Vec<_>, _>>(), Ok(vec![array]));
+//! ```
+//!
+//! [`dump`] has the dumps that JVMPI passes to agents. `profile` has the model of a profile and the formats of its
+//! files, among them the two of HPROF; it is a feature of this crate, which is on by default.
+
+pub mod dump;
+#[cfg(feature = "profile")]
+pub mod profile;

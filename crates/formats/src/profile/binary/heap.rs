@@ -1,0 +1,389 @@
+//! Reads the records of heap dumps.
+
+use super::cursor::Cursor;
+use super::read::NamesById;
+use super::{NO_FRAME, heap_tag};
+use crate::profile::file::Error;
+use crate::profile::heap::{
+    Class, Constant, Elements, Field, FieldType, Instance, Objects, Place, Primitives, Record,
+    Root, RootKind,
+};
+use crate::profile::model::{HeapDump, ObjectId, Profile, ThreadSerial, TraceSerial};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Reads the records of one heap dump.
+#[derive(Debug)]
+pub struct HeapReader<'a> {
+    all: Cursor<'a>,
+    dump: &'a HeapDump,
+    names: Names<'a>,
+    layouts: Layouts<'a>,
+    array_classes: ArrayClasses,
+}
+
+impl<'a> HeapReader<'a> {
+    /// Looks at the classes of the dump: what the bytes of an instance mean is told by them.
+    pub fn new(
+        all: Cursor<'a>,
+        ids: &'a NamesById,
+        profile: &'a Profile,
+        dump: &'a HeapDump,
+    ) -> Self {
+        let names = Names { ids, profile };
+        let mut layouts = Layouts::default();
+        let mut loaders = FxHashMap::default();
+        let mut elements_are_named = false;
+        let mut scratch = Scratch::default();
+        for mut cursor in parts(all, dump) {
+            // What can't be read ends the second pass too, where it is told.
+            while !cursor.is_at_end()
+                && let Ok(encoded) = names.encoded(&mut cursor, &mut scratch)
+            {
+                match encoded {
+                    Encoded::Whole(Record::Class(class)) => {
+                        let (id, superclass) = (class.id, class.superclass);
+                        loaders.insert(id, class.loader);
+                        layouts.add(id, superclass, &scratch.fields);
+                    }
+                    Encoded::Whole(Record::Objects(array)) => {
+                        let name = names.of_class(array.class);
+                        elements_are_named |= !name.is_empty() && element_name(name).is_none();
+                    }
+                    _ => {}
+                }
+            }
+        }
+        layouts.link();
+        let array_classes = match elements_are_named {
+            true => ArrayClasses::AreNotTold,
+            false => ArrayClasses::of(names, &loaders),
+        };
+        Self { all, dump, names, layouts, array_classes }
+    }
+
+    /// Passes each record.
+    pub fn records<E: From<Error>>(
+        &self,
+        each: &mut impl FnMut(&Record<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut scratch = Scratch::default();
+        let mut fields = Vec::new();
+        for mut cursor in parts(self.all, self.dump) {
+            while !cursor.is_at_end() {
+                match self.names.encoded(&mut cursor, &mut scratch)? {
+                    Encoded::Whole(Record::Objects(mut array)) => {
+                        self.array_classes.complete(&mut array, self.names);
+                        each(&Record::Objects(array))?;
+                    }
+                    Encoded::Whole(record) => each(&record)?,
+                    Encoded::Instance { id, trace, class, mut values } => {
+                        fields.clear();
+                        let size = values.left() as u64;
+                        self.layouts.decode(class, &mut values, &mut fields)?;
+                        let class_name = self.names.of_class(class);
+                        let fields = &fields[..];
+                        each(&Record::Instance(Instance {
+                            id,
+                            trace,
+                            class,
+                            class_name,
+                            size,
+                            fields,
+                        }))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The places of a dump's records.
+fn parts<'a>(all: Cursor<'a>, dump: &'a HeapDump) -> impl Iterator<Item = Cursor<'a>> {
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    dump.parts.iter().map(move |part| all.part(place(part.start), place(part.end)))
+}
+
+/// What a class record consists of, kept for the next one.
+#[derive(Default)]
+struct Scratch<'a> {
+    constants: Vec<Constant>,
+    statics: Vec<Field<'a>>,
+    fields: Vec<FieldType<'a>>,
+}
+
+/// A record, of which instances can't be decoded before all classes are known.
+enum Encoded<'s, 'a> {
+    Whole(Record<'s>),
+    Instance { id: ObjectId, trace: TraceSerial, class: ObjectId, values: Cursor<'a> },
+}
+
+/// Finds names.
+#[derive(Clone, Copy, Debug)]
+struct Names<'a> {
+    ids: &'a NamesById,
+    profile: &'a Profile,
+}
+
+impl<'a> Names<'a> {
+    fn get(self, cursor: &mut Cursor<'a>) -> Result<&'a str, Error> {
+        let id = cursor.raw_id()?;
+        Ok(self.ids.get(&id).map_or("", |name| self.profile.names.get(*name)))
+    }
+
+    fn of_class(self, class: ObjectId) -> &'a str {
+        let class = self.profile.classes.of_object(class);
+        class.map_or("", |class| self.profile.names.get(class.name))
+    }
+
+    fn encoded<'s>(
+        self,
+        cursor: &mut Cursor<'a>,
+        scratch: &'s mut Scratch<'a>,
+    ) -> Result<Encoded<'s, 'a>, Error> {
+        let before = *cursor;
+        let tag = cursor.u1()?;
+        let record = match tag {
+            heap_tag::CLASS_DUMP => Record::Class(self.class(cursor, scratch)?),
+            heap_tag::INSTANCE_DUMP => {
+                let id = cursor.id()?;
+                let trace = TraceSerial(cursor.u4()?);
+                let class = cursor.id()?;
+                let length = cursor.u4()? as usize;
+                let start = cursor.at();
+                cursor.take(length)?;
+                let values = cursor.part(start, start + length);
+                return Ok(Encoded::Instance { id, trace, class, values });
+            }
+            heap_tag::OBJ_ARRAY_DUMP => {
+                let id = cursor.id()?;
+                let trace = TraceSerial(cursor.u4()?);
+                let length = cursor.u4()? as usize;
+                let class = cursor.id()?;
+                let id_size = cursor.id_size();
+                let bytes = cursor.take(length.saturating_mul(id_size))?;
+                Record::Objects(Objects {
+                    id,
+                    trace,
+                    class,
+                    class_name: self.of_class(class),
+                    array_class: ObjectId(0),
+                    size: bytes.len() as u64,
+                    elements: Elements::Packed { bytes, id_size },
+                })
+            }
+            heap_tag::PRIM_ARRAY_DUMP => {
+                let id = cursor.id()?;
+                let trace = TraceSerial(cursor.u4()?);
+                let length = cursor.u4()?;
+                let of_type = cursor.type_code()?;
+                let width = of_type.width_with(cursor.id_size());
+                let values = cursor.take((length as usize).saturating_mul(width))?;
+                let size = values.len() as u64;
+                Record::Primitives(Primitives { id, trace, of_type, size, length, values })
+            }
+            _ => Record::Root(self.root(tag, cursor, before)?),
+        };
+        Ok(Encoded::Whole(record))
+    }
+
+    fn root(self, tag: u8, cursor: &mut Cursor<'a>, before: Cursor<'a>) -> Result<Root<'a>, Error> {
+        let object = cursor.id()?;
+        let kind = match tag {
+            heap_tag::ROOT_UNKNOWN => RootKind::Unknown,
+            heap_tag::ROOT_JNI_GLOBAL => {
+                RootKind::JniGlobal { reference: cursor.raw_id()?, trace: TraceSerial(0) }
+            }
+            heap_tag::ROOT_JNI_LOCAL => RootKind::JniLocal(place(cursor)?),
+            heap_tag::ROOT_JAVA_FRAME => RootKind::JavaFrame(place(cursor)?),
+            heap_tag::ROOT_NATIVE_STACK => RootKind::NativeStack(ThreadSerial(cursor.u4()?)),
+            heap_tag::ROOT_STICKY_CLASS => RootKind::StickyClass { name: self.of_class(object) },
+            heap_tag::ROOT_THREAD_BLOCK => RootKind::ThreadBlock(ThreadSerial(cursor.u4()?)),
+            heap_tag::ROOT_MONITOR_USED => RootKind::MonitorUsed,
+            heap_tag::ROOT_THREAD_OBJ => RootKind::ThreadObject {
+                thread: ThreadSerial(cursor.u4()?),
+                trace: TraceSerial(cursor.u4()?),
+            },
+            _ => return Err(before.error(format!("there is no record {tag:#04x} in heap dumps"))),
+        };
+        Ok(Root { object, kind })
+    }
+
+    fn class<'s>(
+        self,
+        cursor: &mut Cursor<'a>,
+        scratch: &'s mut Scratch<'a>,
+    ) -> Result<Class<'s>, Error> {
+        let id = cursor.id()?;
+        let trace = TraceSerial(cursor.u4()?);
+        let [superclass, loader, signers, protection_domain, ..] = [
+            cursor.id()?,
+            cursor.id()?,
+            cursor.id()?,
+            cursor.id()?,
+            // Two are reserved.
+            cursor.id()?,
+            cursor.id()?,
+        ];
+        let instance_size = cursor.u4()?;
+        scratch.constants.clear();
+        for _ in 0..cursor.u2()? {
+            let index = cursor.u2()?;
+            let of_type = cursor.type_code()?;
+            scratch.constants.push(Constant { index, value: cursor.value(of_type)? });
+        }
+        scratch.statics.clear();
+        for _ in 0..cursor.u2()? {
+            let name = self.get(cursor)?;
+            let of_type = cursor.type_code()?;
+            scratch.statics.push(Field { name, value: cursor.value(of_type)? });
+        }
+        scratch.fields.clear();
+        for _ in 0..cursor.u2()? {
+            let name = self.get(cursor)?;
+            scratch.fields.push(FieldType { name, of_type: cursor.type_code()? });
+        }
+        Ok(Class {
+            id,
+            trace,
+            name: self.of_class(id),
+            superclass,
+            loader,
+            signers,
+            protection_domain,
+            instance_size,
+            constants: &scratch.constants,
+            statics: &scratch.statics,
+            fields: &scratch.fields,
+        })
+    }
+}
+
+fn place(cursor: &mut Cursor<'_>) -> Result<Place, Error> {
+    let thread = ThreadSerial(cursor.u4()?);
+    let frame = Some(cursor.u4()?).filter(|frame| *frame != NO_FRAME);
+    Ok(Place { thread, frame })
+}
+
+/// Which class the records of arrays of references tell.
+#[derive(Debug)]
+enum ArrayClasses {
+    /// That of the elements, as JVMPI's HPROF.
+    AreNotTold,
+    /// The array's, as HotSpot and JVMTI's HPROF; with the classes of the elements.
+    AreTold(FxHashMap<ObjectId, ObjectId>),
+}
+
+impl ArrayClasses {
+    /// Finds the class of the elements for each class of arrays by its name and loader.
+    fn of(names: Names<'_>, loaders: &FxHashMap<ObjectId, ObjectId>) -> Self {
+        let named = |id: &ObjectId| names.of_class(*id);
+        let classes: FxHashMap<_, _> =
+            loaders.iter().map(|(id, loader)| ((named(id), *loader), *id)).collect();
+        let elements = loaders.iter().filter_map(|(id, loader)| {
+            let name = element_name(named(id))?;
+            Some((*id, *classes.get(&(name, *loader))?))
+        });
+        Self::AreTold(elements.collect())
+    }
+
+    /// Tells both classes of an array whose class is what the record has.
+    fn complete<'a>(&self, array: &mut Objects<'a>, names: Names<'a>) {
+        if let Self::AreTold(elements) = self {
+            array.array_class = array.class;
+            array.class_name = element_name(names.of_class(array.class)).unwrap_or("");
+            array.class = elements.get(&array.class).copied().unwrap_or_default();
+        }
+    }
+}
+
+/// The name of the class of the elements of an array of references whose class has this name.
+fn element_name(name: &str) -> Option<&str> {
+    match name.strip_prefix('[')? {
+        elements if elements.starts_with('[') => Some(elements),
+        elements => elements.strip_prefix('L')?.strip_suffix(';'),
+    }
+}
+
+/// Which fields the instances of classes have.
+#[derive(Debug, Default)]
+struct Layouts<'a> {
+    by_class: FxHashMap<ObjectId, usize>,
+    layouts: Vec<Layout>,
+    /// The fields of all classes.
+    fields: Vec<FieldType<'a>>,
+}
+
+#[derive(Debug)]
+struct Layout {
+    superclass: ObjectId,
+    /// Its own fields.
+    fields: Range<usize>,
+    /// The nearest class above that has fields.
+    above: Option<usize>,
+}
+
+impl<'a> Layouts<'a> {
+    fn add(&mut self, class: ObjectId, superclass: ObjectId, fields: &[FieldType<'a>]) {
+        let start = self.fields.len();
+        self.fields.extend_from_slice(fields);
+        self.by_class.insert(class, self.layouts.len());
+        let fields = start..self.fields.len();
+        self.layouts.push(Layout { superclass, fields, above: None });
+    }
+
+    /// Finds for each class the next above that has fields. A broken file may have classes that are above
+    /// themselves.
+    fn link(&mut self) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            OnPath,
+            Done,
+        }
+        let mut states = vec![State::New; self.layouts.len()];
+        let mut path = Vec::new();
+        for start in 0..self.layouts.len() {
+            let mut current = start;
+            let above = loop {
+                if states[current] == State::Done {
+                    break self.layouts[current].above;
+                }
+                states[current] = State::OnPath;
+                path.push(current);
+                let above = self.by_class.get(&self.layouts[current].superclass);
+                match above.copied() {
+                    Some(above) if !self.layouts[above].fields.is_empty() => break Some(above),
+                    Some(above) if states[above] != State::OnPath => current = above,
+                    _ => break None,
+                }
+            };
+            for class in path.drain(..) {
+                self.layouts[class].above = above;
+                states[class] = State::Done;
+            }
+        }
+    }
+
+    /// The fields of an instance of `class` with these values.
+    fn decode(
+        &self,
+        class: ObjectId,
+        values: &mut Cursor<'_>,
+        fields: &mut Vec<Field<'a>>,
+    ) -> Result<(), Error> {
+        let mut next = self.by_class.get(&class).copied();
+        while let Some(layout) = next.map(|index| &self.layouts[index]) {
+            // A class that is above itself ends with the values.
+            if values.is_at_end() {
+                break;
+            }
+            for FieldType { name, of_type } in &self.fields[layout.fields.clone()] {
+                fields.push(Field { name, value: values.value(*of_type)? });
+            }
+            next = layout.above;
+        }
+        Ok(())
+    }
+}

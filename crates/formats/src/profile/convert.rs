@@ -1,0 +1,90 @@
+//! Writes what was read in another of HPROF's encodings.
+
+use crate::profile::file::{Encoding, Error, File};
+use crate::profile::model::{HeapDump, Section};
+use crate::profile::writer::{EachRecord, Writer};
+use std::io;
+
+/// What did not get from one file into another.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LeftOut {
+    /// The sections that the other encoding does not have, each kind once.
+    pub sections: Vec<&'static str>,
+    /// Where a heap dump could not be read any further.
+    pub problem: Option<Error>,
+}
+
+/// Why passing records has ended early.
+enum End {
+    CannotRead(Error),
+    CannotWrite(io::Error),
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        Self::CannotRead(error)
+    }
+}
+
+impl File {
+    /// Writes everything that `writer`'s encoding has. Of a file with a [`problem`](Self::problem) that is
+    /// what was read up to there.
+    pub fn write(&self, writer: &mut dyn Writer) -> io::Result<LeftOut> {
+        let profile = self.profile();
+        for thread in profile.threads.keys() {
+            writer.thread_start(profile, *thread)?;
+        }
+        for thread in profile.threads.values().filter(|thread| thread.ended) {
+            writer.thread_end(profile, thread.serial)?;
+        }
+        for class in profile.classes.iter().filter(|class| class.unloaded) {
+            writer.class_unload(profile, class.serial)?;
+        }
+        let mut left_out = LeftOut::default();
+        for section in &profile.sections {
+            match section {
+                // Text tells nothing of values that are no references.
+                Section::HeapDump(_)
+                    if writer.needs_values() && self.encoding() == Encoding::Text =>
+                {
+                    left_out.add("heap dump");
+                }
+                Section::HeapDump(dump) => self.write_heap(writer, dump, &mut left_out)?,
+                _ if writer.holds(section) => writer.section(profile, section)?,
+                _ => left_out.add(section.name()),
+            }
+        }
+        writer.traces(profile)?;
+        writer.flush()?;
+        Ok(left_out)
+    }
+
+    fn write_heap(
+        &self,
+        writer: &mut dyn Writer,
+        dump: &HeapDump,
+        left_out: &mut LeftOut,
+    ) -> io::Result<()> {
+        let heap = self.heap(dump);
+        let mut pass = |each: &mut EachRecord<'_>| {
+            let end = heap.records(|record| each(record).map_err(End::CannotWrite));
+            match end {
+                Ok(()) => Ok(()),
+                Err(End::CannotRead(error)) => {
+                    left_out.problem = Some(error);
+                    Ok(())
+                }
+                Err(End::CannotWrite(error)) => Err(error),
+            }
+        };
+        writer.heap_dump(self.profile(), dump, &mut pass)
+    }
+}
+
+impl LeftOut {
+    fn add(&mut self, section: &'static str) {
+        if !self.sections.contains(&section) {
+            self.sections.push(section);
+        }
+    }
+}

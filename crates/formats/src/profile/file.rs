@@ -1,0 +1,190 @@
+//! A file of HPROF that is read.
+
+use crate::profile::binary::NamesById;
+use crate::profile::heap::Record;
+use crate::profile::model::{HeapDump, Profile};
+use crate::profile::{binary, text};
+use memmap2::Mmap;
+use std::fmt::{self, Display};
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A file of HPROF, text or binary.
+///
+/// The profile is read at once; the records of heap dumps are read when they are asked for.
+#[derive(Debug)]
+pub struct File {
+    content: Content,
+    encoding: Encoding,
+    /// The names of a binary file.
+    names: NamesById,
+    profile: Profile,
+    problem: Option<Error>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Mapped(Mmap),
+    Read(Vec<u8>),
+}
+
+/// How a file is encoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    /// Text, `format=a`.
+    Text,
+    /// Binary, `format=b`.
+    Binary {
+        /// How many bytes an ID has: 4 or 8.
+        id_size: usize,
+    },
+}
+
+/// Where and why reading had to end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// The place in the file, in bytes.
+    pub at: u64,
+    /// The line of a text file, from 1.
+    pub line: Option<u64>,
+    /// Why.
+    pub what: String,
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.what),
+            None => write!(f, "byte {}: {}", self.at, self.what),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        Self::new(io::ErrorKind::InvalidData, error)
+    }
+}
+
+impl File {
+    /// Reads the file at this path.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system, and `InvalidData` if it is no file of HPROF. What is wrong further on is no
+    /// error: it is what [`problem`](Self::problem) tells.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut file = fs::File::open(path)?;
+        // A pipe has no length and can't be mapped.
+        let content = if file.metadata()?.is_file() {
+            // SAFETY: the bytes are only ever read as bytes, of which any value is allowed. Somebody who changes
+            // the file meanwhile changes what is read, and one who cuts it off ends this process; whoever
+            // writes profiles puts them in place when they are complete.
+            Content::Mapped(unsafe { Mmap::map(&file)? })
+        } else {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            Content::Read(bytes)
+        };
+        Ok(Self::parse(content)?)
+    }
+
+    /// Reads these bytes of a file; the error is that they are none.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::parse(Content::Read(bytes))
+    }
+
+    fn parse(content: Content) -> Result<Self, Error> {
+        let bytes = content.bytes();
+        let mut profile = Profile::default();
+        let mut names = NamesById::default();
+        let (encoding, problem) = if let Some(header) = binary::Header::read(bytes)? {
+            let problem = binary::read(bytes, header, &mut profile, &mut names).err();
+            (Encoding::Binary { id_size: header.id_size }, problem)
+        } else if text::is_text(bytes) {
+            (Encoding::Text, text::read(bytes, &mut profile).err())
+        } else {
+            let what = "this is no file of HPROF: it does not begin with `JAVA PROFILE`".into();
+            return Err(Error { at: 0, line: None, what });
+        };
+        Ok(Self { content, encoding, names, profile, problem })
+    }
+
+    /// A profile that was in no file, and has no heap dumps.
+    pub fn of_profile(profile: Profile) -> Self {
+        Self {
+            content: Content::Read(Vec::new()),
+            encoding: Encoding::Binary { id_size: 8 },
+            names: NamesById::default(),
+            profile,
+            problem: None,
+        }
+    }
+
+    /// What the file tells; if there is a [`problem`](Self::problem), what it tells up to there.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The profile alone; the records of heap dumps can't be read any more.
+    pub fn into_profile(self) -> Profile {
+        self.profile
+    }
+
+    /// Where the file is cut off or makes no sense, if it is or does.
+    pub fn problem(&self) -> Option<&Error> {
+        self.problem.as_ref()
+    }
+
+    /// How the file is encoded.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Prepares to read the records of a heap dump of this file's profile.
+    pub fn heap<'a>(&'a self, dump: &'a HeapDump) -> HeapReader<'a> {
+        let bytes = self.content.bytes();
+        HeapReader(match self.encoding {
+            Encoding::Text => Inner::Text(text::HeapReader::new(bytes, dump)),
+            Encoding::Binary { id_size } => {
+                let all = binary::Cursor::new(bytes, id_size);
+                Inner::Binary(binary::HeapReader::new(all, &self.names, &self.profile, dump))
+            }
+        })
+    }
+}
+
+impl Content {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Read(bytes) => bytes,
+        }
+    }
+}
+
+/// Reads the records of a heap dump, as often as one likes.
+#[derive(Debug)]
+pub struct HeapReader<'a>(Inner<'a>);
+
+#[derive(Debug)]
+enum Inner<'a> {
+    Text(text::HeapReader<'a>),
+    Binary(binary::HeapReader<'a>),
+}
+
+impl HeapReader<'_> {
+    /// Passes each record in the order of the file, until one can't be read or `each` returns an error.
+    pub fn records<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(&Record<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.0 {
+            Inner::Text(reader) => reader.records(&mut each),
+            Inner::Binary(reader) => reader.records(&mut each),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! A flame graph as a picture that opens in a browser: it zooms and searches.
+
+use super::name_tree::NameTree;
+use crate::profile::model::Profile;
+use crate::profile::printable;
+use crate::profile::weight::{Unit, Weight};
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+/// The share of the whole below which a frame is less than a tenth of a pixel wide.
+const INVISIBLE: f64 = 1e-4;
+
+/// Returns the values of the stacks by their names, `outermost;…;innermost`. A stack with a smaller share of the whole than
+/// `least` is part of its caller.
+fn sums(profile: &Profile, weight: Weight, least: f64) -> io::Result<BTreeMap<String, u64>> {
+    let mut sums = BTreeMap::new();
+    NameTree::of(profile, weight).without_less_than(least).each(|names, value| {
+        sums.insert(names.to_owned(), value);
+        Ok(())
+    })?;
+    Ok(sums)
+}
+
+/// Writes a flame graph of the profile.
+pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
+    let stacks = sums(profile, weight, INVISIBLE)?;
+    let mut tree = Tree::default();
+    stacks.iter().for_each(|(names, value)| tree.add(names, [0, *value]));
+    draw(tree, false, weight, &profile.created.to_text(), out)
+}
+
+/// Writes a flame graph of `after` in whose colors red has grown since `before` and blue has shrunk.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_difference(
+    before: &Profile,
+    after: &Profile,
+    weight: Weight,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    // A frame that is invisible in one profile may be visible in the other.
+    let [old, new] = [sums(before, weight, 0.0)?, sums(after, weight, 0.0)?];
+    let mut tree = Tree::default();
+    old.iter().for_each(|(names, value)| tree.add(names, [*value, 0]));
+    new.iter().for_each(|(names, value)| tree.add(names, [0, *value]));
+    let times = format!("{} and {}", before.created.to_text(), after.created.to_text());
+    draw(tree, true, weight, &times, out)
+}
+
+/// The stacks, put together where they begin alike.
+struct Tree<'a>(Vec<Node<'a>>);
+
+#[derive(Default)]
+struct Node<'a> {
+    name: &'a str,
+    /// The weights before and after, of this frame and all above it.
+    values: [u64; 2],
+    /// In the order of their names, so that the same profile is the same picture.
+    children: BTreeMap<&'a str, usize>,
+}
+
+impl Default for Tree<'_> {
+    fn default() -> Self {
+        Self(vec![Node { name: "all", ..Node::default() }])
+    }
+}
+
+impl<'a> Tree<'a> {
+    fn add(&mut self, names: &'a str, values: [u64; 2]) {
+        let mut current = 0;
+        self.weigh(current, values);
+        for name in names.split(';') {
+            let next = self.0.len();
+            current = *self.0[current].children.entry(name).or_insert(next);
+            if current == next {
+                self.0.push(Node { name, ..Node::default() });
+            }
+            self.weigh(current, values);
+        }
+    }
+
+    fn weigh(&mut self, node: usize, values: [u64; 2]) {
+        for (sum, value) in self.0[node].values.iter_mut().zip(values) {
+            *sum = sum.saturating_add(value);
+        }
+    }
+}
+
+/// A frame of the picture.
+struct Frame<'a> {
+    node: &'a Node<'a>,
+    x: f64,
+    width: f64,
+    depth: usize,
+}
+
+const WIDTH: f64 = 1200.0;
+const LEFT: f64 = 10.0;
+const FRAME: usize = 16;
+/// Above the frames are the title and what can be clicked, below them the details.
+const ABOVE: usize = 64;
+const BELOW: usize = 32;
+/// Narrower frames are not drawn, nor what is above them.
+const NARROWEST: f64 = 0.1;
+/// As wide as a letter can be.
+const CHARACTER: f64 = 7.0;
+
+const SCRIPT: &str = include_str!("flame_graph.js");
+const STYLE: &str =
+    "text { font: 12px monospace; fill: #000 } #title { font-size: 17px; text-anchor: middle }
+#subtitle { text-anchor: middle; fill: #666 } #search, #reset { cursor: pointer; fill: #06c }
+#matched { text-anchor: end } #frames > g { cursor: pointer } #frames text { pointer-events: none }
+#frames > g:hover > rect { stroke: #000; stroke-width: 0.5 } .parent { opacity: 0.5 }";
+
+fn frames<'a>(tree: &'a Tree<'a>) -> Vec<Frame<'a>> {
+    let nodes = &tree.0;
+    let scale = (WIDTH - 2.0 * LEFT) / (nodes[0].values[1] as f64).max(1.0);
+    let mut frames = Vec::new();
+    let mut open = vec![(0, 0u64, 0)];
+    while let Some((node, start, depth)) = open.pop() {
+        let node = &nodes[node];
+        let width = node.values[1] as f64 * scale;
+        if width < NARROWEST {
+            continue;
+        }
+        frames.push(Frame { node, x: LEFT + start as f64 * scale, width, depth });
+        let mut start = start;
+        for child in node.children.values() {
+            open.push((*child, start, depth + 1));
+            start = start.saturating_add(nodes[*child].values[1]);
+        }
+    }
+    frames
+}
+
+fn draw(
+    tree: Tree<'_>,
+    is_difference: bool,
+    weight: Weight,
+    subtitle: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let nothing = format!("no {}", weight.title());
+    let mut tree = tree;
+    if tree.0[0].values[1] == 0 {
+        // A picture all the same: who opens it sees what there is.
+        tree = Tree::default();
+        tree.add(&nothing, [1, 1]);
+    }
+    let frames = frames(&tree);
+    let depth = frames.iter().map(|frame| frame.depth + 1).max().unwrap_or(0);
+    let height = ABOVE + FRAME * depth + BELOW;
+    let total = tree.0[0].values[1] as f64;
+    let change = |node: &Node<'_>| node.values[1] as f64 - node.values[0] as f64;
+    let largest = frames.iter().skip(1).map(|frame| change(frame.node).abs()).fold(1.0, f64::max);
+    write!(
+        out,
+        r##"<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<svg version="1.1" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>{STYLE}</style>
+<rect width="100%" height="100%" fill="#f8f8f8"/>
+<text id="title" x="{middle}" y="24">{title}</text>
+<text id="subtitle" x="{middle}" y="42">{subtitle}</text>
+<text id="reset" x="{LEFT}" y="24" style="display: none">reset zoom</text>
+<text id="search" x="{search}" y="24">search</text>
+<text id="matched" x="{right}" y="{bottom}"></text>
+<text id="details" x="{LEFT}" y="{bottom}"></text>
+<g id="frames">
+"##,
+        middle = WIDTH / 2.0,
+        title = Xml(weight.title()),
+        subtitle = Xml(subtitle),
+        search = WIDTH - LEFT - 12.0 * CHARACTER,
+        right = WIDTH - LEFT,
+        bottom = height - BELOW / 3,
+    )?;
+    for frame in &frames {
+        let node = frame.node;
+        let amount = amount(node.values[1], weight.unit());
+        let mut share = format!("{:.2}%", 100.0 * node.values[1] as f64 / total);
+        if frame.depth == 0 {
+            share = "100%".into();
+        } else if is_difference {
+            share += &format!("; {:+.2}%", 100.0 * change(node) / total);
+        }
+        let color = match frame.depth {
+            0 => "#d0d0d0".into(),
+            _ if is_difference => color_of_change(change(node) / largest),
+            _ => color_of_name(node.name, weight.unit()),
+        };
+        let (x, width) = (frame.x, frame.width);
+        let y = ABOVE + FRAME * (depth - 1 - frame.depth);
+        writeln!(
+            out,
+            r#"<g><title>{name} ({amount}, {share})</title><rect x="{x:.4}" y="{y}" width="{width:.4}" height="{height}" fill="{color}" rx="1"/><text x="{text_x:.4}" y="{text_y}">{text}</text></g>"#,
+            name = Xml(node.name),
+            height = FRAME - 1,
+            text_x = x + 3.0,
+            text_y = y + 12,
+            text = Xml(&fitting(node.name, width)),
+        )?;
+    }
+    write!(out, "</g>\n<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n")
+}
+
+/// As much of a name as a frame of this width has room for.
+fn fitting(name: &str, width: f64) -> String {
+    let most = ((width - 6.0) / CHARACTER) as usize;
+    match name.chars().count() {
+        _ if most < 3 => String::new(),
+        length if length <= most => name.to_owned(),
+        _ => name.chars().take(most - 2).chain("..".chars()).collect(),
+    }
+}
+
+/// `1,234 samples`. Nanoseconds are too many digits to read.
+fn amount(value: u64, unit: Unit) -> String {
+    let (value, unit) = match unit {
+        Unit::Samples => (value as f64, "samples"),
+        Unit::Nanoseconds => (value as f64 / 1e6, "ms"),
+        Unit::Bytes => (value as f64, "bytes"),
+        Unit::Objects => (value as f64, "objects"),
+    };
+    let digits = if value < 10.0 && value.fract() != 0.0 { 3 } else { 0 };
+    let text = format!("{value:.digits$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{grouped}{fraction} {unit}")
+}
+
+/// A color of its own for each name, the same in all pictures: warm for time, green for memory.
+fn color_of_name(name: &str, unit: Unit) -> String {
+    // FNV-1a.
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let part = |shift: u32, most: u64| (hash >> shift & 0xff) * most / 0xff;
+    let (red, green, blue) = match unit {
+        Unit::Bytes | Unit::Objects => (80 + part(24, 90), 175 + part(32, 75), 80 + part(40, 100)),
+        _ => (215 + part(24, 40), 80 + part(32, 140), 40 + part(40, 50)),
+    };
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// White for what is as it was, and the redder or bluer the greater the change, which is from -1 to 1.
+fn color_of_change(change: f64) -> String {
+    let rest = (255.0 - 215.0 * change.abs().min(1.0)) as u8;
+    if change >= 0.0 {
+        format!("#ff{rest:02x}{rest:02x}")
+    } else {
+        format!("#{rest:02x}{rest:02x}ff")
+    }
+}
+
+/// Text of an element or attribute.
+struct Xml<'a>(&'a str);
+
+impl Display for Xml<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in printable(self.0).chars() {
+            match c {
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '&' => f.write_str("&amp;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&apos;")?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_grouped() {
+        for (value, unit, expected) in [
+            (0, Unit::Samples, "0 samples"),
+            (999, Unit::Objects, "999 objects"),
+            (1_234_567, Unit::Bytes, "1,234,567 bytes"),
+            (543_000_000, Unit::Nanoseconds, "543 ms"),
+            (1_500_000, Unit::Nanoseconds, "1.500 ms"),
+            (12_345_678_900, Unit::Nanoseconds, "12,346 ms"),
+        ] {
+            assert_eq!(amount(value, unit), expected);
+        }
+    }
+
+    #[test]
+    fn names_are_cut_to_the_width_of_the_frame() {
+        assert_eq!(fitting("java.lang.Object.wait", 1000.0), "java.lang.Object.wait");
+        assert_eq!(fitting("java.lang.Object.wait", 62.0), "java.l..");
+        assert_eq!(fitting("main", 20.0), "");
+    }
+
+    #[test]
+    fn frames_lie_within_the_one_below_them() {
+        let mut tree = Tree::default();
+        for (names, value) in [("a;b", 3), ("a;c;d", 5), ("e", 2), ("a", u64::MAX)] {
+            tree.add(names, [0, value]);
+        }
+        let frames = frames(&tree);
+        let root = &frames[0];
+        assert_eq!((root.node.name, root.x, root.width), ("all", LEFT, WIDTH - 2.0 * LEFT));
+        for frame in &frames {
+            assert!(frame.x >= LEFT && frame.x + frame.width <= WIDTH - LEFT + 0.01);
+        }
+    }
+
+    #[test]
+    fn same_name_has_the_same_color_everywhere() {
+        let color = color_of_name("Main.main", Unit::Samples);
+        assert_eq!(color, color_of_name("Main.main", Unit::Nanoseconds));
+        assert_ne!(color, color_of_name("Main.other", Unit::Samples));
+        assert_eq!(
+            (color_of_change(0.0), color_of_change(-1.0)),
+            ("#ffffff".into(), "#2828ff".into())
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! The formats, and what of them is made from the stacks of a profile.
+
+mod collapsed;
+mod flame_graph;
+mod name_tree;
+mod pprof;
+mod speedscope;
+
+use crate::profile::model::Profile;
+use crate::profile::weight::Weight;
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A format of profiles. Which one is meant is told by the name of the file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Format {
+    /// HPROF's text.
+    Text,
+    /// HPROF's binary format.
+    Binary,
+    /// Stacks, one in a line.
+    Collapsed,
+    /// A flame graph as a picture.
+    Svg,
+    /// The format of pprof, compressed.
+    Pprof,
+    /// The format of speedscope.
+    Speedscope,
+    /// A page to look at, which is made elsewhere.
+    Html,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 7] = [
+        Self::Text,
+        Self::Binary,
+        Self::Collapsed,
+        Self::Svg,
+        Self::Pprof,
+        Self::Speedscope,
+        Self::Html,
+    ];
+
+    /// How the names of its files end.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Text => ".txt",
+            Self::Binary => ".hprof",
+            Self::Collapsed => ".collapsed",
+            Self::Svg => ".svg",
+            Self::Pprof => ".pb.gz",
+            Self::Speedscope => ".json",
+            Self::Html => ".html",
+        }
+    }
+
+    /// The format of a file of this name.
+    pub fn of_path(path: &Path) -> Result<Self, UnknownFormat> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let found = Self::ALL.into_iter().find(|format| name.ends_with(format.extension()));
+        found.ok_or_else(|| UnknownFormat(path.display().to_string()))
+    }
+
+    /// Whether files of it are made from stacks, by [`write_stacks`].
+    pub const fn is_of_stacks(self) -> bool {
+        matches!(self, Self::Collapsed | Self::Svg | Self::Pprof | Self::Speedscope)
+    }
+}
+
+/// The name of a file does not tell its format.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownFormat(String);
+
+impl Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endings = Format::ALL.map(Format::extension).join(" ");
+        write!(f, "{}: the name does not tell a format; it may end in {endings}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownFormat {}
+
+/// Writes the stacks of a profile in one of the formats that [are made of them](Format::is_of_stacks).
+///
+/// Without `weight`, it is the first of [`Weight::ALL`] of which there is anything. Formats that can hold
+/// several (pprof and speedscope) have all, and show this one first.
+///
+/// # Errors
+///
+/// Besides those of `out`: `Unsupported` for another format, or one that this build does not have.
+pub fn write_stacks(
+    profile: &Profile,
+    format: Format,
+    weight: Option<Weight>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let weight = weight.or_else(|| Weight::of(profile).first().copied());
+    let weight = weight.unwrap_or(Weight::CpuSamples);
+    match format {
+        Format::Collapsed => collapsed::write(profile, weight, out),
+        Format::Svg => flame_graph::write(profile, weight, out),
+        Format::Pprof => pprof::write(profile, weight, out),
+        Format::Speedscope => speedscope::write(profile, weight, out),
+        _ => {
+            let what = format!("{} files are not made here", format.extension());
+            Err(io::Error::new(io::ErrorKind::Unsupported, what))
+        }
+    }
+}
+
+pub use flame_graph::write_difference;
+
+/// What stands for the frames of a trace that has none.
+const NO_FRAMES: &str = "<empty trace>";
+
+/// The name of a thread as a frame has it.
+fn thread_name(profile: &Profile, thread: crate::profile::ThreadSerial) -> Option<&str> {
+    profile.threads.get(&thread).map(|thread| profile.names.get(thread.name))
+}

@@ -1,0 +1,217 @@
+//! The stacks of a profile as a tree of names. Stacks that differ in lines only are one.
+
+use super::{NO_FRAMES, thread_name};
+use crate::profile::model::{FrameId, Profile, StackId, ThreadSerial};
+use crate::profile::printable;
+use crate::profile::weight::{Stack, Weight, stacks};
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::io;
+
+/// The tree. A node lies behind its parent; the first is below all stacks.
+#[derive(Debug)]
+pub struct NameTree {
+    names: IndexSet<Box<str>, FxBuildHasher>,
+    /// The parents and names of nodes, and their own values.
+    nodes: IndexMap<(u32, u32), u64, FxBuildHasher>,
+}
+
+/// The node below all stacks, which has no name.
+const ROOT: u32 = 0;
+
+impl NameTree {
+    /// The stacks that weigh anything.
+    pub fn of(profile: &Profile, weight: Weight) -> Self {
+        let mut tree = Self { names: IndexSet::default(), nodes: IndexMap::default() };
+        tree.nodes.insert((ROOT, u32::MAX), 0);
+        let mut known = Known::default();
+        for stack in stacks(profile, weight) {
+            let node = tree.node(profile, &stack, &mut known);
+            if let Some((_, value)) = tree.nodes.get_index_mut(node as usize) {
+                *value = value.saturating_add(stack.value);
+            }
+        }
+        tree
+    }
+
+    fn node(&mut self, profile: &Profile, stack: &Stack<'_>, known: &mut Known) -> u32 {
+        let Stack { thread, frames, subject, .. } = stack;
+        let thread = *thread;
+        let base = match thread {
+            ThreadSerial(0) => ROOT,
+            thread => {
+                let name = match thread_name(profile, thread) {
+                    Some(name) => format!("[{name}]"),
+                    None => format!("[thread {}]", thread.0),
+                };
+                self.child(ROOT, &name)
+            }
+        };
+        let mut without_node = Vec::new();
+        let mut next = frames.id();
+        let mut node = loop {
+            if let Some(node) = known.stacks.get(&(thread, next)) {
+                break *node;
+            }
+            let Some((frame, caller)) = profile.traces.call(next) else { break base };
+            without_node.push((next, frame));
+            next = caller;
+        };
+        for (stack, frame) in without_node.into_iter().rev() {
+            let new = || self.frame(profile, frame);
+            if let Some(name) = *known.frames.entry(frame).or_insert_with(new) {
+                node = self.child_named(node, name);
+            }
+            known.stacks.insert((thread, stack), node);
+        }
+        if frames.is_empty() {
+            node = self.child(node, NO_FRAMES);
+        }
+        subject.as_ref().map_or(node, |subject| self.child(node, subject))
+    }
+
+    fn frame(&mut self, profile: &Profile, frame: FrameId) -> Option<u32> {
+        let (_, method) = profile.frame(frame)?;
+        let [class, name] = [method.class, method.name].map(|name| profile.names.get(name));
+        Some(self.name(&format!("{class}.{name}")))
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        let name = clean(name);
+        let place = self.names.get_index_of(name.as_str());
+        place.unwrap_or_else(|| self.names.insert_full(name.into()).0) as u32
+    }
+
+    fn child(&mut self, parent: u32, name: &str) -> u32 {
+        let name = self.name(name);
+        self.child_named(parent, name)
+    }
+
+    fn child_named(&mut self, parent: u32, name: u32) -> u32 {
+        let entry = self.nodes.entry((parent, name));
+        let place = entry.index() as u32;
+        entry.or_insert(0);
+        place
+    }
+
+    /// Adds what weighs less than `share` of the whole to its caller, which does not change any other value.
+    pub fn without_less_than(mut self, share: f64) -> Self {
+        let mut totals: Vec<u64> = self.nodes.values().copied().collect();
+        let parents: Vec<u32> = self.nodes.keys().map(|key| key.0).collect();
+        for node in (1..totals.len()).rev() {
+            let parent = parents[node] as usize;
+            totals[parent] = totals[parent].saturating_add(totals[node]);
+        }
+        let least = totals[0] as f64 * share;
+        let mut values: Vec<u64> = self.nodes.values().copied().collect();
+        for node in (1..totals.len()).rev() {
+            let parent = parents[node];
+            if (totals[node] as f64) < least && parent != ROOT {
+                let value = std::mem::take(&mut values[node]);
+                values[parent as usize] = values[parent as usize].saturating_add(value);
+            }
+        }
+        self.nodes.values_mut().zip(values).for_each(|(place, value)| *place = value);
+        self
+    }
+
+    /// Passes the names of each stack that has a value, outermost first and separated by `;`, and its value:
+    /// callers before what they call, and callees of one caller in the order of their names.
+    pub fn each(&self, mut visit: impl FnMut(&str, u64) -> io::Result<()>) -> io::Result<()> {
+        let mut ranks: Vec<u32> = (0..self.names.len() as u32).collect();
+        ranks.sort_unstable_by_key(|name| &self.names[*name as usize]);
+        let mut rank_of = vec![0; ranks.len()];
+        (0..).zip(ranks).for_each(|(rank, name)| rank_of[name as usize] = rank);
+        let mut children: Vec<u32> = (1..self.nodes.len() as u32).collect();
+        let key = |node: u32| self.nodes.get_index(node as usize).map_or((ROOT, 0), |node| *node.0);
+        children.sort_unstable_by_key(|node| {
+            let (parent, name) = key(*node);
+            (parent, rank_of[name as usize])
+        });
+        // The place of the first child of each node.
+        let mut begin = vec![0_usize; self.nodes.len() + 1];
+        children.iter().for_each(|node| begin[key(*node).0 as usize + 1] += 1);
+        (1..begin.len()).for_each(|place| begin[place] += begin[place - 1]);
+        let mut line = String::new();
+        // Nodes and how long the names of their callers are.
+        let of = |node: u32| children[begin[node as usize]..begin[node as usize + 1]].iter().rev();
+        let mut stack: Vec<_> = of(ROOT).map(|node| (*node, 0)).collect();
+        while let Some((node, length)) = stack.pop() {
+            line.truncate(length);
+            if length > 0 {
+                line.push(';');
+            }
+            line += &self.names[key(node).1 as usize];
+            let value = self.nodes[node as usize];
+            if value > 0 {
+                visit(&line, value)?;
+            }
+            stack.extend(of(node).map(|child| (*child, line.len())));
+        }
+        Ok(())
+    }
+}
+
+/// Caches for building a tree.
+#[derive(Default)]
+struct Known {
+    /// The nodes of stacks.
+    stacks: FxHashMap<(ThreadSerial, StackId), u32>,
+    /// The names of frames.
+    frames: FxHashMap<FrameId, Option<u32>>,
+}
+
+/// A name without the characters that have a meaning in lines of stacks or in a terminal. Names of methods and classes have
+/// none of them; those of array classes, threads and raw monitors may.
+fn clean(name: &str) -> String {
+    printable(name).chars().map(|c| if c == ';' { ':' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::model::{CpuTime, CpuTimes, Frame, Line, Method, TraceSerial};
+    use std::time::Duration;
+
+    #[test]
+    fn small_stacks_are_added_to_their_callers() {
+        let mut profile = Profile::default();
+        let mut frame = |name: &str, line| {
+            let (class, name) = (profile.names.intern("A"), profile.names.intern(name));
+            let method = profile.methods.intern(Method { class, name, ..Method::default() });
+            profile.frames.intern(Frame { method, line: Line::Number(line) })
+        };
+        let [main, a, b, b_later] = [frame("main", 1), frame("a", 2), frame("b", 3), frame("b", 4)];
+        let mut row = |frames: &[FrameId], nanos| CpuTime {
+            trace: profile.traces.intern(ThreadSerial(0), frames),
+            own: Duration::from_nanos(nanos),
+            with_callees: None,
+            calls: 1,
+        };
+        let rows = vec![
+            row(&[main], 10),
+            row(&[b, main], 30),
+            row(&[b_later, main], 50),
+            row(&[a, main], 4),
+            row(&[b, a, main], 5),
+            row(&[a], 1),
+        ];
+        let total = rows.iter().map(|row| row.own).sum();
+        profile.sections.push(CpuTimes { total, rows, ..CpuTimes::default() }.into());
+        let lines = |tree: &NameTree| {
+            let mut lines = Vec::new();
+            tree.each(|names, value| {
+                lines.push(format!("{names} {value}"));
+                Ok(())
+            })
+            .unwrap();
+            lines
+        };
+        let tree = NameTree::of(&profile, Weight::CpuTime);
+        let all = ["A.a 1", "A.main 10", "A.main;A.a 4", "A.main;A.a;A.b 5", "A.main;A.b 80"];
+        assert_eq!(lines(&tree), all);
+        let large = tree.without_less_than(0.1);
+        assert_eq!(lines(&large), ["A.a 1", "A.main 19", "A.main;A.b 80"]);
+        assert_eq!(profile.traces.get(TraceSerial(7)), None);
+    }
+}

@@ -1,0 +1,306 @@
+//! The records of a heap dump. They are passed one after the other, by a reader to its caller and by an
+//! agent to a writer, and borrow what they tell: a heap may have fifty million objects.
+
+use crate::profile::model::{ObjectId, ThreadSerial, TraceSerial, Type, Value};
+
+/// A record of a heap dump.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Record<'a> {
+    Root(Root<'a>),
+    Class(Class<'a>),
+    Instance(Instance<'a>),
+    Objects(Objects<'a>),
+    Primitives(Primitives<'a>),
+}
+
+impl Record<'_> {
+    /// How many bytes the object has if the record is one of an object. Class objects count nothing.
+    pub fn object_size(&self) -> Option<u64> {
+        match self {
+            Self::Root(_) => None,
+            Self::Class(_) => Some(0),
+            Self::Instance(instance) => Some(instance.size),
+            Self::Objects(array) => Some(array.size),
+            Self::Primitives(array) => Some(array.size),
+        }
+    }
+}
+
+/// A reason why an object is alive. An object may have several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Root<'a> {
+    /// The object; NULL for a thread that is not known and a JNI reference that is not known.
+    pub object: ObjectId,
+    /// The reason.
+    pub kind: RootKind<'a>,
+}
+
+/// Why an object is alive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RootKind<'a> {
+    /// For a reason of the VM's.
+    Unknown,
+    /// By a JNI global reference.
+    JniGlobal {
+        /// The `jobject`.
+        reference: u64,
+        /// Where it was made (text).
+        trace: TraceSerial,
+    },
+    /// By a local reference of native code.
+    JniLocal(Place),
+    /// By a local variable of Java code.
+    JavaFrame(Place),
+    /// By native code of a thread.
+    NativeStack(ThreadSerial),
+    /// As a class that is never unloaded.
+    StickyClass {
+        /// The name of the class; empty if it is not known.
+        name: &'a str,
+    },
+    /// As what a thread waits in.
+    ThreadBlock(ThreadSerial),
+    /// As a monitor in use.
+    MonitorUsed,
+    /// As a live thread.
+    ThreadObject {
+        /// The thread.
+        thread: ThreadSerial,
+        /// Its stack.
+        trace: TraceSerial,
+    },
+}
+
+/// A frame of a thread's stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The thread.
+    pub thread: ThreadSerial,
+    /// The frame's index in the thread's trace, innermost first; None if it is in none.
+    pub frame: Option<u32>,
+}
+
+/// A class.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Class<'a> {
+    /// The Class object.
+    pub id: ObjectId,
+    /// Where it was allocated.
+    pub trace: TraceSerial,
+    /// Its name, with dots; empty if it is not known.
+    pub name: &'a str,
+    /// Its superclass.
+    pub superclass: ObjectId,
+    /// Its loader; NULL for the boot loader.
+    pub loader: ObjectId,
+    /// Its signers, an array.
+    pub signers: ObjectId,
+    /// Its protection domain.
+    pub protection_domain: ObjectId,
+    /// How many bytes the fields of an instance have, inherited ones included (binary).
+    pub instance_size: u32,
+    /// Entries of its constant pool.
+    pub constants: &'a [Constant],
+    /// Its static fields; in text only references that are not NULL.
+    pub statics: &'a [Field<'a>],
+    /// The fields of its instances without inherited ones (binary).
+    pub fields: &'a [FieldType<'a>],
+}
+
+/// An entry of a class's constant pool.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Constant {
+    /// Its index.
+    pub index: u16,
+    /// What it is.
+    pub value: Value,
+}
+
+/// A field and its value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Field<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its value.
+    pub value: Value,
+}
+
+/// A field of the instances of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FieldType<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its type.
+    pub of_type: Type,
+}
+
+/// An object that is no array and no class.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Instance<'a> {
+    /// The object.
+    pub id: ObjectId,
+    /// Where it was allocated.
+    pub trace: TraceSerial,
+    /// Its class.
+    pub class: ObjectId,
+    /// The name of its class; empty if it is not known.
+    pub class_name: &'a str,
+    /// How many bytes it has: in text what the VM has told, in binary those of its fields.
+    pub size: u64,
+    /// Its fields, those of its class first, then those of the superclass, and so on; in text only references
+    /// that are not NULL. None in binary if its class is not in the dump.
+    pub fields: &'a [Field<'a>],
+}
+
+/// An array of references.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Objects<'a> {
+    /// The array.
+    pub id: ObjectId,
+    /// Where it was allocated.
+    pub trace: TraceSerial,
+    /// The class of its elements; NULL if it is not known.
+    pub class: ObjectId,
+    /// The name of that class; empty if it is not known.
+    pub class_name: &'a str,
+    /// Its own class. NULL if it is not told: JVMPI, its HPROF and text know that of the elements only.
+    pub array_class: ObjectId,
+    /// How many bytes it has: in text what the VM has told, in binary those of its elements.
+    pub size: u64,
+    /// Its elements.
+    pub elements: Elements<'a>,
+}
+
+/// An array of a primitive type.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Primitives<'a> {
+    /// The array.
+    pub id: ObjectId,
+    /// Where it was allocated.
+    pub trace: TraceSerial,
+    /// The type of its elements. Text does not tell `double` from `long`.
+    pub of_type: Type,
+    /// How many bytes it has: in text what the VM has told, in binary those of its elements.
+    pub size: u64,
+    /// How many elements it has.
+    pub length: u32,
+    /// The elements, packed and big-endian; nothing in text.
+    pub values: &'a [u8],
+}
+
+/// The elements of an array of references.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Elements<'a> {
+    /// All of them.
+    All(&'a [ObjectId]),
+    /// All of them as they lie in a binary file, big-endian.
+    Packed {
+        /// Their bytes.
+        bytes: &'a [u8],
+        /// How many bytes each has.
+        id_size: usize,
+    },
+    /// Those that are not NULL, as text has them.
+    NotNull {
+        /// How many elements there are with those that are NULL.
+        length: u32,
+        /// Indices and elements.
+        elements: &'a [(u32, ObjectId)],
+    },
+}
+
+impl Objects<'_> {
+    /// The name of its type, as Java's source has it: `java.lang.String[]`.
+    pub fn type_name(&self) -> String {
+        let elements = if self.class_name.is_empty() { "<Unknown>" } else { self.class_name };
+        format!("{}[]", type_name(elements))
+    }
+}
+
+/// The name of a class as Java's source has it: `int[]` of `[I`, `java.lang.String[][]` of
+/// `[[Ljava.lang.String;`. What is no name of an array stays as it is.
+pub fn type_name(class: &str) -> String {
+    let element = class.trim_start_matches('[');
+    let dimensions = class.len() - element.len();
+    let element = match element {
+        _ if dimensions == 0 => return class.to_owned(),
+        "Z" => "boolean",
+        "B" => "byte",
+        "C" => "char",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        "F" => "float",
+        "D" => "double",
+        _ => match element.strip_prefix('L').and_then(|class| class.strip_suffix(';')) {
+            Some(class) => class,
+            None => return class.to_owned(),
+        },
+    };
+    format!("{element}{}", "[]".repeat(dimensions))
+}
+
+impl<'a> Elements<'a> {
+    /// How many there are with those that are NULL.
+    pub fn length(self) -> u32 {
+        match self {
+            Self::All(ids) => ids.len() as u32,
+            Self::Packed { bytes, id_size } => (bytes.len() / id_size.max(1)) as u32,
+            Self::NotNull { length, .. } => length,
+        }
+    }
+
+    /// Those that are not NULL, with their indices.
+    pub fn iter(self) -> impl Iterator<Item = (u32, ObjectId)> + 'a {
+        let (ids, bytes, id_size, pairs): (&[_], &[_], _, &[_]) = match self {
+            Self::All(ids) => (ids, &[], 1, &[]),
+            Self::Packed { bytes, id_size } => (&[], bytes, id_size.max(1), &[]),
+            Self::NotNull { elements, .. } => (&[], &[], 1, elements),
+        };
+        let packed = bytes.chunks_exact(id_size).map(id_of);
+        let all = ids.iter().copied().chain(packed);
+        let all = (0..).zip(all).filter(|(_, id)| *id != ObjectId(0));
+        all.chain(pairs.iter().copied())
+    }
+}
+
+/// The ID in these bytes, big-endian.
+fn id_of(bytes: &[u8]) -> ObjectId {
+    ObjectId(bytes.iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_named_as_in_source() {
+        for (name, expected) in [
+            ("[I", "int[]"),
+            ("[[Ljava.lang.String;", "java.lang.String[][]"),
+            ("java.lang.String", "java.lang.String"),
+            ("I", "I"),
+            ("", ""),
+            ("[", "["),
+            ("[Lx", "[Lx"),
+        ] {
+            assert_eq!(type_name(name), expected);
+        }
+    }
+
+    #[test]
+    fn elements_are_told_with_their_indices() {
+        let ids = [ObjectId(5), ObjectId(0), ObjectId(0x0102_0304)];
+        let packed = [0, 0, 0, 5, 0, 0, 0, 0, 1, 2, 3, 4];
+        let not_null = [(0, ids[0]), (2, ids[2])];
+        for elements in [
+            Elements::All(&ids),
+            Elements::Packed { bytes: &packed, id_size: 4 },
+            Elements::NotNull { length: 3, elements: &not_null },
+        ] {
+            assert_eq!(elements.length(), 3);
+            assert_eq!(elements.iter().collect::<Vec<_>>(), not_null);
+        }
+    }
+}

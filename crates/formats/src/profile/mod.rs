@@ -1,0 +1,32 @@
+//! What a profiler has found out, and the formats in which it is written and read.
+//!
+//! [`Profile`] is the model. It has what a file of HPROF has, section by section and under the names that
+//! the file has for it: threads, traces, allocation sites, CPU samples and times, monitors. What only
+//! binary files tell, or only text, is said at each field. Objects of heap dumps are no part of it: they
+//! are [`heap::Record`]s, passed one after the other.
+
+mod binary;
+mod convert;
+mod file;
+mod formats;
+pub mod heap;
+mod model;
+mod printable;
+mod stream;
+mod text;
+mod weight;
+mod whole_file;
+mod writer;
+
+pub use binary::{BinaryWriter, Version};
+pub use convert::LeftOut;
+pub use file::{Encoding, Error, File, HeapReader};
+pub use formats::write_difference;
+pub use formats::{Format, UnknownFormat, write_stacks};
+pub use model::*;
+pub use printable::printable;
+pub use stream::{DumpKind, StreamReader, StreamWriter, Told};
+pub use text::{PREAMBLE, TextWriter};
+pub use weight::{Stack, Unit, Weight, stacks};
+pub use whole_file::WholeFile;
+pub use writer::{EachRecord, Writer};

@@ -1,0 +1,288 @@
+//! The stream that a profiler sends to the command that has started it: the model in a compact form.
+//!
+//! A stream is a row of records: a tag, the length of the body, the body. All numbers are LEB128. The tables
+//! come before what refers to them, each entry once and numbered in its order: names, methods, frames and
+//! stacks, of which each is a frame and the number of its caller's. Then sections, and the end of a dump. The
+//! form is not stable: both ends are of the same version.
+
+mod read;
+mod write;
+
+pub use read::{StreamReader, Told};
+pub use write::StreamWriter;
+
+/// The number of the form, which a stream begins with.
+const VERSION: u64 = 1;
+/// The longest body of a record, which is only longer than this if one name is.
+const PIECE: usize = 1 << 15;
+/// The longest body that is read.
+const MOST: usize = 1 << 20;
+
+/// The kinds of records.
+mod tag {
+    pub const BEGIN: u8 = 1;
+    pub const NAME: u8 = 2;
+    pub const METHODS: u8 = 3;
+    pub const FRAMES: u8 = 4;
+    pub const STACKS: u8 = 5;
+    pub const TRACES: u8 = 6;
+    pub const THREAD_START: u8 = 7;
+    pub const THREAD_END: u8 = 8;
+    pub const CLASS: u8 = 9;
+    pub const SITES: u8 = 10;
+    pub const SITE_ROWS: u8 = 11;
+    pub const SAMPLES: u8 = 12;
+    pub const SAMPLE_ROWS: u8 = 13;
+    pub const TIMES: u8 = 14;
+    pub const TIME_ROWS: u8 = 15;
+    pub const MONITOR_TIMES: u8 = 16;
+    pub const MONITOR_TIME_ROWS: u8 = 17;
+    pub const MONITOR_DUMP: u8 = 18;
+    pub const THREAD_STATUS_ROWS: u8 = 19;
+    pub const MONITOR_STATUS_ROWS: u8 = 20;
+    pub const HEAP_SUMMARY: u8 = 21;
+    pub const END_OF_DUMP: u8 = 22;
+    pub const NOTE: u8 = 23;
+}
+
+/// The kind of a dump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DumpKind {
+    /// A dump whose times and samples the next one does not repeat.
+    Dump,
+    /// A dump that the next one repeats.
+    Snapshot,
+    /// The last one.
+    Last,
+}
+
+impl DumpKind {
+    const ALL: [Self; 3] = [Self::Dump, Self::Snapshot, Self::Last];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::model::*;
+    use crate::profile::writer::Writer;
+    use std::time::Duration;
+
+    fn profile() -> (Profile, Vec<Section>) {
+        let preamble = crate::profile::text::PREAMBLE.to_owned();
+        let mut profile = Profile { created: Time(77), preamble, ..Profile::default() };
+        let names = ["A", "unused", "run", "()V", "A.java", "worker", "main", "system"];
+        let [class, _, name, signature, source, worker, group, parent_group] =
+            names.map(|name| profile.names.intern(name));
+        profile.methods.intern(Method { class: group, ..Method::default() });
+        let method = profile.methods.intern(Method { class, name, signature, source });
+        let mut frame = |line| profile.frames.intern(Frame { method, line });
+        let frames = [frame(Line::Number(7)), frame(Line::Native), frame(Line::Unknown)];
+        let thread = ThreadSerial(3);
+        let trace = profile.traces.intern(thread, &frames);
+        let empty = profile.traces.intern(ThreadSerial(0), &[]);
+        profile.threads.insert(
+            thread,
+            Thread {
+                serial: thread,
+                object: ObjectId(0x1_0000_0000),
+                name: worker,
+                group,
+                parent_group,
+                trace: TraceSerial(0),
+                started: Some(Time(78)),
+                ended: true,
+            },
+        );
+        let serial = ClassSerial(9);
+        let object = ObjectId(160);
+        profile.classes.insert(Class { serial, object, name: class, trace, unloaded: false });
+        let amount = |bytes| Amount { bytes, instances: 1 };
+        let at = Some(Time(99));
+        let java = Monitor::Java { object, class };
+        let raw = Monitor::Raw { id: ObjectId(5), name: worker };
+        let time = |monitor| MonitorTime { monitor, trace, hits: 2, time: Duration::from_nanos(7) };
+        let state = ThreadState::MonitorWait;
+        let sections = vec![
+            MonitorDump {
+                threads: vec![ThreadStatus {
+                    thread,
+                    trace,
+                    state,
+                    suspended: true,
+                    interrupted: false,
+                }],
+                monitors: vec![MonitorStatus {
+                    monitor: java,
+                    owner: Some(thread),
+                    entry_count: 2,
+                    waiting_to_enter: vec![thread, ThreadSerial(0)],
+                    waiting_to_be_notified: vec![],
+                }],
+            }
+            .into(),
+            MonitorTimes { at, total: Duration::from_secs(9), rows: vec![time(java), time(raw)] }
+                .into(),
+            HeapSummary { at, live: amount(5), allocated: amount(6) }.into(),
+            Sites {
+                at,
+                cutoff: 0.5,
+                by_allocation: true,
+                live: amount(1 << 40),
+                rows: vec![Site {
+                    class: serial,
+                    array_of: Some(Type::Reference),
+                    trace,
+                    live: amount(1),
+                    allocated: amount(2),
+                }],
+                ..Sites::default()
+            }
+            .into(),
+            CpuSamples {
+                at: None,
+                interval: Some(Duration::from_millis(10)),
+                total: 5,
+                rows: vec![CpuSample { trace, samples: 4, hits: 5 }],
+            }
+            .into(),
+            CpuTimes {
+                at,
+                total: Duration::from_nanos(5),
+                rows: vec![CpuTime {
+                    trace: empty,
+                    own: Duration::from_nanos(3),
+                    with_callees: Some(Duration::from_nanos(4)),
+                    calls: 6,
+                }],
+            }
+            .into(),
+        ];
+        (profile, sections)
+    }
+
+    fn stream(profile: &Profile, dumps: &[(&[Section], DumpKind)]) -> Vec<u8> {
+        let mut writer = StreamWriter::new(Vec::new(), profile).unwrap();
+        for thread in profile.threads.values() {
+            writer.thread_start(profile, thread.serial).unwrap();
+            writer.thread_end(profile, thread.serial).unwrap();
+        }
+        for (sections, kind) in dumps {
+            for section in *sections {
+                writer.section(profile, section).unwrap();
+            }
+            writer.end_dump(*kind).unwrap();
+        }
+        assert!(writer.note("careful").unwrap());
+        writer.into_inner()
+    }
+
+    #[test]
+    fn what_is_written_is_read_in_whatever_pieces_it_comes() {
+        let (profile, sections) = profile();
+        let dumps = [(&sections[..], DumpKind::Snapshot), (&sections[1..2], DumpKind::Last)];
+        let bytes = stream(&profile, &dumps);
+        for size in [1, 7, usize::MAX] {
+            let mut reader = StreamReader::default();
+            let mut told = Vec::new();
+            for piece in bytes.chunks(size) {
+                reader.take(piece, |one| told.push(one)).unwrap();
+            }
+            assert!(!reader.is_coming());
+            let [
+                Told::Dump(all, DumpKind::Snapshot),
+                Told::Dump(one, DumpKind::Last),
+                Told::Note(note),
+            ] = &told[..]
+            else {
+                panic!("{told:?}");
+            };
+            assert_eq!((all.len(), one.len(), note.as_str()), (sections.len(), 1, "careful"));
+            let read = reader.into_profile();
+            // Numbers of names are those of the reader; what they name is the same.
+            let text = |profile: &Profile, sections: &[Section]| {
+                let mut writer = crate::profile::TextWriter::new(Vec::new(), profile).unwrap();
+                for thread in profile.threads.values() {
+                    writer.thread_start(profile, thread.serial).unwrap();
+                }
+                let held = sections.iter().filter(|section| writer.holds(section));
+                for section in held.collect::<Vec<_>>() {
+                    writer.section(profile, section).unwrap();
+                }
+                String::from_utf8(writer.into_inner()).unwrap()
+            };
+            assert_eq!(text(&read, all), text(&profile, &sections));
+            assert_eq!(all[2..6], sections[2..6]);
+            assert_eq!((read.created, read.names.find("unused")), (profile.created, None));
+            assert!(read.threads[&ThreadSerial(3)].ended);
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_cut_off_has_no_end() {
+        let (profile, sections) = profile();
+        let mut bytes = stream(&profile, &[(&sections, DumpKind::Last)]);
+        // The note has 9 bytes, the end of the dump 3.
+        bytes.truncate(bytes.len() - 12);
+        for length in 0..bytes.len() {
+            let mut reader = StreamReader::default();
+            reader.take(&bytes[..length], |told| panic!("{told:?} of {length} bytes")).unwrap();
+            drop(reader.into_profile());
+        }
+    }
+
+    #[test]
+    fn many_rows_are_many_records() {
+        let mut profile = Profile::default();
+        let rows: Vec<_> = (0..20_000)
+            .map(|n| {
+                let method = profile.methods.intern(Method {
+                    name: profile.names.intern(&format!("method{n}")),
+                    ..Method::default()
+                });
+                let frame = profile.frames.intern(Frame { method, line: Line::Number(n) });
+                let trace = profile.traces.intern(ThreadSerial(0), &[frame]);
+                CpuSample { trace, samples: n.into(), hits: u64::MAX }
+            })
+            .collect();
+        let sections = [CpuSamples { rows, ..CpuSamples::default() }.into()];
+        let bytes = stream(&profile, &[(&sections, DumpKind::Last)]);
+        let mut reader = StreamReader::default();
+        let mut read = Vec::new();
+        reader
+            .take(&bytes, |told| {
+                if let Told::Dump(sections, _) = told {
+                    read = sections;
+                }
+            })
+            .unwrap();
+        assert_eq!(read, sections);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_an_error() {
+        let begin = [tag::BEGIN, 2, VERSION as u8, 0];
+        for (record, expected) in [
+            (&[tag::FRAMES, 2, 9, 0][..], "method 9"),
+            (&[tag::STACKS, 2, 1, 0], "frame 0"),
+            (&[tag::STACKS, 2, 5, 0], "stack"),
+            (&[tag::NAME, 0xff, 0xff, 0xff, 0x7f], "too long"),
+            (&[tag::METHODS, 1, 0xff], "ends within"),
+            (&[tag::SAMPLE_ROWS, 3, 0, 1, 1], "row"),
+            (&[tag::END_OF_DUMP, 1, 3], "dump"),
+            (&[tag::BEGIN, 2, 1, 0], "twice"),
+            (&[200, 1, 0], "200"),
+            (&[tag::NAME, 11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], ""),
+        ] {
+            let mut reader = StreamReader::default();
+            let read = reader.take(&[&begin[..], record].concat(), |_| {});
+            if expected.is_empty() {
+                continue;
+            }
+            let error = read.expect_err(expected);
+            assert!(error.contains(expected), "{error}");
+        }
+        for stream in [&[tag::NAME, 1, b'a'][..], &[tag::BEGIN, 2, 99, 0], b"JAVA PROFILE 1.0.1"] {
+            assert!(StreamReader::default().take(stream, |_| {}).is_err());
+        }
+    }
+}

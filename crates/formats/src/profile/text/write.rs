@@ -1,0 +1,534 @@
+//! Writes text.
+
+use super::heading;
+use crate::profile::heap::{Class, Instance, Objects, Primitives, Record, Root, RootKind};
+use crate::profile::model::{
+    Amount, ClassSerial, CpuOld, CpuSamples, CpuTimes, HeapDump, Line, MethodId, Monitor,
+    MonitorDump, MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial,
+    ThreadState, Time, TraceSerial, Value,
+};
+use crate::profile::printable;
+use crate::profile::stream::DumpKind;
+use crate::profile::writer::{EachRecord, Writer};
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Writes a profile as text.
+#[derive(Debug)]
+pub struct TextWriter<W> {
+    out: W,
+    /// How many traces of the profile's are written.
+    traces: usize,
+    /// Whether threads are told; `cpu=old` does not.
+    threads: bool,
+}
+
+impl<W: Write> TextWriter<W> {
+    /// A writer that has written the beginning of the file.
+    pub fn new(mut out: W, profile: &Profile) -> io::Result<Self> {
+        writeln!(out, "JAVA PROFILE 1.0.1, created {}\n", profile.created.to_text())?;
+        out.write_all(profile.preamble.as_bytes())?;
+        if !profile.preamble.is_empty() && !profile.preamble.ends_with('\n') {
+            writeln!(out)?;
+        }
+        writeln!(out, "\n--------\n")?;
+        Ok(Self { out, traces: 0, threads: true })
+    }
+
+    /// A writer of the format of `cpu=old`, which has no beginning and no threads.
+    pub fn old(out: W) -> Self {
+        Self { out, traces: 0, threads: false }
+    }
+
+    /// The writer below.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn frames(&mut self, profile: &Profile, trace: TraceSerial) -> io::Result<()> {
+        let Some(trace) = profile.traces.get(trace) else { return Ok(()) };
+        write!(self.out, "TRACE {}:", trace.serial.0)?;
+        if trace.thread != ThreadSerial(0) {
+            write!(self.out, " (thread={})", trace.thread.0)?;
+        }
+        writeln!(self.out)?;
+        if trace.frames.is_empty() {
+            writeln!(self.out, "\t<empty>")?;
+        }
+        for (frame, method) in trace.frames.iter().filter_map(|id| profile.frame(id)) {
+            let [class, name, source] = [method.class, method.name, method.source]
+                .map(|name| OneLine(profile.names.get(name)));
+            write!(self.out, "\t{class}.{name}({source}:")?;
+            match frame.line {
+                Line::Number(line) => write!(self.out, "{line}")?,
+                Line::Unknown => write!(self.out, "Unknown line")?,
+                Line::Compiled => write!(self.out, "Compiled method")?,
+                Line::Native => write!(self.out, "Native method")?,
+            }
+            writeln!(self.out, ")")?;
+        }
+        Ok(())
+    }
+
+    fn sites(&mut self, profile: &Profile, sites: &Sites) -> io::Result<()> {
+        let order = if sites.by_allocation { "allocated bytes" } else { "live bytes" };
+        writeln!(self.out, "SITES BEGIN (ordered by {order}) {}", At(sites.at))?;
+        for line in heading::SITES {
+            writeln!(self.out, "{line}")?;
+        }
+        let bytes = |live: Amount, allocated: Amount| {
+            if sites.by_allocation { allocated.bytes } else { live.bytes }
+        };
+        let mut share = Share::of(bytes(sites.live, sites.allocated) as f64);
+        for (rank, site) in (1..).zip(&sites.rows) {
+            let (own, accumulated) = share.next(bytes(site.live, site.allocated) as f64);
+            writeln!(
+                self.out,
+                "{rank:5} {own:5.2}% {accumulated:5.2}% {:8} {:4} {:7} {:4} {:5} {}",
+                site.live.bytes,
+                site.live.instances,
+                site.allocated.bytes,
+                site.allocated.instances,
+                site.trace.0,
+                OneLine(profile.site_name(site)),
+            )?;
+        }
+        writeln!(self.out, "SITES END")
+    }
+
+    fn cpu_samples(&mut self, profile: &Profile, samples: &CpuSamples) -> io::Result<()> {
+        writeln!(self.out, "CPU SAMPLES BEGIN (total = {}) {}", samples.total, At(samples.at))?;
+        writeln!(self.out, "{}", heading::CPU)?;
+        let mut share = Share::of(samples.total as f64);
+        for (rank, row) in (1..).zip(&samples.rows) {
+            let shares = share.next(row.samples as f64);
+            self.cpu_row(profile, rank, shares, row.hits, row.trace)?;
+        }
+        writeln!(self.out, "CPU SAMPLES END")
+    }
+
+    fn cpu_times(&mut self, profile: &Profile, times: &CpuTimes) -> io::Result<()> {
+        let total = times.total.as_millis();
+        writeln!(self.out, "CPU TIME (ms) BEGIN (total = {total}) {}", At(times.at))?;
+        writeln!(self.out, "{}", heading::CPU)?;
+        let mut share = Share::of(times.total.as_secs_f64());
+        for (rank, row) in (1..).zip(&times.rows) {
+            let shares = share.next(row.own.as_secs_f64());
+            self.cpu_row(profile, rank, shares, row.calls, row.trace)?;
+        }
+        writeln!(self.out, "CPU TIME (ms) END")
+    }
+
+    fn cpu_row(
+        &mut self,
+        profile: &Profile,
+        rank: u32,
+        shares: (f64, f64),
+        count: u64,
+        trace: TraceSerial,
+    ) -> io::Result<()> {
+        self.ranked(rank, shares, count, trace)?;
+        let innermost = profile.traces.frames_of(trace).first();
+        match innermost.and_then(|id| profile.frame(id)) {
+            Some((_, method)) => {
+                let [class, name] =
+                    [method.class, method.name].map(|name| OneLine(profile.names.get(name)));
+                writeln!(self.out, " {class}.{name}")
+            }
+            None => writeln!(self.out, " <empty trace>"),
+        }
+    }
+
+    /// The columns that rows of CPU and monitor sections have in common.
+    fn ranked(
+        &mut self,
+        rank: u32,
+        (own, accumulated): (f64, f64),
+        count: u64,
+        trace: TraceSerial,
+    ) -> io::Result<()> {
+        write!(self.out, "{rank:4} {own:5.2}% {accumulated:5.2}% {count:7} {:5}", trace.0)
+    }
+
+    fn cpu_old(&mut self, profile: &Profile, old: &CpuOld) -> io::Result<()> {
+        writeln!(self.out, "{}", heading::CPU_OLD)?;
+        for call in &old.rows {
+            let callee = MethodName(profile, call.callee, "<unknown callee>");
+            let caller = MethodName(profile, call.caller, "<unknown caller>");
+            writeln!(self.out, "{} {callee} {caller} {}", call.count, call.time.as_millis())?;
+        }
+        Ok(())
+    }
+
+    fn monitor_times(&mut self, profile: &Profile, times: &MonitorTimes) -> io::Result<()> {
+        let total = times.total.as_millis();
+        writeln!(self.out, "MONITOR TIME BEGIN (total = {total} ms) {}", At(times.at))?;
+        if times.total > Duration::ZERO {
+            writeln!(self.out, "{}", heading::MONITOR_TIME)?;
+            let mut share = Share::of(times.total.as_secs_f64());
+            for (rank, row) in (1..).zip(&times.rows) {
+                let shares = share.next(row.time.as_secs_f64());
+                self.ranked(rank, shares, row.hits, row.trace)?;
+                match row.monitor {
+                    Monitor::Java { object, class } => {
+                        let class = OneLine(profile.names.get(class));
+                        writeln!(self.out, " {class}({:x}) (Java)", object.0)?;
+                    }
+                    Monitor::Raw { id, name } => {
+                        let name = OneLine(profile.names.get(name));
+                        writeln!(self.out, " \"{name}\"({:x}) (Raw)", id.0)?;
+                    }
+                }
+            }
+        }
+        writeln!(self.out, "MONITOR TIME END")
+    }
+
+    fn monitor_dump(&mut self, profile: &Profile, dump: &MonitorDump) -> io::Result<()> {
+        writeln!(self.out, "MONITOR DUMP BEGIN")?;
+        for thread in &dump.threads {
+            let suspended = if thread.suspended { "S|" } else { "" };
+            let interrupted = if thread.interrupted { "intr|" } else { "" };
+            let state = match thread.state {
+                ThreadState::Runnable => "R",
+                ThreadState::MonitorWait => "MW",
+                ThreadState::CondVarWait => "CW",
+            };
+            writeln!(
+                self.out,
+                "    THREAD {}, trace {}, status: {suspended}{interrupted}{state}",
+                thread.thread.0, thread.trace.0
+            )?;
+        }
+        for status in &dump.monitors {
+            match status.monitor {
+                Monitor::Java { object, class } => {
+                    let class = OneLine(profile.names.get(class));
+                    write!(self.out, "    MONITOR {class}({:x})", object.0)?;
+                }
+                Monitor::Raw { id, name } => {
+                    let name = OneLine(profile.names.get(name));
+                    write!(self.out, "    RAW MONITOR \"{name}\"({:#x})", id.0)?;
+                }
+            }
+            match status.owner {
+                Some(owner) => write!(
+                    self.out,
+                    "\n\towner: {}, entry count: {}",
+                    ThreadName(owner),
+                    status.entry_count
+                )?,
+                None => write!(self.out, " unowned")?,
+            }
+            self.waiting("waiting to enter", &status.waiting_to_enter)?;
+            self.waiting("waiting to be notified", &status.waiting_to_be_notified)?;
+            writeln!(self.out)?;
+        }
+        writeln!(self.out, "MONITOR DUMP END")
+    }
+
+    fn waiting(&mut self, what: &str, threads: &[ThreadSerial]) -> io::Result<()> {
+        for (i, thread) in threads.iter().enumerate() {
+            match i {
+                0 => write!(self.out, "\n\t{what}: ")?,
+                _ => write!(self.out, ", ")?,
+            }
+            write!(self.out, "{}", ThreadName(*thread))?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
+        match record {
+            Record::Root(root) => self.root(root),
+            Record::Class(class) => self.class(class),
+            Record::Instance(instance) => self.instance(instance),
+            Record::Objects(array) => self.objects(array),
+            Record::Primitives(array) => self.primitives(array),
+        }
+    }
+
+    fn root(&mut self, root: &Root<'_>) -> io::Result<()> {
+        write!(self.out, "ROOT {:x} (kind=", root.object.0)?;
+        match root.kind {
+            RootKind::Unknown => write!(self.out, "<unknown>")?,
+            RootKind::JniGlobal { reference, trace } => {
+                write!(self.out, "<JNI global ref>, id={reference:x}, trace={}", trace.0)?;
+            }
+            RootKind::JniLocal(place) => write!(
+                self.out,
+                "<JNI local ref>, thread={}, frame={}",
+                place.thread.0,
+                frame_number(place.frame)
+            )?,
+            RootKind::JavaFrame(place) => write!(
+                self.out,
+                "<Java stack>, thread={}, frame={}",
+                place.thread.0,
+                frame_number(place.frame)
+            )?,
+            RootKind::NativeStack(thread) => {
+                write!(self.out, "<native stack>, thread={}", thread.0)?;
+            }
+            RootKind::StickyClass { name } => {
+                write!(self.out, "<system class>, name={}", OneLine(name))?;
+            }
+            RootKind::ThreadBlock(thread) => {
+                write!(self.out, "<thread block>, thread={}", thread.0)?;
+            }
+            RootKind::MonitorUsed => write!(self.out, "<busy monitor>")?,
+            RootKind::ThreadObject { thread, trace } => {
+                write!(self.out, "<thread>, id={}, trace={}", thread.0, trace.0)?;
+            }
+        }
+        writeln!(self.out, ")")
+    }
+
+    fn class(&mut self, class: &Class<'_>) -> io::Result<()> {
+        let name = OneLine(class.name);
+        writeln!(self.out, "CLS {:x} (name={name}, trace={})", class.id.0, class.trace.0)?;
+        for (what, object) in [
+            ("super", class.superclass),
+            ("loader", class.loader),
+            ("signers", class.signers),
+            ("domain", class.protection_domain),
+        ] {
+            if object != ObjectId(0) {
+                writeln!(self.out, "\t{what}\t\t{:x}", object.0)?;
+            }
+        }
+        for constant in class.constants {
+            if let Some(object) = reference(constant.value) {
+                writeln!(self.out, "\tconstant[{}]\t{:x}", constant.index, object.0)?;
+            }
+        }
+        for field in class.statics {
+            if let Some(object) = reference(field.value) {
+                writeln!(self.out, "\tstatic {}\t{:x}", OneLine(field.name), object.0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn instance(&mut self, instance: &Instance<'_>) -> io::Result<()> {
+        writeln!(
+            self.out,
+            "OBJ {:x} (sz={}, trace={}, class={}@{:x})",
+            instance.id.0,
+            instance.size,
+            instance.trace.0,
+            OneLine(instance.class_name),
+            instance.class.0
+        )?;
+        for field in instance.fields {
+            if let Some(object) = reference(field.value) {
+                let tab = if field.name.len() < 8 { "\t" } else { "" };
+                writeln!(self.out, "\t{}\t{tab}{:x}", OneLine(field.name), object.0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn objects(&mut self, array: &Objects<'_>) -> io::Result<()> {
+        writeln!(
+            self.out,
+            "ARR {:x} (sz={}, trace={}, nelems={}, elem type={}@{:x})",
+            array.id.0,
+            array.size,
+            array.trace.0,
+            array.elements.length(),
+            OneLine(array.class_name),
+            array.class.0
+        )?;
+        for (index, object) in array.elements.iter() {
+            writeln!(self.out, "\t[{index}]\t\t{:x}", object.0)?;
+        }
+        Ok(())
+    }
+
+    fn primitives(&mut self, array: &Primitives<'_>) -> io::Result<()> {
+        writeln!(
+            self.out,
+            "ARR {:x} (sz={}, trace={}, nelems={}, elem type={})",
+            array.id.0,
+            array.size,
+            array.trace.0,
+            array.length,
+            array.of_type.name()
+        )
+    }
+}
+
+impl<W: Write> Writer for TextWriter<W> {
+    fn thread_start(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()> {
+        let Some(thread) = profile.threads.get(&thread) else { return Ok(()) };
+        if !self.threads {
+            return Ok(());
+        }
+        let [name, group] =
+            [thread.name, thread.group].map(|name| OneLine(profile.names.get(name)));
+        writeln!(
+            self.out,
+            "THREAD START (obj={:x}, id = {}, name=\"{name}\", group=\"{group}\")",
+            thread.object.0, thread.serial.0
+        )
+    }
+
+    fn thread_end(&mut self, _: &Profile, thread: ThreadSerial) -> io::Result<()> {
+        if !self.threads {
+            return Ok(());
+        }
+        writeln!(self.out, "THREAD END (id = {})", thread.0)
+    }
+
+    fn class_unload(&mut self, _: &Profile, _: ClassSerial) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn traces(&mut self, profile: &Profile) -> io::Result<()> {
+        for trace in profile.traces.iter().skip(self.traces) {
+            self.frames(profile, trace.serial)?;
+        }
+        self.traces = profile.traces.len();
+        Ok(())
+    }
+
+    fn section(&mut self, profile: &Profile, section: &Section) -> io::Result<()> {
+        if !matches!(section, Section::CpuOld(_)) {
+            self.traces(profile)?;
+        }
+        match section {
+            Section::MonitorDump(dump) => self.monitor_dump(profile, dump),
+            Section::MonitorTimes(times) => self.monitor_times(profile, times),
+            Section::Sites(sites) => self.sites(profile, sites),
+            Section::CpuSamples(samples) => self.cpu_samples(profile, samples),
+            Section::CpuTimes(times) => self.cpu_times(profile, times),
+            Section::CpuOld(old) => self.cpu_old(profile, old),
+            Section::HeapSummary(_) => Err(unsupported("text has no summary of the heap")),
+            Section::HeapDump(_) => Err(unsupported("a heap dump is written with its records")),
+        }
+    }
+
+    fn heap_dump(
+        &mut self,
+        profile: &Profile,
+        dump: &HeapDump,
+        records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.traces(profile)?;
+        let live = match dump.live {
+            Some(live) => live,
+            None => {
+                let mut live = Amount::default();
+                records(&mut |record| {
+                    if let Some(bytes) = record.object_size() {
+                        live.bytes += bytes;
+                        live.instances += 1;
+                    }
+                    Ok(())
+                })?;
+                live
+            }
+        };
+        let Amount { bytes, instances } = live;
+        writeln!(self.out, "HEAP DUMP BEGIN ({instances} objects, {bytes} bytes) {}", At(dump.at))?;
+        records(&mut |record| self.record(record))?;
+        writeln!(self.out, "HEAP DUMP END")
+    }
+
+    fn holds(&self, section: &Section) -> bool {
+        !matches!(section, Section::HeapSummary(_))
+    }
+
+    fn needs_values(&self) -> bool {
+        false
+    }
+
+    fn end_dump(&mut self, kind: DumpKind) -> io::Result<()> {
+        if kind == DumpKind::Snapshot { writeln!(self.out) } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn unsupported(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, what)
+}
+
+/// The percentages of rows, each and summed up.
+struct Share {
+    total: f64,
+    accumulated: f64,
+}
+
+impl Share {
+    fn of(total: f64) -> Self {
+        Self { total, accumulated: 0.0 }
+    }
+
+    fn next(&mut self, part: f64) -> (f64, f64) {
+        let own = if self.total > 0.0 { part / self.total * 100.0 } else { 0.0 };
+        self.accumulated += own;
+        (own, self.accumulated)
+    }
+}
+
+/// The object if it is one.
+fn reference(value: Value) -> Option<ObjectId> {
+    match value {
+        Value::Reference(object) if object != ObjectId(0) => Some(object),
+        _ => None,
+    }
+}
+
+/// The number of a frame, of which the original writes -1 for none.
+fn frame_number(frame: Option<u32>) -> i64 {
+    frame.map_or(-1, i64::from)
+}
+
+/// A name in which nothing ends the line, or does something to the terminal that shows it.
+struct OneLine<'a>(&'a str);
+
+impl Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&printable(self.0))
+    }
+}
+
+/// A method as `cpu=old` names it, or what stands for one that is not known.
+struct MethodName<'a>(&'a Profile, Option<MethodId>, &'static str);
+
+impl Display for MethodName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(profile, id, unknown) = self;
+        let Some(method) = id.and_then(|id| profile.methods.get(id)) else {
+            return f.write_str(unknown);
+        };
+        let name = |id: NameId| OneLine(profile.names.get(id));
+        write!(f, "{}.{}{}", name(method.class), name(method.name), name(method.signature))
+    }
+}
+
+/// A thread in a monitor dump.
+struct ThreadName(ThreadSerial);
+
+impl Display for ThreadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ThreadSerial(0) => f.write_str("<unknown thread>"),
+            ThreadSerial(serial) => write!(f, "thread {serial}"),
+        }
+    }
+}
+
+/// When a section was written.
+struct At(Option<Time>);
+
+impl Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.unwrap_or_default().to_text())
+    }
+}

@@ -1,0 +1,192 @@
+//! What a trace is weighed by, and the stacks with their weights.
+
+use crate::profile::model::{FramePath, Monitor, Profile, Site, ThreadSerial, TraceSerial};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// What a trace is weighed by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Weight {
+    /// The CPU samples.
+    CpuSamples,
+    /// The time in the innermost method, in nanoseconds.
+    CpuTime,
+    /// The bytes that were allocated.
+    AllocatedBytes,
+    /// The objects that were allocated.
+    AllocatedObjects,
+    /// The bytes that live.
+    LiveBytes,
+    /// The objects that live.
+    LiveObjects,
+    /// The time for which monitors were waited for, in nanoseconds.
+    MonitorTime,
+}
+
+/// What weights are counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Unit {
+    Samples,
+    Nanoseconds,
+    Bytes,
+    Objects,
+}
+
+impl Weight {
+    /// All weights. The first of which a profile has anything is the one that is taken if none is asked for.
+    pub const ALL: [Self; 7] = [
+        Self::CpuSamples,
+        Self::CpuTime,
+        Self::AllocatedBytes,
+        Self::AllocatedObjects,
+        Self::LiveBytes,
+        Self::LiveObjects,
+        Self::MonitorTime,
+    ];
+
+    /// The weights of which `profile` has anything, in the order of [`ALL`](Self::ALL).
+    pub fn of(profile: &Profile) -> Vec<Self> {
+        let has = |weight: &Self| stacks(profile, *weight).iter().any(|stack| stack.value > 0);
+        Self::ALL.into_iter().filter(has).collect()
+    }
+
+    /// Its name, as users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CpuSamples => "cpu-samples",
+            Self::CpuTime => "cpu-time",
+            Self::AllocatedBytes => "allocated-bytes",
+            Self::AllocatedObjects => "allocated-objects",
+            Self::LiveBytes => "live-bytes",
+            Self::LiveObjects => "live-objects",
+            Self::MonitorTime => "monitor-time",
+        }
+    }
+
+    /// Its name for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::CpuSamples => "CPU samples",
+            Self::CpuTime => "CPU time",
+            Self::AllocatedBytes => "Allocated bytes",
+            Self::AllocatedObjects => "Allocated objects",
+            Self::LiveBytes => "Live bytes",
+            Self::LiveObjects => "Live objects",
+            Self::MonitorTime => "Time waited for monitors",
+        }
+    }
+
+    /// What it is counted in.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::CpuSamples => Unit::Samples,
+            Self::CpuTime | Self::MonitorTime => Unit::Nanoseconds,
+            Self::AllocatedBytes | Self::LiveBytes => Unit::Bytes,
+            Self::AllocatedObjects | Self::LiveObjects => Unit::Objects,
+        }
+    }
+}
+
+impl Display for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Weight {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|weight| weight.name() == name);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("there is no weight `{name}`; there are {names}")
+        })
+    }
+}
+
+/// A stack with its weight.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stack<'a> {
+    /// The thread, if traces are kept by thread.
+    pub thread: ThreadSerial,
+    /// The frames, innermost first.
+    pub frames: FramePath<'a>,
+    /// What stands above the innermost frame: the class of what was allocated, or of the monitor.
+    pub subject: Option<Cow<'a, str>>,
+    /// The weight.
+    pub value: u64,
+}
+
+/// All stacks of a profile that weigh anything, those that are the same summed up.
+///
+/// Sections of CPU and monitors tell what has come since the last dump, so that the run is their sum; sites
+/// tell of the whole run, so that the last section counts.
+pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
+    let mut sum = Sum { profile, places: FxHashMap::default(), stacks: Vec::new() };
+    let site = |site: &Site| match weight {
+        Weight::AllocatedBytes => site.allocated.bytes,
+        Weight::AllocatedObjects => site.allocated.instances,
+        Weight::LiveBytes => site.live.bytes,
+        _ => site.live.instances,
+    };
+    match weight {
+        Weight::CpuSamples => {
+            for row in profile.cpu_samples().flat_map(|section| &section.rows) {
+                sum.add(row.trace, None, row.samples);
+            }
+        }
+        Weight::CpuTime => {
+            for row in profile.cpu_times().flat_map(|section| &section.rows) {
+                sum.add(row.trace, None, row.own.as_nanos() as u64);
+            }
+        }
+        Weight::MonitorTime => {
+            for row in profile.monitor_times().flat_map(|section| &section.rows) {
+                let name = match row.monitor {
+                    Monitor::Java { class, .. } => class,
+                    Monitor::Raw { name, .. } => name,
+                };
+                sum.add(
+                    row.trace,
+                    Some(profile.names.get(name).into()),
+                    row.time.as_nanos() as u64,
+                );
+            }
+        }
+        _ => {
+            for row in profile.sites().next_back().iter().flat_map(|section| &section.rows) {
+                sum.add(row.trace, Some(profile.site_type(row)), site(row));
+            }
+        }
+    }
+    sum.stacks
+}
+
+struct Sum<'a> {
+    profile: &'a Profile,
+    /// Where the stacks are that are in `stacks` already.
+    places: FxHashMap<(TraceSerial, Option<Cow<'a, str>>), usize>,
+    stacks: Vec<Stack<'a>>,
+}
+
+impl<'a> Sum<'a> {
+    fn add(&mut self, trace: TraceSerial, subject: Option<Cow<'a, str>>, value: u64) {
+        if value == 0 {
+            return;
+        }
+        let entry = self.places.entry((trace, subject.clone()));
+        let place = *entry.or_insert(self.stacks.len());
+        if place == self.stacks.len() {
+            let traces = &self.profile.traces;
+            let thread = traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
+            let frames = traces.frames_of(trace);
+            self.stacks.push(Stack { thread, frames, subject, value: 0 });
+        }
+        let sum = &mut self.stacks[place].value;
+        *sum = sum.saturating_add(value);
+    }
+}

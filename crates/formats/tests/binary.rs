@@ -1,0 +1,365 @@
+//! Binary files are read as they were written.
+
+mod fixture;
+
+use fixture::{
+    CREATED, MAIN, WORKER, binary_sections, heap_dump, heap_names, heap_records, show,
+    shown_records, tables,
+};
+use jvmpi_formats::profile::heap::{self, Elements, Objects, Primitives, Record};
+use jvmpi_formats::profile::{
+    self, BinaryWriter, ClassSerial, Encoding, File, NameId, ObjectId, Profile, Section,
+    ThreadSerial, TraceSerial, Type, Version, Writer,
+};
+use std::io::{self, Write};
+
+/// The whole fixture as a binary file.
+fn written(version: Version) -> Vec<u8> {
+    let mut profile = tables();
+    heap_names(&mut profile);
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, version).unwrap();
+    writer.thread_start(&profile, MAIN).unwrap();
+    writer.thread_start(&profile, WORKER).unwrap();
+    writer.thread_end(&profile, WORKER).unwrap();
+    writer.class_unload(&profile, ClassSerial(3)).unwrap();
+    writer.heap_dump(&profile, &heap_dump(), &mut |each| heap_records(each)).unwrap();
+    for section in binary_sections() {
+        writer.section(&profile, &section).unwrap();
+    }
+    writer.into_inner()
+}
+
+/// Names are not the same numbers in two profiles.
+fn named(profile: &Profile, id: NameId) -> String {
+    profile.names.get(id).to_owned()
+}
+
+fn frames(profile: &Profile) -> Vec<(u32, ThreadSerial, Vec<String>)> {
+    let frame = |id| {
+        let (frame, method) = profile.frame(id).unwrap();
+        let names = [method.class, method.name, method.signature, method.source];
+        format!("{:?} {:?}", names.map(|id| named(profile, id)), frame.line)
+    };
+    let trace = |trace: profile::Trace<'_>| {
+        let frames = trace.frames.iter().map(frame).collect();
+        (trace.serial.0, trace.thread, frames)
+    };
+    profile.traces.iter().map(trace).collect()
+}
+
+#[test]
+fn what_was_written_is_read() {
+    for version in [Version::V1_0_1, Version::V1_0_2] {
+        let bytes = written(version);
+        assert!(bytes.starts_with(match version {
+            Version::V1_0_1 => b"JAVA PROFILE 1.0.1\0",
+            Version::V1_0_2 => b"JAVA PROFILE 1.0.2\0",
+        }));
+        let file = File::from_bytes(bytes).unwrap();
+        assert_eq!(file.problem(), None);
+        assert_eq!(file.encoding(), Encoding::Binary { id_size: 8 });
+        let (read, expected) = (file.profile(), tables());
+        assert_eq!((read.created, read.settings), (CREATED, expected.settings));
+        assert_eq!(frames(read), frames(&expected));
+        for (read_thread, thread) in read.threads.values().zip(expected.threads.values()) {
+            let names = |profile, thread: &profile::Thread| {
+                [thread.name, thread.group, thread.parent_group].map(|id| named(profile, id))
+            };
+            assert_eq!(names(read, read_thread), names(&expected, thread));
+            let read_thread = profile::Thread {
+                name: thread.name,
+                group: thread.group,
+                parent_group: thread.parent_group,
+                ..*read_thread
+            };
+            assert_eq!(read_thread, *thread);
+        }
+        assert_eq!(read.threads.len(), 2);
+        for (read_class, class) in read.classes.iter().zip(expected.classes.iter()) {
+            assert_eq!(named(read, read_class.name), named(&expected, class.name));
+            assert_eq!(profile::Class { name: class.name, ..*read_class }, *class);
+        }
+        assert_eq!(read.sections[1..], binary_sections());
+        let dump = read.heap_dumps().next_back().unwrap();
+        let mut expected = Vec::new();
+        heap_records(&mut |record| {
+            expected.push(show(record));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(shown_records(&file, dump), (expected, Ok(())));
+    }
+}
+
+#[test]
+fn what_binary_files_lack_is_refused_and_nothing_is_written() {
+    let mut profile = tables();
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1).unwrap();
+    let length = writer.into_inner().len();
+    for section in fixture::text_sections(&mut profile) {
+        let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1).unwrap();
+        let result = writer.section(&profile, &section);
+        assert_eq!(result.is_ok(), writer.holds(&section));
+        if let Err(error) = result {
+            assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+            assert_eq!(writer.into_inner().len(), length);
+        }
+    }
+    writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1).unwrap();
+    let unknown = |each: &mut profile::EachRecord<'_>| heap_records(each);
+    let error = writer.heap_dump(&profile, &heap_dump(), &mut |each| unknown(each)).unwrap_err();
+    assert!(error.to_string().contains("\"lock\""), "{error}");
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_read_up_to_there() {
+    let bytes = written(Version::V1_0_2);
+    let whole = File::from_bytes(bytes.clone()).unwrap();
+    let (records, _) = shown_records(&whole, whole.profile().heap_dumps().next().unwrap());
+    let mut seen = Vec::new();
+    for length in 31..bytes.len() {
+        let file = File::from_bytes(bytes[..length].to_vec()).unwrap();
+        let Some(problem) = file.problem() else { continue };
+        assert!(problem.what.contains("cut off") || problem.what.contains("expected"), "{problem}");
+        let profile = file.profile();
+        assert!(profile.sections.len() <= whole.profile().sections.len());
+        if let Some(dump) = profile.heap_dumps().next() {
+            let (read, end) = shown_records(&file, dump);
+            assert_eq!(read, records[..read.len()]);
+            if profile.sections.len() == 1 {
+                seen.push((read.len(), end.is_ok()));
+            }
+        }
+    }
+    seen.dedup();
+    assert!(seen.len() >= records.len(), "{seen:?}");
+}
+
+/// Counts what is written, and keeps the beginning of each large piece.
+#[derive(Default)]
+struct Counter {
+    length: u64,
+    headers: Vec<u8>,
+    /// How much of the current record's body is to come.
+    body: u64,
+    records: Vec<(u8, u64)>,
+}
+
+impl Write for Counter {
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<usize> {
+        let written = bytes.len();
+        self.length += written as u64;
+        while !bytes.is_empty() {
+            if self.body > 0 {
+                let skipped = bytes.len().min(self.body as usize);
+                self.body -= skipped as u64;
+                bytes = &bytes[skipped..];
+                continue;
+            }
+            // 31 bytes begin the file, 9 a record.
+            let wanted = if self.records.is_empty() && self.length <= 31 { 31 } else { 9 };
+            let taken = bytes.len().min(wanted - self.headers.len());
+            self.headers.extend_from_slice(&bytes[..taken]);
+            bytes = &bytes[taken..];
+            if self.headers.len() == wanted {
+                if wanted == 9 {
+                    let length = u32::from_be_bytes(self.headers[5..].try_into().unwrap());
+                    self.body = length.into();
+                    self.records.push((self.headers[0], length.into()));
+                }
+                self.headers.clear();
+            }
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn bytes_array(id: u64, values: &[u8]) -> Record<'_> {
+    let (trace, of_type) = (TraceSerial(0), Type::Byte);
+    let (size, length) = (values.len() as u64, values.len() as u32);
+    Record::Primitives(Primitives { id: ObjectId(id), trace, of_type, size, length, values })
+}
+
+#[test]
+fn a_heap_dump_of_more_than_4_gib_is_written_in_segments() {
+    let profile = Profile::default();
+    let values = vec![0; 96 << 20];
+    let pass = |each: &mut profile::EachRecord<'_>| {
+        (1..=50).try_for_each(|n| {
+            each(&bytes_array(n, &values[..10]))?;
+            each(&bytes_array(n, &values))
+        })
+    };
+    let mut writer = BinaryWriter::new(Counter::default(), &profile, Version::V1_0_2).unwrap();
+    writer.heap_dump(&profile, &heap_dump(), &mut |each| pass(each)).unwrap();
+    let counter = writer.into_inner();
+    assert!(counter.length > 4 << 30);
+    assert_eq!((counter.body, counter.headers.len()), (0, 0), "the last record is whole");
+    let (end, segments) = counter.records[1..].split_last().unwrap();
+    assert_eq!(*end, (0x2c, 0));
+    assert!(segments.iter().all(|(tag, _)| *tag == 0x1c));
+    let heap: u64 = segments.iter().map(|(_, length)| length).sum();
+    assert_eq!(heap, 50 * (18 + 10 + 18 + (96 << 20)));
+
+    let mut writer = BinaryWriter::new(io::sink(), &profile, Version::V1_0_1).unwrap();
+    let error = writer.heap_dump(&profile, &heap_dump(), &mut |each| pass(each)).unwrap_err();
+    assert!(error.to_string().contains("1.0.2"), "{error}");
+}
+
+// Elsewhere there is no memory for one.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn an_array_that_no_segment_can_hold_is_cut_off() {
+    let profile = Profile::default();
+    // Nothing writes to it, so that it takes no memory.
+    let values = vec![0; (4 << 30) + 100];
+    let mut writer = BinaryWriter::new(Counter::default(), &profile, Version::V1_0_2).unwrap();
+    writer
+        .heap_dump(&profile, &heap_dump(), &mut |each| {
+            each(&bytes_array(1, &values))?;
+            each(&bytes_array(2, &[1, 2]))
+        })
+        .unwrap();
+    let counter = writer.into_inner();
+    assert_eq!(counter.records[1..], [(0x1c, u64::from(u32::MAX)), (0x1c, 20), (0x2c, 0)]);
+}
+
+#[test]
+fn ids_of_four_bytes_are_read() {
+    let mut bytes = b"JAVA PROFILE 1.0.1\0\0\0\0\x04\0\0\x01\xa2\x02\x2c\x39\x0d".to_vec();
+    let mut record = |tag: u8, body: &[&[u8]]| {
+        let body = body.concat();
+        bytes.extend_from_slice(&[tag, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&(body.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(&body);
+    };
+    let u4 = |n: u32| n.to_be_bytes();
+    record(1, &[&u4(0x51), b"a/b/C"]);
+    record(1, &[&u4(0x52), b"next"]);
+    record(2, &[&u4(1), &u4(0x100), &u4(0), &u4(0x51)]);
+    let class: &[&[u8]] =
+        &[&[0x20], &u4(0x100), &u4(0), &[0; 24], &u4(4), &[0, 0, 0, 0, 0, 1], &u4(0x52), &[2]];
+    let instance: &[&[u8]] = &[&[0x21], &u4(0x200), &u4(0), &u4(0x100), &u4(4), &u4(0x300)];
+    let array: &[&[u8]] = &[&[0x22], &u4(0x300), &u4(0), &u4(2), &u4(0x100), &u4(0), &u4(0x200)];
+    // The class may come after its instances.
+    record(0x0c, &[&instance.concat(), &array.concat(), &class.concat()]);
+    let file = File::from_bytes(bytes).unwrap();
+    assert_eq!(file.problem(), None);
+    let dump = file.profile().heap_dumps().next().unwrap();
+    let mut seen = Vec::new();
+    file.heap(dump)
+        .records(|record| {
+            match record {
+                Record::Instance(instance) => {
+                    assert_eq!(instance.class_name, "a.b.C");
+                    let [field] = instance.fields else { panic!("{instance:?}") };
+                    assert_eq!(field.name, "next");
+                    assert_eq!(field.value, profile::Value::Reference(ObjectId(0x300)));
+                }
+                Record::Objects(Objects { elements, .. }) => {
+                    assert!(matches!(elements, Elements::Packed { id_size: 4, .. }));
+                    assert_eq!(elements.length(), 2);
+                    assert_eq!(elements.iter().collect::<Vec<_>>(), [(1, ObjectId(0x200))]);
+                }
+                Record::Class(class) => assert_eq!(class.fields[0].name, "next"),
+                _ => panic!("{record:?}"),
+            }
+            seen.push(record.object_size());
+            Ok::<(), profile::Error>(())
+        })
+        .unwrap();
+    assert_eq!(seen, [Some(4), Some(8), Some(0)]);
+}
+
+#[test]
+fn times_go_on_when_their_field_wraps_around() {
+    let mut profile = tables();
+    let mut sections = binary_sections();
+    for (hour, section) in (0..).zip(&mut sections) {
+        let at = Some(profile::Time(CREATED.0 + hour * 3_600_000));
+        match section {
+            Section::HeapSummary(summary) => summary.at = at,
+            Section::Sites(sites) => sites.at = at,
+            Section::CpuSamples(samples) => samples.at = at,
+            _ => unreachable!(),
+        }
+    }
+    profile.threads.clear();
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1).unwrap();
+    for section in &sections {
+        writer.section(&profile, section).unwrap();
+    }
+    let mut bytes = writer.into_inner();
+    // The time of the settings is any number in files of the original.
+    assert_eq!(bytes[31], 0x0e);
+    bytes[32..36].copy_from_slice(&2_094_063_632u32.to_be_bytes());
+    let file = File::from_bytes(bytes).unwrap();
+    assert_eq!(file.profile().sections, sections);
+}
+
+/// The classes of arrays of references in a heap dump: of the elements, its name, and the array's.
+type ArrayClasses = Vec<(u64, String, u64)>;
+
+/// Writes a dump of these arrays in a profile with the classes, each with its loader, and reads it.
+fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> ArrayClasses {
+    let mut profile = Profile::default();
+    for (serial, (object, name, _)) in (1..).zip(classes) {
+        let name = profile.names.intern(name);
+        let (serial, object, trace) = (ClassSerial(serial), ObjectId(*object), TraceSerial(0));
+        profile.classes.insert(profile::Class { serial, object, name, trace, unloaded: false });
+    }
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_2).unwrap();
+    let mut records = |each: &mut profile::EachRecord<'_>| {
+        for (id, name, loader) in classes {
+            let (id, loader) = (ObjectId(*id), ObjectId(*loader));
+            each(&Record::Class(heap::Class { id, name, loader, ..heap::Class::default() }))?;
+        }
+        for (class, class_name, array_class) in arrays {
+            each(&Record::Objects(Objects {
+                id: ObjectId(1),
+                trace: TraceSerial(0),
+                class: ObjectId(*class),
+                class_name,
+                array_class: ObjectId(*array_class),
+                size: 0,
+                elements: Elements::All(&[]),
+            }))?;
+        }
+        Ok(())
+    };
+    writer.heap_dump(&profile, &heap_dump(), &mut records).unwrap();
+    let file = File::from_bytes(writer.into_inner()).unwrap();
+    let mut read = Vec::new();
+    let dump = file.profile().heap_dumps().next().unwrap();
+    file.heap(dump)
+        .records(|record| {
+            if let Record::Objects(array) = record {
+                read.push((array.class.0, array.class_name.to_owned(), array.array_class.0));
+            }
+            Ok::<(), profile::Error>(())
+        })
+        .unwrap();
+    read
+}
+
+#[test]
+fn the_class_of_an_array_and_that_of_its_elements_are_told_apart() {
+    let read = |class, name: &str, array| (class, name.to_owned(), array);
+    let classes = [(16, "a.X", 7), (32, "[La.X;", 7), (48, "[[La.X;", 7), (64, "[I", 0)];
+    // JVMPI tells the elements' class; the file has the array's where there is one of its name.
+    let arrays = [(16, "a.X", 0), (32, "[La.X;", 0)];
+    assert_eq!(arrays_read(&classes, &arrays), [read(16, "a.X", 32), read(32, "[La.X;", 48)]);
+    // Of two classes of a name, each is that of its loader.
+    let twice = [(16, "a.X", 7), (17, "a.X", 8), (32, "[La.X;", 7), (33, "[La.X;", 8)];
+    let arrays = [(17, "a.X", 33), (16, "a.X", 32)];
+    assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 33), read(16, "a.X", 32)]);
+    // If it is not told which, the file has that of the elements.
+    let arrays = [(17, "a.X", 0)];
+    assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 0)]);
+    let arrays = [(64, "[I", 0)];
+    assert_eq!(arrays_read(&classes, &arrays), [read(64, "[I", 0)]);
+}

@@ -1,0 +1,103 @@
+//! Files are converted between the encodings of HPROF.
+
+mod fixture;
+
+use fixture::{
+    MAIN, WORKER, heap_dump, heap_names, heap_records, shown_records, tables, text_sections,
+};
+use jvmpi_formats::profile::{
+    self, BinaryWriter, ClassSerial, File, Section, TextWriter, Version, Writer,
+};
+
+/// The fixture as a binary file.
+fn binary() -> Vec<u8> {
+    let mut profile = tables();
+    heap_names(&mut profile);
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1).unwrap();
+    writer.thread_start(&profile, MAIN).unwrap();
+    writer.thread_start(&profile, WORKER).unwrap();
+    writer.thread_end(&profile, WORKER).unwrap();
+    writer.class_unload(&profile, ClassSerial(3)).unwrap();
+    writer.heap_dump(&profile, &heap_dump(), &mut |each| heap_records(each)).unwrap();
+    for section in fixture::binary_sections() {
+        writer.section(&profile, &section).unwrap();
+    }
+    writer.into_inner()
+}
+
+#[test]
+fn versions_of_binary_files_are_converted_without_loss() {
+    let old = File::from_bytes(binary()).unwrap();
+    let mut writer = BinaryWriter::new(Vec::new(), old.profile(), Version::V1_0_2).unwrap();
+    assert_eq!(old.write(&mut writer).unwrap(), profile::LeftOut::default());
+    let new = File::from_bytes(writer.into_inner()).unwrap();
+    let mut writer = BinaryWriter::new(Vec::new(), new.profile(), Version::V1_0_1).unwrap();
+    new.write(&mut writer).unwrap();
+    let again = File::from_bytes(writer.into_inner()).unwrap();
+    let [dump, dump_again] = [&old, &again].map(|file| file.profile().heap_dumps().next().unwrap());
+    assert_eq!(shown_records(&old, dump), shown_records(&again, dump_again));
+    assert_eq!(old.profile().sections[1..], again.profile().sections[1..]);
+    assert_eq!(old.profile().threads, again.profile().threads);
+    let classes = |file: &File| file.profile().classes.iter().copied().collect::<Vec<_>>();
+    assert_eq!(classes(&old), classes(&again));
+}
+
+#[test]
+fn text_of_a_binary_file_has_what_text_can_have() {
+    let old = File::from_bytes(binary()).unwrap();
+    let mut writer = TextWriter::new(Vec::new(), old.profile()).unwrap();
+    let left_out = old.write(&mut writer).unwrap();
+    assert_eq!((left_out.sections, left_out.problem), (vec!["heap summary"], None));
+    let text = String::from_utf8(writer.into_inner()).unwrap();
+    for line in [
+        "THREAD END (id = 2)\n",
+        "\tMain$$Lambda/0x00007f3768000c38.run(:Compiled method)\n",
+        "HEAP DUMP BEGIN (6 objects, 64 bytes) ",
+        "OBJ 200 (sz=28, trace=1, class=Main@110)",
+        "\tlonger_name\t210",
+        "    1 60.00% 60.00%     2400   24    7000   70     1 java.lang.String",
+        "   1 70.00% 70.00%      70     1 Main.fib",
+    ] {
+        assert!(text.contains(line), "{line} is not in {text}");
+    }
+}
+
+#[test]
+fn what_text_does_not_tell_is_left_out_of_a_binary_file() {
+    let mut profile = tables();
+    profile.sections = text_sections(&mut profile);
+    let mut writer = TextWriter::new(Vec::new(), &profile).unwrap();
+    for section in &profile.sections {
+        writer.section(&profile, section).unwrap();
+    }
+    writer.heap_dump(&profile, &heap_dump(), &mut |each| heap_records(each)).unwrap();
+    let text = File::from_bytes(writer.into_inner()).unwrap();
+    let mut writer = BinaryWriter::new(Vec::new(), text.profile(), Version::V1_0_2).unwrap();
+    let left_out = text.write(&mut writer).unwrap();
+    let expected = ["monitor dump", "monitor times", "CPU times", "calls of cpu=old", "heap dump"];
+    assert_eq!(left_out.sections, expected);
+    let read = File::from_bytes(writer.into_inner()).unwrap();
+    assert_eq!(read.problem(), None);
+    let kinds: Vec<_> = read.profile().sections.iter().map(Section::name).collect();
+    assert_eq!(kinds, ["allocation sites", "CPU samples"]);
+}
+
+#[test]
+fn of_a_broken_file_what_can_be_read_is_converted() {
+    let mut bytes = binary();
+    // The last record of the heap dump becomes one that there is none of.
+    let values = 1.5f64.to_be_bytes();
+    let end = bytes.windows(8).position(|window| window == values).unwrap();
+    bytes[end - 18] = 0x99;
+    let broken = File::from_bytes(bytes).unwrap();
+    for version in [Version::V1_0_1, Version::V1_0_2] {
+        let mut writer = BinaryWriter::new(Vec::new(), broken.profile(), version).unwrap();
+        let left_out = broken.write(&mut writer).unwrap();
+        assert_eq!(left_out.problem.unwrap().at, end as u64 - 18);
+        let read = File::from_bytes(writer.into_inner()).unwrap();
+        assert_eq!(read.problem(), None);
+        let dump = read.profile().heap_dumps().next().unwrap();
+        let (records, end) = shown_records(&read, dump);
+        assert_eq!((records.len(), end), (14, Ok(())));
+    }
+}

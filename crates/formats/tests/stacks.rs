@@ -1,0 +1,367 @@
+//! What is made of stacks says what the profile says, as readers that know nothing of this crate find.
+
+mod fixture;
+
+use fixture::{binary_sections, tables, text_sections};
+use jvmpi_formats::profile::{
+    CpuSample, CpuSamples, Format, Profile, Section, TextWriter, TraceSerial, Weight, Writer,
+    write_difference, write_stacks,
+};
+use prost::Message;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+fn profile() -> Profile {
+    let mut profile = tables();
+    let sections = text_sections(&mut profile);
+    profile.sections = sections;
+    profile
+}
+
+fn written(profile: &Profile, format: Format, weight: Option<Weight>) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_stacks(profile, format, weight, &mut out).unwrap();
+    out
+}
+
+fn collapsed(profile: &Profile, weight: Weight) -> String {
+    String::from_utf8(written(profile, Format::Collapsed, Some(weight))).unwrap()
+}
+
+#[test]
+fn the_name_of_a_file_tells_its_format() {
+    for (name, format) in [
+        ("a.txt", Format::Text),
+        ("a/b.HPROF", Format::Binary),
+        ("x.collapsed", Format::Collapsed),
+        ("x.y.svg", Format::Svg),
+        ("x.pb.gz", Format::Pprof),
+        ("x.json", Format::Speedscope),
+        ("x.html", Format::Html),
+    ] {
+        assert_eq!(Format::of_path(Path::new(name)), Ok(format));
+    }
+    for name in ["", "x", "x.gz", "pb", "x.txt/y"] {
+        let error = Format::of_path(Path::new(name)).unwrap_err().to_string();
+        for format in Format::ALL {
+            assert!(error.contains(format.extension()), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_first_weight_of_which_there_is_anything_is_taken() {
+    let mut profile = profile();
+    assert_eq!(Weight::of(&profile), Weight::ALL);
+    let first = |profile: &Profile| written(profile, Format::Collapsed, None);
+    assert_eq!(first(&profile), collapsed(&profile, Weight::CpuSamples).as_bytes());
+    profile.sections.retain(|section| !matches!(section, Section::CpuSamples(_)));
+    assert_eq!(first(&profile), collapsed(&profile, Weight::CpuTime).as_bytes());
+    profile.sections.retain(|section| matches!(section, Section::MonitorTimes(_)));
+    assert_eq!(Weight::of(&profile), [Weight::MonitorTime]);
+    profile.sections.clear();
+    assert_eq!(first(&profile), b"");
+    assert_eq!("live-bytes".parse(), Ok(Weight::LiveBytes));
+    let error = "bytes".parse::<Weight>().unwrap_err();
+    assert!(error.contains("allocated-objects"), "{error}");
+}
+
+#[test]
+fn collapsed_stacks_begin_with_the_outermost_frame() {
+    let profile = profile();
+    assert_eq!(
+        collapsed(&profile, Weight::CpuSamples),
+        "<empty trace> 10\n\
+         Main.main;Main.fib;Main.fib 70\n\
+         [say \"hi\"];Main$$Lambda/0x00007f3768000c38.run;java.lang.Object.wait 20\n"
+    );
+    // What was allocated is above the method that has allocated it.
+    assert_eq!(
+        collapsed(&profile, Weight::AllocatedBytes),
+        "<empty trace>;<Unknown> 100\n\
+         Main.main;Main.fib;Main.fib;<Unknown>[] 700\n\
+         Main.main;Main.fib;Main.fib;java.lang.String 7000\n\
+         [say \"hi\"];Main$$Lambda/0x00007f3768000c38.run;java.lang.Object.wait;int[] 1200\n"
+    );
+    assert_eq!(
+        collapsed(&profile, Weight::MonitorTime),
+        "Main.main;Main.fib;Main.fib;_hprof_dump_lock 250000000\n\
+         [say \"hi\"];Main$$Lambda/0x00007f3768000c38.run;java.lang.Object.wait;java.lang.Object 750000000\n"
+    );
+}
+
+#[test]
+fn samples_of_several_dumps_are_summed_up_and_sites_are_not() {
+    let mut profile = profile();
+    let again = binary_sections();
+    profile.sections.extend(again);
+    let samples = collapsed(&profile, Weight::CpuSamples);
+    assert!(samples.contains("Main.main;Main.fib;Main.fib 140\n"), "{samples}");
+    let sites = collapsed(&profile, Weight::LiveObjects);
+    assert!(sites.contains("java.lang.String 24\n"), "{sites}");
+}
+
+#[test]
+fn a_flame_graph_shows_each_method() {
+    let profile = profile();
+    let svg = String::from_utf8(written(&profile, Format::Svg, None)).unwrap();
+    assert!(svg.starts_with("<?xml"));
+    for text in [
+        "<title>Main.fib (70 samples, 70.00%)</title>",
+        "CPU samples",
+        "[say &quot;hi&quot;]",
+        "&lt;empty trace&gt;",
+    ] {
+        assert!(svg.contains(text), "{text} is not in {svg}");
+    }
+    let svg = String::from_utf8(written(&profile, Format::Svg, Some(Weight::CpuTime))).unwrap();
+    assert!(svg.contains("<title>Main.fib (543 ms, 92.66%)</title>"), "{svg}");
+    let none = String::from_utf8(written(&tables(), Format::Svg, None)).unwrap();
+    assert!(none.contains("no CPU samples"), "{none}");
+}
+
+/// A thread may be called anything, and whoever names it does not own the terminal or the browser.
+#[test]
+fn names_with_control_characters_do_nothing_in_any_format() {
+    const NAME: &str = "a\u{1b}[2J<b>&\"'\u{0}\u{9b}]]>\n\u{202e}\u{ffff}c";
+    let mut profile = profile();
+    let name = profile.names.intern(NAME);
+    for thread in profile.threads.values_mut() {
+        thread.name = name;
+    }
+    let clean = r#"a\u{1b}[2J<b>&"'\u{0}\u{9b}]]>\n\u{202e}\u{ffff}c"#;
+    let does_something =
+        |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{ffff}');
+
+    let collapsed = collapsed(&profile, Weight::CpuSamples);
+    assert!(collapsed.contains(&format!("[{clean}];")), "{collapsed}");
+    let svg = String::from_utf8(written(&profile, Format::Svg, None)).unwrap();
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let titles = document.descendants().filter(|node| node.has_tag_name("title"));
+    let shown = titles
+        .filter_map(|title| title.text())
+        .any(|title| title.starts_with(&format!("[{clean}] (")));
+    assert!(shown, "{svg}");
+    let mut text = Vec::new();
+    let mut writer = TextWriter::new(&mut text, &profile).unwrap();
+    for thread in profile.threads.keys() {
+        writer.thread_start(&profile, *thread).unwrap();
+    }
+    writer.flush().unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains(clean), "{text}");
+    for written in [collapsed, svg, text] {
+        assert!(!written.contains(does_something), "{written:?}");
+    }
+}
+
+#[test]
+fn a_difference_of_flame_graphs_shows_both_numbers() {
+    let after = profile();
+    let mut before = tables();
+    before.sections = vec![
+        CpuSamples {
+            total: 40,
+            rows: vec![CpuSample { trace: TraceSerial(1), samples: 40, hits: 40 }],
+            ..CpuSamples::default()
+        }
+        .into(),
+    ];
+    let mut svg = Vec::new();
+    write_difference(&before, &after, Weight::CpuSamples, &mut svg).unwrap();
+    let svg = String::from_utf8(svg).unwrap();
+    assert!(svg.contains("<title>Main.fib (70 samples, 70.00%; +30.00%)</title>"), "{svg}");
+}
+
+/// The messages of pprof's `profile.proto` that are used, read by a library for protocol buffers.
+mod proto {
+    use prost::Message;
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Profile {
+        #[prost(message, repeated, tag = "1")]
+        pub sample_type: Vec<ValueType>,
+        #[prost(message, repeated, tag = "2")]
+        pub sample: Vec<Sample>,
+        #[prost(message, repeated, tag = "4")]
+        pub location: Vec<Location>,
+        #[prost(message, repeated, tag = "5")]
+        pub function: Vec<Function>,
+        #[prost(string, repeated, tag = "6")]
+        pub string_table: Vec<String>,
+        #[prost(int64, tag = "9")]
+        pub time_nanos: i64,
+        #[prost(int64, tag = "10")]
+        pub duration_nanos: i64,
+        #[prost(message, optional, tag = "11")]
+        pub period_type: Option<ValueType>,
+        #[prost(int64, tag = "12")]
+        pub period: i64,
+        #[prost(int64, tag = "14")]
+        pub default_sample_type: i64,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct ValueType {
+        #[prost(int64, tag = "1")]
+        pub kind: i64,
+        #[prost(int64, tag = "2")]
+        pub unit: i64,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Sample {
+        #[prost(uint64, repeated, tag = "1")]
+        pub location_id: Vec<u64>,
+        #[prost(int64, repeated, tag = "2")]
+        pub value: Vec<i64>,
+        #[prost(message, repeated, tag = "3")]
+        pub label: Vec<Label>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Label {
+        #[prost(int64, tag = "1")]
+        pub key: i64,
+        #[prost(int64, tag = "2")]
+        pub text: i64,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Location {
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        #[prost(message, repeated, tag = "4")]
+        pub line: Vec<Line>,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Line {
+        #[prost(uint64, tag = "1")]
+        pub function_id: u64,
+        #[prost(int64, tag = "2")]
+        pub line: i64,
+    }
+
+    #[derive(Clone, PartialEq, Message)]
+    pub struct Function {
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        #[prost(int64, tag = "2")]
+        pub name: i64,
+        #[prost(int64, tag = "3")]
+        pub system_name: i64,
+        #[prost(int64, tag = "4")]
+        pub filename: i64,
+    }
+}
+
+fn pprof(profile: &Profile, weight: Option<Weight>) -> proto::Profile {
+    let compressed = written(profile, Format::Pprof, weight);
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).unwrap();
+    proto::Profile::decode(&bytes[..]).unwrap()
+}
+
+#[test]
+fn pprof_has_every_weight_of_every_stack() {
+    let mut profile = profile();
+    for section in &mut profile.sections {
+        if let Section::CpuSamples(samples) = section {
+            samples.interval = Some(Duration::from_millis(10));
+        }
+    }
+    let decoded = pprof(&profile, Some(Weight::LiveBytes));
+    let text = |index: i64| decoded.string_table[index as usize].as_str();
+    assert_eq!(text(0), "");
+    let types: Vec<_> =
+        decoded.sample_type.iter().map(|value| (text(value.kind), text(value.unit))).collect();
+    assert_eq!(
+        types,
+        [
+            ("samples", "count"),
+            ("cpu", "nanoseconds"),
+            ("alloc_space", "bytes"),
+            ("alloc_objects", "count"),
+            ("inuse_space", "bytes"),
+            ("inuse_objects", "count"),
+            ("delay", "nanoseconds"),
+        ]
+    );
+    assert_eq!(text(decoded.default_sample_type), "inuse_space");
+    assert_eq!((decoded.period, decoded.duration_nanos), (10_000_000, 3_000_000_000));
+    assert_eq!(decoded.time_nanos, fixture::CREATED.0 as i64 * 1_000_000);
+
+    let functions: BTreeMap<_, _> = decoded.function.iter().map(|f| (f.id, f)).collect();
+    let locations: BTreeMap<_, _> = decoded.location.iter().map(|l| (l.id, l)).collect();
+    let mut stacks = BTreeMap::new();
+    for sample in &decoded.sample {
+        let frame = |id: &u64| {
+            let [line] = &locations[id].line[..] else { panic!("one line") };
+            let function = functions[&line.function_id];
+            format!("{}:{}:{}", text(function.name), text(function.filename), line.line)
+        };
+        let mut stack: Vec<_> = sample.location_id.iter().map(frame).collect();
+        for label in &sample.label {
+            stack.push(format!("{}={}", text(label.key), text(label.text)));
+        }
+        assert!(stacks.insert(stack.join(" "), sample.value.clone()).is_none());
+    }
+    let fib = "Main.fib:Main.java:7 Main.fib:Main.java:7 Main.main:Main.java:12";
+    assert_eq!(stacks[fib][0], 70);
+    assert!(stacks[fib][1].abs_diff(543_000_000) < 58_600, "{stacks:?}");
+    assert_eq!(stacks[fib][2..], [0; 5]);
+    let string = stacks[&format!("java.lang.String::0 {fib}")].clone();
+    assert_eq!(string, [0, 0, 7000, 70, 2400, 24, 0]);
+    let wait = "java.lang.Object.wait::0 Main$$Lambda/0x00007f3768000c38.run::0 thread=say \"hi\"";
+    assert_eq!(stacks[&format!("java.lang.Object::0 {wait}")][6], 750_000_000);
+    assert_eq!(stacks["<empty trace>::0"][0], 10);
+    let fib = decoded.function.iter().find(|f| text(f.name) == "Main.fib").unwrap();
+    assert_eq!(text(fib.system_name), "Main.fib(I)I");
+}
+
+#[test]
+fn pprof_of_nothing_is_a_profile() {
+    let decoded = pprof(&tables(), None);
+    assert_eq!((decoded.sample_type.len(), decoded.sample.len()), (1, 0));
+}
+
+#[test]
+fn speedscope_has_every_weight_as_a_profile() {
+    let mut profile = profile();
+    let thread = profile.threads.get_mut(&fixture::WORKER).unwrap();
+    thread.name = profile.names.intern("a\\b\"c\n\u{1}d");
+    let json = written(&profile, Format::Speedscope, Some(Weight::LiveObjects));
+    let file: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(file["$schema"], "https://www.speedscope.app/file-format-schema.json");
+    assert_eq!(
+        file["profiles"][file["activeProfileIndex"].as_u64().unwrap() as usize]["name"],
+        "Live objects"
+    );
+    let frames = file["shared"]["frames"].as_array().unwrap();
+    let profiles = file["profiles"].as_array().unwrap();
+    assert_eq!(profiles.len(), 7);
+    for (profile, weight) in profiles.iter().zip(Weight::ALL) {
+        assert_eq!(profile["type"], "sampled");
+        assert_eq!(profile["name"], weight.title());
+        let samples = profile["samples"].as_array().unwrap();
+        let weights = profile["weights"].as_array().unwrap();
+        assert_eq!(samples.len(), weights.len());
+        let sum: u64 = weights.iter().map(|weight| weight.as_u64().unwrap()).sum();
+        assert_eq!(profile["endValue"], sum);
+        for frame in samples.iter().flat_map(|sample| sample.as_array().unwrap()) {
+            assert!(frames[frame.as_u64().unwrap() as usize]["name"].is_string());
+        }
+    }
+    let names = |sample: &serde_json::Value| -> Vec<_> {
+        let frame = |frame: &serde_json::Value| &frames[frame.as_u64().unwrap() as usize];
+        sample.as_array().unwrap().iter().map(|id| frame(id)["name"].clone()).collect()
+    };
+    let samples = profiles[0]["samples"].as_array().unwrap();
+    assert_eq!(names(&samples[0]), ["Main.main", "Main.fib", "Main.fib"]);
+    assert_eq!(names(&samples[1])[0], "[a\\b\"c\n\u{1}d]");
+    let fib = frames.iter().find(|frame| frame["name"] == "Main.fib").unwrap();
+    assert_eq!((&fib["file"], &fib["line"]), (&"Main.java".into(), &7.into()));
+}

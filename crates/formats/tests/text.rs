@@ -1,0 +1,260 @@
+//! Text is written in the shapes of HPROF.
+
+mod fixture;
+
+use fixture::{DUMPED, MAIN, WORKER, heap_dump, heap_records, tables, text_sections};
+use jvmpi_formats::profile::{
+    self, Amount, EachRecord, Encoding, File, Monitor, ObjectId, Section, TextWriter, ThreadSerial,
+    Writer,
+};
+use std::time::Duration;
+
+/// The whole fixture as text.
+fn written() -> String {
+    let mut profile = tables();
+    let sections = text_sections(&mut profile);
+    let mut writer = TextWriter::new(Vec::new(), &profile).unwrap();
+    writer.thread_start(&profile, MAIN).unwrap();
+    writer.thread_start(&profile, WORKER).unwrap();
+    writer.thread_end(&profile, WORKER).unwrap();
+    for section in &sections[..3] {
+        writer.section(&profile, section).unwrap();
+    }
+    writer.heap_dump(&profile, &heap_dump(), &mut |each| heap_records(each)).unwrap();
+    for section in &sections[3..] {
+        writer.section(&profile, section).unwrap();
+    }
+    String::from_utf8(writer.into_inner()).unwrap()
+}
+
+#[test]
+fn every_record_has_the_shape_of_hprof() {
+    let expected = include_str!("expected.txt")
+        .replace("@CREATED@", &fixture::CREATED.to_text())
+        .replace("@DUMPED@", &DUMPED.to_text());
+    let written = written();
+    for (line, (expected, written)) in (1..).zip(expected.lines().zip(written.lines())) {
+        assert_eq!(written, expected, "line {line}");
+    }
+    assert_eq!(written.len(), expected.len());
+}
+
+#[test]
+fn a_trace_is_written_once_and_before_what_refers_to_it() {
+    let mut profile = tables();
+    let sections = text_sections(&mut profile);
+    let mut writer = TextWriter::new(Vec::new(), &profile).unwrap();
+    writer.section(&profile, &sections[3]).unwrap();
+    let frames: Vec<_> = profile.traces.frames_of(profile::TraceSerial(1)).iter().collect();
+    profile.traces.intern(ThreadSerial(9), &frames);
+    writer.section(&profile, &sections[4]).unwrap();
+    writer.traces(&profile).unwrap();
+    let text = String::from_utf8(writer.into_inner()).unwrap();
+    let place = |what: &str| text.find(what).unwrap();
+    for trace in ["TRACE 1:", "TRACE 2:", "TRACE 3:", "TRACE 4:", "TRACE 5:"] {
+        assert_eq!(text.matches(trace).count(), 1);
+    }
+    assert!(place("TRACE 4:") < place("SITES BEGIN"));
+    assert!(place("SITES END") < place("TRACE 5: (thread=9)"));
+    assert!(place("TRACE 5:") < place("CPU SAMPLES BEGIN"));
+}
+
+#[test]
+fn the_format_of_cpu_old_has_nothing_but_sections() {
+    let mut profile = tables();
+    let sections = text_sections(&mut profile);
+    let mut writer = TextWriter::old(Vec::new());
+    writer.thread_start(&profile, MAIN).unwrap();
+    writer.thread_end(&profile, MAIN).unwrap();
+    writer.section(&profile, sections.last().unwrap()).unwrap();
+    assert_eq!(
+        String::from_utf8(writer.into_inner()).unwrap(),
+        "count callee caller time\n\
+         41800 Main.fib(I)I Main.main([Ljava/lang/String;)V 204\n\
+         1 <unknown callee> <unknown caller> 0\n"
+    );
+}
+
+#[test]
+fn a_name_with_an_end_of_line_stays_on_its_line() {
+    let mut profile = tables();
+    let mut thread = profile.threads[&MAIN];
+    thread.name = profile.names.intern("a\nTHREAD END (id = 1)\r");
+    profile.threads.insert(MAIN, thread);
+    let mut writer = TextWriter::old(Vec::new());
+    writer.thread_start(&profile, MAIN).unwrap();
+    assert_eq!(writer.into_inner(), b"");
+    let mut writer = TextWriter::new(Vec::new(), &profile).unwrap();
+    writer.thread_start(&profile, MAIN).unwrap();
+    let text = String::from_utf8(writer.into_inner()).unwrap();
+    assert_eq!(
+        text.lines().last().unwrap(),
+        "THREAD START (obj=10, id = 1, name=\"a\\nTHREAD END (id = 1)\\r\", group=\"main\")"
+    );
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let text = written();
+    let file = File::from_bytes(text.clone().into_bytes()).unwrap();
+    assert_eq!(file.problem(), None);
+    assert_eq!(file.encoding(), Encoding::Text);
+    let (read, expected) = (file.profile(), tables());
+    assert_eq!((read.created, &read.preamble), (expected.created, &expected.preamble));
+    let dump = read.heap_dumps().next().unwrap();
+    let (records, end) = fixture::shown_records(&file, dump);
+    assert_eq!(end, Ok(()));
+    assert_eq!(records.len(), 15);
+
+    // What text has is all there: what is read is written as it was.
+    let mut writer = TextWriter::new(Vec::new(), read).unwrap();
+    writer.thread_start(read, MAIN).unwrap();
+    writer.thread_start(read, WORKER).unwrap();
+    writer.thread_end(read, WORKER).unwrap();
+    for section in &read.sections {
+        match section {
+            Section::HeapDump(dump) => {
+                let mut pass =
+                    |each: &mut EachRecord<'_>| file.heap(dump).records(|record| each(record));
+                writer.heap_dump(read, dump, &mut pass).unwrap();
+            }
+            _ => writer.section(read, section).unwrap(),
+        }
+    }
+    assert_eq!(String::from_utf8(writer.into_inner()).unwrap(), text);
+}
+
+#[test]
+fn the_numbers_of_sections_are_read() {
+    let file = File::from_bytes(written().into_bytes()).unwrap();
+    let read = file.profile();
+    let mut expected = tables();
+    let sections = text_sections(&mut expected);
+    assert_eq!(read.monitor_dumps().count(), 1);
+    let times = read.cpu_times().next().unwrap();
+    assert_eq!((times.total.as_millis(), times.rows[0].calls), (586, 131_304));
+    // Two digits after the point of a percentage.
+    assert!(times.rows[0].own.abs_diff(Duration::from_millis(543)).as_secs_f64() < 586e-7);
+    assert_eq!(Section::from(read.cpu_samples().next().unwrap().clone()), sections[4]);
+    let sites = read.sites().next_back().unwrap();
+    let names: Vec<_> = sites.rows.iter().map(|site| read.site_name(site)).collect();
+    assert_eq!(names, ["java.lang.String", "[I", "[L<Unknown>;", "<Unknown>"]);
+    assert_eq!(sites.rows[1].live, Amount { bytes: 1200, instances: 12 });
+    let old = read.cpu_old().next().unwrap();
+    assert_eq!((old.rows[0].count, old.rows[0].time.as_millis()), (41_800, 204));
+    assert_eq!((old.rows[1].callee, old.rows[1].caller), (None, None));
+    let monitors = read.monitor_times().next().unwrap();
+    assert_eq!(monitors.rows[1].time, Duration::from_millis(250));
+}
+
+#[test]
+fn samples_since_a_dump_are_told_by_the_percentage() {
+    let text = "JAVA PROFILE 1.0.1, created x\n\n\n--------\n\n\
+        CPU SAMPLES BEGIN (total = 40) Sun Nov 22 01:03:08 2026\n\
+        rank   self  accum   count trace method\n\
+        \x20  1 75.00% 75.00%     130     1 A.b\n\
+        \x20  2 25.00% 100.00%      10     2 A.c\n\
+        CPU SAMPLES END\n";
+    let file = File::from_bytes(text.into()).unwrap();
+    assert_eq!(file.problem(), None);
+    let samples = file.profile().cpu_samples().next().unwrap();
+    let rows: Vec<_> = samples.rows.iter().map(|row| (row.samples, row.hits)).collect();
+    assert_eq!(rows, [(30, 130), (10, 10)]);
+    // The original divides by a total of 0.
+    let text = text.replace("= 40", "= 0").replace("75.00% 75.00%", " -nan%  -nan%");
+    let file = File::from_bytes(text.into()).unwrap();
+    assert_eq!(file.problem(), None);
+    let samples = file.profile().cpu_samples().next().unwrap();
+    assert_eq!((samples.rows[0].samples, samples.rows[0].hits), (0, 130));
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_read_up_to_there() {
+    let text = written();
+    let start = text.find("--------").unwrap() + 10;
+    let whole = File::from_bytes(text.clone().into_bytes()).unwrap();
+    let mut problems = 0;
+    for length in start..text.len() {
+        let file = File::from_bytes(text.as_bytes()[..length].to_vec()).unwrap();
+        let profile = file.profile();
+        assert!(profile.sections.len() <= whole.profile().sections.len());
+        assert_eq!(profile.created, whole.profile().created);
+        problems += usize::from(file.problem().is_some());
+        for dump in profile.heap_dumps() {
+            let _ = fixture::shown_records(&file, dump);
+        }
+    }
+    assert!(problems > text.len() / 2);
+    let cut =
+        File::from_bytes(text.as_bytes()[..text.find("SITES END").unwrap()].to_vec()).unwrap();
+    let problem = cut.problem().unwrap();
+    assert_eq!(problem.what, "the file is cut off in SITES");
+    assert_eq!(cut.profile().sites().next().unwrap().rows.len(), 4);
+    let line = text[..text.find("SITES END").unwrap()].lines().count();
+    assert_eq!(problem.line, Some(line as u64));
+}
+
+#[test]
+fn a_line_that_makes_no_sense_is_named() {
+    let text = written().replace("TRACE 4:", "TRACE four:");
+    let file = File::from_bytes(text.into_bytes()).unwrap();
+    let problem = file.problem().unwrap().to_string();
+    assert_eq!(problem, "line 21: this is no line of HPROF: \"TRACE four:\"");
+    let text = written().replace("nelems=3", "nelems=2");
+    let file = File::from_bytes(text.into_bytes()).unwrap();
+    let dump = file.profile().heap_dumps().next().unwrap();
+    let (records, end) = fixture::shown_records(&file, dump);
+    let problem = end.unwrap_err();
+    assert_eq!(records.len(), 12);
+    assert!(problem.to_string().contains("ARR 210 (sz=24"), "{problem}");
+    let error = File::from_bytes(b"PK\x03\x04".to_vec()).unwrap_err();
+    assert!(error.to_string().contains("JAVA PROFILE"), "{error}");
+}
+
+/// From the documentation of HPROF in JDK 5 to 8, which was made on JVMTI.
+#[test]
+fn files_of_later_jdks_are_read() {
+    let text = "JAVA PROFILE 1.0.1, created Wed Oct  4 13:13:42 2006\n\n\n--------\n\n\
+        THREAD START (obj=50000114, id = 200002, name=\"main\", group=\"main\")\n\
+        TRACE 300001: (thread=200002)\n\
+        \tsun.misc.Launcher$AppClassLoader.loadClass(<Unknown Source>:Unknown line)\n\
+        HEAP DUMP BEGIN (39793 objects, 2628264 bytes) Wed Oct  4 13:54:03 2006\n\
+        ROOT 50000114 (kind=<thread>, id=200002, trace=300000)\n\
+        ROOT 50000006 (kind=<JNI global ref>, id=8, trace=300000)\n\
+        CLS 50000006 (name=java.lang.annotation.Annotation, trace=300000)\n\
+        \tloader\t\t90000001\n\
+        OBJ 50000114 (sz=96, trace=300001, class=java.lang.Thread@50000106)\n\
+        \tcontextClassLoader\t50008c53\n\
+        \tthreads\t50008c7c\n\
+        ARR 50008c6f (sz=16, trace=300000, nelems=1, elem type=java.lang.String[]@5000008e)\n\
+        \t[0]\t\t500007a5\n\
+        HEAP DUMP END\n\
+        SITES BEGIN (ordered by live bytes) Wed Oct  4 13:13:42 2006\n\
+        \x20         percent          live          alloc'ed  stack class\n\
+        \x20rank   self  accum     bytes objs     bytes  objs trace name\n\
+        \x20   1 44.13% 44.13%   1117360 13967  1117360 13967 301926 java.util.zip.ZipEntry\n\
+        SITES END\n\
+        MONITOR DUMP BEGIN\n\
+        \x20   THREAD 200002, trace 300001, status: CW\n\
+        \x20   MONITOR java.lang.ref.ReferenceQueue$Lock unowned\n\
+        \twaiting to be notified: thread 200002, \n\
+        MONITOR DUMP END\n\
+        MONITOR TIME BEGIN (total = 12 ms) Wed Oct  4 13:13:42 2006\n\
+        rank   self  accum   count trace monitor\n\
+        \x20  1 100.00% 100.00%       1 300001 java.lang.Object (Java)\n\
+        MONITOR TIME END\n";
+    let file = File::from_bytes(text.into()).unwrap();
+    assert_eq!(file.problem(), None);
+    let read = file.profile();
+    assert_eq!(read.sites().next().unwrap().rows[0].allocated.instances, 13_967);
+    let dump = read.monitor_dumps().next().unwrap();
+    assert_eq!(dump.monitors[0].waiting_to_be_notified, [ThreadSerial(200_002)]);
+    let time = &read.monitor_times().next().unwrap().rows[0];
+    let class = read.names.find("java.lang.Object").unwrap();
+    assert_eq!(time.monitor, Monitor::Java { object: ObjectId(0), class });
+    let (records, end) = fixture::shown_records(&file, read.heap_dumps().next().unwrap());
+    assert_eq!((records.len(), end), (5, Ok(())));
+    assert!(
+        records[4].contains("class_name: \"java.lang.String\", array_class: ObjectId(1342177422)")
+    );
+}

@@ -1,0 +1,71 @@
+//! VisualVM's heap library finds in binary files what was written. It is in Debian's package `visualvm`.
+
+mod fixture;
+
+use fixture::{MAIN, WORKER, heap_dump, heap_names, heap_records, tables};
+use jvmpi_formats::profile::heap::{self, Record};
+use jvmpi_formats::profile::{
+    BinaryWriter, Class, ClassSerial, EachRecord, ObjectId, TraceSerial, Version, Writer,
+};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const LIBRARY: &str =
+    "/usr/share/visualvm/visualvm/modules/org-graalvm-visualvm-lib-jfluid-heap.jar";
+
+fn write(path: &Path, version: Version) {
+    let mut profile = tables();
+    heap_names(&mut profile);
+    // It looks for the classes of arrays by their names; JVMs have them all.
+    let arrays = [(4, 0x130, "[C"), (5, 0x140, "[D"), (6, 0x150, "[Ljava.lang.Object;")];
+    for (serial, object, name) in arrays {
+        let name = profile.names.intern(name);
+        let (serial, object) = (ClassSerial(serial), ObjectId(object));
+        let trace = TraceSerial(0);
+        profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
+    }
+    let mut writer = BinaryWriter::new(fs::File::create(path).unwrap(), &profile, version).unwrap();
+    writer.thread_start(&profile, MAIN).unwrap();
+    writer.thread_start(&profile, WORKER).unwrap();
+    let mut records = |each: &mut EachRecord<'_>| {
+        for (_, id, name) in arrays {
+            let (id, superclass) = (ObjectId(id), ObjectId(0x100));
+            each(&Record::Class(heap::Class { id, name, superclass, ..heap::Class::default() }))?;
+        }
+        heap_records(each)
+    };
+    writer.heap_dump(&profile, &heap_dump(), &mut records).unwrap();
+}
+
+#[test]
+fn visualvm_finds_what_was_written() {
+    if !Path::new(LIBRARY).exists() {
+        eprintln!("skipped: VisualVM's heap library is not here; Debian's package visualvm has it");
+        return;
+    }
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("visualvm");
+    // It keeps what it has found beside the files, for files of the same name that come later.
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).unwrap();
+    let files = [Version::V1_0_1, Version::V1_0_2].map(|version| {
+        let path = directory.join(format!("{version:?}.hprof"));
+        write(&path, version);
+        path
+    });
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/visualvm/Heap.java");
+    let output = Command::new("java")
+        .args(["-Xshare:auto", "-cp", LIBRARY])
+        .arg(program)
+        .args(&files)
+        .output()
+        .expect("java runs: the package depends on it");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let expected = "5 classes, 4 objects, 9 roots\n\
+                    200 count 7\n\
+                    next Main\n\
+                    longer_name java.lang.Object[]\n\
+                    lock null\n";
+    assert_eq!(printed, expected.repeat(2), "{errors}");
+}
