@@ -14,5 +14,6 @@
 //! files, among them the two of HPROF; it is a feature of this crate, which is on by default.
 
 pub mod dump;
+mod heap_tag;
 #[cfg(feature = "profile")]
 pub mod profile;

@@ -123,11 +123,11 @@ impl Type {
     }
 }
 
-/// A value of a field or of an array element.
+/// A value of a field or of an array element. References are [`Id`]s in dumps.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs)]
-pub enum Value {
-    Reference(Id),
+pub enum Value<Reference = Id> {
+    Reference(Reference),
     Boolean(bool),
     Char(u16),
     Float(f32),
@@ -138,9 +138,9 @@ pub enum Value {
     Long(i64),
 }
 
-impl Value {
+impl<Reference> Value<Reference> {
     /// Returns the type of the value.
-    pub fn of_type(self) -> Type {
+    pub fn of_type(&self) -> Type {
         match self {
             Self::Reference(_) => Type::Reference,
             Self::Boolean(_) => Type::Boolean,
@@ -154,6 +154,23 @@ impl Value {
         }
     }
 
+    /// Returns the value with another kind of reference, which `convert` makes of the one in it.
+    pub fn with_reference<Other>(self, convert: impl FnOnce(Reference) -> Other) -> Value<Other> {
+        match self {
+            Self::Reference(reference) => Value::Reference(convert(reference)),
+            Self::Boolean(value) => Value::Boolean(value),
+            Self::Char(value) => Value::Char(value),
+            Self::Float(value) => Value::Float(value),
+            Self::Double(value) => Value::Double(value),
+            Self::Byte(value) => Value::Byte(value),
+            Self::Short(value) => Value::Short(value),
+            Self::Int(value) => Value::Int(value),
+            Self::Long(value) => Value::Long(value),
+        }
+    }
+}
+
+impl Value {
     /// Writes the value to `to`, which has exactly the size of the type.
     #[inline]
     pub fn write(self, to: &mut [u8]) {

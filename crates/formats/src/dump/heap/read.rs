@@ -1,8 +1,9 @@
 //! Reads heap and object dumps.
 
-use super::{Class, Constant, Frame, Ids, Listed, NO_FRAME, Record, Root, tag};
+use super::{Class, Constant, Frame, Ids, Listed, Record, Root};
 use crate::dump::cursor::{self, Cursor, Malformed, Reason};
 use crate::dump::{Id, Level, Type, Value};
+use crate::heap_tag::{self as tag, NO_FRAME};
 
 /// The part of a class's CLASS_LOAD event that a reader needs because dumps omit it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

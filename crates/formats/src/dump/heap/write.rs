@@ -1,8 +1,9 @@
 //! Writes heap and object dumps.
 
-use super::{Class, Constant, Frame, Listed, NO_FRAME, Record, Root, tag};
+use super::{Class, Constant, Frame, Listed, Record, Root};
 use crate::dump::buffer::{Buffer, Full};
 use crate::dump::{ID, Id, Type, Value};
+use crate::heap_tag::{self as tag, NO_FRAME};
 
 /// The level of a heap dump.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::read::NamesById;
-use super::{NO_FRAME, heap_tag};
+use crate::heap_tag::{self, NO_FRAME};
 use crate::profile::file::Error;
 use crate::profile::heap::{
     Class, Constant, Elements, Field, FieldType, Instance, Objects, Place, Primitives, Record,

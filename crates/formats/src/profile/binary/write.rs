@@ -1,6 +1,7 @@
 //! Writes binary files.
 
-use super::{NO_FRAME, heap_tag, settings_flag, sites_flag, tag};
+use super::{settings_flag, sites_flag, tag};
+use crate::heap_tag::{self, NO_FRAME};
 use crate::profile::heap::{
     self, Elements, Instance, Objects, Place, Primitives, Record, Root, RootKind,
 };
