@@ -1,6 +1,5 @@
 //! Where the libraries lie that the command works with.
 
-use crate::installed_by_cargo;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -41,7 +40,7 @@ fn named_by_the_variable(path: OsString) -> Result<PathBuf, String> {
     })
 }
 
-/// Beside the command, as it is built, unpacked or installed by Cargo; or where a package puts libraries.
+/// Beside the command, as it is built or unpacked; or where a package puts libraries.
 fn beside_the_command(file: &str) -> Result<PathBuf, String> {
     let command = env::current_exe().and_then(|path| path.canonicalize());
     let command = command.map_err(|error| format!("cannot tell where jvmpi lies: {error}"))?;
@@ -52,12 +51,9 @@ fn beside_the_command(file: &str) -> Result<PathBuf, String> {
     if let Some(path) = found.and_then(|path| path.canonicalize().ok()) {
         return Ok(path);
     }
-    if let Some(libraries) = installed_by_cargo::libraries(directory)? {
-        return Ok(libraries.join(file));
-    }
     let searched = directories.map(|directory| directory.display().to_string()).join(", ");
     Err(format!(
-        "{file} is in none of {searched}: run cargo install jvmpi-libraries, put it beside jvmpi, or name \
-         libjvmpi.so in {LIBRARY_VARIABLE}"
+        "{file} is in none of {searched}: put it beside jvmpi, as the archive and the package of jvmpi have it, or \
+         name libjvmpi.so in {LIBRARY_VARIABLE}"
     ))
 }

@@ -16,7 +16,6 @@ mod dump;
 mod failure;
 mod generated;
 mod installation;
-mod installed_by_cargo;
 mod launch;
 mod output;
 mod process;

@@ -22,10 +22,9 @@ const CALLS: [&str; 7] = [
 const NOT_FOR_USERS: [&str; 1] = ["xtask"];
 
 /// Where such a call is right, and why.
-const EXCEPTIONS: [(&str, &str, &str); 9] = [
+const EXCEPTIONS: [(&str, &str, &str); 8] = [
     ("crates/cli/src/doctor/probe.rs", "fs::write(", "in a temporary directory of its own"),
     ("crates/cli/src/generated.rs", "create_dir_all(", "the directory that the user names"),
-    ("crates/cli/src/installed_by_cargo.rs", "create_dir_all(", "in the user's own cache"),
     ("crates/conformance/src/compile.rs", "create_dir_all(", RUN),
     ("crates/conformance/src/compile.rs", "fs::write(", RUN),
     ("crates/conformance/src/run.rs", "File::create(", RUN),

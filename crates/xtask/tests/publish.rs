@@ -1,4 +1,4 @@
-//! Checks that the packages can be published to a registry, and that the programs that Cargo installs from them work.
+//! Checks that the packages can be published to a registry, and that the command that Cargo installs from them works.
 
 mod harness;
 
@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use compat_tests::{target_dir, text, workspace_root};
+use compat_tests::{build, target_dir, text, workspace_root};
 use harness::{Case, Result, run};
 
 const CASES: [Case; 1] =
-    [("installed_packages_record_a_profile", &["nm"], installed_packages_record_a_profile)];
+    [("installed_command_records_a_profile", &[], installed_command_records_a_profile)];
 
 fn main() -> ExitCode {
     harness::run_all(&CASES, |_| {
@@ -27,29 +27,28 @@ fn cargo(directory: &Path) -> Command {
     cargo
 }
 
-/// Installs the packages as `cargo install jvmpi-cli jvmpi-libraries` will, once they are published.
-fn installed_packages_record_a_profile() -> Result {
+/// Installs the command as `cargo install jvmpi-cli` will, once the packages are published, and has it record with
+/// the libraries that the other tests use.
+fn installed_command_records_a_profile() -> Result {
     let packages = unpacked()?;
     let root = harness::scratch("publish", "root")?;
-    for package in ["jvmpi-cli", "jvmpi-libraries"] {
-        let mut install = cargo(&packages);
-        // These settings compile fastest. The target directory is not shared with other kinds of builds.
-        install.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
-        install.args(["install", "--quiet", "--locked", "--debug", "--target-dir"]);
-        install.arg(packages.with_file_name("target")).arg("--root").arg(&root);
-        run(install.arg("--path").arg(packages.join(package)))?;
-    }
+    let mut install = cargo(&packages);
+    // These settings compile fastest. The target directory is not shared with other kinds of builds.
+    install.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
+    install.args(["install", "--quiet", "--locked", "--debug", "--target-dir"]);
+    install.arg(packages.with_file_name("target")).arg("--root").arg(&root);
+    run(install.arg("--path").arg(packages.join("jvmpi-cli")))?;
     let installed = fs::read_dir(root.join("bin")).map_err(|e| e.to_string())?.flatten();
     let installed: BTreeSet<_> = installed.map(|file| file.file_name()).collect();
-    if !installed.iter().eq(["jvmpi", "libhprof", "libjvmpi"]) {
+    if !installed.iter().eq(["jvmpi"]) {
         return Err(format!("installed are {installed:?}"));
     }
-    harness::exports(&root.join("bin/libjvmpi"), &["-D"], "shim/exports.txt")?;
-    harness::exports(&root.join("bin/libhprof"), &["-D"], "crates/libraries/libhprof.txt")?;
 
+    // HPROF lies beside the shim.
+    build::hprof()?;
     let profile = root.join("profile.txt");
     let mut record = Command::new(root.join("bin/jvmpi"));
-    record.env("XDG_CACHE_HOME", root.join("cache")).env_remove("JVMPI_LIBRARY");
+    record.env("JVMPI_LIBRARY", build::shim()?);
     record.args(["record", "--alloc", "-o", text(&profile)?, "--"]);
     record.arg(harness::newest_jdk()?.java()).args(["-cp", &harness::example_classes()?, "Tasks"]);
     let [said, _] = run(&mut record)?;

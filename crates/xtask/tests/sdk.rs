@@ -48,7 +48,7 @@ fn exported_symbols() -> Result {
     harness::exports(&library, &["-D"], "shim/exports.txt")?;
     harness::exports(&prefix()?.join("lib/libjvmpi.a"), &[], "shim/exports.txt")?;
     let libhprof = prefix()?.join("lib/libhprof.so");
-    harness::exports(&libhprof, &["-D"], "crates/libraries/libhprof.txt")?;
+    harness::exports(&libhprof, &["-D"], "crates/hprof/exports.txt")?;
 
     let [dynamic, _] = run(Command::new("readelf").arg("-dW").arg(&library))?;
     let named = |tag: &str| -> Vec<_> {
