@@ -50,7 +50,7 @@ pub struct Round<'a> {
     pub length: Duration,
     /// The seed from which all other random choices follow.
     pub seed: u64,
-    /// The internals that are made unavailable (docs/internals.md): names separated by commas, or `all`.
+    /// The internals that are made unavailable (docs/explanation/internals.md): names separated by commas, or `all`.
     pub without: &'a str,
 }
 
@@ -66,7 +66,7 @@ pub enum End {
 }
 
 /// The places where JVMs crash under any agent: when classes are rewritten at the wrong moment, and when the heap is
-/// walked while a virtual thread is being created (docs/mapping.md, "Methods and instructions", "Dumps").
+/// walked while a virtual thread is being created (docs/reference/events.md, "Methods and instructions", "Dumps").
 const VM_FAULTS: [&str; 2] =
     ["DefaultMethods::generate_default_methods(", "JvmtiEnvBase::is_vthread_alive("];
 

@@ -2,7 +2,7 @@
 //!
 //! This file has the exported symbols. An event takes one way: from a JVMTI callback in `translate`, which looks
 //! up IDs in the modules below, to `notify`, which calls the agent. A call of an agent takes one way: from `table`
-//! to the modules below. `docs/architecture.md` has the modules and their order.
+//! to the modules below. `docs/explanation/architecture.md` has the modules and their order.
 
 mod boundary;
 mod classes;

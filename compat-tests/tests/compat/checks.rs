@@ -71,7 +71,10 @@ fn broken_rules_are_found(vm: &Vm<'_>) -> Result<(), String> {
     let names: Vec<_> = ["#0 break_monitors+", "#1 "].map(|name| block.find(name)).into();
     ensure!(names.iter().all(Option::is_some) && names.is_sorted(), "the stack: {block}");
     ensure!(block.contains("RawMonitorExit(\"_lock\" 0x"), "what was done: {block}");
-    ensure!(block.contains("docs/checks.md#raw-monitorexit-not-owner"), "where it stands: {block}");
+    ensure!(
+        block.contains("docs/reference/checks.md#raw-monitorexit-not-owner"),
+        "where it stands: {block}"
+    );
     outcome.checks(&["a trace", "its class", "kept name"])
 }
 

@@ -1,4 +1,4 @@
-//! What no specification promises (docs/internals.md) taken away, one thing at a time and all together: all goes
+//! What no specification promises (docs/explanation/internals.md) taken away, one thing at a time and all together: all goes
 //! on, and one line says what is less.
 
 use std::fs;
@@ -40,7 +40,7 @@ fn always(feature: u32) -> Vec<&'static str> {
 
 /// The names of the page.
 fn names() -> Result<Vec<String>, String> {
-    let page = workspace_root().join("docs/internals.md");
+    let page = workspace_root().join("docs/explanation/internals.md");
     let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
     let name = |line: &str| Some(line.strip_prefix("| **")?.split_once("**")?.0.to_owned());
     Ok(page.lines().filter_map(name).collect())

@@ -1,4 +1,4 @@
-//! Generates `docs/conformance.md` from the manifest: every function, event, field and constant, with the cases that
+//! Generates `docs/reference/conformance.md` from the manifest: every function, event, field and constant, with the cases that
 //! prove it and the known exceptions.
 
 use crate::header::{self, Kind};

@@ -1,4 +1,4 @@
-//! The manifest is consistent, names what there is, and `docs/conformance.md` is made from it.
+//! The manifest is consistent, names what there is, and `docs/reference/conformance.md` is made from it.
 
 use conformance::document;
 use conformance::header;
@@ -89,7 +89,7 @@ fn exceptions_name_jvms_and_reasons() {
 
 #[test]
 fn the_page_is_made_from_the_manifest() {
-    let path = root().join("../../docs/conformance.md");
+    let path = root().join("../../docs/reference/conformance.md");
     let page = fs::read_to_string(&path).unwrap_or_default();
     let made = document::page(&Manifest::of_the_suite());
     assert!(page == made, "run cargo xtask conformance --document");

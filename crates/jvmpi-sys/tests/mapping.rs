@@ -1,10 +1,10 @@
-//! Checks that `docs/mapping.md` has exactly one row for every event and every member of the table, and that it
+//! Checks that `docs/reference/events.md` has exactly one row for every event and every member of the table, and that it
 //! agrees with the list of events and with `jvmpi.h`.
 
 use jvmpi_sys::{EVENTS, Mode};
 
 const HEADER: &str = include_str!("../../../jvmpi.h");
-const MAPPING: &str = include_str!("../../../docs/mapping.md");
+const MAPPING: &str = include_str!("../../../docs/reference/events.md");
 
 /// Returns the rows whose first cell begins with a name in backquotes, as the name and the rest of the row.
 fn rows() -> Vec<(&'static str, &'static str)> {

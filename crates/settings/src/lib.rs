@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_documented_file_does_what_its_comments_say() {
-        let documented = include_str!("../../../docs/options.md");
+        let documented = include_str!("../../../docs/reference/options.md");
         let (_, file) = documented.split_once("```toml\n").unwrap();
         let (file, _) = file.split_once("```").unwrap();
         assert_eq!(

@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_documentation_lists_exactly_these_keys() {
-        let documented = include_str!("../../../docs/options.md");
+        let documented = include_str!("../../../docs/reference/options.md");
         let (settings, _) = documented.split_once("\n## Quirks\n").unwrap();
         let rows = settings.lines().filter(|line| line.starts_with("| `")).collect::<Vec<_>>();
         let whole = Options::KEYS.iter().map(|key| (key, "no"));

@@ -15,7 +15,7 @@ use crate::cross;
 /// Runs the suite on every JVM with every collector, or on those in the arguments: `jdk17`, `zero`, `g1`.
 ///
 /// `--mutate` removes each function and each event in turn, or only those named after it. `--document` writes
-/// `docs/conformance.md`. `--workloads` compiles the programs. `--machine` selects another machine's JVMs.
+/// `docs/reference/conformance.md`. `--workloads` compiles the programs. `--machine` selects another machine's JVMs.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
@@ -28,7 +28,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     let manifest = Manifest::of_the_suite();
     if has("--document") {
-        let path = workspace_root().join("docs/conformance.md");
+        let path = workspace_root().join("docs/reference/conformance.md");
         return fs::write(&path, document::page(&manifest))
             .map_err(|error| format!("{}: {error}", path.display()));
     }

@@ -84,17 +84,20 @@ fn missing_modules(arrows: &Arrows) -> Vec<String> {
     missing.map(|layer| format!("there is no module {layer}")).collect()
 }
 
-/// The files that `docs/architecture.md` names and that are not there, below the root or the shim's
+/// The files that `docs/explanation/architecture.md` names and that are not there, below the root or the shim's
 /// source.
 fn missing_files() -> Result<Vec<String>, String> {
     let root = workspace_root();
-    let path = root.join("docs/architecture.md");
+    let path = root.join("docs/explanation/architecture.md");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let in_code = text.split('`').skip(1).step_by(2);
     let files = in_code.filter(|name| name.contains('/') && name.ends_with(".rs"));
     let places = [root.to_owned(), root.join("crates"), root.join("shim/src")];
     let is_missing = |name: &&str| !places.iter().any(|place| place.join(name).is_file());
-    Ok(files.filter(is_missing).map(|name| format!("docs/architecture.md names {name}")).collect())
+    Ok(files
+        .filter(is_missing)
+        .map(|name| format!("docs/explanation/architecture.md names {name}"))
+        .collect())
 }
 
 fn name(module: &Module) -> String {

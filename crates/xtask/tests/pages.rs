@@ -16,12 +16,12 @@ use harness::{Case, Result, run};
 
 const CASES: [Case; 9] = [
     ("readme", &[], || page("README.md", &[blocks])),
-    ("guide", &["ldd", "nm"], || page("docs/guide.md", &[blocks, spans])),
-    ("options", &[], || page("docs/options.md", &[blocks, spans])),
-    ("cli", &[], || page("docs/cli.md", &[blocks])),
-    ("hprof", &[], || page("docs/hprof.md", &[blocks])),
-    ("report", &[], || page("docs/report.md", &[blocks])),
-    ("trace", &["valgrind"], || page("docs/trace.md", &[blocks])),
+    ("guide", &["ldd", "nm"], || page("docs/reference/messages.md", &[blocks, spans])),
+    ("options", &[], || page("docs/reference/options.md", &[blocks, spans])),
+    ("cli", &[], || page("docs/reference/cli.md", &[blocks])),
+    ("hprof", &[], || page("docs/reference/hprof.md", &[blocks])),
+    ("report", &[], || page("docs/reference/report.md", &[blocks])),
+    ("trace", &["valgrind"], || page("docs/reference/trace.md", &[blocks])),
     ("porting", &["pkg-config"], || page("docs/porting.md", &[blocks])),
     ("writing_agents", &["pkg-config"], || page("docs/writing-agents.md", &[blocks])),
 ];

@@ -1,5 +1,5 @@
 //! The JVM and system internals that the shim relies on although no specification guarantees them, each under a name
-//! (docs/internals.md). Where one is missing, agents get less, and one line in the log says what.
+//! (docs/explanation/internals.md). Where one is missing, agents get less, and one line in the log says what.
 //!
 //! In builds with debug assertions, which the tests load, the environment variable `JVMPI_TEST_WITHOUT` makes
 //! internals unavailable: it contains their names, separated by commas, or `all`.
@@ -129,7 +129,7 @@ mod tests {
     /// The rows of the page that begin with a name are the internals that can be missing.
     #[test]
     fn documentation_lists_all_internals() {
-        let page = include_str!("../../../docs/internals.md");
+        let page = include_str!("../../../docs/explanation/internals.md");
         let rows = page.lines().filter_map(|line| line.strip_prefix("| **")?.split("**").next());
         let names: Vec<_> = ALL.iter().map(|internal| internal.name).collect();
         assert_eq!(rows.collect::<Vec<_>>(), names);

@@ -42,7 +42,7 @@ struct Show {
     /// The file is a dump as an agent has got it: a heap dump of this level, or another kind
     #[arg(long, value_name = "KIND")]
     raw: Option<raw::Kind>,
-    /// For --raw: a file that an agent has written of the classes, see docs/dumps.md
+    /// For --raw: a file that an agent has written of the classes, see docs/reference/dumps.md
     #[arg(long, value_name = "FILE", requires = "raw")]
     classes: Option<PathBuf>,
 }

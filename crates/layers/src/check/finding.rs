@@ -46,7 +46,7 @@ impl Findings {
         }
         let _ = write!(
             message,
-            "    do:    {remedy}\n    see:   {section} in the specification, and docs/checks.md#{}\n",
+            "    do:    {remedy}\n    see:   {section} in the specification, and docs/reference/checks.md#{}\n",
             rule.anchor()
         );
         print(&message);

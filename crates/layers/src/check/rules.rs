@@ -1,4 +1,4 @@
-//! The rules: one table, from which `docs/checks.md` is made.
+//! The rules: one table, from which `docs/reference/checks.md` is made.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Where `docs/checks.md` has it.
+    /// Where `docs/reference/checks.md` has it.
     #[must_use]
     pub fn anchor(&self) -> String {
         self.id.replace('/', "")
@@ -187,7 +187,7 @@ rules! {
         "Pass one that the specification of the function allows.";
 }
 
-/// The text of `docs/checks.md`.
+/// The text of `docs/reference/checks.md`.
 #[must_use]
 pub fn document() -> String {
     let mut text = String::from(BEGINNING);
@@ -215,7 +215,7 @@ protects is not protected.
            #1 on_method_entry+0x2c (libagent.so+0x1330)
            #2 notify+0x51 (libagent.so+0x1402)
     do:    Leave it on the thread that has entered it, once for each time.
-    see:   RawMonitorExit in the specification, and docs/checks.md#raw-monitorexit-not-owner
+    see:   RawMonitorExit in the specification, and docs/reference/checks.md#raw-monitorexit-not-owner
 ```
 
 - Each place in the agent is reported once; at the end one line tells how often each was come across.

@@ -156,8 +156,11 @@ fn documentation() -> Result<Vec<File>, String> {
     ] {
         files.push(data(&format!("{DOCUMENTATION}/{name}"), &root.join(name)));
     }
-    for directory in ["docs", "examples", "examples/agent", "examples/embed"] {
-        for name in names_in(&root.join(directory))? {
+    let parts = names_in(&root.join("docs"))?.into_iter().map(|name| format!("docs/{name}"));
+    let parts = parts.filter(|path| root.join(path).is_dir());
+    let others = ["docs", "examples", "examples/agent", "examples/embed"].map(String::from);
+    for directory in parts.chain(others) {
+        for name in names_in(&root.join(&directory))? {
             let path = format!("{directory}/{name}");
             if root.join(&path).is_file() {
                 files.push(data(&format!("{DOCUMENTATION}/{path}"), &root.join(&path)));
