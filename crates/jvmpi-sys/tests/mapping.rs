@@ -1,14 +1,46 @@
-//! Checks that `docs/reference/events.md` has exactly one row for every event and every member of the table, and that it
-//! agrees with the list of events and with `jvmpi.h`.
+//! Checks that the mapping table has one section for every event (`docs/reference/events.md`) and one row for every
+//! member of `JVMPI_Interface` (`docs/reference/functions.md`), and that both agree with `EVENTS` and with `jvmpi.h`.
 
 use jvmpi_sys::{EVENTS, Mode};
 
 const HEADER: &str = include_str!("../../../jvmpi.h");
-const MAPPING: &str = include_str!("../../../docs/reference/events.md");
+const SECTIONS: &str = include_str!("../../../docs/reference/events.md");
+const FUNCTIONS: &str = include_str!("../../../docs/reference/functions.md");
 
-/// Returns the rows whose first cell begins with a name in backquotes, as the name and the rest of the row.
-fn rows() -> Vec<(&'static str, &'static str)> {
-    MAPPING.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).collect()
+/// The rows of an event's table, in order.
+const ROWS: [&str; 5] = ["Fields", "Source", "Thread", "Timing", "Differences"];
+
+/// Returns each event's heading, as in "`THREAD_END` (34)", with the rows of its table as name and text.
+fn sections() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
+    let sections = SECTIONS.split("\n### ").skip(1);
+    let sections = sections.map(|section| section.split("\n## ").next().unwrap());
+    sections
+        .map(|section| {
+            let (heading, table) = section.split_once('\n').unwrap();
+            let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+            (heading, rows.map(|(name, text)| (name, text.trim_end_matches(" |"))).collect())
+        })
+        .collect()
+}
+
+/// Returns the functions that have a row.
+fn functions() -> Vec<&'static str> {
+    let rows = FUNCTIONS.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.filter_map(|row| row.split('`').next()).collect()
+}
+
+/// Returns the fields of a union member, those of structures inside it included.
+fn fields(arm: &str) -> Vec<&'static str> {
+    let end = HEADER.find(&format!("        }} {arm};")).unwrap_or_else(|| panic!("no {arm}"));
+    let start = HEADER[..end].rfind("\n        struct {").unwrap();
+    let lines =
+        HEADER[start..end].lines().filter(|line| !line.trim_start().starts_with(['*', '/']));
+    let declarations = lines.filter_map(|line| line.split_once(';'));
+    let names = declarations.filter_map(|(declaration, _)| match declaration.split_once("(*") {
+        Some((_, function)) => function.split(')').next(),
+        None => declaration.rsplit([' ', '*']).next(),
+    });
+    names.collect()
 }
 
 /// Returns the members of `JVMPI_Interface`.
@@ -27,20 +59,45 @@ fn member(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn every_event_has_one_row_with_its_number_and_sources() {
-    let rows = rows();
+fn every_event_has_one_section_with_its_number_fields_and_sources() {
+    let sections = sections();
+    assert_eq!(sections.len(), EVENTS.len());
     for event in EVENTS {
-        let name = event.name();
-        let found: Vec<_> = rows.iter().filter(|(row, _)| *row == name).collect();
-        assert_eq!(found.len(), 1, "rows of {name}");
-        let (number, row) = found[0].1.split_once(" |").unwrap();
-        assert_eq!(number, format!(" ({})", event.number), "the number of {name}");
-        let source = plain(row.split('|').next().unwrap());
+        let heading = format!("`{}` ({})", event.name(), event.number);
+        let found: Vec<_> = sections.iter().filter(|(found, _)| *found == heading).collect();
+        assert_eq!(found.len(), 1, "sections of {heading}");
+        let rows = &found[0].1;
+        assert_eq!(rows.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ROWS, "{heading}");
+        match event.arm {
+            Some(arm) => {
+                assert!(rows[0].1.starts_with(&format!("`{arm}`: `")), "member of {heading}")
+            }
+            None => assert!(rows[0].1.starts_with("none"), "member of {heading}"),
+        }
+        for field in event.arm.into_iter().flat_map(fields) {
+            let is_inner = matches!(field, "is_true" | "key" | "low" | "hi" | "chosen_pair_index");
+            let is_named = rows[0].1.contains(&format!("`{field}`"));
+            assert!(is_inner || field == "pairs_total" || is_named, "{heading} lacks {field}");
+        }
+        let source = plain(rows[1].1);
         for jvmti in event.jvmti {
             let named = plain(jvmti.trim_start_matches("JVMTI_EVENT_"));
-            assert!(source.contains(&named), "the source of {name} lacks {jvmti}");
+            assert!(source.contains(&named), "the source of {heading} lacks {jvmti}");
         }
     }
+}
+
+#[test]
+fn differences_are_at_most_five_sentences() {
+    for (heading, rows) in sections() {
+        let sentences = rows[4].1.matches(". ").count() + 1;
+        assert!(sentences <= 5, "{heading} has {sentences} sentences");
+    }
+}
+
+#[test]
+fn mapping_table_has_at_most_500_lines() {
+    assert!(SECTIONS.lines().count() + FUNCTIONS.lines().count() <= 500);
 }
 
 /// Normalizes the name of a JVMTI event, which is `ClassLoad` in the specification and `CLASS_LOAD` in the header.
@@ -74,22 +131,11 @@ fn header_and_event_list_agree() {
 
 #[test]
 fn every_member_of_the_table_has_one_row() {
-    let (members, rows) = (members(), rows());
+    let (members, functions) = (members(), functions());
     assert_eq!(members.len(), 30, "members in jvmpi.h: {members:?}");
-    for member in members {
-        let found = rows.iter().filter(|(name, _)| *name == member).count();
+    for member in &members {
+        let found = functions.iter().filter(|name| *name == member).count();
         assert_eq!(found, 1, "rows of {member}");
     }
-}
-
-#[test]
-fn every_row_describes_a_member_or_an_event() {
-    let members = members();
-    let arenas = ["single", "generational", "copying"];
-    for (name, _) in rows() {
-        let known = EVENTS.iter().any(|event| event.name() == name)
-            || members.contains(&name)
-            || arenas.contains(&name);
-        assert!(known, "a row for `{name}`, which is neither a member nor an event");
-    }
+    assert_eq!(functions.len(), members.len(), "a row for something else");
 }
