@@ -14,9 +14,17 @@ use compat_tests::jdk::{self, Jdk};
 use compat_tests::{text, workspace_root};
 use harness::{Case, Result, run};
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 17] = [
     ("readme", &[], || page("README.md", &[blocks])),
-    ("guide", &["ldd", "nm"], || page("docs/reference/messages.md", &[blocks, spans])),
+    ("profile_your_program", &[], || page("docs/tutorial/profile-your-program.md", &[blocks])),
+    ("run_your_old_agent", &[], || page("docs/tutorial/run-your-old-agent.md", &[blocks])),
+    ("load_an_agent", &[], || page("docs/howto/load-an-agent.md", &[blocks])),
+    ("attach", &[], || page("docs/howto/attach.md", &[blocks])),
+    ("containers", &[], || page("docs/howto/containers.md", &[blocks])),
+    ("ci", &[], || page("docs/howto/ci.md", &[blocks])),
+    ("several_agents", &[], || page("docs/howto/several-agents.md", &[blocks])),
+    ("debug_an_agent", &[], || page("docs/howto/debug-an-agent.md", &[blocks])),
+    ("messages", &["nm"], || page("docs/reference/messages.md", &[spans])),
     ("options", &[], || page("docs/reference/options.md", &[blocks, spans])),
     ("cli", &[], || page("docs/reference/cli.md", &[blocks])),
     ("hprof", &[], || page("docs/reference/hprof.md", &[blocks])),
