@@ -8,6 +8,7 @@ mod conformance;
 mod cross;
 mod demo;
 mod dist;
+mod docs;
 mod file_creation;
 mod hangs;
 mod install;
@@ -26,7 +27,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 13] = [
+const COMMANDS: [Command; 14] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a small program with several threads and show its hottest stacks",
@@ -82,6 +83,11 @@ const COMMANDS: [Command; 13] = [
         usage: "dist [--machine NAME] [--profile NAME] [--check]",
         about: "build release archives in target/dist, also for i386 and arm64; --check builds twice and compares",
         run: dist::run_command,
+    },
+    Command {
+        usage: "docs [--serve] [--check]",
+        about: "render the documentation into target/docs; --check checks all links, --serve opens a local server",
+        run: docs::run,
     },
     Command {
         usage: "check-layers",

@@ -181,24 +181,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The files that a page links to, from the root of the documentation.
-    fn links(page: &str, text: &str) -> Vec<String> {
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
-        let links = links.filter(|link| !link.is_empty() && !link.contains([':', ' ', '`']));
-        let mut found = Vec::new();
-        for link in links {
-            let mut parts: Vec<&str> = page.split('/').collect();
-            parts.pop();
-            for part in link.split('/') {
-                match part {
-                    ".." => drop(parts.pop()),
-                    part => parts.push(part),
-                }
-            }
-            found.push(parts.join("/"));
-        }
-        found
-    }
+    use crate::docs;
 
     #[test]
     fn installed_pages_link_to_installed_files() {
@@ -208,9 +191,10 @@ mod tests {
         for page in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "md")) {
             let page = page.strip_prefix(DOCUMENTATION).unwrap().to_str().unwrap();
             let text = fs::read_to_string(workspace_root().join(page)).unwrap();
-            for link in links(page, &text) {
+            for link in docs::links(&text).iter().filter(|link| !link.contains(':')) {
                 seen += 1;
-                let target = Path::new(DOCUMENTATION).join(&link);
+                let path = link.split('#').next().unwrap_or_default();
+                let target = Path::new(DOCUMENTATION).join(docs::resolve(page, path));
                 // A folder is installed with what is in it.
                 assert!(paths.iter().any(|path| path.starts_with(&target)), "{page}: {link}");
             }

@@ -1,0 +1,344 @@
+//! `cargo xtask docs`: renders the documentation as a site, and checks its links.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use compat_tests::{target_dir, workspace_root};
+
+use crate::options::Options;
+
+/// Pages outside `docs/` that the site includes, with their titles. Other files that pages link to are copied.
+const PROJECT: [(&str, &str); 4] = [
+    ("README.md", "Overview"),
+    ("CHANGELOG.md", "Changes"),
+    ("CONTRIBUTING.md", "Contributing"),
+    ("SECURITY.md", "Reporting a vulnerability"),
+];
+
+/// The folder of the site for files that are outside `docs/`.
+const OUTSIDE: &str = "project";
+
+/// Runs `cargo xtask docs`.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let mut options = Options::with_flags(arguments, &["serve", "check"])?;
+    let (serve, check) = (options.take("serve").is_some(), options.take("check").is_some());
+    options.finish()?;
+    if check {
+        let links = check_pages(workspace_root())?;
+        println!("{links} links between the pages are valid");
+    }
+    let source = prepare()?;
+    let site = target_dir().join("docs");
+    mdbook("build", &source, &site)?;
+    if check {
+        let links = check_site(&site, &source)?;
+        println!("{links} links of the site are valid");
+    }
+    println!("{}", site.join("index.html").display());
+    if serve { mdbook("serve", &source, &site) } else { Ok(()) }
+}
+
+fn mdbook(command: &str, source: &Path, site: &Path) -> Result<(), String> {
+    let mut mdbook = Command::new("mdbook");
+    let status = mdbook.arg(command).arg("--dest-dir").arg(site).arg(source).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("mdbook {command}: {status}")),
+        Err(e) => {
+            Err(format!("cannot run mdbook: {e}; install it with cargo install mdbook --locked"))
+        }
+    }
+}
+
+/// Copies the pages into a folder that mdBook can render, with the files outside `docs/` that they link to.
+fn prepare() -> Result<PathBuf, String> {
+    let root = workspace_root();
+    let source = target_dir().join("docs-source");
+    let _ = fs::remove_dir_all(&source);
+    let mut waiting = files_below(root, "docs")?;
+    waiting.extend(PROJECT.map(|(page, _)| page.to_owned()));
+    let mut copied = BTreeSet::new();
+    while let Some(file) = waiting.pop() {
+        if !copied.insert(file.clone()) {
+            continue;
+        }
+        let (from, to) = (root.join(&file), source.join(place(&file)));
+        let error = |e: std::io::Error| format!("{}: {e}", from.display());
+        fs::create_dir_all(to.parent().unwrap_or(&source)).map_err(error)?;
+        if !file.ends_with(".md") {
+            fs::copy(&from, &to).map_err(error)?;
+            continue;
+        }
+        let text = fs::read_to_string(&from).map_err(error)?;
+        let mut moved = String::new();
+        let mut rest = text.as_str();
+        for link in links(&text) {
+            let (before, after) = rest.split_once(&format!("]({link})")).ok_or("a link twice")?;
+            moved += before;
+            rest = after;
+            let (path, anchor) = link.split_at(link.find('#').unwrap_or(link.len()));
+            let target = resolve(&file, path);
+            if is_local(&link) && !path.is_empty() && root.join(&target).exists() {
+                waiting.extend(files_below(root, &target)?);
+                moved += &format!("]({}{anchor})", relative(&place(&file), &place(&target)));
+            } else {
+                moved += &format!("]({link})");
+            }
+        }
+        moved += rest;
+        fs::write(&to, moved).map_err(|e| format!("{}: {e}", to.display()))?;
+    }
+    let summary = source.join("SUMMARY.md");
+    let mut text = fs::read_to_string(&summary).map_err(|e| e.to_string())?;
+    text += "\n# Project\n\n";
+    for (page, title) in PROJECT {
+        text += &format!("- [{title}]({OUTSIDE}/{page})\n");
+    }
+    fs::write(&summary, text).map_err(|e| e.to_string())?;
+    Ok(source)
+}
+
+/// Returns the place of a file of the workspace in the site.
+fn place(file: &str) -> String {
+    file.strip_prefix("docs/").map_or_else(|| format!("{OUTSIDE}/{file}"), String::from)
+}
+
+/// Returns a file, or all files below a folder, relative to the root.
+fn files_below(root: &Path, path: &str) -> Result<Vec<String>, String> {
+    if root.join(path).is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    let entries = fs::read_dir(root.join(path)).map_err(|e| format!("{path}: {e}"))?;
+    for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        files.extend(files_below(root, &format!("{path}/{name}"))?);
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Returns the targets of the links and pictures in a Markdown page, in order. Code is skipped.
+pub fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let outside: Vec<_> = lines_outside_code(text).collect();
+    for paragraph in outside.join("\n").split("\n\n") {
+        // A code span may contain brackets, but a link may contain a code span: drop only the content of spans.
+        let spans = paragraph.split('`').enumerate();
+        let text: String = spans.map(|(i, part)| if i % 2 == 0 { part } else { "x" }).collect();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        found.extend(targets.filter(|target| !target.contains(' ')).map(String::from));
+    }
+    found
+}
+
+fn lines_outside_code(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+fn is_local(link: &str) -> bool {
+    !link.contains(':')
+}
+
+/// Returns the file that a link of a page leads to, relative to the root. An empty link leads to the page itself.
+pub fn resolve(page: &str, link: &str) -> String {
+    if link.is_empty() {
+        return page.to_owned();
+    }
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." | "" => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Returns the link that leads from one page to a file.
+fn relative(page: &str, target: &str) -> String {
+    let (mut from, mut to): (Vec<_>, Vec<_>) =
+        (page.split('/').collect(), target.split('/').collect());
+    from.pop();
+    while to.len() > 1 && from.first() == to.first() && !from.is_empty() {
+        from.remove(0);
+        to.remove(0);
+    }
+    format!("{}{}", "../".repeat(from.len()), to.join("/"))
+}
+
+/// Checks every link of every page: the file exists, and it has the anchor. Checks also that the table of contents
+/// lists every page of `docs/`. Returns the number of links.
+fn check_pages(root: &Path) -> Result<usize, String> {
+    let mut pages = files_below(root, "docs")?;
+    pages.retain(|file| file.ends_with(".md"));
+    let listed = fs::read_to_string(root.join("docs/SUMMARY.md")).map_err(|e| e.to_string())?;
+    let listed: BTreeSet<_> =
+        links(&listed).iter().map(|link| resolve("docs/SUMMARY.md", link)).collect();
+    let mut wrong: Vec<String> = Vec::new();
+    for page in pages.iter().filter(|page| *page != "docs/SUMMARY.md" && !listed.contains(*page)) {
+        wrong.push(format!("docs/SUMMARY.md lacks {page}"));
+    }
+    pages.extend(PROJECT.map(|(page, _)| page.to_owned()));
+    let mut anchors = BTreeMap::new();
+    let mut count = 0;
+    for page in &pages {
+        let text = fs::read_to_string(root.join(page)).map_err(|e| format!("{page}: {e}"))?;
+        for link in links(&text).into_iter().filter(|link| is_local(link)) {
+            count += 1;
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = resolve(page, path);
+            if !root.join(&target).exists() {
+                wrong.push(format!("{page}: {link}: no such file"));
+            } else if !anchor.is_empty() {
+                let known = anchors.entry(target.clone()).or_insert_with(|| {
+                    anchors_of(&fs::read_to_string(root.join(&target)).unwrap_or_default())
+                });
+                if !known.contains(anchor) {
+                    wrong.push(format!("{page}: {link}: no such heading"));
+                }
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(count) } else { Err(wrong.join("\n")) }
+}
+
+/// Returns the anchors of the headings of a page, as code hosts form them.
+fn anchors_of(text: &str) -> BTreeSet<String> {
+    let mut anchors = BTreeSet::new();
+    for line in lines_outside_code(text).filter(|line| line.starts_with('#')) {
+        let heading = line.trim_start_matches('#').trim();
+        // Of a link only the text counts.
+        let heading: String = heading
+            .split("](")
+            .enumerate()
+            .map(
+                |(i, part)| {
+                    if i == 0 { part } else { part.split_once(')').map_or("", |(_, rest)| rest) }
+                },
+            )
+            .collect();
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let anchor: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
+        let mut unique = anchor.clone();
+        let mut number = 0;
+        while !anchors.insert(unique.clone()) {
+            number += 1;
+            unique = format!("{anchor}-{number}");
+        }
+    }
+    anchors
+}
+
+/// Checks that every page was rendered, and that every link in every HTML file leads to a file and an element of the
+/// site. Returns the number of links.
+fn check_site(site: &Path, source: &Path) -> Result<usize, String> {
+    let mut wrong = Vec::new();
+    let summary = fs::read_to_string(source.join("SUMMARY.md")).map_err(|e| e.to_string())?;
+    for page in links(&summary) {
+        let html = site.join(&page).with_extension("html");
+        // The page of a folder is its index.
+        let index = html.with_file_name("index.html");
+        if !html.is_file() && !(page.ends_with("README.md") && index.is_file()) {
+            wrong.push(format!("{page} was not rendered"));
+        }
+    }
+    let mut count = 0;
+    let mut ids = BTreeMap::new();
+    for page in files_below(site, "")?.iter().filter(|file| file.ends_with(".html")) {
+        let page = page.trim_start_matches('/');
+        // These are for the whole site and have links from its root, or repeat other pages.
+        if matches!(page, "404.html" | "print.html" | "toc.html") {
+            continue;
+        }
+        let html = fs::read_to_string(site.join(page)).map_err(|e| format!("{page}: {e}"))?;
+        for link in attributes(&html, "href").chain(attributes(&html, "src")) {
+            if !is_local(link) {
+                continue;
+            }
+            count += 1;
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = resolve(page, path);
+            if !site.join(&target).exists() {
+                wrong.push(format!("{page}: {link}: no such file"));
+            } else if !anchor.is_empty() && target.ends_with(".html") {
+                let known: &BTreeSet<String> = ids.entry(target.clone()).or_insert_with(|| {
+                    let html = fs::read_to_string(site.join(&target)).unwrap_or_default();
+                    attributes(&html, "id").map(String::from).collect()
+                });
+                if !known.contains(anchor) {
+                    wrong.push(format!("{page}: {link}: no such element"));
+                }
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(count) } else { Err(wrong.join("\n")) }
+}
+
+/// Returns the values of an attribute in HTML that mdBook has written.
+fn attributes<'a>(html: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let start = format!(" {name}=\"");
+    let starts: Vec<usize> =
+        html.match_indices(&start).map(|(at, found)| at + found.len()).collect();
+    starts.into_iter().filter_map(move |at| html[at..].split('"').next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_in_code_do_not_count() {
+        let page = "[a](b.md#c) `[x](y)` [`d`](e)\n```\n[f](g)\n```\n![h](i.png)";
+        assert_eq!(links(page), ["b.md#c", "e", "i.png"]);
+    }
+
+    #[test]
+    fn relative_links_are_resolved_and_formed() {
+        assert_eq!(resolve("docs/howto/a.md", "../../README.md"), "README.md");
+        assert_eq!(resolve("docs/howto/a.md", ""), "docs/howto/a.md");
+        assert_eq!(relative("howto/a.md", "project/README.md"), "../project/README.md");
+        assert_eq!(relative("project/README.md", "howto/a.md"), "../howto/a.md");
+        assert_eq!(relative("howto/a.md", "howto/b.md"), "b.md");
+    }
+
+    #[test]
+    fn headings_have_the_anchors_of_code_hosts() {
+        let page = "# A `B` (1)\n## C: [d](e.md), f\n## a b 1\n```\n# no\n```";
+        let expected = ["a-b-1", "a-b-1-1", "c-d-f"].map(String::from);
+        assert_eq!(anchors_of(page), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn link_without_file_or_heading_is_an_error() {
+        let root = target_dir().join("tmp/docs-links");
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(root.join("docs")).unwrap();
+        for (page, _) in PROJECT {
+            fs::write(root.join(page), "# Title\n").unwrap();
+        }
+        fs::write(root.join("docs/SUMMARY.md"), "[a](a.md)\n").unwrap();
+        fs::write(root.join("docs/a.md"), "[b](../README.md#title)\n").unwrap();
+        assert_eq!(check_pages(&root), Ok(2));
+        fs::write(root.join("docs/a.md"), "[b](b.md) [c](../README.md#no)\n").unwrap();
+        fs::write(root.join("docs/c.md"), "").unwrap();
+        let wrong = check_pages(&root).unwrap_err();
+        let wrong: Vec<_> = wrong.lines().collect();
+        assert_eq!(
+            wrong,
+            [
+                "docs/SUMMARY.md lacks docs/c.md",
+                "docs/a.md: b.md: no such file",
+                "docs/a.md: ../README.md#no: no such heading"
+            ]
+        );
+    }
+}
