@@ -94,15 +94,20 @@ fn prepare() -> Result<PathBuf, String> {
     let mut text = fs::read_to_string(&summary).map_err(|e| e.to_string())?;
     text += "\n# Project\n\n";
     for (page, title) in PROJECT {
-        text += &format!("- [{title}]({OUTSIDE}/{page})\n");
+        text += &format!("- [{title}]({})\n", place(page));
     }
     fs::write(&summary, text).map_err(|e| e.to_string())?;
     Ok(source)
 }
 
-/// Returns the place of a file of the workspace in the site.
+/// Returns the place of a file of the workspace in the site. The page of a folder is its index.
 fn place(file: &str) -> String {
-    file.strip_prefix("docs/").map_or_else(|| format!("{OUTSIDE}/{file}"), String::from)
+    let place =
+        file.strip_prefix("docs/").map_or_else(|| format!("{OUTSIDE}/{file}"), String::from);
+    match place.strip_suffix("README.md") {
+        Some(folder) => format!("{folder}index.md"),
+        None => place,
+    }
 }
 
 /// Returns a file, or all files below a folder, relative to the root.
@@ -113,7 +118,8 @@ fn files_below(root: &Path, path: &str) -> Result<Vec<String>, String> {
     let mut files = Vec::new();
     let entries = fs::read_dir(root.join(path)).map_err(|e| format!("{path}: {e}"))?;
     for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
-        files.extend(files_below(root, &format!("{path}/{name}"))?);
+        let path = if path.is_empty() { name } else { format!("{path}/{name}") };
+        files.extend(files_below(root, &path)?);
     }
     files.sort();
     Ok(files)
@@ -245,18 +251,15 @@ fn check_site(site: &Path, source: &Path) -> Result<usize, String> {
     let summary = fs::read_to_string(source.join("SUMMARY.md")).map_err(|e| e.to_string())?;
     for page in links(&summary) {
         let html = site.join(&page).with_extension("html");
-        // The page of a folder is its index.
-        let index = html.with_file_name("index.html");
-        if !html.is_file() && !(page.ends_with("README.md") && index.is_file()) {
+        if !html.is_file() {
             wrong.push(format!("{page} was not rendered"));
         }
     }
     let mut count = 0;
     let mut ids = BTreeMap::new();
     for page in files_below(site, "")?.iter().filter(|file| file.ends_with(".html")) {
-        let page = page.trim_start_matches('/');
         // These are for the whole site and have links from its root, or repeat other pages.
-        if matches!(page, "404.html" | "print.html" | "toc.html") {
+        if matches!(page.as_str(), "404.html" | "print.html" | "toc.html") {
             continue;
         }
         let html = fs::read_to_string(site.join(page)).map_err(|e| format!("{page}: {e}"))?;
@@ -294,6 +297,12 @@ fn attributes<'a>(html: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_link_to_existing_pages_and_headings() {
+        let links = check_pages(workspace_root()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        assert!(links > 300, "only {links} links");
+    }
 
     #[test]
     fn links_in_code_do_not_count() {

@@ -52,7 +52,8 @@ pub fn missing(tools: &[&str]) -> Option<String> {
     missing.or_else(|| jdk::with_javac().err())
 }
 
-fn is_installed(tool: &str) -> bool {
+/// Returns true if a folder of `PATH` has this program.
+pub fn is_installed(tool: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|directory| directory.join(tool).is_file())
 }

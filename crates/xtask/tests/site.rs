@@ -1,0 +1,98 @@
+//! Renders the documentation as a site and views every page in a headless Chromium.
+
+#[path = "../../report/tests/page/chromium.rs"]
+#[allow(dead_code, reason = "the report's tests use more of it")]
+mod chromium;
+mod harness;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use chromium::Browser;
+use compat_tests::target_dir;
+use harness::{Result, run, trial, xtask};
+use serde_json::json;
+
+fn main() -> ExitCode {
+    let no_mdbook = (!harness::is_installed("mdbook")).then(|| "no mdbook".to_owned());
+    let no_chromium = chromium::executable().is_none().then(|| "no chromium".to_owned());
+    let viewing = no_mdbook.clone().or(no_chromium);
+    harness::conclude(vec![
+        trial("every_link_of_the_site_leads_somewhere", no_mdbook, || site().map(drop)),
+        trial("every_page_is_shown_and_can_be_searched", viewing, every_page_is_shown),
+    ])
+}
+
+/// Renders the site, with a check of all links, and returns its folder.
+fn site() -> Result<PathBuf> {
+    static SITE: OnceLock<Result> = OnceLock::new();
+    SITE.get_or_init(|| run(&mut xtask(&["docs", "--check"])).map(drop)).clone()?;
+    Ok(target_dir().join("docs"))
+}
+
+fn every_page_is_shown() -> Result {
+    let site = site()?;
+    let mut browser = Browser::start(&chromium::executable().ok_or("no chromium")?);
+    let mut pages = Vec::new();
+    html_files(&site, &mut pages)?;
+    let mut wrong = Vec::new();
+    for page in &pages {
+        browser.begin();
+        browser.open(page);
+        let shown = browser.evaluate(
+            "[document.querySelector('main h1')?.offsetHeight > 0,
+              document.querySelectorAll('#mdbook-sidebar a').length > 30,
+              [...document.querySelectorAll('main img')].every((image) => image.naturalWidth > 0)]",
+        );
+        if shown != json!([true, true, true]) {
+            wrong.push(format!("{}: title, contents, pictures: {shown}", page.display()));
+        }
+        let is_wrong = |complaint: &&String| !complaint.starts_with("request: file://");
+        wrong.extend(browser.complaints.iter().filter(is_wrong).cloned());
+    }
+    if pages.len() < 30 {
+        wrong.push(format!("only {} pages", pages.len()));
+    }
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n"));
+    }
+    search_finds_a_page(&mut browser, &site.join("index.html"))
+}
+
+/// Collects the pages of the site. `404.html` and `toc.html` have no place of their own in it.
+fn html_files(folder: &Path, pages: &mut Vec<PathBuf>) -> Result {
+    for entry in fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() {
+            html_files(&path, pages)?;
+        } else if path.extension().is_some_and(|end| end == "html")
+            && name != "404.html"
+            && name != "toc.html"
+        {
+            pages.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn search_finds_a_page(browser: &mut Browser, page: &Path) -> Result {
+    browser.begin();
+    browser.open(page);
+    let found = browser.evaluate(
+        "new Promise((found) => {
+            const results = document.getElementById('mdbook-searchresults');
+            new MutationObserver(() => {
+                const links = [...results.querySelectorAll('a')].map((link) => link.pathname);
+                if (links.length) found(links.some((path) => path.endsWith('/explanation/history.html')));
+            }).observe(results, { childList: true });
+            document.getElementById('mdbook-search-toggle').click();
+            const bar = document.getElementById('mdbook-searchbar');
+            bar.value = 'Comprehensive Profiling Support';
+            for (const event of ['input', 'keyup']) bar.dispatchEvent(new Event(event, { bubbles: true }));
+        })",
+    );
+    if found == json!(true) { Ok(()) } else { Err(format!("the search finds {found}")) }
+}
