@@ -1,4 +1,4 @@
-//! Prints `docs/checks.md`.
+//! Prints `docs/reference/checks.md`.
 
 fn main() {
     print!("{}", jvmpi_layers::check::rules::document());

@@ -47,7 +47,7 @@ type Module = Vec<String>;
 type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
 /// Fails with every import that does not run down, every circle but [`RECURSIVE`], every module of [`LAYERS`]
-/// that is not there, and every file that `docs/architecture.md` names although it is not there.
+/// that is not there, and every file that `docs/explanation/architecture.md` names although it is not there.
 pub fn run(_: &[String]) -> Result<(), String> {
     let arrows = arrows_in(&workspace_root().join("shim/src"))?;
     let mut faults: Vec<String> = arrows

@@ -244,11 +244,11 @@ mod tests {
 
     #[test]
     fn the_documentation_is_made_from_the_rules() {
-        let written = include_str!("../../../../docs/checks.md");
+        let written = include_str!("../../../../docs/reference/checks.md");
         assert_eq!(
             written,
             document(),
-            "make it anew: cargo run -p jvmpi-layers --example checks > docs/checks.md"
+            "make it anew: cargo run -p jvmpi-layers --example checks > docs/reference/checks.md"
         );
     }
 
