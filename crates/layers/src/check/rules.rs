@@ -202,9 +202,9 @@ pub fn document() -> String {
 const BEGINNING: &str = "\
 # Checked mode
 
-`JVMPI_OPTIONS=check=on` watches an agent as `-Xcheck:jni` watches native code: whether it keeps the rules that
-JVMPI has for agents. Old VMs forgave much, each something else. An agent that breaks a rule may work here
-today and hang on another machine.
+`JVMPI_OPTIONS=check=on` checks that an agent keeps the rules of JVMPI, as `-Xcheck:jni` does for native code. Old VMs
+tolerated many errors, each VM different ones. An agent that breaks a rule may work here today and hang on another
+machine.
 
 ```
 $ JVMPI_OPTIONS=check=on java -agentpath:libjvmpi.so=libagent.so Main
@@ -218,21 +218,19 @@ protects is not protected.
     see:   RawMonitorExit in the specification, and docs/reference/checks.md#raw-monitorexit-not-owner
 ```
 
-- Each place in the agent is reported once; at the end one line tells how often each was come across.
+- Each place in the agent is reported once; at the end one line has the number of occurrences.
 - `check=abort` ends the process by SIGABRT after the first, for a debugger or a core file.
 - The functions of the agent are named if its library has a symbol table; `addr2line -e libagent.so 0x12af`
-  tells the line if it has debugging information.
-- The setting can be that of one agent ([options.md](options.md)).
-- What is checked is what the agent does, not what it might have done: drive it through all it can do.
-- It costs 8 ns an event, and 10 MB: with an agent that only counts, a call with METHOD_ENTRY and METHOD_EXIT
-  took 38 ns instead of 22, an allocation 500 instead of 430 (JDK 17). Without the setting nothing is different.
+  prints the line if it has debugging information.
+- The setting can apply to one agent ([settings](options.md#jvmpi_config)).
+- Only the executed code of the agent is checked: use all its features.
+- It costs [8 ns an event and 10 MB](../explanation/accuracy-and-overhead.md#other-modes), and nothing when it is off.
 
-To see late reads, events are copied into pages that can be read only while they are handled. So SIGSEGV gets
-another handler in front of the VM's, which `-Xcheck:jni` remarks on. When 256 MB of events have come, later
-ones are not copied any more.
+To find late reads, events are copied into pages that are readable only while the handler runs. So SIGSEGV gets another
+handler in front of the VM's, and `-Xcheck:jni` warns about it. After 256 MB of events, later ones are not copied.
 
-Not checked are: `malloc`, stdio and other locks while threads are suspended; what JNI does (`-Xcheck:jni` does
-that); the buffers of heap and monitor dumps and of class files, when they are read late; buffers that are too small, for which AddressSanitizer is the tool.
+Not checked are: `malloc`, stdio and other locks while threads are suspended; calls of JNI (`-Xcheck:jni` checks them); late
+reads of heap dumps, monitor dumps and class files; buffers that are too small (use AddressSanitizer).
 
 ";
 
