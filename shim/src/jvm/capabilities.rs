@@ -1,8 +1,8 @@
 //! The JVMTI capabilities of the shim.
 //!
 //! Most capabilities must be added when the shim is loaded, before it is known what agents will ask for. Therefore the
-//! shim adds all that cost nothing until they are used; `docs/explanation/architecture.md` has the measurements. Capabilities that
-//! only one JVMTI agent can have are added when they are needed.
+//! shim adds all that cost nothing until they are used; `docs/explanation/accuracy-and-overhead.md` has the
+//! measurements. Capabilities that only one JVMTI agent can have are added when they are needed.
 
 use super::error::Result;
 use super::jvmti::Jvmti;
