@@ -66,7 +66,7 @@ pub enum End {
 }
 
 /// The places where JVMs crash under any agent: when classes are rewritten at the wrong moment, and when the heap is
-/// walked while a virtual thread is being created (docs/reference/events.md, "Methods and instructions", "Dumps").
+/// walked while a virtual thread is being created (docs/explanation/differences.md, "Heap walks").
 const VM_FAULTS: [&str; 2] =
     ["DefaultMethods::generate_default_methods(", "JvmtiEnvBase::is_vthread_alive("];
 

@@ -1,5 +1,5 @@
-//! What no specification promises (docs/explanation/internals.md) taken away, one thing at a time and all together: all goes
-//! on, and one line says what is less.
+//! Removes the internals of docs/explanation/internals.md, one at a time and all together: the program continues, and
+//! one line says what agents miss.
 
 use std::fs;
 use std::time::Duration;

@@ -171,7 +171,8 @@ fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
 /// A sampler gets the stack of a thread wherever in its code that is, suspended or in passing.
 fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(17, "Loops")?.agent("traces", "")?;
-    // There the VM does not get all stacks right where a method begins, as docs/reference/events.md tells.
+    // There the VM does not get all stacks right where a method begins: see "Suspension" in
+    // docs/explanation/differences.md.
     let java = if cfg!(target_arch = "x86") { java.settings("suspend=jvmti") } else { java };
     let java = java.flag("-XX:CompileCommand=quiet");
     let outcome = java.flag("-XX:CompileCommand=dontinline,Loops.enter").run()?;

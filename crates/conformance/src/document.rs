@@ -1,5 +1,5 @@
-//! Generates `docs/reference/conformance.md` from the manifest: every function, event, field and constant, with the cases that
-//! prove it and the known exceptions.
+//! Generates `docs/reference/conformance.md` from the manifest: every function, event, field and constant, with the
+//! cases that prove it and the known exceptions.
 
 use crate::header::{self, Kind};
 use crate::manifest::{Case, Exception, Excuse, Manifest};

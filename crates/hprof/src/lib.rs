@@ -1,6 +1,6 @@
 //! HPROF, the profiler agent of JDK 1.2 to 8, written anew for JVMPI: `libhprof.so`.
 //!
-//! `docs/reference/hprof.md` tells what it does. A front end that drives it over `net=` finds the commands in
+//! `docs/reference/hprof.md` describes it. A front end that drives it over `net=` finds the commands in
 //! [`control`].
 
 mod agent;

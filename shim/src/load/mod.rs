@@ -83,7 +83,7 @@ fn begin_now(agent: Option<Pending>) -> Result<(), String> {
     Ok(())
 }
 
-/// The events that an agent cannot get in a VM that was already running; docs/reference/messages.md has the details.
+/// The events that an agent cannot get in a VM that was already running; docs/howto/attach.md has the details.
 const MISSED: &str = "attached to a running JVM: calls in progress, existing JNI references and MONITOR_WAIT of \
                    Thread.sleep are not reported";
 

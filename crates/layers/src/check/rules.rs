@@ -16,7 +16,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Where `docs/reference/checks.md` has it.
+    /// Returns the anchor of the rule in `docs/reference/checks.md`.
     #[must_use]
     pub fn anchor(&self) -> String {
         self.id.replace('/', "")
