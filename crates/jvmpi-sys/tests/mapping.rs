@@ -70,7 +70,7 @@ fn every_event_has_one_section_with_its_number_fields_and_sources() {
         assert_eq!(rows.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ROWS, "{heading}");
         match event.arm {
             Some(arm) => {
-                assert!(rows[0].1.starts_with(&format!("`{arm}`: `")), "member of {heading}")
+                assert!(rows[0].1.starts_with(&format!("`{arm}`: `")), "member of {heading}");
             }
             None => assert!(rows[0].1.starts_with("none"), "member of {heading}"),
         }
