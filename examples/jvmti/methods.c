@@ -559,6 +559,20 @@ static int rewrite(Output *out, const unsigned char *data, size_t size, const ch
 
 static char *prefix;
 
+/* Writes the new class file for javap, to the folder that METHODS_SAVE names. */
+static void save(const Output *out, const char *name)
+{
+    const char *folder = getenv("METHODS_SAVE"), *simple = strrchr(name, '/');
+    char path[4096];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s.class", folder != NULL ? folder : "", simple != NULL ? simple + 1 : name);
+    if (folder == NULL || (file = fopen(path, "wb")) == NULL)
+        return;
+    fwrite(out->data, 1, out->size, file);
+    fclose(file);
+}
+
 static void JNICALL class_file_load_hook(jvmtiEnv *jvmti, JNIEnv *env, jclass redefined, jobject loader,
                                          const char *name, jobject domain, jint length,
                                          const unsigned char *data, jint *new_length, unsigned char **new_data)
@@ -572,6 +586,7 @@ static void JNICALL class_file_load_hook(jvmtiEnv *jvmti, JNIEnv *env, jclass re
         && (*jvmti)->Allocate(jvmti, (jlong)out.size, new_data) == JVMTI_ERROR_NONE) {
         memcpy(*new_data, out.data, out.size);
         *new_length = (jint)out.size;
+        save(&out, name);
     }
     free(out.data);
 }

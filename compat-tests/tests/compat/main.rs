@@ -39,6 +39,7 @@ mod monitors;
 mod objects;
 mod options;
 mod other_vms;
+mod porting;
 mod raw_monitors;
 mod rust_agents;
 mod sampling;
@@ -217,6 +218,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),
         ("rust_agents", rust_agents::cases()),
+        ("porting", porting::cases()),
         ("cli", cli::cases()),
         ("security", security::cases()),
         ("hprof", hprof::cases()),

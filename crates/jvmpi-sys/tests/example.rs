@@ -1,21 +1,19 @@
-//! Compiles the example of `docs/writing-agents.md` in the C dialects that `jvmpi.h` supports.
+//! Compiles the C agents of `examples/agent`, which the tutorial shows, in the C dialects that `jvmpi.h` supports.
 
 mod common;
 
-use std::fs;
+use std::path::Path;
 
-const DOCUMENTATION: &str = include_str!("../../../docs/writing-agents.md");
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent");
 
 #[test]
-fn documented_agent_compiles() {
-    let (_, source) = DOCUMENTATION.split_once("```c\n").unwrap();
-    let (source, _) = source.split_once("```").unwrap();
-    let file = common::scratch("example").join("count.c");
-    fs::write(&file, source).unwrap();
-    for standard in ["c89", "c99"] {
-        let Some(mut cc) = common::cc("documented_agent_compiles") else { return };
-        cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
-        cc.arg(format!("-std={standard}")).arg(&file);
-        common::run(&mut cc).unwrap_or_else(|error| panic!("{error}"));
+fn agents_of_the_tutorial_compile() {
+    for agent in ["count.c", "sampler.c"] {
+        for standard in ["c89", "c99"] {
+            let Some(mut cc) = common::cc("agents_of_the_tutorial_compile") else { return };
+            cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+            cc.arg(format!("-std={standard}")).arg(Path::new(EXAMPLES).join(agent));
+            common::run(&mut cc).unwrap_or_else(|error| panic!("{agent}: {error}"));
+        }
     }
 }

@@ -93,7 +93,7 @@ pub use table::{EventError, Jvmpi};
 pub use thread_local::{Theirs, ThreadLocal};
 pub use threads::{Suspended, ThreadList, ThreadState, ThreadStatus};
 
-/// Compiles the examples of the guide.
+/// Compiles the examples of the tutorial.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/writing-agents.md")]
-mod writing_agents {}
+#[doc = include_str!("../../../docs/tutorial/write-an-agent.md")]
+mod write_an_agent {}

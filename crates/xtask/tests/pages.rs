@@ -14,7 +14,7 @@ use compat_tests::jdk::{self, Jdk};
 use compat_tests::{text, workspace_root};
 use harness::{Case, Result, run};
 
-const CASES: [Case; 17] = [
+const CASES: [Case; 20] = [
     ("readme", &[], || page("README.md", &[blocks])),
     ("profile_your_program", &[], || page("docs/tutorial/profile-your-program.md", &[blocks])),
     ("run_your_old_agent", &[], || page("docs/tutorial/run-your-old-agent.md", &[blocks])),
@@ -30,8 +30,11 @@ const CASES: [Case; 17] = [
     ("hprof", &[], || page("docs/reference/hprof.md", &[blocks])),
     ("report", &[], || page("docs/reference/report.md", &[blocks])),
     ("trace", &["valgrind"], || page("docs/reference/trace.md", &[blocks])),
-    ("porting", &["pkg-config"], || page("docs/porting.md", &[blocks])),
-    ("writing_agents", &["pkg-config"], || page("docs/writing-agents.md", &[blocks])),
+    ("run_old_agents", &["pkg-config"], || page("docs/howto/run-old-agents.md", &[blocks])),
+    ("platforms", &[], || page("docs/howto/platforms.md", &[blocks])),
+    ("port_to_jvmti", &["pkg-config"], || page("docs/howto/port-to-jvmti.md", &[blocks])),
+    ("ship_your_agent", &["pkg-config", "nm"], || page("docs/howto/ship-your-agent.md", &[blocks])),
+    ("write_an_agent", &["pkg-config"], || page("docs/tutorial/write-an-agent.md", &[blocks])),
 ];
 
 /// The commands that are not run, because they would install packages or run these tests.
@@ -94,12 +97,19 @@ impl Machine {
         fs::write(self.folder.join("manifest"), "Main-Class: Main\n").map_err(error)?;
         fs::write(self.folder.join("start.sh"), "#!/bin/sh\nexec java -jar app.jar\n")
             .map_err(error)?;
-        for (source, copy) in
-            [("examples/agent/count.c", "foo.c"), ("examples/agent/count.c", "count.c")]
-        {
+        for (source, copy) in [
+            ("examples/agent/count.c", "foo.c"),
+            ("examples/agent/count.c", "count.c"),
+            ("examples/agent/sampler.c", "sampler.c"),
+            ("examples/jvmti/both.c", "both.c"),
+            ("examples/jvmti/moved.c", "moved.c"),
+            ("examples/jvmti/methods.c", "methods.c"),
+            ("examples/jvmti/Tracker.java", "Tracker.java"),
+            ("compat-tests/workloads/Account.java", "Account.java"),
+        ] {
             fs::copy(workspace_root().join(source), self.folder.join(copy)).map_err(error)?;
         }
-        let script = "javac -source 8 -target 8 -nowarn Main.java 2>&1
+        let script = "javac -source 8 -target 8 -nowarn Main.java Account.java 2>&1
             jar cfm app.jar manifest Main.class
             chmod +x start.sh
             cp /opt/jvmpi/include/jvmpi.h .
