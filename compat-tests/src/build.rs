@@ -41,7 +41,7 @@ fn shim_of(profile: &str) -> Result<PathBuf, String> {
     if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
         return Ok(PathBuf::from(library));
     }
-    cargo_build(&["libjvmpi"], profile)?;
+    cargo_build(&["jvmpi-shim"], profile)?;
     Ok(machine_dir().join(profile).join("libjvmpi.so"))
 }
 
@@ -53,9 +53,9 @@ pub fn command() -> Result<PathBuf, String> {
     tools().map(|()| machine_dir().join("checked/jvmpi"))
 }
 
-/// The command and HPROF, which is linked into the command too. If the two were compiled separately, Cargo would
-/// resolve different features for their dependencies and compile everything twice.
-const TOOLS: [&str; 2] = ["libhprof", "jvmpi-cli"];
+/// The command and HPROF, which share most crates. If the two were compiled separately, Cargo would resolve different
+/// features for their dependencies and compile everything twice.
+const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
 
 fn tools() -> Result<(), String> {
     static TOOLS_BUILT: OnceLock<Result<(), String>> = OnceLock::new();
@@ -67,7 +67,7 @@ fn tools() -> Result<(), String> {
 /// # Errors
 /// Fails if one of them does not compile.
 pub fn released_command() -> Result<PathBuf, String> {
-    cargo_build(&["libjvmpi"], "release")?;
+    cargo_build(&["jvmpi-shim"], "release")?;
     cargo_build(&TOOLS, "release")?;
     Ok(machine_dir().join("release/jvmpi"))
 }

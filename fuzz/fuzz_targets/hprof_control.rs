@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use hprof::control::Command;
-use hprof::options::Request;
+use jvmpi_formats::hprof::control::Command;
+use jvmpi_formats::hprof::options::Request;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use compat_tests::programs::{self, Found, Program};
 use compat_tests::run::{Launch, Outcome, Running, Vm};
 use compat_tests::{build, text};
-use hprof::control::{Command, Control, SiteFlags};
+use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};
 use jvmpi_formats::profile::heap::{Elements, Record};
 use jvmpi_formats::profile::{self, File, Monitor, MonitorTime, Profile, TraceSerial, Value};
 
@@ -849,7 +849,7 @@ fn bad_options(vm: &Vm<'_>) -> Result<(), String> {
 
 fn help(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = with_hprof(vm.java("Hello")?, "help")?.run()?;
-    equal("output", outcome.stdout.as_str(), hprof::options::HELP)
+    equal("output", outcome.stdout.as_str(), jvmpi_formats::hprof::options::HELP)
 }
 
 /// One that is found by its name beside libjvmpi.so, and a copy. The same library twice is refused.

@@ -6,8 +6,8 @@
 //! connection that does not is closed.
 
 use crate::process::Process;
-use hprof::control::Command;
-use hprof::options::{SECRET, SECRET_LENGTH};
+use jvmpi_formats::hprof::control::Command;
+use jvmpi_formats::hprof::options::{SECRET, SECRET_LENGTH};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

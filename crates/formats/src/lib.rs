@@ -11,9 +11,12 @@
 //! ```
 //!
 //! [`dump`] has the dumps that JVMPI passes to agents. `profile` has the model of a profile and the formats of its
-//! files, among them the two of HPROF; it is a feature of this crate, which is on by default.
+//! files, among them the two of HPROF. `hprof` has what front ends and HPROF send each other. Both need the feature
+//! `profile` of this crate, which is on by default.
 
 pub mod dump;
 mod heap_tag;
+#[cfg(feature = "profile")]
+pub mod hprof;
 #[cfg(feature = "profile")]
 pub mod profile;

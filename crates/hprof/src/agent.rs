@@ -3,7 +3,6 @@
 use crate::known::{Known, NewClass, NewThread};
 use crate::message::error;
 use crate::objects::{Object, Objects};
-use crate::options::{Cpu, HELP, Options, Request};
 use crate::output::Output;
 use crate::per_thread::{InUse, Own, Slot, Waited, pass_barrier};
 use crate::sampler::{self, Orders, Sampled};
@@ -16,6 +15,7 @@ use jvmpi::{
     ObjectAlloc, ObjectId, ObjectMove, OnLoad, Priority, RawMonitor, RawMonitorContended,
     ReferenceId, Stopped, ThreadId, ThreadLocal, ThreadStart, mode,
 };
+use jvmpi_formats::hprof::options::{Cpu, HELP, Options, Request};
 use jvmpi_formats::profile::{
     self, Amount, ClassSerial, Format, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type,
 };

@@ -1,14 +1,14 @@
 //! Dumps: the sections in their order, by one thread at a time.
 
 use crate::agent::{Shared, costly_events, lock};
-use crate::control::{Command, Control, SiteFlags};
 use crate::known::{Event, bring_up_to_date};
 use crate::message::{Progress, error};
-use crate::options::{Cpu, Options};
 use crate::output::Output;
 use crate::session::Session;
 use crate::{heap, monitors};
 use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};
+use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};
+use jvmpi_formats::hprof::options::{Cpu, Options};
 use jvmpi_formats::profile::{DumpKind, PREAMBLE, Profile, Section, Settings, Time};
 use std::cell::RefCell;
 use std::io;

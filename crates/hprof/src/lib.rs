@@ -1,11 +1,10 @@
 //! HPROF, the profiler agent of JDK 1.2 to 8, written anew for JVMPI: `libhprof.so`.
 //!
 //! `docs/reference/hprof.md` describes it. A front end that drives it over `net=` finds the commands in
-//! [`control`].
+//! [`jvmpi_formats::hprof::control`].
 
 mod agent;
 mod call_times;
-pub mod control;
 mod cpu_clock;
 mod dumps;
 mod heap;
@@ -17,7 +16,6 @@ mod message;
 mod monitor_times;
 mod monitors;
 mod objects;
-pub mod options;
 mod output;
 mod per_thread;
 mod sampler;

@@ -1,9 +1,9 @@
 //! The thread that does what a front end asks for over `net=`.
 
 use crate::agent::Shared;
-use crate::control::Command;
 use crate::message::error;
 use jvmpi::MultiThreaded;
+use jvmpi_formats::hprof::control::Command;
 use std::io::{BufReader, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;

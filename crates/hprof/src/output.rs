@@ -1,7 +1,7 @@
 //! Where the profile goes: a file, which has its name only while it is whole, or a front end.
 
 use crate::made::Made;
-use crate::options::{Cpu, Options, Output as Destination};
+use jvmpi_formats::hprof::options::{Cpu, Options, Output as Destination};
 use jvmpi_formats::profile::{
     BinaryWriter, Format, Profile, StreamWriter, TextWriter, Version, WholeFile, Writer,
 };

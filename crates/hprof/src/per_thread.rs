@@ -176,7 +176,7 @@ impl DerefMut for InUse<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Options, Request};
+    use jvmpi_formats::hprof::options::{Options, Request};
     use std::thread;
 
     fn options() -> Options {

@@ -4,8 +4,8 @@
 //! waits in native code, for a socket as a rule, does not count, though the VM takes it for runnable.
 
 use crate::agent::Shared;
-use crate::options::{Cpu, Options};
 use jvmpi::{Frame, Frames, GcDisabled, MultiThreaded, ThreadId};
+use jvmpi_formats::hprof::options::{Cpu, Options};
 use jvmpi_formats::profile::ThreadSerial;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, PoisonError};

@@ -1,11 +1,11 @@
 //! What is recorded from the start of profiling to its end.
 
 use crate::call_times::{CallCosts, Cost, Limit};
-use crate::control::SiteFlags;
 use crate::known::Known;
 use crate::monitor_times::Waits;
-use crate::options::Options;
 use crate::sites::{Counts, SiteKey, Sites};
+use jvmpi_formats::hprof::control::SiteFlags;
+use jvmpi_formats::hprof::options::Options;
 use jvmpi_formats::profile::{
     self, Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile,
     Site, StackId, StackTime, ThreadSerial, Time, TraceSerial,

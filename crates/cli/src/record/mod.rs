@@ -14,7 +14,7 @@ use crate::process::Process;
 use crate::signals::{self, Signal};
 use crate::waiting::Waiting;
 use clap::value_parser;
-use hprof::control::Command;
+use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::{self, File, Format, Weight};
 use progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};

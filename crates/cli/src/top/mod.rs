@@ -10,7 +10,7 @@ use crate::process::Process;
 use crate::signals;
 use crate::waiting::Waiting;
 use clap::value_parser;
-use hprof::control::Command;
+use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::{Section, StreamReader, Told};
 use screen::{Key, Screen};
 use std::io::{self, IsTerminal, Write};

@@ -32,16 +32,16 @@ pub struct Binaries {
     pub jvmpi: PathBuf,
 }
 
-/// HPROF is linked into the command too. If the two were compiled separately, Cargo would resolve different features
+/// HPROF and the command share most crates. If the two were compiled separately, Cargo would resolve different features
 /// for their dependencies and compile everything twice.
-const TOOLS: [&str; 2] = ["libhprof", "jvmpi-cli"];
+const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
 
 impl Build {
     /// Compiles everything.
     pub fn run(&self) -> Result<Binaries, String> {
         self.machine.can_be_compiled_for()?;
         let shim = ["--lib", "--crate-type", "cdylib,staticlib"];
-        self.cargo("rustc", &["libjvmpi"], &shim)?;
+        self.cargo("rustc", &["jvmpi-shim"], &shim)?;
         self.cargo("build", &TOOLS, &[])?;
         let made = |name| self.directory().join(name);
         Ok(Binaries {

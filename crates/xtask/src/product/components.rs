@@ -13,7 +13,7 @@ use super::VERSION;
 use super::build::{Build, run};
 
 /// The packages that are built.
-const ROOTS: [&str; 3] = ["libjvmpi", "libhprof", "jvmpi-cli"];
+const ROOTS: [&str; 3] = ["jvmpi-shim", "jvmpi-hprof", "jvmpi-cli"];
 
 /// A package from the registry or from the workspace.
 struct Component {

@@ -1,6 +1,6 @@
 //! The options behind `hprof:`.
 
-use jvmpi_formats::profile::Format;
+use crate::profile::Format;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

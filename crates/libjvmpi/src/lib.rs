@@ -1,3 +1,0 @@
-//! `libjvmpi.so`: what the shim defines for C.
-
-use jvmpi_shim as _;
