@@ -68,7 +68,8 @@ fn exported_symbols() -> Result {
 
 /// Checks that the tutorial shows all of `count.c`, and that its other listings are parts of the examples.
 fn listings_of_the_tutorial() -> Result {
-    let read = |path| fs::read_to_string(workspace_root().join(path)).map_err(|e| e.to_string());
+    let read =
+        |path: &str| fs::read_to_string(workspace_root().join(path)).map_err(|e| e.to_string());
     let page = read("docs/tutorial/write-an-agent.md")?;
     let mut listings = 0;
     for block in page.split("```").skip(1).step_by(2) {
