@@ -285,6 +285,46 @@ mod tests {
         assert!(found["jvmpi-cli"].own && !found["used"].own);
     }
 
+    /// Returns the name, version and license of each package from the registry that is linked into the two libraries
+    /// on this target.
+    fn linked(target: &str) -> BTreeSet<[String; 3]> {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args([
+            "tree",
+            "--locked",
+            "-plibjvmpi",
+            "-plibhprof",
+            "--edges=normal,no-proc-macro",
+        ]);
+        cargo.args(["--prefix=none", "--no-dedupe", "--format={p} {l}", "--target", target]);
+        let tree = run(cargo.current_dir(workspace_root())).unwrap();
+        // "name vVERSION LICENSE", or "name vVERSION (/path) LICENSE" for our own.
+        let packages = tree.lines().filter(|line| !line.is_empty() && !line.contains(" (/"));
+        let parts = packages.map(|line| line.splitn(3, ' ').collect::<Vec<_>>());
+        parts
+            .map(|it| {
+                [it[0].into(), it[1].trim_start_matches('v').into(), it[2].replace('/', " OR ")]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn all_packages_in_the_libraries_are_listed_as_reviewed() {
+        const LIST: &str = include_str!("../../../../packaging/REVIEWED.md");
+        let rows = LIST.lines().filter(|line| line.starts_with("| ")).skip(1);
+        let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+        let listed: BTreeSet<[String; 3]> =
+            cells.map(|cells| [1, 2, 3].map(|at| cells[at].to_owned())).collect();
+        let targets = ["x86_64", "i586", "aarch64"].map(|it| format!("{it}-unknown-linux-gnu"));
+        let linked: BTreeSet<_> = targets.iter().flat_map(|target| linked(target)).collect();
+        let missing: Vec<_> = linked.difference(&listed).collect();
+        let stale: Vec<_> = listed.difference(&linked).collect();
+        assert!(
+            missing.is_empty() && stale.is_empty(),
+            "packaging/REVIEWED.md lacks {missing:?}, and has {stale:?} without need"
+        );
+    }
+
     #[test]
     fn all_references_in_the_bill_resolve() {
         let bill: Value = serde_json::from_str(&components().bill().unwrap()).unwrap();
