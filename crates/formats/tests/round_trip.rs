@@ -183,7 +183,6 @@ proptest! {
         let rows = times.iter().map(|(trace, n)| CpuTime {
             trace: TraceSerial(*trace),
             own: ms(*n),
-            with_callees: None,
             calls: u64::from(*n) * 3,
         });
         let mut times = CpuTimes { at, total, rows: rows.collect() };

@@ -1,8 +1,11 @@
 //! `cpu=times`: the cost of one thread's calls, by the innermost `depth` methods of its stack. The stacks are
-//! those of the profile, a tree in which all threads meet; a thread keeps a cost for each that it has had.
+//! those of the profile, a tree in which all threads meet. A thread has a node with a cost for each stack that it has had.
 //!
-//! The thread that runs is the only one that changes its times, and takes no lock for it: whoever
+//! The thread that runs is the only one that changes its nodes, and takes no lock for it: whoever
 //! writes a dump reads the numbers as they are at that moment.
+//!
+//! Programs have hundreds of thousands of stacks, so a node has only what a call needs. Its callees are found by the numbers of
+//! nodes alone, because a node knows its caller and its method.
 
 use hashbrown::HashTable;
 use jvmpi_formats::profile::{FrameId, StackId, Traces};
@@ -11,80 +14,94 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the calls with one stack have cost so far. It fills one line of the processor's cache: to wait
-/// for such lines is most of what a call costs, so what is looked for at the entry lies beside what is
-/// changed at the exit.
+/// The part of a node that each call reads and changes. Two fill a line of the processor's cache: most of the cost of a
+/// call is to wait for such lines.
 #[derive(Debug, Default)]
-#[repr(align(64))]
-struct CallCost {
+#[repr(align(32))]
+struct Hot {
     calls: AtomicU64,
-    own_time: AtomicU64,
-    total_time: AtomicU64,
-    /// What was called last at this stack: the `jmethodID`s, 0 if there are fewer, and their stacks. Of use
-    /// only to the thread itself.
-    last_methods: [AtomicUsize; LAST],
-    last_stacks: [AtomicU32; LAST],
-    next_last: AtomicU32,
+    /// Nanoseconds.
+    time: AtomicU64,
+    /// The `jmethodID`, 0 if it may mean another method by now. Only the thread itself reads it.
+    method: AtomicUsize,
+    /// The nodes that were called last from this one, as numbers plus one; 0 if there are fewer. Only the thread itself
+    /// reads them.
+    last: [AtomicU32; LAST],
 }
 
-/// How many callees stand beside the cost of their caller.
-const LAST: usize = 3;
+/// The number of callees that a node names.
+const LAST: usize = 2;
 
-/// The numbers of a [`CallCost`]; times are nanoseconds.
+/// The other part of a node, which is read where a callee is looked for in the tables.
+#[derive(Debug, Default)]
+struct Cold {
+    /// The caller's node, [`NOBODY`] if there is none.
+    caller: AtomicU32,
+    stack: AtomicU32,
+}
+
+/// Nodes that lie together.
+#[derive(Debug)]
+struct Chunk {
+    hot: [Hot; CHUNK],
+    cold: [Cold; CHUNK],
+}
+
+/// The number of nodes in a chunk. A thread that calls little takes little memory.
+const CHUNK: usize = 64;
+
+impl Chunk {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            hot: std::array::from_fn(|_| Hot::default()),
+            cold: std::array::from_fn(|_| Cold::default()),
+        })
+    }
+}
+
+/// The numbers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
     /// How many calls have returned.
     pub calls: u64,
-    /// The time in the method itself.
-    pub own_time: u64,
-    /// The time with what it has called. A call inside one of the same stack counts for itself too.
-    pub total_time: u64,
+    /// Their time in nanoseconds, as [`Timed`] has it.
+    pub time: u64,
 }
 
-impl CallCost {
-    /// What it is now.
+/// The part of a call's time that counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timed {
+    /// The time in the method itself.
+    Own,
+    /// The time with that of called methods. A call inside one of the same stack counts for itself too.
+    WithCallees,
+}
+
+impl Hot {
     fn read(&self) -> Cost {
-        Cost {
-            calls: self.calls.load(Ordering::Relaxed),
-            own_time: self.own_time.load(Ordering::Relaxed),
-            total_time: self.total_time.load(Ordering::Relaxed),
-        }
+        Cost { calls: self.calls.load(Ordering::Relaxed), time: self.time.load(Ordering::Relaxed) }
     }
 
-    /// The stack of a method that is called at this one, if that was among the last.
-    #[inline]
-    fn last(&self, method: usize) -> Option<u32> {
-        let is_it = |last: &AtomicUsize| last.load(Ordering::Relaxed) == method;
-        let last = self.last_methods.iter().position(is_it)?;
-        Some(self.last_stacks[last].load(Ordering::Relaxed))
-    }
-
-    fn set_last(&self, method: usize, stack: u32) {
-        let next = self.next_last.load(Ordering::Relaxed) as usize;
-        self.last_methods[next].store(method, Ordering::Relaxed);
-        self.last_stacks[next].store(stack, Ordering::Relaxed);
-        self.next_last.store(((next + 1) % LAST) as u32, Ordering::Relaxed);
+    fn set_last(&self, node: u32) {
+        let [first, second] = &self.last;
+        second.store(first.load(Ordering::Relaxed), Ordering::Relaxed);
+        first.store(node + 1, Ordering::Relaxed);
     }
 
     fn forget_methods(&self) {
-        self.last_methods.iter().for_each(|last| last.store(0, Ordering::Relaxed));
+        self.method.store(0, Ordering::Relaxed);
+        self.last.iter().for_each(|last| last.store(0, Ordering::Relaxed));
     }
 
-    fn add(&self, own_time: u64, total_time: u64) {
+    fn add(&self, time: u64) {
         // Only the thread itself writes, so that nothing is lost in between.
         let add = |to: &AtomicU64, more| {
             to.store(to.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
         };
         add(&self.calls, 1);
-        add(&self.own_time, own_time);
-        add(&self.total_time, total_time);
+        add(&self.time, time);
     }
 }
-
-/// The costs of this many stacks lie together.
-const CHUNK: usize = 512;
-
-type Chunk = Arc<[CallCost]>;
 
 /// Limit of the number of stacks that all threads of a session keep costs for.
 #[derive(Debug)]
@@ -120,55 +137,34 @@ impl Limit {
     }
 }
 
-/// What a thread's calls cost, for those who write dumps.
+/// A thread's nodes, for those who write dumps.
 #[derive(Debug, Default)]
-pub struct CallCosts(Mutex<Stacks>);
-
-/// The stacks that calls have had; each has a number.
-#[derive(Debug, Default)]
-struct Stacks {
-    stacks: Vec<StackId>,
-    costs: Vec<Chunk>,
-    /// Numbers.
-    by_stack: HashTable<u32>,
+pub struct CallCosts {
+    chunks: Mutex<Vec<Arc<Chunk>>>,
+    /// The number of nodes. The thread changes it when the next node is complete.
+    nodes: AtomicUsize,
     /// The number of stacks that were taken from the limit.
-    taken: usize,
+    taken: AtomicUsize,
 }
 
 impl CallCosts {
-    /// Shows each stack and what its calls have cost.
+    /// Shows the stacks, and what their calls have cost. A stack may come more than once.
     pub fn each(&self, mut visit: impl FnMut(StackId, Cost)) {
-        let Stacks { stacks, costs, .. } = &*self.stacks();
-        let costs = costs.iter().flat_map(|chunk| &chunk[..]);
-        stacks.iter().zip(costs).for_each(|(stack, cost)| visit(*stack, cost.read()));
+        let nodes = self.nodes.load(Ordering::Acquire);
+        let chunks = self.chunks();
+        let all = chunks.iter().flat_map(|chunk| chunk.hot.iter().zip(&chunk.cold));
+        for (hot, cold) in all.take(nodes) {
+            visit(StackId(cold.stack.load(Ordering::Relaxed)), hot.read());
+        }
     }
 
     /// Returns the number of stacks that were taken from the limit.
     pub fn taken(&self) -> usize {
-        self.stacks().taken
+        self.taken.load(Ordering::Relaxed)
     }
 
-    fn stacks(&self) -> MutexGuard<'_, Stacks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Stacks {
-    /// The number of a stack, and whether it is new.
-    fn number(&mut self, stack: StackId) -> (u32, bool) {
-        let Self { stacks, costs, by_stack, .. } = self;
-        let is_it = |number: &u32| stacks[*number as usize] == stack;
-        if let Some(known) = by_stack.find(hash_stack(stack), is_it) {
-            return (*known, false);
-        }
-        let number = stacks.len();
-        stacks.push(stack);
-        if number.is_multiple_of(CHUNK) {
-            costs.push(std::iter::repeat_with(CallCost::default).take(CHUNK).collect());
-        }
-        let hash_again = |number: &u32| hash_stack(stacks[*number as usize]);
-        by_stack.insert_unique(hash_stack(stack), number as u32, hash_again);
-        (number as u32, true)
+    fn chunks(&self) -> MutexGuard<'_, Vec<Arc<Chunk>>> {
+        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -187,43 +183,59 @@ pub struct NewCall {
 #[derive(Debug)]
 pub struct CallTimes {
     depth: usize,
+    timed: Timed,
     limit: Arc<Limit>,
     calls: Vec<Call>,
-    /// All callees.
-    callees: HashTable<Callee>,
-    /// Those of the stacks in `shared`.
-    costs: Vec<Chunk>,
+    /// Those of `shared`.
+    chunks: Vec<Arc<Chunk>>,
+    nodes: u32,
+    /// The nodes that are the only one for their caller and method: those of whole stacks.
+    children: HashTable<u32>,
+    /// The callees whose stacks lack frames, so that several callers share a node.
+    links: HashTable<Link>,
+    /// Nodes by their stacks: those that a link may lead to.
+    by_stack: HashTable<u32>,
+    /// True if all nodes are in `by_stack`, because it is no longer known which methods they are of.
+    has_forgotten: bool,
     shared: Arc<CallCosts>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Call {
     method: usize,
-    stack: u32,
+    node: u32,
     start: u64,
     callees_time: u64,
 }
 
-/// A method that is called at a stack, and the stack that it has there.
+/// A method that is called from a node, and the node that the call has.
 #[derive(Clone, Copy, Debug)]
-struct Callee {
+struct Link {
     caller: u32,
     method: usize,
-    stack: u32,
+    node: u32,
 }
 
-/// The stack of a caller of which nothing is known.
+/// The node of a caller of which nothing is known.
 const NOBODY: u32 = u32::MAX;
+
+/// Stands for all callers beyond the limit.
+const ANYBODY: u32 = u32::MAX - 1;
 
 impl CallTimes {
     /// The times of a thread that has called nothing yet.
-    pub fn new(depth: u16, limit: Arc<Limit>) -> Self {
+    pub fn new(depth: u16, timed: Timed, limit: Arc<Limit>) -> Self {
         Self {
             depth: depth.into(),
+            timed,
             limit,
             calls: Vec::new(),
-            callees: HashTable::new(),
-            costs: Vec::new(),
+            chunks: Vec::new(),
+            nodes: 0,
+            children: HashTable::new(),
+            links: HashTable::new(),
+            by_stack: HashTable::new(),
+            has_forgotten: false,
             shared: Arc::default(),
         }
     }
@@ -242,10 +254,10 @@ impl CallTimes {
         now: impl FnOnce() -> u64,
         resolve: impl FnOnce(NewCall) -> StackId,
     ) {
-        let caller = self.calls.last().map_or(NOBODY, |call| call.stack);
-        let last = self.cost(caller).and_then(|cost| cost.last(method));
-        let stack = last.unwrap_or_else(|| self.look_up(caller, method, resolve));
-        self.calls.push(Call { method, stack, start: now(), callees_time: 0 });
+        let caller = self.calls.last().map_or(NOBODY, |call| call.node);
+        let last = self.last(caller, method);
+        let node = last.unwrap_or_else(|| self.look_up(caller, method, resolve));
+        self.calls.push(Call { method, node, start: now(), callees_time: 0 });
     }
 
     /// A method is left. Calls inside it whose end was not told are over too; a method that was never
@@ -258,13 +270,15 @@ impl CallTimes {
             return;
         }
         while let Some(call) = self.calls.pop() {
-            let total_time = now.saturating_sub(call.start);
-            let own_time = total_time.saturating_sub(call.callees_time);
-            if let Some(cost) = self.cost(call.stack) {
-                cost.add(own_time, total_time);
+            let with_callees = now.saturating_sub(call.start);
+            if let Some(node) = self.hot(call.node) {
+                node.add(match self.timed {
+                    Timed::Own => with_callees.saturating_sub(call.callees_time),
+                    Timed::WithCallees => with_callees,
+                });
             }
             if let Some(caller) = self.calls.last_mut() {
-                caller.callees_time += total_time;
+                caller.callees_time += with_callees;
             }
             if call.method == method {
                 break;
@@ -275,13 +289,32 @@ impl CallTimes {
     /// Forgets which method a `jmethodID` is: a class was unloaded, and its numbers may be given to
     /// others.
     pub fn forget_methods(&mut self) {
-        self.callees.clear();
-        self.costs.iter().flat_map(|chunk| &chunk[..]).for_each(CallCost::forget_methods);
+        self.children.clear();
+        self.links.clear();
+        self.chunks.iter().flat_map(|chunk| &chunk.hot).for_each(Hot::forget_methods);
+        if !std::mem::replace(&mut self.has_forgotten, true) {
+            for node in 0..self.nodes {
+                self.add_by_stack(node);
+            }
+        }
     }
 
     #[inline]
-    fn cost(&self, stack: u32) -> Option<&CallCost> {
-        self.costs.get(stack as usize / CHUNK)?.get(stack as usize % CHUNK)
+    fn hot(&self, node: u32) -> Option<&Hot> {
+        Some(&self.chunks.get(node as usize / CHUNK)?.hot[node as usize % CHUNK])
+    }
+
+    fn cold(&self, node: u32) -> &Cold {
+        &self.chunks[node as usize / CHUNK].cold[node as usize % CHUNK]
+    }
+
+    /// The node of a method that is called from this one, if that was among the last.
+    #[inline]
+    fn last(&self, caller: u32, method: usize) -> Option<u32> {
+        let nodes = self.hot(caller)?.last.iter();
+        let nodes = nodes.map(|last| last.load(Ordering::Relaxed).wrapping_sub(1));
+        let is_it = |node: &Hot| node.method.load(Ordering::Relaxed) == method;
+        nodes.into_iter().find(|node| self.hot(*node).is_some_and(is_it))
     }
 
     fn look_up(
@@ -290,14 +323,33 @@ impl CallTimes {
         method: usize,
         resolve: impl FnOnce(NewCall) -> StackId,
     ) -> u32 {
-        let is_it = |callee: &Callee| callee.caller == caller && callee.method == method;
-        let found =
-            self.callees.find(hash_callee(caller, method), is_it).map(|callee| callee.stack);
-        let stack = found.unwrap_or_else(|| self.learn(caller, method, resolve));
-        if let Some(cost) = self.cost(caller) {
-            cost.set_last(method, stack);
+        let is_shallow = self.calls.len() < self.depth;
+        let child = if is_shallow { self.child(caller, method) } else { None };
+        let known = child.or_else(|| self.link(caller, method));
+        let node = known.unwrap_or_else(|| self.learn(caller, method, is_shallow, resolve));
+        if let Some(caller) = self.hot(caller) {
+            caller.set_last(node);
         }
-        stack
+        node
+    }
+
+    fn child(&self, caller: u32, method: usize) -> Option<u32> {
+        let is_it = |node: &u32| self.callee(*node) == (caller, method);
+        self.children.find(hash_callee(caller, method), is_it).copied()
+    }
+
+    fn link(&self, caller: u32, method: usize) -> Option<u32> {
+        let is_it = |link: &Link| link.caller == caller && link.method == method;
+        self.links.find(hash_callee(caller, method), is_it).map(|link| link.node)
+    }
+
+    fn callee(&self, node: u32) -> (u32, usize) {
+        let method = self.hot(node).map_or(0, |node| node.method.load(Ordering::Relaxed));
+        (self.cold(node).caller.load(Ordering::Relaxed), method)
+    }
+
+    fn stack(&self, node: u32) -> StackId {
+        StackId(self.cold(node).stack.load(Ordering::Relaxed))
     }
 
     #[cold]
@@ -305,29 +357,73 @@ impl CallTimes {
         &mut self,
         caller: u32,
         method: usize,
+        is_shallow: bool,
         resolve: impl FnOnce(NewCall) -> StackId,
     ) -> u32 {
         let is_within = self.limit.take();
-        let of_caller = self.shared.stacks().stacks.get(caller as usize).copied();
         // Beyond the limit stacks have no callers.
-        let from = of_caller.filter(|_| is_within).unwrap_or_default();
-        let is_shallow = self.calls.len() < self.depth;
-        let resolved = resolve(NewCall { caller: from, method, is_shallow });
-        let mut stacks = self.shared.stacks();
-        let (stack, is_new) = stacks.number(resolved);
-        if is_within && is_new {
-            stacks.taken += 1;
-        } else if is_within {
+        let caller = if is_within { caller } else { ANYBODY };
+        if let Some(known) = self.link(caller, method).filter(|_| !is_within) {
+            return known;
+        }
+        let from = if caller < self.nodes { self.stack(caller) } else { StackId::EMPTY };
+        let stack = resolve(NewCall { caller: from, method, is_shallow });
+        let is_whole = is_within && is_shallow;
+        let known = if is_whole && !self.has_forgotten { None } else { self.of_stack(stack) };
+        let node = known.unwrap_or_else(|| self.add(stack));
+        let taken = usize::from(is_within && known.is_none());
+        self.shared.taken.fetch_add(taken, Ordering::Relaxed);
+        if is_within && taken == 0 {
             self.limit.give_back(1);
         }
-        self.costs.extend_from_slice(&stacks.costs[self.costs.len()..]);
-        drop(stacks);
-        self.callees.insert_unique(
-            hash_callee(caller, method),
-            Callee { caller, method, stack },
-            |callee| hash_callee(callee.caller, callee.method),
-        );
-        stack
+        if known.is_none() && (!is_whole || self.has_forgotten) {
+            self.add_by_stack(node);
+        }
+        // Several `jmethodID`s are one method if it has the same name in several classes of the same name.
+        let is_of_other = self.callee(node).1 != 0;
+        if let Some(hot) = self.hot(node).filter(|_| !is_of_other) {
+            hot.method.store(method, Ordering::Relaxed);
+        }
+        let hash = hash_callee(caller, method);
+        if is_whole && !is_of_other {
+            self.cold(node).caller.store(caller, Ordering::Relaxed);
+            let mut children = std::mem::take(&mut self.children);
+            children.insert_unique(hash, node, |node| {
+                let (caller, method) = self.callee(*node);
+                hash_callee(caller, method)
+            });
+            self.children = children;
+        } else {
+            let link = Link { caller, method, node };
+            self.links.insert_unique(hash, link, |link| hash_callee(link.caller, link.method));
+        }
+        node
+    }
+
+    /// Makes the node of a stack.
+    fn add(&mut self, stack: StackId) -> u32 {
+        let node = self.nodes;
+        if (node as usize).is_multiple_of(CHUNK) {
+            let chunk = Chunk::new();
+            self.shared.chunks().push(Arc::clone(&chunk));
+            self.chunks.push(chunk);
+        }
+        self.nodes += 1;
+        self.cold(node).caller.store(NOBODY, Ordering::Relaxed);
+        self.cold(node).stack.store(stack.0, Ordering::Relaxed);
+        self.shared.nodes.store(self.nodes as usize, Ordering::Release);
+        node
+    }
+
+    fn of_stack(&self, stack: StackId) -> Option<u32> {
+        self.by_stack.find(hash_stack(stack), |node| self.stack(*node) == stack).copied()
+    }
+
+    fn add_by_stack(&mut self, node: u32) {
+        let mut by_stack = std::mem::take(&mut self.by_stack);
+        let hash = |node: &u32| hash_stack(self.stack(*node));
+        by_stack.insert_unique(hash(&node), node, hash);
+        self.by_stack = by_stack;
     }
 }
 
@@ -372,7 +468,7 @@ mod tests {
         }
 
         fn within(depth: u16, limit: usize) -> Self {
-            let times = CallTimes::new(depth, Arc::new(Limit::new(limit)));
+            let times = CallTimes::new(depth, Timed::Own, Arc::new(Limit::new(limit)));
             Self { times, traces: Traces::default(), depth: depth.into() }
         }
 
@@ -391,19 +487,66 @@ mod tests {
         }
     }
 
-    fn read(Thread { times, traces, .. }: &Thread) -> BTreeMap<Vec<u32>, (u64, u64, u64)> {
+    /// Returns the calls and the time of each stack.
+    fn read(Thread { times, traces, .. }: &Thread) -> BTreeMap<Vec<u32>, (u64, u64)> {
         let mut rows = BTreeMap::new();
-        times.costs().each(|stack, Cost { calls, own_time, total_time }| {
+        times.costs().each(|stack, cost| {
             let methods: Vec<_> = traces.path(stack).iter().map(|method| method.0).collect();
-            let before = rows.insert(methods, (calls, own_time, total_time));
-            assert_eq!(before, None, "each stack once");
+            let (calls, time) = rows.entry(methods).or_default();
+            *calls += cost.calls;
+            *time += cost.time;
         });
         rows
     }
 
     #[test]
-    fn a_cost_is_one_line_of_the_cache() {
-        assert_eq!((size_of::<CallCost>(), align_of::<CallCost>()), (64, 64));
+    fn node_takes_40_bytes_and_its_hot_part_half_a_line_of_the_cache() {
+        assert_eq!((size_of::<Hot>(), align_of::<Hot>()), (32, 32));
+        assert_eq!(size_of::<Chunk>(), 40 * CHUNK);
+    }
+
+    #[test]
+    fn whole_stacks_have_one_table_entry_each() {
+        let mut times = Thread::new(9);
+        for round in 0..3 {
+            times.enter(100, round);
+            for method in [200, 300, 400, 500] {
+                times.enter(method, round);
+                times.leave(method, round + 1);
+            }
+            times.leave(100, round + 9);
+        }
+        let CallTimes { nodes, children, links, by_stack, .. } = &times.times;
+        assert_eq!((*nodes, children.len(), links.len(), by_stack.len()), (5, 5, 0, 0));
+        assert_eq!(read(&times)[&vec![5, 1]], (3, 3));
+    }
+
+    #[test]
+    fn methods_of_several_numbers_share_nodes_after_an_unloading() {
+        let mut times = Thread::new(9);
+        times.times.forget_methods();
+        for round in 0..100 {
+            for method in [100, 101, 102] {
+                times.enter(method, round);
+                times.enter(200, round);
+                times.leave(200, round + 1);
+                times.leave(method, round + 1);
+            }
+        }
+        assert_eq!(read(&times), BTreeMap::from([(vec![1], (300, 0)), (vec![2, 1], (300, 300))]));
+        let CallTimes { nodes, children, links, .. } = &times.times;
+        assert_eq!((*nodes, children.len(), links.len()), (2, 2, 2));
+    }
+
+    #[test]
+    fn time_with_callees_is_counted_if_wanted() {
+        let mut times = Thread::new(2);
+        times.times.timed = Timed::WithCallees;
+        times.enter(100, 10);
+        times.enter(200, 20);
+        times.leave(200, 50);
+        times.leave(100, 60);
+        assert_eq!(read(&times), BTreeMap::from([(vec![1], (1, 50)), (vec![2, 1], (1, 30))]));
     }
 
     #[test]
@@ -420,12 +563,13 @@ mod tests {
                 times.leave(method, 5 + round);
             }
             times.leave(8, 10);
-            assert_eq!(times.times.callees.len(), 3001);
+            let CallTimes { children, links, .. } = &times.times;
+            assert_eq!((children.len(), links.len()), (3001, 0));
         }
         let rows = read(&times);
         assert_eq!(rows.len(), 3001);
         let innermost = rows.iter().filter(|(methods, _)| methods.len() == 2);
-        innermost.for_each(|(_, cost)| assert_eq!(*cost, (3, 6, 6)));
+        innermost.for_each(|(_, cost)| assert_eq!(*cost, (3, 6)));
     }
 
     #[test]
@@ -439,11 +583,8 @@ mod tests {
             times.leave(200, start + 30);
         }
         times.leave(100, 1_200);
-        let expected = BTreeMap::from([
-            (vec![1], (1, 140, 200)),
-            (vec![2, 1], (2, 20, 60)),
-            (vec![3, 2], (2, 40, 40)),
-        ]);
+        let expected =
+            BTreeMap::from([(vec![1], (1, 140)), (vec![2, 1], (2, 20)), (vec![3, 2], (2, 40))]);
         assert_eq!(read(&times), expected);
         let own: u64 = expected.values().map(|row| row.1).sum();
         assert_eq!(own, 200, "all of the outermost call");
@@ -478,7 +619,7 @@ mod tests {
         times.enter(200, 20);
         times.leave(300, 25);
         times.leave(100, 30);
-        assert_eq!(read(&times), BTreeMap::from([(vec![1], (1, 10, 20)), (vec![2], (1, 10, 10))]));
+        assert_eq!(read(&times), BTreeMap::from([(vec![1], (1, 10)), (vec![2], (1, 10))]));
     }
 
     #[test]
@@ -489,7 +630,7 @@ mod tests {
             times.leave(100, start + 1);
             times.times.forget_methods();
         }
-        assert_eq!(read(&times), BTreeMap::from([(vec![1], (2, 2, 2)), (vec![2], (1, 1, 1))]));
+        assert_eq!(read(&times), BTreeMap::from([(vec![1], (2, 2)), (vec![2], (1, 1))]));
     }
 
     #[test]

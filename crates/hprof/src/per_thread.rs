@@ -1,8 +1,9 @@
 //! What each thread keeps for itself.
 
-use crate::call_times::CallTimes;
+use crate::call_times::{CallTimes, Timed};
 use crate::cpu_clock::CpuClock;
 use crate::objects::Cursor;
+use crate::options::Cpu;
 use crate::session::Session;
 use crate::sites::Allocations;
 use jvmpi::{Frame, Frames};
@@ -46,12 +47,17 @@ pub enum Waited {
 impl Own {
     /// The data of a thread that has done nothing yet in the session, which hears of it.
     pub fn new(session: Arc<Session>, env: usize, serial: ThreadSerial) -> Self {
+        let timed = match session.options.cpu {
+            Some(Cpu::Old) => Timed::WithCallees,
+            _ => Timed::Own,
+        };
+        let limit = Arc::clone(&session.contexts);
         let own = Self {
             serial,
             frames: Frames::with_depth(session.alloc_depth()),
             allocations: Allocations::default(),
             cursor: Cursor::default(),
-            calls: CallTimes::new(session.options.depth, Arc::clone(&session.contexts)),
+            calls: CallTimes::new(session.options.depth, timed, limit),
             clock: CpuClock::default(),
             waits: None,
             session,

@@ -75,8 +75,7 @@ impl Sums {
                 &mut self.calls[place]
             };
             sum.calls += cost.calls;
-            sum.own_time += cost.own_time;
-            sum.total_time += cost.total_time;
+            sum.time += cost.time;
         });
         tables.allocated.add_to(&mut self.allocated);
     }
@@ -102,7 +101,7 @@ pub struct CallSums(Sums);
 impl CallSums {
     /// The section of CPU times without its rows.
     pub fn head(&self) -> CpuTimes {
-        let total = self.0.calls().map(|(_, cost)| cost.own_time).sum();
+        let total = self.0.calls().map(|(_, cost)| cost.time).sum();
         CpuTimes { at: Some(Time::now()), total: Duration::from_nanos(total), rows: Vec::new() }
     }
 
@@ -111,8 +110,7 @@ impl CallSums {
         self.0.calls().map(|((thread, stack), cost)| StackTime {
             thread,
             stack,
-            own: Duration::from_nanos(cost.own_time),
-            with_callees: Some(Duration::from_nanos(cost.total_time)),
+            own: Duration::from_nanos(cost.time),
             calls: cost.calls,
         })
     }
@@ -120,9 +118,9 @@ impl CallSums {
     /// The section, with the rows that are no less than the cutoff.
     pub fn section(&self, known: &Mutex<Known>, cutoff: f64) -> CpuTimes {
         let row = |row: StackTime| {
-            let StackTime { thread, stack, own, with_callees, calls } = row;
+            let StackTime { thread, stack, own, calls } = row;
             let trace = lock(known).profile.traces.intern_stack(thread, stack);
-            CpuTime { trace, own, with_callees, calls }
+            CpuTime { trace, own, calls }
         };
         let mut section = self.head();
         section.rows = self.rows().map(row).collect();
@@ -263,13 +261,13 @@ impl Session {
         let mut sums = self.sums();
         let mut dumped = lock(&self.dumped);
         for (key, cost) in sums.calls_mut() {
-            let all = cost.own_time;
+            let all = cost.time;
             let before = if clear {
                 dumped.own_times.insert(key, all)
             } else {
                 dumped.own_times.get(&key).copied()
             };
-            cost.own_time = all.saturating_sub(before.unwrap_or(0));
+            cost.time = all.saturating_sub(before.unwrap_or(0));
         }
         CallSums(sums)
     }
@@ -283,7 +281,7 @@ impl Session {
                 count: cost.calls,
                 callee: methods.next(),
                 caller: methods.next(),
-                time: Duration::from_nanos(cost.total_time),
+                time: Duration::from_nanos(cost.time),
             }
         };
         let mut section = CpuOld { rows: self.sums().calls().map(row).collect() };

@@ -76,12 +76,7 @@ pub fn profile(times: u64) -> Profile {
     let total = rows.iter().map(|row| row.samples).sum();
     made.section(CpuSamples { total, rows, ..CpuSamples::default() });
 
-    let time = |trace, own, calls| CpuTime {
-        trace,
-        own: Duration::from_millis(own),
-        with_callees: None,
-        calls,
-    };
+    let time = |trace, own, calls| CpuTime { trace, own: Duration::from_millis(own), calls };
     let rows = vec![time(at_work, 3000, 7), time(at_hash, 1500, 12_345)];
     made.section(CpuTimes { total: Duration::from_millis(5000), rows, at: None });
 

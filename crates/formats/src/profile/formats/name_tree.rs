@@ -185,7 +185,6 @@ mod tests {
         let mut row = |frames: &[FrameId], nanos| CpuTime {
             trace: profile.traces.intern(ThreadSerial(0), frames),
             own: Duration::from_nanos(nanos),
-            with_callees: None,
             calls: 1,
         };
         let rows = vec![

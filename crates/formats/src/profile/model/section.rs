@@ -188,8 +188,6 @@ pub struct CpuTime {
     /// The time since the last dump without that of called methods. Text tells it by a percentage with two
     /// digits after the point.
     pub own: Duration,
-    /// The time with that of called methods. No file tells it.
-    pub with_callees: Option<Duration>,
     /// How often it was called since the VM started.
     pub calls: u64,
 }
@@ -203,8 +201,6 @@ pub struct StackTime {
     pub stack: StackId,
     /// As [`CpuTime::own`].
     pub own: Duration,
-    /// As [`CpuTime::with_callees`].
-    pub with_callees: Option<Duration>,
     /// As [`CpuTime::calls`].
     pub calls: u64,
 }

@@ -244,7 +244,6 @@ impl StreamReader {
             (tag::TIME_ROWS, Some(Section::CpuTimes(times)), _) => times.rows.push(CpuTime {
                 trace: new_trace,
                 own: Duration::from_nanos(body.number()?),
-                with_callees: body.duration()?,
                 calls: body.number()?,
             }),
             (tag::MONITOR_TIME_ROWS, Some(Section::MonitorTimes(times)), Some(monitor)) => {

@@ -232,16 +232,10 @@ impl<W: Write> Writer for StreamWriter<W> {
             }
             Section::CpuTimes(times) => {
                 let mut rows = times.rows.iter().map(|row| {
-                    let CpuTime { trace, own, with_callees, calls } = *row;
+                    let CpuTime { trace, own, calls } = *row;
                     let thread = profile.traces.get(trace).map(|trace| trace.thread);
                     let stack = profile.traces.frames_of(trace).id();
-                    StackTime {
-                        thread: thread.unwrap_or_default(),
-                        stack,
-                        own,
-                        with_callees,
-                        calls,
-                    }
+                    StackTime { thread: thread.unwrap_or_default(), stack, own, calls }
                 });
                 self.stack_times(profile, times, &mut rows).map(|_| ())
             }
@@ -318,7 +312,6 @@ impl<W: Write> Writer for StreamWriter<W> {
         self.record(tag::TIMES, &head)?;
         self.rows(tag::TIME_ROWS, rows, |_, body, row| {
             body.numbers(&[row.thread.0.into(), row.stack.0.into(), nanos(row.own)]);
-            body.duration(row.with_callees);
             body.number(row.calls);
             Ok(())
         })?;

@@ -316,7 +316,7 @@ impl Reader<'_> {
         let read = self.rows("CPU TIME (ms) END", |_, line| {
             let (part, calls, trace, _) = ranked(line)?;
             let own = share(total, part)?;
-            times.rows.push(CpuTime { trace, own, with_callees: None, calls });
+            times.rows.push(CpuTime { trace, own, calls });
             Some(())
         });
         self.profile.sections.push(times.into());
