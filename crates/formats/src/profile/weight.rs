@@ -1,9 +1,11 @@
 //! What a trace is weighed by, and the stacks with their weights.
 
-use crate::profile::model::{FramePath, Monitor, Profile, Site, ThreadSerial, TraceSerial};
-use rustc_hash::FxHashMap;
+use crate::profile::model::{FramePath, Monitor, NameId, Profile, Site, ThreadSerial, TraceSerial};
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
 use std::borrow::Cow;
 use std::fmt::{self, Display};
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// What a trace is weighed by.
@@ -49,7 +51,11 @@ impl Weight {
 
     /// The weights of which `profile` has anything, in the order of [`ALL`](Self::ALL).
     pub fn of(profile: &Profile) -> Vec<Self> {
-        let has = |weight: &Self| stacks(profile, *weight).iter().any(|stack| stack.value > 0);
+        let has = |weight: &Self| {
+            let mut has_any = false;
+            each_row(profile, *weight, |_, _, _| has_any = true);
+            has_any
+        };
         Self::ALL.into_iter().filter(has).collect()
     }
 
@@ -126,7 +132,30 @@ pub struct Stack<'a> {
 /// Sections of CPU and monitors tell what has come since the last dump, so that the run is their sum; sites
 /// tell of the whole run, so that the last section counts.
 pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
-    let mut sum = Sum { profile, places: FxHashMap::default(), stacks: Vec::new() };
+    let mut sum = Sum { profile, places: HashTable::new(), keys: Vec::new(), stacks: Vec::new() };
+    each_row(profile, weight, |trace, subject, value| sum.add(trace, subject, value));
+    sum.stacks
+}
+
+/// The part of a row that stands above the innermost frame.
+#[derive(Clone, Copy)]
+enum Subject<'a> {
+    None,
+    Monitor(NameId),
+    Site(&'a Site),
+}
+
+/// Passes on the trace, the subject and the weight of each row that weighs anything.
+fn each_row<'a>(
+    profile: &'a Profile,
+    weight: Weight,
+    mut visit: impl FnMut(TraceSerial, Subject<'a>, u64),
+) {
+    let mut visit = |trace, subject, value: u64| {
+        if value > 0 {
+            visit(trace, subject, value);
+        }
+    };
     let site = |site: &Site| match weight {
         Weight::AllocatedBytes => site.allocated.bytes,
         Weight::AllocatedObjects => site.allocated.instances,
@@ -136,12 +165,12 @@ pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
     match weight {
         Weight::CpuSamples => {
             for row in profile.cpu_samples().flat_map(|section| &section.rows) {
-                sum.add(row.trace, None, row.samples);
+                visit(row.trace, Subject::None, row.samples);
             }
         }
         Weight::CpuTime => {
             for row in profile.cpu_times().flat_map(|section| &section.rows) {
-                sum.add(row.trace, None, row.own.as_nanos() as u64);
+                visit(row.trace, Subject::None, row.own.as_nanos() as u64);
             }
         }
         Weight::MonitorTime => {
@@ -150,43 +179,51 @@ pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
                     Monitor::Java { class, .. } => class,
                     Monitor::Raw { name, .. } => name,
                 };
-                sum.add(
-                    row.trace,
-                    Some(profile.names.get(name).into()),
-                    row.time.as_nanos() as u64,
-                );
+                visit(row.trace, Subject::Monitor(name), row.time.as_nanos() as u64);
             }
         }
         _ => {
-            for row in profile.sites().next_back().iter().flat_map(|section| &section.rows) {
-                sum.add(row.trace, Some(profile.site_type(row)), site(row));
+            for row in profile.sites().next_back().into_iter().flat_map(|section| &section.rows) {
+                visit(row.trace, Subject::Site(row), site(row));
             }
         }
     }
-    sum.stacks
 }
 
 struct Sum<'a> {
     profile: &'a Profile,
-    /// Where the stacks are that are in `stacks` already.
-    places: FxHashMap<(TraceSerial, Option<Cow<'a, str>>), usize>,
+    /// The places of stacks in `stacks`, by their keys.
+    places: HashTable<u32>,
+    /// The hash and the trace of each stack. With the subject they are its key.
+    keys: Vec<(u64, TraceSerial)>,
     stacks: Vec<Stack<'a>>,
 }
 
 impl<'a> Sum<'a> {
-    fn add(&mut self, trace: TraceSerial, subject: Option<Cow<'a, str>>, value: u64) {
-        if value == 0 {
+    fn add(&mut self, trace: TraceSerial, subject: Subject<'a>, value: u64) {
+        let Self { profile, places, keys, stacks } = self;
+        let profile = *profile;
+        let subject: Option<Cow<'a, str>> = match subject {
+            Subject::None => None,
+            Subject::Monitor(name) => Some(profile.names.get(name).into()),
+            Subject::Site(site) => Some(profile.site_type(site)),
+        };
+        let mut hasher = FxHasher::default();
+        (trace, &subject).hash(&mut hasher);
+        let hash = hasher.finish();
+        let is_it = |place: &u32| {
+            let place = *place as usize;
+            keys[place].1 == trace && stacks[place].subject == subject
+        };
+        if let Some(place) = places.find(hash, is_it) {
+            let sum = &mut stacks[*place as usize].value;
+            *sum = sum.saturating_add(value);
             return;
         }
-        let entry = self.places.entry((trace, subject.clone()));
-        let place = *entry.or_insert(self.stacks.len());
-        if place == self.stacks.len() {
-            let traces = &self.profile.traces;
-            let thread = traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
-            let frames = traces.frames_of(trace);
-            self.stacks.push(Stack { thread, frames, subject, value: 0 });
-        }
-        let sum = &mut self.stacks[place].value;
-        *sum = sum.saturating_add(value);
+        places.insert_unique(hash, stacks.len() as u32, |place| keys[*place as usize].0);
+        keys.push((hash, trace));
+        let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
+        let frames = profile.traces.frames_of(trace);
+        stacks.push(Stack { thread, frames, subject, value });
     }
 }
