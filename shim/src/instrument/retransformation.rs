@@ -2,17 +2,27 @@
 
 use crate::classes;
 use crate::jvm::{self, Error, GlobalRef, Jni};
+use crate::platform::{cpu_clock, os_thread};
 use crate::records::class::{self, Class};
 use classfile::access;
 use jni_sys::{jclass, jint, jmethodID};
 use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// How many classes are retransformed at once. Each call stops the world, the VM looks through all
-/// loaded classes, however few the call is for, and throws away code compiled since the last call;
-/// JDK 11 also looks through that code for each class. But the VM keeps both versions of these
-/// classes in memory meanwhile, some ten kilobytes each.
+/// Maximum number of classes in a call of RetransformClasses. Meanwhile the VM keeps both versions of these classes in
+/// memory, some ten kilobytes each.
 const AT_ONCE: usize = 4096;
+
+/// The time for which a call may stop the program, as far as its number of classes decides that.
+const STOP: Duration = Duration::from_millis(50);
+
+/// Approximate maximum number of calls. Each stops the program once more, the VM looks through all loaded classes, however
+/// few the call is for, and throws away code compiled since the last call; JDK 11 also looks through that code for each
+/// class.
+const MOST_CALLS: usize = 16;
+
+/// Minimum number of classes in a call, unless fewer are left.
+const LEAST: usize = 128;
 
 /// Retransforms every loaded class that `is_affected`. A class that cannot be stays as it is.
 pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
@@ -21,17 +31,79 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
         return Ok(());
     }
     let pause = if jvm::get().feature_version() < 17 {
-        ": on this JDK the program stands still for as long as that takes, one or two milliseconds a class"
+        ": on this JDK the program stops for one or two milliseconds a class, with pauses in between"
     } else {
         ""
     };
     log::info!("rewriting {} loaded classes{pause}", affected.len());
     let start = Instant::now();
-    for batch in in_order(&affected).chunks(AT_ONCE) {
-        retransform(batch)?;
-    }
-    log::info!("rewriting the loaded classes took {} ms", start.elapsed().as_millis());
+    let classes = in_order(&affected);
+    let (calls, longest) = in_batches(&classes, |batch| {
+        let clock = StopClock::start();
+        retransform(batch).map(|()| clock.elapsed())
+    })?;
+    log::info!(
+        "rewriting the loaded classes took {} ms; the program was stopped {calls} times, for at most {} ms",
+        start.elapsed().as_millis(),
+        longest.as_millis()
+    );
     Ok(())
+}
+
+/// Calls `retransform` for all classes, in batches. It returns for how long it has stopped the program. Returns the number of
+/// calls and the longest stop.
+fn in_batches<C, E>(
+    classes: &[C],
+    mut retransform: impl FnMut(&[C]) -> Result<Duration, E>,
+) -> Result<(usize, Duration), E> {
+    let (mut left, mut size) = (classes, first_batch(classes.len()));
+    let (mut calls, mut longest) = (0, Duration::ZERO);
+    while !left.is_empty() {
+        let (batch, rest) = left.split_at(size.min(left.len()));
+        let stopped = retransform(batch)?;
+        (calls, longest) = (calls + 1, longest.max(stopped));
+        size = next_batch(batch.len(), stopped, classes.len());
+        left = rest;
+    }
+    Ok((calls, longest))
+}
+
+/// Returns the number of classes in the first call of those that rewrite `all` classes.
+fn first_batch(all: usize) -> usize {
+    all.div_ceil(MOST_CALLS).clamp(LEAST, AT_ONCE)
+}
+
+/// Returns the number of classes in the next call, so that it stops the program for [`STOP`] at most: it is assumed to take as
+/// long for a class as the last call, which had `last` classes. A call never has fewer than the first, because a part of
+/// its time does not depend on the number of classes.
+fn next_batch(last: usize, stopped: Duration, all: usize) -> usize {
+    let least = first_batch(all);
+    let fitting = last as u128 * STOP.as_nanos() / stopped.as_nanos().max(1);
+    let most = AT_ONCE.min(last.saturating_mul(8)).max(least);
+    usize::try_from(fitting).unwrap_or(most).clamp(least, most)
+}
+
+/// Measures for how long the VM stops the program: the CPU time of the VM's thread. A busy machine does not change that. If
+/// there is no such thread, it is the time on the clock.
+struct StopClock {
+    start: Instant,
+    /// The thread and its CPU time at the start.
+    vm_thread: Option<(i32, i64)>,
+}
+
+impl StopClock {
+    fn start() -> Self {
+        let vm_thread = os_thread::named("VM Thread");
+        let vm_thread = vm_thread.and_then(|thread| Some((thread, cpu_clock::of(thread)?)));
+        Self { start: Instant::now(), vm_thread }
+    }
+
+    fn elapsed(&self) -> Duration {
+        let consumed = self.vm_thread.and_then(|(thread, before)| {
+            u64::try_from(cpu_clock::of(thread)? - before).ok().map(Duration::from_nanos)
+        });
+        consumed.unwrap_or_else(|| self.start.elapsed())
+    }
 }
 
 /// Classes that cannot be linked first: the VM refuses a call at the first of them. Then the oldest, on
@@ -162,6 +234,48 @@ mod tests {
         let refuse = |class, _| refused.borrow_mut().push(class);
         each(&classes, &at_once, &is_linked, &refuse).unwrap();
         (done.into_inner(), refused.into_inner(), calls.get())
+    }
+
+    /// Returns the sizes of the batches if a call stops the program for `fixed` and `each` for every class.
+    fn batches(all: usize, fixed: Duration, each: Duration) -> (Vec<usize>, Duration) {
+        let classes: Vec<_> = (0..all).collect();
+        let (mut done, mut sizes) = (Vec::new(), Vec::new());
+        let (calls, longest) = in_batches(&classes, |batch| {
+            done.extend_from_slice(batch);
+            sizes.push(batch.len());
+            Ok::<_, ()>(fixed + each * batch.len() as u32)
+        })
+        .unwrap();
+        assert_eq!((done, sizes.len()), (classes, calls), "each class once, in order");
+        (sizes, longest)
+    }
+
+    #[test]
+    fn cheap_classes_are_rewritten_in_few_calls() {
+        let (fixed, each) = (Duration::from_millis(1), Duration::from_micros(5));
+        assert_eq!(batches(0, fixed, each).0, []);
+        assert_eq!(batches(100, fixed, each).0, [100]);
+        assert_eq!(batches(2_500, fixed, each).0, [157, 1_256, 1_087]);
+        let (sizes, longest) = batches(60_000, fixed, each);
+        assert!(sizes.iter().all(|size| *size <= AT_ONCE), "{sizes:?}");
+        assert!(longest < STOP, "{longest:?}");
+    }
+
+    #[test]
+    fn calls_stop_the_program_for_50_milliseconds_where_that_is_possible() {
+        let (sizes, longest) = batches(3_000, Duration::from_millis(2), Duration::from_micros(200));
+        assert!(longest <= STOP, "{longest:?}");
+        assert!(sizes.len() <= MOST_CALLS, "{sizes:?}");
+    }
+
+    #[test]
+    fn expensive_calls_are_made_16_times_at_most() {
+        let (fixed, each) = (Duration::from_millis(100), Duration::from_micros(1_400));
+        for all in [129, 2_565, 50_000] {
+            let (sizes, longest) = batches(all, fixed, each);
+            assert!(sizes.len() <= MOST_CALLS, "{sizes:?}");
+            assert!(longest <= fixed + each * all.div_ceil(MOST_CALLS).max(LEAST) as u32);
+        }
     }
 
     #[test]

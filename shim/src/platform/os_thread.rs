@@ -1,6 +1,7 @@
 //! The kernel's number of a thread.
 
 use std::cell::Cell;
+use std::fs;
 
 thread_local! {
     static OS_THREAD: Cell<i32> = const { Cell::new(0) };
@@ -19,4 +20,33 @@ pub fn os_thread() -> i32 {
             cell.get()
         })
         .unwrap_or_else(|_| ask())
+}
+
+/// The kernel's number of the oldest thread of this process that has this name.
+pub fn named(name: &str) -> Option<i32> {
+    let threads = fs::read_dir("/proc/self/task").ok()?;
+    let numbers = threads.filter_map(|thread| thread.ok()?.file_name().to_str()?.parse().ok());
+    let has_name = |number: &i32| {
+        fs::read_to_string(format!("/proc/self/task/{number}/comm"))
+            .is_ok_and(|found| found.trim_end() == name)
+    };
+    numbers.filter(has_name).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn thread_is_found_by_its_name() {
+        let (number, found) = thread::Builder::new()
+            .name("named by a test".into())
+            .spawn(|| (os_thread(), named("named by a test")))
+            .unwrap()
+            .join()
+            .unwrap();
+        assert_eq!(found, Some(number));
+        assert_eq!(named("no thread's name"), None);
+    }
 }
