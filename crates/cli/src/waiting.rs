@@ -16,27 +16,41 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Ends waits for a JVM: at a signal to this command, or when the time is over that the user has given.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Waiting {
     /// The time of the signal.
     interrupted: Arc<OnceLock<Instant>>,
     end: Option<Instant>,
-    extra: Arc<Mutex<Option<Patience>>>,
+    /// The time of its own that a JVM has for its answer after the user's time is over. For a JVM that is stopped or hangs,
+    /// that is as long on the clock. A JVM that loads the agent on a busy machine gets longer.
+    extra: Duration,
+    patience: Arc<Mutex<Option<Patience>>>,
 }
 
-/// The time of its own that a JVM has for its answer after the user's time is over. For a JVM that is stopped or hangs,
-/// that is as long on the clock. A JVM that loads the agent on a busy machine gets longer.
+/// Extra time if the agent takes a moment to load.
 const EXTRA: Duration = Duration::from_millis(900);
+
+/// Extra time if the JVM rewrites all classes when it loads the agent: JDK 11 needs several seconds for that.
+const EXTRA_TO_REWRITE: Duration = Duration::from_secs(20);
 
 /// A wait ends so long after a signal. A JVM that is about to answer has already done what it was asked to do. It must be less
 /// than the second within which the command ends.
 const GRACE: Duration = Duration::from_millis(500);
 
+impl Default for Waiting {
+    /// No wait ends because of the time.
+    fn default() -> Self {
+        Self { interrupted: Arc::default(), end: None, extra: EXTRA, patience: Arc::default() }
+    }
+}
+
 impl Waiting {
-    /// Waits begin to end after this time; never because of the time if there is none.
-    pub fn for_at_most(time: Option<Duration>) -> Self {
+    /// Waits begin to end after this time; never because of the time if there is none. `rewrites` is true if the agent
+    /// has the JVM rewrite all classes.
+    pub fn for_at_most(time: Option<Duration>, rewrites: bool) -> Self {
         let end = time.and_then(|time| Instant::now().checked_add(time));
-        Self { end, ..Self::default() }
+        let extra = if rewrites { EXTRA_TO_REWRITE } else { EXTRA };
+        Self { end, extra, ..Self::default() }
     }
 
     /// Ends all waits.
@@ -58,10 +72,10 @@ impl Waiting {
         Ok(())
     }
 
-    /// True if the process has had [`EXTRA`] since the end of the user's time.
+    /// True if the process has had the extra time since the end of the user's time.
     fn is_idle(&self, process: &Process) -> bool {
-        let mut extra = self.extra.lock().unwrap_or_else(PoisonError::into_inner);
-        extra.get_or_insert_with(|| process.patience(EXTRA)).left().is_zero()
+        let mut patience = self.patience.lock().unwrap_or_else(PoisonError::into_inner);
+        patience.get_or_insert_with(|| process.patience(self.extra)).left().is_zero()
     }
 
     /// Connects with a socket, also if that takes no connections at the moment. The result of the attempt is inside.

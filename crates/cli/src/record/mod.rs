@@ -122,6 +122,11 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
+    /// True if HPROF has a JVM that it is attached to rewrite its classes.
+    fn rewrites(&self) -> bool {
+        self.calls || self.alloc
+    }
+
     /// The settings of libjvmpi.so; those that the user gives count.
     fn settings(&self) -> Vec<String> {
         let of_locks = self.locks.then(|| "park=monitor".to_owned());
@@ -162,15 +167,16 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     let files = Files::create(arguments)?;
     let process = Process::jvm(pid)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
-    let waiting = Waiting::for_at_most(arguments.duration);
+    let waiting = Waiting::for_at_most(arguments.duration, arguments.rewrites());
     hear_signals(&sender, &waiting);
     let channel = Channel::open(Some(&process))?;
     let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.options()))?;
     serve(channel, &sender);
     let mut about = about::of_process(arguments, pid, &process);
+    let progress = Progress::line(format!("process {pid}"));
+    progress.show_attaching(arguments.rewrites());
     agent.attach(&process, &waiting)?;
 
-    let progress = Progress::line(format!("process {pid}"));
     let mut recording = Recording::new(events, arguments.every, progress);
     // HPROF has connected while it was loaded.
     while recording.jvms.is_empty() {

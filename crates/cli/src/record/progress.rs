@@ -31,12 +31,20 @@ impl Progress {
         Self::Title
     }
 
+    /// It is getting ready.
+    pub fn show_attaching(&self, rewrites: bool) {
+        if let Self::Line(of) = self {
+            let rewriting = if rewrites { " and rewriting its classes" } else { "" };
+            say(format_args!("\rattaching to {of}{rewriting}; the program goes on\x1b[K"));
+        }
+    }
+
     /// So long by now.
     pub fn show(&self, seconds: u64) {
         match self {
             Self::Line(of) => {
                 say(format_args!(
-                    "\rrecording {of}: {seconds} s; Ctrl-C stops, the program goes on "
+                    "\rrecording {of}: {seconds} s; Ctrl-C stops, the program goes on\x1b[K"
                 ));
             }
             Self::Title => say(format_args!("\x1b]0;jvmpi: recording, {seconds} s\x07")),
