@@ -186,7 +186,7 @@ pub struct CallTimes {
     timed: Timed,
     limit: Arc<Limit>,
     calls: Vec<Call>,
-    /// Those of `shared`.
+    /// The chunks of `shared`, which this thread reads without a lock.
     chunks: Vec<Arc<Chunk>>,
     nodes: u32,
     /// The nodes that are the only one for their caller and method: those of whole stacks.
@@ -216,7 +216,7 @@ struct Link {
     node: u32,
 }
 
-/// The node of a caller of which nothing is known.
+/// Stands for the caller of a thread's first call.
 const NOBODY: u32 = u32::MAX;
 
 /// Stands for all callers beyond the limit.
