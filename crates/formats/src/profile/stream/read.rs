@@ -107,10 +107,18 @@ impl StreamReader {
                 self.names.push(name);
                 self.held += ENTRY;
             }
-            tag::NOTE => told(Told::Note(String::from_utf8_lossy(body.0).into_owned())),
+            tag::NOTE => {
+                // The caller keeps it.
+                self.held += ENTRY + body.0.len();
+                told(Told::Note(String::from_utf8_lossy(body.0).into_owned()));
+            }
             tag::END_OF_DUMP => {
                 let kind = body.number()? as usize;
                 let kind = *DumpKind::ALL.get(kind).ok_or("there is no such kind of dump")?;
+                // The caller keeps all dumps but the snapshots, of which it keeps the newest.
+                if kind != DumpKind::Snapshot {
+                    self.held += self.held_by_dump;
+                }
                 self.held_by_dump = 0;
                 let mut dump = std::mem::take(&mut self.dump);
                 for section in &mut dump {
@@ -428,5 +436,36 @@ impl Body<'_> {
             threads.push(ThreadSerial(self.short()?));
         }
         Ok(threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StreamWriter;
+    use crate::model::CpuSamples;
+    use crate::writer::Writer;
+
+    /// Returns the memory that a reader counts after as many dumps of this kind, and then these bytes.
+    fn held_after(kind: DumpKind, dumps: usize, more: &[u8]) -> usize {
+        let profile = Profile::default();
+        let mut writer = StreamWriter::new(Vec::new(), &profile).unwrap();
+        for _ in 0..dumps {
+            writer.section(&profile, &CpuSamples::default().into()).unwrap();
+            writer.end_dump(kind).unwrap();
+        }
+        let mut reader = StreamReader::default();
+        reader.take(&[&writer.into_inner(), more].concat(), |_| ()).unwrap();
+        reader.held + reader.held_by_dump
+    }
+
+    #[test]
+    fn dumps_and_notes_that_are_kept_count_as_held() {
+        let snapshots = [1, 3].map(|dumps| held_after(DumpKind::Snapshot, dumps, b""));
+        assert_eq!(snapshots[0], snapshots[1]);
+        let dumps = [1, 3].map(|dumps| held_after(DumpKind::Dump, dumps, b""));
+        assert!(dumps[0] < dumps[1], "{dumps:?}");
+        let note = held_after(DumpKind::Dump, 1, &[tag::NOTE, 3, b'a', b'b', b'c']);
+        assert!(dumps[0] + 3 <= note, "{dumps:?} {note}");
     }
 }
