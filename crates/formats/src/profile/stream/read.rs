@@ -115,7 +115,7 @@ impl StreamReader {
             tag::END_OF_DUMP => {
                 let kind = body.number()? as usize;
                 let kind = *DumpKind::ALL.get(kind).ok_or("there is no such kind of dump")?;
-                // The caller keeps all dumps but the snapshots, of which it keeps the newest.
+                // The caller keeps every dump, but only the newest snapshot.
                 if kind != DumpKind::Snapshot {
                     self.held += self.held_by_dump;
                 }
