@@ -79,8 +79,8 @@ fn allocations_through_both_entry_points(vm: &Vm<'_>) -> Result<(), String> {
     equal("thread names", with_jvmti.get("Points"), counts(&jvmpi).get("Points"))
 }
 
-/// Returns the entries of the output that concern the program: a line with the indented lines after it, of which only
-/// frames of the program are kept. They are sorted, because threads run at different speeds.
+/// Returns the entries of the output that concern the program. An entry is a line with the indented lines after it, of
+/// which only the program's frames are kept. The entries are sorted, because threads run at different speeds.
 fn entries(outcome: &Outcome) -> Result<Vec<String>, String> {
     let mut entries: Vec<String> = Vec::new();
     for line in outcome.stdout.lines() {
