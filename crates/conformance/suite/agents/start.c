@@ -34,9 +34,21 @@ static void first(JVMPI_Event *e)
     done("start-007");
 }
 
+/* As a library that has no JVM_OnLoad asks, in a native method. */
+static void ask_late(JNIEnv *env)
+{
+    JavaVM *vm;
+    JVMPI_Interface *table = NULL;
+
+    judge("start-018", (*env)->GetJavaVM(env, &vm) == JNI_OK
+              && (*vm)->GetEnv(vm, (void **)(void *)&table, jvmpi->version) == JNI_OK && table == jvmpi,
+          "it does not return the table");
+}
+
 static jint called(JNIEnv *env, const char *what, jint number, jobject object)
 {
     if (strcmp(what, "main") == 0) {
+        ask_late(env);
         expect_int("start-012", "events before main", inits, 1);
         judge("start-016", inits > 0, "what was enabled before NotifyEvent was set did not come");
         jvmpi->NotifyEvent = second;
