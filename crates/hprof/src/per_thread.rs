@@ -3,10 +3,10 @@
 use crate::call_times::{CallTimes, Timed};
 use crate::cpu_clock::CpuClock;
 use crate::objects::Cursor;
-use crate::options::Cpu;
 use crate::session::Session;
 use crate::sites::Allocations;
 use jvmpi::{Frame, Frames};
+use jvmpi_formats::hprof::options::Cpu;
 use jvmpi_formats::profile::ThreadSerial;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};

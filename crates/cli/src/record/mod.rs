@@ -15,7 +15,7 @@ use crate::signals::{self, Signal};
 use crate::waiting::Waiting;
 use clap::value_parser;
 use jvmpi_formats::hprof::control::Command;
-use jvmpi_formats::profile::{self, File, Format, Weight};
+use jvmpi_formats::profile::{self, File, Format, Weight, printable};
 use progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -579,7 +579,7 @@ impl<'a> Files<'a> {
             let said =
                 place.finish(|out| self.output.write(&name_of(&path), file, Some(about), out))?;
             for line in said.iter().chain(warnings) {
-                eprintln!("jvmpi: warning: {}: {line}", path.display());
+                eprintln!("jvmpi: warning: {}: {}", path.display(), printable(line));
             }
             eprintln!("jvmpi: {} {}", path.display(), summary(file));
         }

@@ -442,9 +442,9 @@ impl Body<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StreamWriter;
-    use crate::model::CpuSamples;
-    use crate::writer::Writer;
+    use crate::profile::StreamWriter;
+    use crate::profile::model::CpuSamples;
+    use crate::profile::writer::Writer;
 
     /// Returns the memory that a reader counts after as many dumps of this kind, and then these bytes.
     fn held_after(kind: DumpKind, dumps: usize, more: &[u8]) -> usize {
