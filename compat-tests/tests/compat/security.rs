@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::run::{Running, Vm};
-use compat_tests::{build, hung, text};
+use compat_tests::{build, hung, jdk, text};
 
 use crate::assert::equal;
 use crate::cases;
 
-cases![attaching_trusts_nothing_in_a_container.only(17)];
+cases![
+    attaching_trusts_nothing_in_a_container.only(17),
+    attaching_leaves_no_copies_that_cannot_be_loaded.only(17),
+    attaching_copies_what_the_user_may_not_read.only(17),
+];
 
 /// A user who owns nothing.
 const NOBODY: u32 = 65534;
@@ -25,8 +29,8 @@ struct Container {
 }
 
 impl Container {
-    /// None, and a line, where this cannot be tried.
-    fn start(vm: &Vm<'_>) -> Result<Option<Self>, String> {
+    /// None, and a line, where this cannot be tried. `tmp` is an option of the mount at `/tmp`.
+    fn start(vm: &Vm<'_>, tmp: &str) -> Result<Option<Self>, String> {
         let is_possible =
             Command::new("unshare").args(["--mount", "setpriv", "--version"]).output();
         if !is_possible.is_ok_and(|output| output.status.success()) {
@@ -42,14 +46,14 @@ impl Container {
         copy(build::shim()?)?;
         copy(build::agent("events")?)?;
         // The JVM reads what is root's, but writes only what is its user's.
-        let script = "mount -t tmpfs none /tmp; mount -t tmpfs none \"$0\"
+        let script = "mount -t tmpfs -o \"$1\" none /tmp; shift; mount -t tmpfs none \"$0\"
             exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+dac_read_search \
                 --ambient-caps=+dac_read_search \"$@\"";
         let java = vm.java("Wait")?;
         let directory = java.directory().to_owned();
         fs::set_permissions(directory, fs::Permissions::from_mode(0o777))
             .map_err(|e| e.to_string())?;
-        let arguments = ["--mount", "sh", "-ec", script, text(&libraries)?];
+        let arguments = ["--mount", "sh", "-ec", script, text(&libraries)?, tmp];
         let mut java = java.behind(Path::new("unshare"), &arguments)?.start()?;
         java.wait_for("ready")?;
         Ok(Some(Self { java, libraries }))
@@ -58,6 +62,13 @@ impl Container {
     /// A path of the container.
     fn file(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root/{name}", self.java.process()))
+    }
+
+    /// How many directories with copies of libraries there are.
+    fn copies(&self) -> Result<usize, String> {
+        let entries = fs::read_dir(self.file("tmp")).map_err(|e| e.to_string())?.flatten();
+        let is_one = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("jvmpi-");
+        Ok(entries.filter(|entry| is_one(&entry.file_name())).count())
     }
 
     /// Has the JVM load an agent; the error is what the command says.
@@ -83,7 +94,7 @@ impl Container {
 
 /// Links and sockets that somebody has put where the JVM's own are expected.
 fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
-    let Some(container) = Container::start(vm)? else { return Ok(()) };
+    let Some(container) = Container::start(vm, "rw")? else { return Ok(()) };
     let pid = container.java.process();
     let error = |e: std::io::Error| e.to_string();
 
@@ -125,8 +136,52 @@ fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
     }
     // With what the JVM has now, without further copies.
     container.attach()?;
-    let entries = fs::read_dir(container.file("tmp")).map_err(error)?.flatten();
-    let copies = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("jvmpi-"));
-    equal("directories of copies", copies.count(), 1)?;
+    equal("directories of copies", container.copies()?, 1)?;
     equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// The JVM may execute nothing that is in its `/tmp`, and so loads no library from there.
+fn attaching_leaves_no_copies_that_cannot_be_loaded(vm: &Vm<'_>) -> Result<(), String> {
+    let Some(container) = Container::start(vm, "noexec")? else { return Ok(()) };
+    container.refuses_to_attach("has not loaded /tmp/jvmpi-")?;
+    equal("directories of copies", container.copies()?, 0)?;
+    equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// The libraries are there for root alone, as `umask 077` makes them, and the JVM is another user's.
+fn attaching_copies_what_the_user_may_not_read(vm: &Vm<'_>) -> Result<(), String> {
+    let error = |e: std::io::Error| e.to_string();
+    // One that every user can execute.
+    let vm = &vm.on(jdk::with_javac()?);
+    let java = vm.java("Wait")?;
+    fs::set_permissions(java.directory(), fs::Permissions::from_mode(0o777)).map_err(error)?;
+    let as_nobody =
+        ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--"];
+    let can_start = Command::new("setpriv")
+        .args(as_nobody)
+        .args(["sh", "-c", "cd \"$0\" && test -r \"$1\" && exec \"$2\" -version"])
+        .args([java.directory(), &Path::new(&build::classes(8)?).join("Wait.class")])
+        .arg(vm.jdk.java())
+        .output();
+    if !can_start.is_ok_and(|output| output.status.success()) {
+        println!("skipped: needs root, setpriv, and a JDK and a checkout that every user can read");
+        return Ok(());
+    }
+    let libraries = vm.file("libraries");
+    fs::create_dir_all(&libraries).map_err(error)?;
+    for from in [build::shim()?, build::agent("events")?] {
+        let to = libraries.join(from.file_name().unwrap_or_default());
+        fs::copy(from, &to).map_err(error)?;
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).map_err(error)?;
+    }
+    let mut java = java.behind(Path::new("setpriv"), &as_nobody)?.start()?;
+    java.wait_for("ready")?;
+    let container = Container { java, libraries };
+    container.attach()?;
+    let maps = format!("/proc/{}/maps", container.java.process());
+    let maps = fs::read_to_string(maps).map_err(error)?;
+    let copy = maps.lines().find_map(|line| Some(&line[line.find("/tmp/jvmpi-")?..]));
+    let copy = Path::new(copy.ok_or("the JVM has loaded no copy")?);
+    equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")?;
+    fs::remove_dir_all(copy.parent().ok_or("no directory")?).map_err(error)
 }

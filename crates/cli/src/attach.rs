@@ -30,7 +30,7 @@ const ARGUMENTS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Has the JVM load the first of these libraries, once with each of the options that `commands` makes of the paths under
-/// which the JVM sees them all. A JVM in a container gets copies of those that it does not see.
+/// which the JVM sees them all. A JVM gets copies of those that it does not see, as in a container, or that its user may not read.
 ///
 /// # Errors
 /// Why the libraries cannot be copied, what is in the way, or the JVM's own words.
@@ -48,12 +48,14 @@ pub fn load_agent(
     let mut connected = Some(view.connect(waiting)?);
     let mut copies = Copies { tmp: None, files: Vec::new(), are_kept: false };
     let paths = sources.into_iter().map(|source| match source {
-        Source::Seen(path) => Ok(path),
+        Source::Loaded(path) => Ok(path),
+        Source::Seen(path, _) if view.is_readable(&path) => Ok(path),
+        Source::Seen(path, file) => copies.add(&view, path.file_name().unwrap_or_default(), file),
         Source::Unseen(name, file) => copies.add(&view, &name, file),
     });
     let paths = paths.collect::<io::Result<Vec<_>>>().map_err(|error| {
         format!(
-            "the JVM {process} does not see the libraries, and gets no copies in its /tmp: {error}"
+            "the JVM {process} cannot read the libraries, and gets no copies in its /tmp: {error}"
         )
     })?;
     let library = &paths[0];
@@ -67,6 +69,7 @@ pub fn load_agent(
         copies.are_kept = true;
         let answer = waiting.ask(process, &mut socket, &load_command(library, &options))?;
         understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
+            copies.are_kept = copies.are_loaded_by(process);
             format!("the JVM {process} has not loaded {}: {why}", library.display())
         })?;
     }
@@ -94,8 +97,10 @@ struct View<'a> {
 
 /// A library for a JVM.
 enum Source {
-    /// The JVM sees it under this path.
-    Seen(PathBuf),
+    /// The JVM has loaded it from this path.
+    Loaded(PathBuf),
+    /// The JVM sees it under this path, if its user may read it.
+    Seen(PathBuf, File),
     /// A file of this name that it does not see.
     Unseen(OsString, File),
 }
@@ -115,17 +120,22 @@ impl<'a> View<'a> {
         if let Some(loaded) = self.process.loaded(name)
             && self.is_the_same(&loaded, library)
         {
-            return Ok(Source::Seen(loaded));
+            return Ok(Source::Loaded(loaded));
         }
         let identity = |file: Metadata| (file.dev(), file.ino());
         let file = File::open(library).and_then(|file| Ok((identity(file.metadata()?), file)));
         let (own, file) = file.map_err(|error| format!("{}: {error}", library.display()))?;
         let seen = self.root.in_root(library, libc::O_PATH).and_then(|file| file.metadata());
         Ok(if seen.is_ok_and(|seen| identity(seen) == own) {
-            Source::Seen(library.to_owned())
+            Source::Seen(library.to_owned(), file)
         } else {
             Source::Unseen(name.to_owned(), file)
         })
+    }
+
+    /// Returns true if this process, with the rights that it has now, can read a file that the JVM sees.
+    fn is_readable(&self, library: &Path) -> bool {
+        self.root.in_root(library, libc::O_RDONLY | libc::O_NONBLOCK).is_ok()
     }
 
     /// Returns true if a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
@@ -271,6 +281,11 @@ impl Copies {
         library.rewind()?;
         io::copy(&mut library, &mut copy)?;
         Ok(Path::new("/tmp").join(directory_name).join(name))
+    }
+
+    /// Returns true if the JVM has loaded one of them.
+    fn are_loaded_by(&self, process: &Process) -> bool {
+        self.files.iter().any(|name| process.loaded(name).is_some())
     }
 }
 
