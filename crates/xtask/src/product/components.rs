@@ -292,8 +292,8 @@ mod tests {
         cargo.args([
             "tree",
             "--locked",
-            "-plibjvmpi",
-            "-plibhprof",
+            "-pjvmpi-shim",
+            "-pjvmpi-hprof",
             "--edges=normal,no-proc-macro",
         ]);
         cargo.args(["--prefix=none", "--no-dedupe", "--format={p} {l}", "--target", target]);

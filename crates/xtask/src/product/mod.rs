@@ -153,6 +153,7 @@ fn documentation() -> Result<Vec<File>, String> {
         "SECURITY.md",
         "LICENSE-APACHE",
         "LICENSE-MIT",
+        "packaging/REVIEWED.md",
     ] {
         files.push(data(&format!("{DOCUMENTATION}/{name}"), &root.join(name)));
     }
