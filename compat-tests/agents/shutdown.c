@@ -6,7 +6,7 @@
 #include "threads.h"
 
 static jobjectID some_class;
-static volatile int over, has_begun, is_ending, has_asked;
+static volatile int over, is_ending, has_asked;
 
 static void make_requests(JNIEnv *env)
 {
@@ -34,7 +34,6 @@ static void make_requests(JNIEnv *env)
 /* Runs on a thread of its own. */
 static void ask_beside(void *unused)
 {
-    has_begun = 1;
     while (!is_ending)
         usleep(1000);
     report("beside result=%d", (int)jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL));
@@ -57,9 +56,6 @@ static void notify(JVMPI_Event *e)
         break;
     case JVMPI_EVENT_JVM_INIT_DONE:
         jvmpi->CreateSystemThread("beside", JVMPI_NORMAL_PRIORITY, ask_beside);
-        /* Otherwise its THREAD_START may come late, as a requested one before the dump. */
-        while (!has_begun)
-            usleep(1000);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         report("jvm_shut_down env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
