@@ -1,4 +1,4 @@
-//! The agent: which events it enables, and what each does.
+//! The agent: the events that it enables, and its handler for each of them.
 
 use crate::known::{Known, NewClass, NewThread};
 use crate::message::error;
@@ -31,7 +31,7 @@ pub struct Hprof {
     shared: Arc<Shared>,
 }
 
-/// What all threads share.
+/// The data that all threads share.
 #[derive(Debug)]
 pub struct Shared {
     of_thread: ThreadLocal<Slot>,
@@ -39,43 +39,43 @@ pub struct Shared {
     pub known: Mutex<Known>,
     /// The heap; entered from GC_START to GC_FINISH.
     pub heap: RawMonitor<RefCell<Heap>>,
-    /// What the sampler is to do.
+    /// The instructions to the sampler.
     pub sampler: RawMonitor<Orders>,
-    /// Who makes dumps and ends the profiling waits for each other here.
+    /// The monitor under which one thread at a time makes dumps or ends the profiling.
     pub dumps: dumps::Dumps,
     session: Mutex<Arc<Session>>,
-    /// Changes with whatever threads have to look at again: the session, its depth, which method a
-    /// `jmethodID` is, and the number of a thread.
+    /// A counter that changes with anything that threads have cached: the session, its depth, the method of a
+    /// `jmethodID`, and the number of a thread.
     epoch: AtomicU32,
     live: Mutex<FxHashMap<ThreadId, Live>>,
     references: Mutex<FxHashMap<usize, (u64, TraceSerial)>>,
 }
 
-/// What is known of the heap.
+/// The data on the heap.
 #[derive(Debug, Default)]
 pub struct Heap {
     /// The objects.
     pub objects: Objects,
-    /// What has died, by the numbers of the sites.
+    /// The objects that have died, by the numbers of their sites.
     pub freed: Vec<Amount>,
-    /// Classes that the collection has unloaded.
+    /// The classes that the collection has unloaded.
     unloaded: Vec<u64>,
 }
 
-/// A thread that runs.
+/// A live thread.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     serial: ThreadSerial,
     object: u64,
 }
 
-/// The value of a mutex, whatever has happened to who held it.
+/// Locks a mutex, even if a thread has panicked while it held it.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Heap {
-    /// An object has died.
+    /// Counts an object that has died.
     fn free(&mut self, id: u64) {
         if let Some(object) = self.objects.remove(id) {
             Self::count_freed(&mut self.freed, object);
@@ -84,7 +84,7 @@ impl Heap {
 
     fn count_freed(freed: &mut Vec<Amount>, object: Object) {
         let site = object.site as usize;
-        // GC_START has made room for all sites that there are.
+        // GC_START has made room for all existing sites.
         if freed.len() <= site {
             freed.resize(site + 1, Amount::default());
         }
@@ -94,7 +94,7 @@ impl Heap {
 }
 
 impl Shared {
-    /// The session at hand, which may be over.
+    /// Returns the current session, which may be over.
     pub fn session(&self) -> Arc<Session> {
         Arc::clone(&lock(&self.session))
     }
@@ -103,13 +103,13 @@ impl Shared {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// Threads shall look again at what they have looked up.
+    /// Makes all threads renew what they have cached. Returns the new epoch.
     pub fn next_epoch(&self) -> u32 {
         self.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// The threads that run and are to be sampled. As long as the caller keeps what this returns, none of
-    /// them ends: it waits in its THREAD_END.
+    /// Lists the live threads that are to be sampled. None of them ends until the caller drops the returned
+    /// value: THREAD_END waits for it.
     pub fn live_threads(
         &self,
         sampled: &Sampled,
@@ -122,7 +122,7 @@ impl Shared {
         live
     }
 
-    /// A frame as the tables have it.
+    /// Converts a frame to the form that the tables use.
     pub fn raw_frame(&self, session: &Session, frame: &Frame) -> (usize, Line) {
         let line = match frame.line() {
             _ if !session.options.lines => Line::Unknown,
@@ -134,13 +134,13 @@ impl Shared {
         (frame.method().as_usize(), line)
     }
 
-    /// The number of the trace of these frames in this thread.
+    /// Returns the number of the trace with these frames in this thread.
     pub fn trace(&self, session: &Session, thread: ThreadSerial, frames: &[Frame]) -> TraceSerial {
         let thread = if session.options.threads { thread } else { ThreadSerial(0) };
         lock(&self.known).trace(thread, frames.iter().map(|frame| self.raw_frame(session, frame)))
     }
 
-    /// The number of the current trace of a thread.
+    /// Returns the number of the current trace of a thread.
     fn trace_of<M: mode::Loaded + mode::MayLock>(
         &self,
         jvmpi: &Context<'_, M>,
@@ -153,7 +153,8 @@ impl Shared {
         self.trace(session, serial, frames)
     }
 
-    /// The number of the current trace of a thread that has waited for a lock, from the method that wanted it.
+    /// Returns the number of a thread's trace after it has waited for a lock. The trace begins at the method
+    /// that locked it.
     fn trace_of_locking<M: mode::Loaded + mode::MayLock>(
         &self,
         jvmpi: &Context<'_, M>,
@@ -173,13 +174,13 @@ impl Shared {
         self.trace(session, serial, &wanting[..wanting.len().min(depth)])
     }
 
-    /// The site of an object that was allocated at this trace.
+    /// Returns the site of an object that was allocated at this trace.
     fn site(&self, session: &Session, alloc: &ObjectAlloc, trace: TraceSerial) -> u32 {
         let class = alloc.class().map(|class| class.as_usize() as u64);
         let known = lock(&self.known);
         let class = match class {
             Some(class) => known.class(class).map_or(ClassSerial(0), |class| class.serial),
-            // Only the Class object of Class itself has none, besides arrays.
+            // Besides arrays, only the Class object of Class itself has no class.
             None => ClassSerial(0),
         };
         drop(known);
@@ -187,8 +188,8 @@ impl Shared {
         session.sites.number(SiteKey { class, array_of, trace })
     }
 
-    /// Asks for the classes of methods that no event has told of. A class that is unloaded by now leaves
-    /// them without names.
+    /// Requests the classes of methods that no event has reported. If the class was unloaded in the meantime,
+    /// its methods have no names.
     pub fn learn_methods(&self, jvmpi: &mut GcDisabled<'_>, frames: &[Frame]) {
         for frame in frames {
             let method = frame.method();
@@ -199,14 +200,14 @@ impl Shared {
                 let add = |_: &mut GcDisabled<'_>, class: ClassLoad<'_>| {
                     lock(&self.known).class_load(new_class(&class), TraceSerial(0));
                 };
-                // What is not told now is not known.
+                // A class that the VM does not report now remains unknown.
                 let _ = jvmpi.class_load(class, add);
             }
         }
     }
 
-    /// What is known of an object; the VM is asked of one that no event has told of, whose trace is not
-    /// known then.
+    /// Returns the record of an object. If no event has reported the object, it is requested from the VM; its
+    /// trace is then unknown.
     pub fn object(&self, jvmpi: &mut GcDisabled<'_>, id: ObjectId) -> Option<Object> {
         let number = id.as_usize() as u64;
         let known = self.heap.enter(jvmpi).borrow().objects.get(number);
@@ -234,7 +235,7 @@ impl Shared {
         object
     }
 
-    /// The name of an object's class, as monitors have it.
+    /// Returns the name of an object's class, in the form used for monitors.
     pub fn class_name(&self, jvmpi: &mut GcDisabled<'_>, id: ObjectId) -> NameId {
         let session = self.session();
         let object = self.object(jvmpi, id);
@@ -252,7 +253,7 @@ impl Shared {
         profile.names.intern(name)
     }
 
-    /// Forgets what was recorded when the profiling has ended and the program goes on.
+    /// Frees the recorded data after the profiling has ended and while the program continues.
     pub fn forget_recorded(&self, jvmpi: &MultiThreaded<'_>) {
         self.heap.enter(jvmpi).replace(Heap::default());
         lock(&self.references).clear();
@@ -270,15 +271,15 @@ impl Shared {
         unsafe { libc::malloc_trim(0) };
     }
 
-    /// Where a JNI global reference was made, and to what.
+    /// Returns the object of a JNI global reference and the trace that created the reference.
     pub fn reference(&self, reference: usize) -> Option<(u64, TraceSerial)> {
         lock(&self.references).get(&reference).copied()
     }
 }
 
 impl Hprof {
-    /// The current thread's own data. None where the thread is using it already, and in events of no
-    /// thread.
+    /// Returns the current thread's own data. Returns None if the thread is already using it, and in events
+    /// that belong to no thread.
     #[inline]
     fn own<'e, M: mode::Loaded + mode::MayLock>(
         &self,
@@ -303,7 +304,8 @@ impl Hprof {
         }
     }
 
-    /// Where a thread was started or a class loaded, which only the binary format tells.
+    /// Returns the trace at which a thread was started or a class was loaded. Only the binary format contains
+    /// it.
     fn trace_for_binary(
         &self,
         jvmpi: &GcDisabled<'_>,
@@ -316,14 +318,14 @@ impl Hprof {
         }
     }
 
-    /// Since when the thread waits for a monitor.
+    /// Notes the time at which the thread begins to wait for a monitor.
     fn waits<M: mode::Loaded + mode::MayLock>(&self, jvmpi: &Context<'_, M>, monitor: Waited) {
         if let Some(mut own) = self.own(jvmpi) {
             own.waits = Some((monitor, Instant::now()));
         }
     }
 
-    /// How long the thread has waited for the monitor.
+    /// Returns the time that the thread has waited for the monitor.
     fn waited<M: mode::Loaded + mode::MayLock>(
         &self,
         jvmpi: &Context<'_, M>,
@@ -333,7 +335,7 @@ impl Hprof {
         (waited == monitor).then(|| since.elapsed())
     }
 
-    /// A thread of the agent's own; if there is none, one line says so.
+    /// Starts a thread of the agent. A failure is logged as one line.
     fn start(
         &self,
         jvmpi: &mut MultiThreaded<'_>,
@@ -349,14 +351,15 @@ impl Hprof {
     }
 }
 
-/// Whether a running VM loads the agent. To end the process for a bad option, or for help, is right only
-/// where it is just starting. JVMPI does not tell, but HotSpot loads agents on a thread of this name.
+/// Returns true if a running VM is loading the agent. A bad option, or help, may end the process only while
+/// the process is starting. JVMPI does not report this, but HotSpot loads agents on a thread of this name.
 fn is_attached() -> bool {
     std::fs::read_to_string("/proc/thread-self/comm")
         .is_ok_and(|name| name.trim() == "Attach Listener")
 }
 
-/// What is wrong ends the process, as it always did, unless that is running already.
+/// Ends the process because of an error, as HPROF always did, unless the agent is attached to a running
+/// process.
 fn refuse(jvmpi: &OnLoad, why: &str) -> LoadError {
     if !is_attached() {
         error(&why);
@@ -373,7 +376,7 @@ fn help(jvmpi: &OnLoad) -> LoadError {
     LoadError::new("the options are listed above")
 }
 
-/// Reads the options, opens what they name and enables what they need.
+/// Reads the options, opens the output that they name and enables the events that they need.
 fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadError> {
     let process = std::process::id();
     let options = match Request::parse(options, process) {
@@ -386,7 +389,7 @@ fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadErr
     Ok((options, output))
 }
 
-/// The events that the options need.
+/// Returns the events that the options need.
 fn events(options: &Options) -> Vec<EventType> {
     use EventType::*;
     let mut events = vec![
@@ -407,7 +410,7 @@ fn events(options: &Options) -> Vec<EventType> {
     events
 }
 
-/// Those of them that cost something, and end with the profiling.
+/// Returns the costly ones of these events. They are disabled when the profiling ends.
 pub fn costly_events(options: &Options) -> Vec<EventType> {
     use EventType::*;
     let mut events = Vec::new();
@@ -468,7 +471,7 @@ impl Agent for Hprof {
             sampler: RawMonitor::new(jvmpi, c"_hprof sampler", Orders::of(&options)),
             dumps: dumps::Dumps::new(jvmpi, &options, output),
             session: Mutex::new(Arc::new(Session::new(options))),
-            // Not that of the data that threads begin with.
+            // The data of a new thread has epoch 0, so this one must differ.
             epoch: AtomicU32::new(1),
             of_thread: ThreadLocal::new(jvmpi)?,
             live: Mutex::default(),
@@ -477,7 +480,7 @@ impl Agent for Hprof {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Classes and threads are known from before: their events have gone on.
+    /// Keeps the known classes and threads, because their events stay enabled between recordings.
     fn load_again(&self, jvmpi: &mut OnLoad, options: &str) -> Result<(), LoadError> {
         let shared = &self.shared;
         if !shared.dumps.have_ended(jvmpi) {
@@ -496,7 +499,7 @@ impl Agent for Hprof {
         lock(&shared.known).begin();
         *lock(&shared.session) = Arc::clone(&session);
         shared.next_epoch();
-        // A sampler from before that has not ended yet finds that the session is another one.
+        // An earlier sampler that has not ended yet detects that the session has changed.
         orders.notify_all(jvmpi);
         drop(orders);
         shared.dumps.begin_again(jvmpi, &session.options, output);
@@ -566,13 +569,13 @@ impl Agent for Hprof {
         let trace = self.trace_for_binary(jvmpi, &session, jvmpi.thread());
         lock(&self.shared.known).class_load(new_class(&class), trace);
         if session.options.sites || session.options.heap_dump {
-            // No other event tells of the Class object.
+            // No other event reports the Class object.
             self.shared.object(jvmpi, class.class().into());
         }
     }
 
     fn class_unload(&self, jvmpi: &mut Stopped<'_>, class: ClassId) {
-        // What belongs to the class is forgotten in GC_FINISH, where locks may be taken.
+        // GC_FINISH removes the data of the class, because locks may be taken there.
         if let Some(heap) = self.shared.heap.kept(jvmpi) {
             heap.borrow_mut().unloaded.push(class.as_usize() as u64);
         }
@@ -583,7 +586,7 @@ impl Agent for Hprof {
         let classes = lock(&self.shared.known).profile.classes.iter().len();
         let heap = self.shared.heap.enter(jvmpi);
         {
-            // From here to GC_FINISH no memory may be allocated.
+            // No memory may be allocated from here to GC_FINISH.
             let mut heap = heap.borrow_mut();
             let sites = sites.max(heap.freed.len());
             heap.freed.resize(sites, Amount::default());
@@ -611,7 +614,7 @@ impl Agent for Hprof {
 
     fn object_alloc(&self, jvmpi: &mut GcDisabled<'_>, alloc: ObjectAlloc) {
         let shared = &self.shared;
-        // Other events may come while the trace is taken: it is taken before the data is used.
+        // Other events may occur while the trace is taken, so it is taken before the data is used.
         let Some(mut frames) = self
             .own(jvmpi)
             .map(|mut own| std::mem::replace(&mut own.frames, Frames::with_depth(0)))

@@ -1,11 +1,10 @@
-//! `cpu=times`: the cost of one thread's calls, by the innermost `depth` methods of its stack. The stacks are
-//! those of the profile, a tree in which all threads meet. A thread has a node with a cost for each stack that it has had.
+//! `cpu=times`: the cost of one thread's calls, by the innermost `depth` methods of its stack. The stacks are those of
+//! the profile, a tree shared by all threads. A thread has a node with a cost for each of its stacks.
 //!
-//! The thread that runs is the only one that changes its nodes, and takes no lock for it: whoever
-//! writes a dump reads the numbers as they are at that moment.
+//! Only the running thread changes its nodes, without a lock. A thread that writes a dump reads the current values.
 //!
-//! Programs have hundreds of thousands of stacks, so a node has only what a call needs. Its callees are found by the numbers of
-//! nodes alone, because a node knows its caller and its method.
+//! Programs have hundreds of thousands of stacks, so a node has only the data that a call needs. Its callees are found
+//! by node number alone, because a node knows its caller and its method.
 
 use hashbrown::HashTable;
 use jvmpi_formats::profile::{FrameId, StackId, Traces};
@@ -14,40 +13,39 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The part of a node that each call reads and changes. Two fill a line of the processor's cache: most of the cost of a
-/// call is to wait for such lines.
+/// The part of a node that each call reads and changes. Two of them fill a cache line: most of the cost of a call is
+/// the wait for such lines.
 #[derive(Debug, Default)]
 #[repr(align(32))]
 struct Hot {
     calls: AtomicU64,
     /// Nanoseconds.
     time: AtomicU64,
-    /// The `jmethodID`, 0 if it may mean another method by now. Only the thread itself reads it.
+    /// The `jmethodID`, or 0 if it may mean another method by now. Only the thread itself reads it.
     method: AtomicUsize,
-    /// The nodes that were called last from this one, as numbers plus one; 0 if there are fewer. Only the thread itself
-    /// reads them.
+    /// The most recently called nodes, as numbers plus one; 0 if there are fewer. Only the thread itself reads them.
     last: [AtomicU32; LAST],
 }
 
-/// The number of callees that a node names.
+/// The number of callees that a node caches.
 const LAST: usize = 2;
 
-/// The other part of a node, which is read where a callee is looked for in the tables.
+/// The other part of a node, which is read when a callee is looked up in the tables.
 #[derive(Debug, Default)]
 struct Cold {
-    /// The caller's node, [`NOBODY`] if there is none.
+    /// The caller's node, or [`NOBODY`].
     caller: AtomicU32,
     stack: AtomicU32,
 }
 
-/// Nodes that lie together.
+/// A chunk of nodes.
 #[derive(Debug)]
 struct Chunk {
     hot: [Hot; CHUNK],
     cold: [Cold; CHUNK],
 }
 
-/// The number of nodes in a chunk. A thread that calls little takes little memory.
+/// The number of nodes in a chunk. A thread with few calls needs little memory.
 const CHUNK: usize = 64;
 
 impl Chunk {
@@ -59,12 +57,12 @@ impl Chunk {
     }
 }
 
-/// The numbers of a node.
+/// The counters of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// How many calls have returned.
+    /// The number of returned calls.
     pub calls: u64,
-    /// Their time in nanoseconds, as [`Timed`] has it.
+    /// Their time in nanoseconds, as selected by [`Timed`].
     pub time: u64,
 }
 
@@ -73,7 +71,7 @@ pub struct Cost {
 pub enum Timed {
     /// The time in the method itself.
     Own,
-    /// The time with that of called methods. A call inside one of the same stack counts for itself too.
+    /// The time including called methods. A call inside a call of the same stack counts by itself too.
     WithCallees,
 }
 
@@ -94,7 +92,7 @@ impl Hot {
     }
 
     fn add(&self, time: u64) {
-        // Only the thread itself writes, so that nothing is lost in between.
+        // Only the thread itself writes, so no update is lost.
         let add = |to: &AtomicU64, more| {
             to.store(to.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
         };
@@ -103,7 +101,7 @@ impl Hot {
     }
 }
 
-/// Limit of the number of stacks that all threads of a session keep costs for.
+/// The limit of the number of stacks with costs, for all threads of a session.
 #[derive(Debug)]
 pub struct Limit {
     left: AtomicUsize,
@@ -116,7 +114,7 @@ impl Limit {
         Self { left: AtomicUsize::new(most), is_reached: AtomicBool::new(false) }
     }
 
-    /// Takes one; false if there is none left.
+    /// Takes one stack. Returns false if none is left.
     fn take(&self) -> bool {
         let less = |left: usize| left.checked_sub(1);
         let is_taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
@@ -126,29 +124,29 @@ impl Limit {
         is_taken
     }
 
-    /// Gives back some that were taken.
+    /// Returns stacks to the limit.
     pub fn give_back(&self, number: usize) {
         self.left.fetch_add(number, Ordering::Relaxed);
     }
 
-    /// True if there were too few.
+    /// Returns true if the limit was exceeded.
     pub fn is_reached(&self) -> bool {
         self.is_reached.load(Ordering::Relaxed)
     }
 }
 
-/// A thread's nodes, for those who write dumps.
+/// A thread's nodes, for the threads that write dumps.
 #[derive(Debug, Default)]
 pub struct CallCosts {
     chunks: Mutex<Vec<Arc<Chunk>>>,
-    /// The number of nodes. The thread changes it when the next node is complete.
+    /// The number of nodes. The thread increases it when the next node is complete.
     nodes: AtomicUsize,
     /// The number of stacks that were taken from the limit.
     taken: AtomicUsize,
 }
 
 impl CallCosts {
-    /// Shows the stacks, and what their calls have cost. A stack may come more than once.
+    /// Passes each stack and the costs of its calls. A stack may occur several times.
     pub fn each(&self, mut visit: impl FnMut(StackId, Cost)) {
         let nodes = self.nodes.load(Ordering::Acquire);
         let chunks = self.chunks();
@@ -168,18 +166,18 @@ impl CallCosts {
     }
 }
 
-/// A call whose stack is looked for.
+/// A call whose stack is looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewCall {
     /// The stack of the caller.
     pub caller: StackId,
-    /// The `jmethodID` of what it calls.
+    /// The `jmethodID` of the callee.
     pub method: usize,
-    /// True if the stack has less than `depth` frames, so that one more needs no other to be left out.
+    /// True if the stack has less than `depth` frames, so that another frame fits.
     pub is_shallow: bool,
 }
 
-/// The calls that a thread is in, and what those that are over have cost.
+/// The current calls of a thread, and the costs of its ended calls.
 #[derive(Debug)]
 pub struct CallTimes {
     depth: usize,
@@ -189,13 +187,13 @@ pub struct CallTimes {
     /// The chunks of `shared`, which this thread reads without a lock.
     chunks: Vec<Arc<Chunk>>,
     nodes: u32,
-    /// The nodes that are the only one for their caller and method: those of whole stacks.
+    /// The nodes of whole stacks, which are the only ones for their caller and method.
     children: HashTable<u32>,
-    /// The callees whose stacks lack frames, so that several callers share a node.
+    /// The callees whose stacks are cut off, so that several callers share a node.
     links: HashTable<Link>,
-    /// Nodes by their stacks: those that a link may lead to.
+    /// Nodes by their stacks, for the lookup of shared nodes.
     by_stack: HashTable<u32>,
-    /// True if all nodes are in `by_stack`, because it is no longer known which methods they are of.
+    /// True if all nodes are in `by_stack`, because their methods are no longer known.
     has_forgotten: bool,
     shared: Arc<CallCosts>,
 }
@@ -208,7 +206,7 @@ struct Call {
     callees_time: u64,
 }
 
-/// A method that is called from a node, and the node that the call has.
+/// A method that is called from a node, and the node of the call.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     caller: u32,
@@ -216,14 +214,14 @@ struct Link {
     node: u32,
 }
 
-/// Stands for the caller of a thread's first call.
+/// The caller of a thread's first call.
 const NOBODY: u32 = u32::MAX;
 
-/// Stands for all callers beyond the limit.
+/// The common caller beyond the limit.
 const ANYBODY: u32 = u32::MAX - 1;
 
 impl CallTimes {
-    /// The times of a thread that has called nothing yet.
+    /// Creates the times of a thread without calls.
     pub fn new(depth: u16, timed: Timed, limit: Arc<Limit>) -> Self {
         Self {
             depth: depth.into(),
@@ -240,13 +238,13 @@ impl CallTimes {
         }
     }
 
-    /// What its calls have cost.
+    /// Returns the costs of its calls.
     pub fn costs(&self) -> Arc<CallCosts> {
         Arc::clone(&self.shared)
     }
 
-    /// A method is entered. `resolve` returns the stack of a call, for which it is asked the first time the
-    /// method is called from here.
+    /// Handles METHOD_ENTRY. `resolve` returns the stack of a call and is called for the first call of the method from
+    /// here.
     #[inline]
     pub fn enter(
         &mut self,
@@ -260,8 +258,7 @@ impl CallTimes {
         self.calls.push(Call { method, node, start: now(), callees_time: 0 });
     }
 
-    /// A method is left. Calls inside it whose end was not told are over too; a method that was never
-    /// entered is passed over.
+    /// Handles METHOD_EXIT. Inner calls without a reported exit end too. A method without an entry is ignored.
     #[inline]
     pub fn leave(&mut self, method: usize, now: u64) {
         if self.calls.last().is_none_or(|call| call.method != method)
@@ -286,8 +283,7 @@ impl CallTimes {
         }
     }
 
-    /// Forgets which method a `jmethodID` is: a class was unloaded, and its numbers may be given to
-    /// others.
+    /// Forgets the methods of `jmethodID`s: a class was unloaded, and the VM may reuse its IDs.
     pub fn forget_methods(&mut self) {
         self.children.clear();
         self.links.clear();
@@ -308,7 +304,7 @@ impl CallTimes {
         &self.chunks[node as usize / CHUNK].cold[node as usize % CHUNK]
     }
 
-    /// The node of a method that is called from this one, if that was among the last.
+    /// Returns the node of a method called from this node, if it is among the most recent callees.
     #[inline]
     fn last(&self, caller: u32, method: usize) -> Option<u32> {
         let nodes = self.hot(caller)?.last.iter();
@@ -361,7 +357,7 @@ impl CallTimes {
         resolve: impl FnOnce(NewCall) -> StackId,
     ) -> u32 {
         let is_within = self.limit.take();
-        // Beyond the limit stacks have no callers.
+        // Beyond the limit, stacks have no callers.
         let caller = if is_within { caller } else { ANYBODY };
         if let Some(known) = self.link(caller, method).filter(|_| !is_within) {
             return known;
@@ -379,7 +375,7 @@ impl CallTimes {
         if known.is_none() && (!is_whole || self.has_forgotten) {
             self.add_by_stack(node);
         }
-        // Several `jmethodID`s are one method if it has the same name in several classes of the same name.
+        // Several `jmethodID`s are one method if they have the same name in several classes of the same name.
         let is_of_other = self.callee(node).1 != 0;
         if let Some(hot) = self.hot(node).filter(|_| !is_of_other) {
             hot.method.store(method, Ordering::Relaxed);
@@ -400,7 +396,7 @@ impl CallTimes {
         node
     }
 
-    /// Makes the node of a stack.
+    /// Creates the node of a stack.
     fn add(&mut self, stack: StackId) -> u32 {
         let node = self.nodes;
         if (node as usize).is_multiple_of(CHUNK) {
@@ -455,7 +451,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// A thread whose methods are numbers, of which a hundred `jmethodID`s are one.
+    /// A thread with numbers as methods, in which a hundred `jmethodID`s mean one method.
     struct Thread {
         times: CallTimes,
         traces: Traces,

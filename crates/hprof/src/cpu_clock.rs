@@ -1,17 +1,17 @@
 //! The CPU time of the current thread at every call and return.
 //!
-//! To ask the system takes a system call, several times as long as what is measured. So the time is
-//! asked for only when the last event of the thread is more than [`LIMIT`] ago. Until then the thread
-//! has run without a pause, or with one that is too short to matter, and the processor's counter tells
-//! how long. A collection, a wait or another thread's turn takes longer than that, so none of them counts.
+//! A system call for the time takes several times as long as the measured calls. So the time is requested
+//! only if the last event of the thread is more than [`LIMIT`] ago. Otherwise the thread has run with no
+//! pause or a negligible one, and the processor's counter measures the time. A collection, a wait or
+//! another thread's turn takes longer, so none of them counts.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How far apart two events are between which the thread is taken to have run all the time.
+/// The maximum distance of two events between which the thread is assumed to have run all the time.
 const LIMIT: Duration = Duration::from_micros(10);
 
-/// A thread's clock, which only goes forward.
+/// A thread's clock, which never runs backward.
 #[derive(Debug, Default)]
 pub struct CpuClock {
     time: u64,
@@ -19,7 +19,7 @@ pub struct CpuClock {
 }
 
 impl CpuClock {
-    /// The thread's CPU time in nanoseconds; `ask` gets it from the system.
+    /// Returns the thread's CPU time in nanoseconds. `ask` requests it from the system.
     #[inline]
     pub fn now(&mut self, ask: impl FnOnce() -> u64) -> u64 {
         self.at(ticks(), scale(), ask)
@@ -27,20 +27,21 @@ impl CpuClock {
 
     #[inline]
     fn at(&mut self, ticks: u64, scale: Scale, ask: impl FnOnce() -> u64) -> u64 {
-        // Backwards, as a counter that differs between processors may go, is a long time too.
+        // A counter that differs between processors may run backward. The difference then wraps to a long
+        // time.
         let passed = ticks.wrapping_sub(self.ticks);
         self.ticks = ticks;
         if passed <= scale.limit {
             self.time += (passed * scale.nanos) >> SHIFT;
         } else {
-            // What was counted too much before is made up for here.
+            // This compensates for time that was overcounted before.
             self.time = self.time.max(ask());
         }
         self.time
     }
 }
 
-/// What a tick of the processor's counter is worth.
+/// The duration of a tick of the processor's counter.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     /// Nanoseconds, times 2^[`SHIFT`].
@@ -56,8 +57,8 @@ fn scale() -> Scale {
     *SCALE.get_or_init(measure)
 }
 
-/// Compares the counter with the system's clock. What the comparison is off by, about a thousandth,
-/// affects only spans shorter than [`LIMIT`].
+/// Compares the counter with the system's clock. The error, about a thousandth, affects only spans shorter
+/// than [`LIMIT`].
 fn measure() -> Scale {
     let (start, first) = both();
     while start.elapsed() < Duration::from_micros(200) {}
@@ -68,13 +69,13 @@ fn measure() -> Scale {
     let per_tick = (nanos << SHIFT) / passed;
     Scale {
         nanos: u64::try_from(per_tick).unwrap_or(0),
-        // A counter that is no use: every time is asked for.
+        // With an unusable counter, every time is requested from the system.
         limit: if per_tick == 0 { 0 } else { u64::try_from(limit).unwrap_or(0) },
     }
 }
 
-/// The system's clock and the counter at the same moment: of some readings the one during which the counter
-/// went on least, as the thread may lose the processor between the two.
+/// Reads the system's clock and the counter at the same moment. The thread may lose the processor between
+/// the two, so the reading with the least counter progress is returned.
 fn both() -> (Instant, u64) {
     let reading = || {
         let before = ticks();

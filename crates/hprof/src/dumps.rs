@@ -1,4 +1,4 @@
-//! Dumps: the sections in their order, by one thread at a time.
+//! Dumps: their sections in a fixed order, written by one thread at a time.
 
 use crate::agent::{Shared, costly_events, lock};
 use crate::known::{Event, bring_up_to_date};
@@ -16,7 +16,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Who writes takes what is needed for it, and gives it back. Nobody holds the monitor meanwhile.
+/// Serializes writing. The writing thread takes the [`Work`] and puts it back; no thread holds the monitor
+/// meanwhile.
 #[derive(Debug)]
 pub struct Dumps(RawMonitor<RefCell<Slot>>);
 
@@ -27,12 +28,12 @@ enum Slot {
     Ended,
 }
 
-/// What is needed to write.
+/// The data that writing needs.
 pub struct Work {
     output: Output,
-    /// A copy of the tables, for the time of writing.
+    /// A copy of the tables, used while writing.
     profile: Profile,
-    /// How much is written of what has happened to threads and classes.
+    /// The number of thread and class events that are already written.
     events: usize,
     /// True if the user was warned that there are too many stacks.
     has_said_limit: bool,
@@ -45,23 +46,23 @@ impl std::fmt::Debug for Work {
 }
 
 impl Dumps {
-    /// Nothing is written yet.
+    /// Creates the state before the first dump.
     pub fn new(jvmpi: &OnLoad, options: &Options, output: Output) -> Self {
         let work = Box::new(Work::new(options, output));
         Self(RawMonitor::new(jvmpi, c"_hprof dumps", RefCell::new(Slot::Free(work))))
     }
 
-    /// Whether the profiling has ended.
+    /// Returns true if the profiling has ended.
     pub fn have_ended(&self, jvmpi: &OnLoad) -> bool {
         matches!(*self.0.enter(jvmpi).borrow(), Slot::Ended)
     }
 
-    /// After the end of one profiling another one begins.
+    /// Begins a new recording after the end of another one.
     pub fn begin_again(&self, jvmpi: &OnLoad, options: &Options, output: Output) {
         self.0.enter(jvmpi).replace(Slot::Free(Box::new(Work::new(options, output))));
     }
 
-    /// The connection to a front end, if there is one.
+    /// Returns the connection to a front end, if there is one.
     pub fn connection(&self, jvmpi: &MultiThreaded<'_>) -> Option<TcpStream> {
         match &*self.0.enter(jvmpi).borrow() {
             Slot::Free(work) => work.output.connection()?.ok(),
@@ -69,8 +70,8 @@ impl Dumps {
         }
     }
 
-    /// What is needed to write, which nobody else has then. None if profiling has ended, or if another
-    /// thread has it and this is not to wait.
+    /// Takes the [`Work`] out. Returns None if profiling has ended. If another thread has it, waits with `wait`,
+    /// and fails with [`Busy`] without.
     fn take(&self, jvmpi: &MultiThreaded<'_>, wait: bool) -> Result<Option<Box<Work>>, Busy> {
         let mut slot = self.0.enter(jvmpi);
         loop {
@@ -92,7 +93,7 @@ impl Dumps {
         slot.notify_all(jvmpi);
     }
 
-    /// Makes a dump of all that the options ask for.
+    /// Makes a dump of everything that the options select.
     pub fn dump(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>) {
         match self.take(jvmpi, false) {
             Ok(Some(mut work)) => {
@@ -104,7 +105,7 @@ impl Dumps {
         }
     }
 
-    /// Does what a front end asks for; false at the end of the profiling.
+    /// Executes a command of a front end. Returns false at the end of the profiling.
     pub fn command(
         &self,
         shared: &Shared,
@@ -121,16 +122,16 @@ impl Dumps {
         true
     }
 
-    /// Ends the profiling, after a last dump if there is to be one. The program goes on.
+    /// Ends the profiling, after a last dump if `dump` is set. The program continues.
     pub fn stop(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
         for event in costly_events(&shared.session().options) {
-            // What cannot be disabled goes on in vain.
+            // An event that cannot be disabled continues without effect.
             let _ = jvmpi.disable(event);
         }
         self.finish(shared, jvmpi, dump, true);
     }
 
-    /// Ends the profiling when it has lasted so long.
+    /// Ends the profiling after `duration`.
     pub fn end_after(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, duration: Duration) {
         let session = shared.session();
         let end = Instant::now() + duration;
@@ -149,7 +150,7 @@ impl Dumps {
         self.stop(shared, jvmpi, true);
     }
 
-    /// Nothing is written any more, after a last dump if there is to be one, and the agent's threads end.
+    /// Ends writing and the agent's threads, after a last dump if `dump` is set.
     pub fn end(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
         self.finish(shared, jvmpi, dump, false);
     }
@@ -174,7 +175,7 @@ impl Dumps {
     }
 }
 
-/// Another thread writes.
+/// The error that another thread is writing.
 struct Busy;
 
 impl Work {
@@ -193,7 +194,8 @@ impl Work {
         Self { output, profile, events: 0, has_said_limit: false }
     }
 
-    /// Has `write` write, and says in one line what is wrong with it. Of a front end that is gone that was said.
+    /// Calls `write` and logs an error as one line. An abandoned front end was already reported, so nothing is
+    /// written.
     fn write(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> bool {
         if self.output.is_gone() {
             return false;
@@ -213,8 +215,8 @@ impl Work {
         result.is_ok()
     }
 
-    /// Writes the sections that the options ask for. A snapshot leaves out those for which the program has to stop.
-    /// The next dump has times and samples from now on, unless this is a snapshot.
+    /// Writes the sections that the options select. A snapshot omits those that require stopping the program.
+    /// [`DumpKind::Dump`] makes times and samples restart at zero.
     fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, kind: DumpKind) {
         let session = shared.session();
         let options = &session.options;
@@ -275,7 +277,7 @@ impl Work {
         self.section(shared, times.section(&shared.known, session.options.cutoff))
     }
 
-    /// Says once in a session that there were more stacks than times are kept for.
+    /// Reports once in a session that there were more stacks than the limit.
     fn say_if_limited(&mut self, shared: &Shared, session: &Session) -> io::Result<()> {
         let most = session.options.contexts as usize;
         let is_reached =
@@ -355,7 +357,7 @@ impl Work {
         }
     }
 
-    /// Writes a section; what it refers to is known by now.
+    /// Writes a section, after the tables that it refers to.
     fn section(&mut self, shared: &Shared, section: impl Into<Section>) -> io::Result<()> {
         self.look_again(shared);
         let Self { output, profile, .. } = self;
@@ -368,7 +370,7 @@ impl Work {
         bring_up_to_date(&mut self.profile, &lock(&shared.known).profile);
     }
 
-    /// What has happened to threads and classes, as far as it was not written yet.
+    /// Writes the events of threads and classes that are not written yet.
     fn events(&mut self, shared: &Shared) -> io::Result<()> {
         let events = {
             let known = lock(&shared.known);

@@ -1,4 +1,4 @@
-//! HEAP_DUMP: its records, as the profile has them.
+//! HEAP_DUMP: the conversion of its records to those of the profile.
 
 use crate::agent::{Shared, lock};
 use crate::known::{LoadedClass, bring_up_to_date};
@@ -17,10 +17,10 @@ use rustc_hash::FxHashMap;
 use std::io;
 use std::sync::Arc;
 
-/// Writes a dump of level 1 or 2, after what it refers to.
+/// Writes a dump of level 1 or 2, after the data that it refers to.
 ///
 /// # Errors
-/// What is wrong with the file, and records that break the rules.
+/// Fails if the file does, or if a record is malformed.
 pub fn write(
     shared: &Shared,
     jvmpi: &mut GcDisabled<'_>,
@@ -32,7 +32,7 @@ pub fn write(
     let classes = Known(lock(&shared.known).classes());
     let mut heap = Heap::default();
 
-    // What the VM has to be asked for, it is asked for before anything is written.
+    // All requests to the VM come before anything is written.
     let mut unknown = Vec::new();
     {
         let known = shared.heap.enter(jvmpi);
@@ -81,7 +81,7 @@ fn malformed(why: dump::Malformed) -> io::Error {
     io::Error::other(format!("the VM's heap dump is malformed: {why}"))
 }
 
-/// The classes that were known when the dump was made.
+/// The classes known at the time of the dump.
 struct Known(FxHashMap<u64, Arc<LoadedClass>>);
 
 impl Classes for Known {
@@ -91,7 +91,7 @@ impl Classes for Known {
     }
 }
 
-/// What is known of the heap at the time of a dump.
+/// The data on the heap at the time of a dump.
 #[derive(Default)]
 struct Heap {
     objects: Objects,
@@ -100,11 +100,11 @@ struct Heap {
     traces: Vec<(ThreadSerial, TraceSerial)>,
 }
 
-/// Names and types of fields.
+/// The names and types of fields.
 type Layout = Vec<(NameId, Type)>;
 
 impl Heap {
-    /// Passes all records on.
+    /// Passes all records to `each`.
     fn records(
         &self,
         shared: &Shared,
@@ -182,7 +182,7 @@ impl Heap {
                         trace,
                         class: id(class),
                         class_name: name(class as u64),
-                        // JVMPI tells that of the elements only.
+                        // JVMPI reports only the class of the elements.
                         array_class: ObjectId(0),
                         size,
                         elements: Elements::All(&ids),
@@ -204,20 +204,21 @@ impl Heap {
         Ok(())
     }
 
-    /// Where an object was allocated, and its size.
+    /// Returns the trace of an object's allocation, and its size.
     fn trace(&self, object: usize) -> (TraceSerial, u64) {
         let Some(object) = self.objects.get(object as u64) else { return (TraceSerial(0), 0) };
         let site = self.sites.get(object.site as usize);
         (site.map_or(TraceSerial(0), |site| site.trace), object.size)
     }
 
-    /// The fields of instances of a class, its own first, then those of its superclass, and so on.
+    /// Returns the fields of instances of a class: its own first, then those of its superclass,
+    /// and so on.
     fn layout(&self, classes: &Known, class: u64) -> Layout {
         let mut layout = Layout::new();
         let mut next = class;
         while let Some(class) = classes.0.get(&next) {
             layout.extend(&class.fields);
-            // A chain that leads back would not end.
+            // A class that is its own superclass would make this loop endless.
             next = match self.superclasses.get(&next) {
                 Some(superclass) if *superclass != next => *superclass,
                 _ => break,
@@ -262,7 +263,7 @@ fn id(id: usize) -> ObjectId {
     ObjectId(id as u64)
 }
 
-/// The values of these fields, as they lie in the dump; of those that the level has.
+/// Reads the values of these fields from the dump, as far as its level contains them.
 fn read_fields<'p>(
     layout: &[(NameId, Type)],
     mut values: &[u8],

@@ -1,5 +1,4 @@
-//! What the agent knows of classes, methods and threads: the tables of the profile, and what JVMPI's IDs
-//! mean at the moment.
+//! The data on classes, methods and threads: the tables of the profile, and the current meaning of JVMPI's IDs.
 
 use crate::call_times::{self, NewCall};
 use jvmpi_formats::profile::{
@@ -9,51 +8,51 @@ use jvmpi_formats::profile::{
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// What threads are told, whoever asks. Held for a look or an addition, never while the VM is called or
-/// anything is written.
+/// The tables of classes, methods and threads. The lock is held for a lookup or an addition, never while the VM is
+/// called or data is written.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// The tables. They only grow; there are no sections.
+    /// The tables, without sections. They only grow.
     pub profile: Profile,
     methods: FxHashMap<usize, MethodId>,
     classes: FxHashMap<u64, Arc<LoadedClass>>,
     threads: FxHashMap<usize, ThreadSerial>,
-    /// What files tell of threads and classes, in this order.
+    /// The events of threads and classes that are to be written to files, in this order.
     pub events: Vec<Event>,
-    /// Room for a trace that is being looked for.
+    /// A buffer for the trace that is being looked up.
     frames: Vec<FrameId>,
-    /// True between recordings: then threads and classes that have ended are forgotten.
+    /// True between recordings: then ended threads and unloaded classes are removed.
     idle: bool,
-    /// The number of names after ended threads and classes were last forgotten.
+    /// The number of names after ended threads and unloaded classes were last removed.
     names: usize,
-    /// The largest numbers that were given.
+    /// The largest thread and class numbers that were assigned.
     last_thread: u32,
     last_class: u32,
 }
 
-/// What has happened to a thread or a class.
+/// An event of a thread or a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// It has started.
+    /// The thread has started.
     ThreadStart(ThreadSerial),
-    /// It has ended.
+    /// The thread has ended.
     ThreadEnd(ThreadSerial),
-    /// It was unloaded.
+    /// The class was unloaded.
     ClassUnload(ClassSerial),
 }
 
-/// What CLASS_LOAD has told of a class that a dump does not repeat.
+/// The data of CLASS_LOAD that a dump does not repeat.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedClass {
     /// Its number.
     pub serial: ClassSerial,
     /// Its name.
     pub name: NameId,
-    /// How many interfaces it names.
+    /// The number of its direct interfaces.
     pub interfaces: usize,
     /// Its static fields.
     pub statics: Box<[(NameId, Type)]>,
-    /// Their types, as readers of dumps want them.
+    /// The types of the static fields, as readers of dumps need them.
     pub static_types: Box<[Type]>,
     /// The fields of its instances.
     pub fields: Box<[(NameId, Type)]>,
@@ -61,16 +60,16 @@ pub struct LoadedClass {
     methods: Box<[usize]>,
 }
 
-/// A class as CLASS_LOAD tells of it. Fields have the first character of their descriptors.
+/// A class as reported by CLASS_LOAD. A field has the first character of its descriptor.
 #[derive(Debug, Default)]
 pub struct NewClass {
     /// The class.
     pub object: u64,
     /// Its name.
     pub name: String,
-    /// The name of its source.
+    /// The name of its source file.
     pub source: String,
-    /// How many interfaces it names.
+    /// The number of its direct interfaces.
     pub interfaces: usize,
     /// `jmethodID`, name and signature of each method.
     pub methods: Vec<(usize, String, String)>,
@@ -80,7 +79,7 @@ pub struct NewClass {
     pub fields: Vec<(String, u8)>,
 }
 
-/// A thread as THREAD_START tells of it.
+/// A thread as reported by THREAD_START.
 #[derive(Debug, Default)]
 pub struct NewThread {
     /// Its `JNIEnv *`.
@@ -95,11 +94,11 @@ pub struct NewThread {
     pub parent_group: String,
 }
 
-/// What stands for a name that the VM does not know.
+/// The replacement for a name that the VM does not know.
 const UNKNOWN: &str = "<Unknown>";
 
 impl Known {
-    /// CLASS_LOAD. A class that is known already is not changed.
+    /// Handles CLASS_LOAD. A class that is already known does not change.
     pub fn class_load(&mut self, class: NewClass, trace: TraceSerial) {
         if self.classes.contains_key(&class.object) {
             return;
@@ -118,7 +117,7 @@ impl Known {
             let (method, signature) = (intern(method), intern(signature));
             let method = Method { class: name, name: method, signature, source };
             let methods = &mut self.profile.methods;
-            // A call of it may have come before this: then it has an entry, which stands in traces.
+            // A call of the method may precede this event. Then it already has an entry, to which traces refer.
             if !self.methods.get(id).is_some_and(|early| methods.replace(*early, method)) {
                 self.methods.insert(*id, methods.intern(method));
             }
@@ -136,7 +135,7 @@ impl Known {
         self.forget_now_and_then();
     }
 
-    /// CLASS_UNLOAD: the numbers of its methods may be given to others.
+    /// Handles CLASS_UNLOAD. The VM may reuse the `jmethodID`s of the class.
     pub fn class_unload(&mut self, class: u64) {
         let Some(class) = self.classes.remove(&class) else { return };
         for method in &class.methods {
@@ -150,7 +149,7 @@ impl Known {
         }
     }
 
-    /// Begins a recording, which lists the threads that run already.
+    /// Begins a recording, which lists the live threads first.
     pub fn begin(&mut self) {
         self.idle = false;
         self.forget_what_has_ended();
@@ -163,15 +162,15 @@ impl Known {
         self.forget_what_has_ended();
     }
 
-    /// Forgets ended threads and classes if most names may be theirs.
+    /// Removes ended threads and unloaded classes if they may own most names.
     fn forget_now_and_then(&mut self) {
         if self.idle && self.profile.names.len() > 2 * self.names + 1000 {
             self.forget_what_has_ended();
         }
     }
 
-    /// Makes the tables anew, with the threads that run, the classes that are loaded and their methods. Threads and
-    /// classes keep their numbers.
+    /// Rebuilds the tables with the live threads, the loaded classes and their methods. Threads and classes keep
+    /// their numbers.
     fn forget_what_has_ended(&mut self) {
         let old = std::mem::take(&mut self.profile);
         let mut new = Profile::default();
@@ -219,17 +218,17 @@ impl Known {
         self.profile = new;
     }
 
-    /// The class with this ID.
+    /// Returns the class with this ID.
     pub fn class(&self, class: u64) -> Option<&LoadedClass> {
         self.classes.get(&class).map(|class| &**class)
     }
 
-    /// All classes that are loaded, by their IDs.
+    /// Returns all loaded classes, by their IDs.
     pub fn classes(&self) -> FxHashMap<u64, Arc<LoadedClass>> {
         self.classes.clone()
     }
 
-    /// THREAD_START. A thread that is known already is not changed.
+    /// Handles THREAD_START. A thread that is already known does not change.
     pub fn thread_start(&mut self, thread: &NewThread, trace: TraceSerial) -> ThreadSerial {
         if let Some(serial) = self.threads.get(&thread.env) {
             return *serial;
@@ -256,7 +255,7 @@ impl Known {
         serial
     }
 
-    /// THREAD_END; the thread's number, if it was known.
+    /// Handles THREAD_END. Returns the thread's number, if it was known.
     pub fn thread_end(&mut self, env: usize) -> Option<ThreadSerial> {
         let serial = self.threads.remove(&env)?;
         if self.idle {
@@ -270,18 +269,18 @@ impl Known {
         Some(serial)
     }
 
-    /// The number of a thread; 0 if it is not known.
+    /// Returns the number of a thread, or 0 if it is not known.
     pub fn thread(&self, env: usize) -> ThreadSerial {
         self.threads.get(&env).copied().unwrap_or_default()
     }
 
-    /// Whether it was told, or asked for in vain, which method this is.
+    /// Returns true if the method has an entry: it was reported, or an earlier request was in vain.
     pub fn is_known(&self, id: usize) -> bool {
         self.methods.contains_key(&id)
     }
 
-    /// The method of a `jmethodID`. One that is not known gets an entry of its own, which CLASS_LOAD replaces: in a
-    /// replay a call can come before the CLASS_LOAD that another thread has got.
+    /// Returns the method of a `jmethodID`. An unknown method gets its own entry, which CLASS_LOAD replaces. In a
+    /// replay, a call can precede the CLASS_LOAD that another thread has received.
     pub fn method(&mut self, id: usize) -> MethodId {
         let Self { methods, profile, .. } = self;
         *methods.entry(id).or_insert_with(|| {
@@ -291,13 +290,13 @@ impl Known {
         })
     }
 
-    /// The name of the class of a `jmethodID`; empty if it is not known.
+    /// Returns the name of the class of a `jmethodID`, or an empty string if it is not known.
     pub fn class_of(&self, id: usize) -> &str {
         let method = self.methods.get(&id).and_then(|method| self.profile.methods.get(*method));
         method.map_or("", |method| self.profile.names.get(method.class))
     }
 
-    /// The number of the trace with these frames, `jmethodID` and line, innermost first.
+    /// Returns the number of the trace with these frames (`jmethodID` and line), innermost first.
     pub fn trace(
         &mut self,
         thread: ThreadSerial,
@@ -314,8 +313,8 @@ impl Known {
         trace
     }
 
-    /// Returns the stack of a call, of which no line is known, with the innermost `depth` frames. There are
-    /// about `most` stacks at most: beyond that, methods have no callers.
+    /// Returns the stack of a call with the innermost `depth` frames, without line numbers. Beyond about `most`
+    /// stacks, methods have no callers.
     pub fn stack_of_call(&mut self, mut call: NewCall, depth: usize, most: usize) -> StackId {
         let method = self.method(call.method);
         let Profile { frames, traces, .. } = &mut self.profile;
@@ -331,8 +330,8 @@ fn of_descriptor(first: u8) -> Type {
     Type::of_descriptor(first).unwrap_or(Type::Reference)
 }
 
-/// Adds to the tables of `copy` what those of `known` have more, and what has changed of threads and
-/// classes. So a profile can be written while its original grows.
+/// Brings the tables of `copy` up to date with those of `known`: new entries, changed threads and changed classes.
+/// A profile can thus be written while its original grows.
 pub fn bring_up_to_date(copy: &mut Profile, known: &Profile) {
     for index in copy.names.len()..known.names.len() {
         copy.names.intern(known.names.get(NameId(index as u32)));

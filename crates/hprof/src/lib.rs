@@ -1,4 +1,4 @@
-//! HPROF, the profiler agent of JDK 1.2 to 8, written anew for JVMPI: `libhprof.so`.
+//! HPROF, the profiler agent of JDK 1.2 to 8, reimplemented for JVMPI: `libhprof.so`.
 //!
 //! `docs/reference/hprof.md` describes it. A front end that drives it over `net=` finds the commands in
 //! [`jvmpi_formats::hprof::control`].
@@ -26,7 +26,7 @@ use agent::Hprof;
 
 jvmpi::export_agent!(Hprof);
 
-/// Tells `libjvmpi.so` that this is not Sun's HPROF, which needs settings of its own.
+/// Tells `libjvmpi.so` that this is not Sun's HPROF, which needs special settings.
 #[unsafe(no_mangle)]
 #[used]
 #[allow(non_upper_case_globals, reason = "it is a name for C")]

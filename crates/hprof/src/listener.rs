@@ -1,4 +1,4 @@
-//! The thread that does what a front end asks for over `net=`.
+//! The thread that executes the commands of a front end over `net=`.
 
 use crate::agent::Shared;
 use crate::message::error;
@@ -8,8 +8,8 @@ use std::io::{BufReader, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-/// Does what the front end asks for until the connection is closed, from whichever end. The profiling goes
-/// on, unless it has asked for its end; there is nobody to hear of it, though.
+/// Executes commands until either end closes the connection or a command ends the profiling. A closed
+/// connection also ends the profiling, because nobody reads its data.
 pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>, commands: TcpStream) {
     let mut commands = BufReader::new(commands);
     loop {
@@ -20,7 +20,7 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>, commands: TcpStr
                 }
             }
             Ok(None) => break,
-            // So it is where the front end has not read all before it closed the connection.
+            // This error occurs if the front end has not read all data before it closed the connection.
             Err(why) if why.kind() == ErrorKind::ConnectionReset => break,
             Err(why) => {
                 error(&format_args!("the front end's commands cannot be read: {why}"));
@@ -28,6 +28,6 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>, commands: TcpStr
             }
         }
     }
-    // Without a front end nobody hears of what is recorded.
+    // Without a front end, nobody receives the recorded data.
     shared.dumps.stop(shared, jvmpi, false);
 }

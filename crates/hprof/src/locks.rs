@@ -1,21 +1,21 @@
-//! `monitor=y`: the locks of java.util.concurrent, at which threads park. libjvmpi.so tells of that as of waiting
-//! for a notification, with the setting `park=monitor`.
+//! `monitor=y`: the locks of java.util.concurrent, at which threads park. With the setting `park=monitor`,
+//! libjvmpi.so reports parking as a wait for a notification.
 
-/// Whether objects of this class block who wants a lock, as a monitor does that has an owner. Others that
-/// threads park at wait for a notification, or for a result.
+/// Returns true if threads that park at objects of this class wait for a lock, as at an owned monitor. Threads
+/// that park at other objects wait for a notification or a result.
 pub fn are_locks(class: &str) -> bool {
     let is_of = |package: &str| class.starts_with(package);
     is_of("java.util.concurrent.Semaphore$") || is_of(LOCKS) && !class.ends_with("$ConditionObject")
 }
 
-/// Whether methods of this class only make a thread wait that wants a lock: who wants it is further out.
+/// Returns true if this class only implements the waiting: the method that wants the lock is further out.
 pub fn are_machinery(class: &str) -> bool {
     let in_locks = class.strip_prefix(LOCKS);
     ["jdk.internal.misc.Unsafe", "sun.misc.Unsafe"].contains(&class)
         || in_locks.is_some_and(|name| name == "LockSupport" || name.starts_with("AbstractQueued"))
 }
 
-/// The most frames of such methods one upon the other, as JDK 11 to 25 have it.
+/// The maximum number of such frames in a row, in JDK 11 to 25.
 pub const MACHINERY: usize = 8;
 
 const LOCKS: &str = "java.util.concurrent.locks.";

@@ -1,4 +1,5 @@
-//! Files that are made as a whole from all that was dumped: pictures, pages, profiles of other tools.
+//! Files that are rendered as a whole from everything dumped: SVG pictures, HTML pages, profiles of
+//! other tools.
 
 use jvmpi_formats::profile::heap::Record;
 use jvmpi_formats::profile::{
@@ -7,7 +8,7 @@ use jvmpi_formats::profile::{
 use report::heap::{Collector, Graph};
 use std::io::{self, Write};
 
-/// What was dumped.
+/// The dumped data.
 pub struct Made {
     format: Format,
     sections: Vec<Section>,
@@ -16,15 +17,15 @@ pub struct Made {
 }
 
 impl Made {
-    /// Nothing yet.
+    /// Creates it without any data.
     pub fn new(format: Format) -> Self {
         Self { format, sections: Vec::new(), heap: None }
     }
 
-    /// Writes the file. The profile has the tables that the sections refer to.
+    /// Writes the file. The profile has the tables to which the sections refer.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// Fails if the file does.
     pub fn write(&mut self, profile: &mut Profile, out: &mut impl Write) -> io::Result<()> {
         std::mem::swap(&mut profile.sections, &mut self.sections);
         let result = if self.format == Format::Html {

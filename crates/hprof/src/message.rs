@@ -1,20 +1,20 @@
-//! What the agent tells on stderr.
+//! The messages of the agent on stderr.
 
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the last line is that of a dump, which is not at its end.
+/// True if the last line on stderr is the unfinished line of a dump.
 static IN_LINE: AtomicBool = AtomicBool::new(false);
 
-/// One line about what is wrong.
+/// Prints one line that describes an error.
 pub fn error(what: &dyn Display) {
     let before = if IN_LINE.swap(false, Ordering::Relaxed) { "\n" } else { "" };
-    // There is nobody to tell that it failed.
+    // There is no other place to report a failure of stderr.
     let _ = std::io::stderr().write_all(format!("{before}HPROF ERROR: {what}\n").as_bytes());
 }
 
-/// The line about a dump, which grows with it.
+/// The line about a dump, which grows with the dump.
 #[derive(Debug)]
 pub struct Progress {
     verbose: bool,
@@ -28,12 +28,12 @@ impl Progress {
         progress
     }
 
-    /// A part begins.
+    /// Appends the name of the part that begins.
     pub fn part(&self, what: &str) {
         self.say(&format!(" {what} ..."));
     }
 
-    /// The end of the line.
+    /// Ends the line.
     pub fn end(self, well: bool) {
         if well {
             self.say(" done.\n");

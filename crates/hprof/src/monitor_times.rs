@@ -1,29 +1,30 @@
-//! `monitor=y`: how long threads have waited to enter monitors, and for locks.
+//! `monitor=y`: the times that threads have waited to enter monitors, and for locks.
 
 use jvmpi_formats::profile::{Monitor, MonitorTime, MonitorTimes, Time, TraceSerial};
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
-/// What was waited for since the beginning.
+/// All waits since the beginning.
 #[derive(Debug, Default)]
 pub struct Waits(FxHashMap<(Monitor, TraceSerial), Wait>);
 
 #[derive(Debug, Default)]
 struct Wait {
     hits: u64,
-    /// Since the last dump.
+    /// The time since the last dump that cleared times.
     time: Duration,
 }
 
 impl Waits {
-    /// A thread has waited.
+    /// Adds a wait of a thread.
     pub fn add(&mut self, monitor: Monitor, trace: TraceSerial, time: Duration) {
         let wait = self.0.entry((monitor, trace)).or_default();
         wait.hits += 1;
         wait.time += time;
     }
 
-    /// What a dump tells of it. The next one tells all times again, or those from now on; all hits in any case.
+    /// Returns the section of a dump. With `clear`, the next section has only later times. The number of hits
+    /// is never cleared.
     pub fn section(&mut self, cutoff: f64, clear: bool) -> MonitorTimes {
         let total = self.0.values().map(|wait| wait.time).sum();
         let row = |(&(monitor, trace), wait): (&_, &Wait)| MonitorTime {
@@ -41,7 +42,7 @@ impl Waits {
         times
     }
 
-    /// Forgets the times, not the hits.
+    /// Resets the times, not the hits.
     pub fn clear_times(&mut self) {
         self.0.values_mut().for_each(|wait| wait.time = Duration::ZERO);
     }

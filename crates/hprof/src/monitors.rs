@@ -1,4 +1,5 @@
-//! MONITOR_DUMP: what all threads do, and who waits for which monitor.
+//! MONITOR_DUMP: the state of all threads, and the threads that wait
+//! for each monitor.
 
 use crate::agent::{Shared, lock};
 use jvmpi::dump::Kind;
@@ -7,10 +8,10 @@ use jvmpi_formats::profile::{
     self, Monitor, MonitorDump, MonitorStatus, ThreadSerial, ThreadState, ThreadStatus,
 };
 
-/// The section.
+/// Returns the section.
 ///
 /// # Errors
-/// What the VM says.
+/// Fails if the VM does.
 pub fn dump<M: mode::Loaded + mode::MayLock>(
     shared: &Shared,
     jvmpi: &mut Context<'_, M>,

@@ -1,49 +1,49 @@
-//! The live objects: of which site each is, how large it is and in which arena it lies.
+//! The live objects, each with its site, size and arena.
 //!
-//! IDs are given in rows, so the table has pages of consecutive IDs, with eight bytes for each. A thread
-//! keeps hold of the page in which it has written last, so that threads which allocate do not meet.
+//! IDs are assigned in consecutive runs, so the table has pages of consecutive IDs with eight
+//! bytes each. A thread keeps the page of its last write, so allocating threads do not contend.
 
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far apart object IDs are.
+/// The distance between object IDs.
 const STEP: u64 = 16;
-/// How many objects a page has.
+/// The number of objects in a page.
 const PAGE: u64 = 1024;
 
-/// All objects that are known to live. A copy shares their pages.
+/// All objects that are known to be live. A copy shares their pages.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     pages: FxHashMap<u64, Arc<Page>>,
 }
 
-/// What is known of a live object.
+/// The record of a live object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     /// The site that it was allocated at, below 2^27.
     pub site: u32,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
     /// The low bits of its arena's number: few arenas exist at a time.
     pub arena: u8,
 }
 
-/// Where the last object of a thread was written.
+/// The page of a thread's last object.
 #[derive(Debug, Default)]
 pub struct Cursor {
     at: Option<(u64, Arc<Page>)>,
 }
 
-/// A row of IDs and their objects.
+/// The objects of consecutive IDs.
 #[derive(Debug)]
 pub struct Page {
-    /// [`Object::pack`]; 0 if there is none.
+    /// The packed objects ([`Object::pack`]); 0 for none.
     objects: [AtomicU64; PAGE as usize],
 }
 
 impl Object {
-    /// Sizes are multiples of eight; what is larger than 2^31 does not occur.
+    /// Packs the object into a number. Sizes are multiples of eight; those above 2^31 do not occur.
     fn pack(self) -> u64 {
         let size = self.size.div_ceil(8).min((1 << 28) - 1);
         1 << 63 | u64::from(self.site) << 36 | u64::from(self.arena) << 28 | size
@@ -58,14 +58,14 @@ impl Object {
     }
 }
 
-/// The page of an ID, and the place in it.
+/// Returns the page of an ID, and the index in it.
 fn place(id: u64) -> (u64, usize) {
     let number = id / STEP;
     (number / PAGE, (number % PAGE) as usize)
 }
 
 impl Cursor {
-    /// Adds an object; what was known of this ID before. `page` gets [`Objects::page`].
+    /// Adds an object. Returns the previous one with this ID. `page` is called for [`Objects::page`].
     #[inline]
     pub fn insert(
         &mut self,
@@ -83,31 +83,31 @@ impl Cursor {
 }
 
 impl Objects {
-    /// The page of this number, which is added if there is none.
+    /// Returns the page of this number, which is added if it is new.
     pub fn page(&mut self, number: u64) -> Arc<Page> {
         Arc::clone(self.pages.entry(number).or_default())
     }
 
-    /// Adds an object; what was known of this ID before.
+    /// Adds an object. Returns the previous one with this ID.
     pub fn insert(&mut self, id: u64, object: Object) -> Option<Object> {
         let (number, index) = place(id);
         let page = self.pages.entry(number).or_default();
         Object::unpack(page.objects[index].swap(object.pack(), Ordering::Relaxed))
     }
 
-    /// What is known of an object.
+    /// Returns the record of an object.
     pub fn get(&self, id: u64) -> Option<Object> {
         let (number, index) = place(id);
         Object::unpack(self.pages.get(&number)?.objects[index].load(Ordering::Relaxed))
     }
 
-    /// Takes an object out.
+    /// Removes an object and returns it.
     pub fn remove(&self, id: u64) -> Option<Object> {
         let (number, index) = place(id);
         Object::unpack(self.pages.get(&number)?.objects[index].swap(0, Ordering::Relaxed))
     }
 
-    /// Takes out what is left in an arena, and passes it to `dead`.
+    /// Removes the remaining objects of an arena, and passes them to `dead`.
     pub fn remove_arena(&self, arena: u8, mut dead: impl FnMut(Object)) {
         for object in self.pages.values().flat_map(|page| &page.objects) {
             let found = Object::unpack(object.load(Ordering::Relaxed));
@@ -118,9 +118,9 @@ impl Objects {
         }
     }
 
-    /// Gives back the memory of pages without objects. An ID is not given twice, so most never come again.
+    /// Frees pages without objects. An ID is not used twice, so most pages are never needed again.
     pub fn shrink(&mut self) {
-        // A page that only the table holds is one that no thread writes in.
+        // No thread writes to a page that only the table owns.
         self.pages.retain(|_, page| Arc::strong_count(page) > 1 || !page.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Where the profile goes: a file, which has its name only while it is whole, or a front end.
+//! The destination of the profile: a front end, or a file that gets its final name only when it is complete.
 
 use crate::made::Made;
 use jvmpi_formats::hprof::options::{Cpu, Options, Output as Destination};
@@ -14,21 +14,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a front end may take for [`PIECE`] bytes before it is given up. One that is there reads all the
-/// time; the program, which has to wait for it at its end, is worth more than the profile.
+/// The time limit for a front end to accept [`PIECE`] bytes. A live front end reads continuously. The program
+/// waits for it at exit, so the limit protects the program at the expense of the profile.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is sent at a time.
+/// The number of bytes that are sent at a time.
 const PIECE: usize = 1 << 16;
 
-/// Where the profile goes.
+/// The destination of the profile.
 pub struct Output {
     target: Target,
     form: Form,
-    /// Whether the front end was given up.
+    /// True if the front end was abandoned.
     is_gone: bool,
-    /// What has written the beginning, and knows what else is written. None before the first dump and after
-    /// an error.
+    /// The writer that has written the beginning and keeps track of what is written. None before the first dump
+    /// and after an error.
     writer: Option<Kind>,
 }
 
@@ -41,15 +41,15 @@ enum Form {
     Binary(Version),
     /// The stream that the command `jvmpi` reads.
     Stream,
-    /// A file that is made as a whole.
+    /// A file that is rendered as a whole.
     Made(Format),
 }
 
-/// How the file is written.
+/// The way in which the file is written.
 enum Kind {
-    /// Piece by piece.
+    /// Appends each part to the file.
     Pieces(Box<dyn Writer + Send>),
-    /// At the end of each dump, from all that was dumped.
+    /// Renders everything dumped so far at the end of each dump.
     Whole(Box<Made>),
 }
 
@@ -71,11 +71,11 @@ enum Target {
 struct FileInTheMaking {
     file: WholeFile,
     open: Arc<Mutex<Option<File>>>,
-    /// Whether the file in its place is ours, to be gone on with.
+    /// True if the file at its final path is ours and is to be continued.
     has_dumps: bool,
 }
 
-/// Writes to the file that is open at the moment.
+/// Writes to the currently open file.
 struct OpenFile(Arc<Mutex<Option<File>>>);
 
 impl Write for OpenFile {
@@ -91,7 +91,7 @@ impl Write for OpenFile {
     }
 }
 
-/// Writes to a front end, which is given up if it does not take a piece in time.
+/// Writes to a front end, and fails if it does not accept a piece in time.
 struct Patient(TcpStream);
 
 impl Write for Patient {
@@ -100,7 +100,7 @@ impl Write for Patient {
         let end = Instant::now() + PATIENCE;
         let mut rest = piece;
         while !rest.is_empty() {
-            // A timeout of 0 would be none.
+            // A timeout of 0 would mean no timeout.
             let left = end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             self.0.set_write_timeout(Some(left))?;
             match self.0.write(rest) {
@@ -122,7 +122,7 @@ impl Write for Patient {
 
 impl Form {
     fn of(options: &Options) -> Self {
-        // Only that one has room for heap dumps of 4 GiB and more; how large one will be is not known yet.
+        // Only version 1.0.2 has room for heap dumps of 4 GiB and more, and the size of a dump is not known yet.
         let may_dump_heap = options.heap_dump || !matches!(options.output, Destination::File(_));
         match options.format {
             _ if matches!(options.output, Destination::Channel { .. }) => Self::Stream,
@@ -139,7 +139,7 @@ impl Output {
     /// Opens the file, or connects to the front end.
     ///
     /// # Errors
-    /// One line.
+    /// Returns one line that describes the problem.
     pub fn open(options: &Options, process: u32) -> Result<Self, String> {
         let target = match &options.output {
             Destination::File(path) => Target::File(
@@ -163,7 +163,7 @@ impl Output {
         Ok(Self { form: Form::of(options), target, is_gone: false, writer: None })
     }
 
-    /// The connection, to read commands from, if there is one.
+    /// Returns the connection from which commands are read, if there is one.
     pub fn connection(&self) -> Option<io::Result<TcpStream>> {
         match &self.target {
             Target::Net(stream) => Some(stream.try_clone()),
@@ -171,7 +171,7 @@ impl Output {
         }
     }
 
-    /// Its name.
+    /// Returns the path of the file or the address of the front end.
     pub fn name(&self) -> String {
         match &self.target {
             Target::File(file) => file.file.path().display().to_string(),
@@ -182,15 +182,15 @@ impl Output {
         }
     }
 
-    /// Whether there is nobody any more to write for.
+    /// Returns true if the front end was abandoned.
     pub fn is_gone(&self) -> bool {
         self.is_gone
     }
 
-    /// Gets ready to write what is new; true if nothing is written yet but the beginning of the file.
+    /// Prepares to write new data. Returns true if only the beginning of the file is written yet.
     ///
     /// # Errors
-    /// What is wrong with the file or the connection.
+    /// Fails if the file or the connection does.
     pub fn begin(&mut self, profile: &Profile) -> io::Result<bool> {
         let Self { target, form, writer, .. } = self;
         if let Target::File(file) = target {
@@ -215,10 +215,10 @@ impl Output {
         Ok(true)
     }
 
-    /// What writes it, between [`begin`](Self::begin) and [`finish`](Self::finish).
+    /// Returns the writer, between [`begin`](Self::begin) and [`finish`](Self::finish).
     ///
     /// # Errors
-    /// If it was not begun.
+    /// Fails without a preceding `begin`.
     pub fn writer(&mut self) -> io::Result<&mut dyn Writer> {
         match &mut self.writer {
             Some(kind) => Ok(kind.writer()),
@@ -226,10 +226,10 @@ impl Output {
         }
     }
 
-    /// What was written is whole: the file gets its name.
+    /// Completes the written data: the file gets its final name.
     ///
     /// # Errors
-    /// What is wrong with the file or the connection.
+    /// Fails if the file or the connection does.
     pub fn finish(&mut self, profile: &mut Profile) -> io::Result<()> {
         match &mut self.writer {
             Some(Kind::Pieces(writer)) => writer.flush()?,
@@ -246,10 +246,10 @@ impl Output {
         }
     }
 
-    /// What was written cannot be made whole. What is written next begins a new file.
+    /// Abandons incomplete data. The next write begins a new file.
     pub fn give_up(&mut self) {
         if let Target::Net(stream) = &self.target {
-            // What is left in the writer would be waited for again.
+            // Otherwise dropping the writer would wait for its remaining data again.
             let _ = stream.shutdown(std::net::Shutdown::Both);
             self.is_gone = true;
         }
@@ -259,7 +259,7 @@ impl Output {
         }
     }
 
-    /// Closes it. A file that no dump was written to is removed.
+    /// Closes the output. A file without a dump is removed.
     pub fn close(&mut self) {
         self.writer = None;
         match &mut self.target {
@@ -282,15 +282,15 @@ fn out(target: &Target) -> io::Result<Box<dyn Write + Send>> {
     })
 }
 
-/// Waits until the front end's system has all that was written, unless it takes nothing for too long. A connection
-/// that is closed with a command on its way that nobody reads any more is cut off, with what is on its way to the
-/// front end.
+/// Waits until the front end's system has received all data, unless it accepts nothing for too long. If a
+/// connection is closed while it has an unread command, TCP resets it. The data on its way to the front end is
+/// lost then.
 fn wait_until_taken(stream: &TcpStream) {
     let (mut least, mut since) = (libc::c_int::MAX, Instant::now());
-    // One that is gone has no address.
+    // A closed connection has no peer address.
     while stream.peer_addr().is_ok() {
         let mut left = 0;
-        // SAFETY: the descriptor is that of an open connection, and the kernel writes a number to the place.
+        // SAFETY: the descriptor is that of an open connection, and the kernel writes a number to `left`.
         let is_told =
             unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut left) } == 0;
         if !is_told || left == 0 {
@@ -301,7 +301,7 @@ fn wait_until_taken(stream: &TcpStream) {
         } else if since.elapsed() >= PATIENCE {
             return;
         }
-        // The kernel tells nobody of it; the program ends as much later at most.
+        // The kernel sends no notification of this. Polling delays the program's end by at most this interval.
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -313,7 +313,7 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
 }
 
 impl FileInTheMaking {
-    /// Creates the file, so that it shows now if that cannot be done.
+    /// Creates the file now, so that an error is reported at the start.
     fn create(path: &Path, force: bool, process: u32) -> io::Result<Self> {
         let mut name = path.as_os_str().to_owned();
         if !force && path.exists() {
@@ -328,7 +328,7 @@ impl FileInTheMaking {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the file, with what it has if `more` is to be added to it. False if it is empty.
+    /// Opens the file; with `more`, keeps its content to add to it. Returns false if the file is empty.
     fn begin(&mut self, more: bool) -> io::Result<bool> {
         if self.has_dumps && more {
             match self.file.go_on() {
@@ -336,7 +336,7 @@ impl FileInTheMaking {
                     *self.opened() = Some(file);
                     return Ok(true);
                 }
-                // Somebody has moved it away.
+                // Another program has moved the file away.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => self.has_dumps = false,
                 Err(error) => return Err(error),
             }
@@ -345,7 +345,7 @@ impl FileInTheMaking {
         Ok(false)
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its final path.
     fn finish(&mut self) -> io::Result<()> {
         *self.opened() = None;
         self.file.finish()?;
@@ -353,7 +353,7 @@ impl FileInTheMaking {
         Ok(())
     }
 
-    /// Removes what is not finished.
+    /// Removes an unfinished file.
     fn give_up(&mut self) {
         self.has_dumps = false;
         *self.opened() = None;
@@ -368,12 +368,12 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener};
     use std::sync::mpsc;
 
-    /// What our system takes at once, and a front end's does not.
+    /// A length above the receive buffer of the front end and below our send buffer.
     const LENGTH: usize = 1 << 17;
 
     fn set_buffer(socket: &impl AsRawFd, which: libc::c_int, size: libc::c_int) {
         let length = libc::socklen_t::try_from(size_of_val(&size)).unwrap();
-        // SAFETY: the descriptor is that of an open socket, and the value has the size that is given.
+        // SAFETY: the descriptor is that of an open socket, and the value has the given size.
         let set = unsafe {
             let value = (&raw const size).cast();
             libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, which, value, length)
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(set, 0);
     }
 
-    /// A connection whose front end must read for more to come, and that end of it.
+    /// Returns a connection on which data is in transit until its front end reads, and the front end's side.
     fn connection() -> io::Result<(TcpStream, TcpStream)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         set_buffer(&listener, libc::SO_RCVBUF, 1 << 12);

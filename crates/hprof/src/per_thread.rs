@@ -1,4 +1,4 @@
-//! What each thread keeps for itself.
+//! The data of each thread.
 
 use crate::call_times::{CallTimes, Timed};
 use crate::cpu_clock::CpuClock;
@@ -14,38 +14,38 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// What a thread keeps for itself, in one session.
+/// The data of a thread in one session.
 #[derive(Debug)]
 pub struct Own {
     /// The session that it is for.
     pub session: Arc<Session>,
     /// The number of the thread.
     pub serial: ThreadSerial,
-    /// Room for a trace.
+    /// A buffer for a trace.
     pub frames: Frames,
-    /// Where it allocates.
+    /// Its allocation sites.
     pub allocations: Allocations<Frame>,
-    /// Where its last object was written.
+    /// The page of its last object.
     pub cursor: Cursor,
-    /// The calls that it is in.
+    /// Its current calls.
     pub calls: CallTimes,
-    /// When they begin and end.
+    /// The clock for the begin and end of calls.
     pub clock: CpuClock,
-    /// The monitor that it waits for, and since when.
+    /// The monitor that it waits for, and the time at which the wait began.
     pub waits: Option<(Waited, Instant)>,
 }
 
-/// A monitor that is waited for, as events name it.
+/// A monitor that is waited for, as events identify it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waited {
-    /// That of an object.
+    /// The monitor of an object.
     Java(u64),
     /// A raw monitor.
     Raw(u64),
 }
 
 impl Own {
-    /// The data of a thread that has done nothing yet in the session, which hears of it.
+    /// Creates the data of a thread and registers the thread with the session.
     pub fn new(session: Arc<Session>, env: usize, serial: ThreadSerial) -> Self {
         let timed = match session.options.cpu {
             Some(Cpu::Old) => Timed::WithCallees,
@@ -67,31 +67,30 @@ impl Own {
     }
 }
 
-/// A thread's own data. The thread uses it without a lock, and the end of a recording takes it away: a thread that
-/// waits for years keeps no memory.
+/// A thread's own data. The thread uses it without a lock. The end of a recording takes the data away, so that a
+/// thread that waits for years keeps no memory.
 ///
-/// The thread says that it uses the data before it looks whether the epoch is that of the data. Whoever takes the
-/// data changes the epoch first, then has all processors pass a barrier, then looks whether the thread uses it. So
-/// the one sees the other: either the data is in use and stays, or the thread finds another epoch, and waits for
-/// the lock before it touches the data.
+/// The thread sets `is_used` before it compares the epoch with that of the data. A taker changes the epoch, makes all
+/// processors pass a barrier, and then reads `is_used`. At least one of the two sees the other's write. Either the
+/// data is in use and stays, or the thread sees a new epoch and waits for the lock before it touches the data.
 #[derive(Debug, Default)]
 pub struct Slot {
     is_used: AtomicBool,
-    /// The [`epoch`](crate::agent::Shared) that the data is of. Only the thread writes it.
+    /// The [`epoch`](crate::agent::Shared) of the data. Only the thread writes it.
     epoch: AtomicU32,
     own: UnsafeCell<Option<Box<Own>>>,
     changing: Mutex<()>,
 }
 
-// SAFETY: the data is reached by its thread while `is_used`, and by another one under `changing` if it is not, as the
-// protocol above has it. `Own` can be dropped by any thread.
+// SAFETY: the thread accesses the data while `is_used` is set; another thread accesses it under `changing` while it
+// is not, by the protocol above. `Own` can be dropped by any thread.
 unsafe impl Sync for Slot {}
 // SAFETY: as above.
 unsafe impl Send for Slot {}
 
 impl Slot {
-    /// Returns the data, for its thread. `epoch` returns the current epoch, and `renew` renews data of another one.
-    /// None if the thread is using the data already.
+    /// Returns the data to its thread. `epoch` returns the current epoch, and `renew` renews data of another epoch.
+    /// Returns None if the thread is already using the data.
     #[inline]
     pub fn own(
         &self,
@@ -103,13 +102,13 @@ impl Slot {
         }
         let guard = Used(self);
         self.is_used.store(true, Ordering::Relaxed);
-        // The barrier of whoever takes the data makes it one for the processor too.
+        // The taker's barrier makes this fence one for the processor too.
         compiler_fence(Ordering::SeqCst);
         let epoch = epoch();
         if self.epoch.load(Ordering::Relaxed) != epoch {
             self.renew(epoch, renew);
         }
-        // SAFETY: this thread uses the data, and nobody else reaches it until it does not.
+        // SAFETY: this thread uses the data, and no other thread accesses it meanwhile.
         let own = unsafe { &mut *self.own.get() }.as_deref_mut()?;
         Some(InUse { own, _guard: guard })
     }
@@ -117,13 +116,13 @@ impl Slot {
     #[cold]
     fn renew(&self, epoch: u32, renew: impl FnOnce(&mut Option<Box<Own>>)) {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: whoever takes the data holds the lock.
+        // SAFETY: every taker of the data holds the lock.
         renew(unsafe { &mut *self.own.get() });
         self.epoch.store(epoch, Ordering::Relaxed);
     }
 
-    /// Takes the data of another thread, after the epoch has become `epoch` and [`pass_barrier`] has succeeded since.
-    /// None if the thread is using it, has renewed it since, or has none.
+    /// Takes the data of another thread, after the epoch has become `epoch` and a later [`pass_barrier`] has
+    /// succeeded. Returns None if the thread is using the data, has renewed it since, or has none.
     pub fn take(&self, epoch: u32) -> Option<Box<Own>> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let is_of_before = (self.epoch.load(Ordering::Relaxed).wrapping_sub(epoch) as i32) < 0;
@@ -135,7 +134,7 @@ impl Slot {
     }
 }
 
-/// Has all threads of the process pass a memory barrier. False if the system does not do that.
+/// Makes all threads of the process pass a memory barrier. Returns false if the system does not support that.
 pub fn pass_barrier() -> bool {
     let membarrier = |command: libc::c_int| {
         // SAFETY: the call takes numbers and touches no memory.
@@ -145,7 +144,7 @@ pub fn pass_barrier() -> bool {
         && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
 }
 
-/// A thread uses its own data until this is dropped.
+/// Marks a slot as used by its thread until this is dropped.
 #[derive(Debug)]
 struct Used<'a>(&'a Slot);
 
@@ -156,7 +155,7 @@ impl Drop for Used<'_> {
     }
 }
 
-/// The data of the current thread.
+/// The data of the current thread, in use.
 #[derive(Debug)]
 pub struct InUse<'a> {
     own: &'a mut Own,
@@ -192,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Threads use their data all the time, and it is taken from them as often as it can be.
+    /// A thread uses its data continuously, while another one takes it as often as possible.
     #[test]
     fn data_is_taken_while_its_thread_does_not_use_it() {
         let session = Arc::new(Session::new(options()));

@@ -1,7 +1,7 @@
-//! `cpu=samples`: a thread that looks every few milliseconds what those do that have used the CPU.
+//! `cpu=samples`: a thread that samples the threads that have used the CPU, every few milliseconds.
 //!
-//! A thread counts if it is runnable, as far as the VM knows, and has run since the last look. So one that
-//! waits in native code, for a socket as a rule, does not count, though the VM takes it for runnable.
+//! A thread counts if it is runnable for the VM and has run since the last sample. A thread that waits in
+//! native code, usually for a socket, therefore does not count, although the VM considers it runnable.
 
 use crate::agent::Shared;
 use jvmpi::{Frame, Frames, GcDisabled, MultiThreaded, ThreadId};
@@ -11,22 +11,22 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which threads are sampled, by their Thread objects.
+/// A set of threads to be sampled, by their Thread objects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sampled {
-    /// All but these.
+    /// All threads except these.
     AllBut(Vec<u64>),
-    /// None but these.
+    /// Only these threads.
     Only(Vec<u64>),
 }
 
 impl Sampled {
-    /// None.
+    /// No thread.
     pub const NONE: Self = Self::Only(Vec::new());
-    /// All.
+    /// All threads.
     pub const ALL: Self = Self::AllBut(Vec::new());
 
-    /// Whether this thread is.
+    /// Returns true if this thread is in the set.
     pub fn has(&self, thread: u64) -> bool {
         match self {
             Self::AllBut(threads) => !threads.contains(&thread),
@@ -34,7 +34,7 @@ impl Sampled {
         }
     }
 
-    /// This thread, or all if it is 0, shall be sampled, or shall not.
+    /// Adds or removes this thread, or all threads if it is 0.
     pub fn change(&mut self, thread: u64, sampled: bool) {
         if thread == 0 {
             *self = if sampled { Self::ALL } else { Self::NONE };
@@ -50,24 +50,24 @@ impl Sampled {
     }
 }
 
-/// What the sampler is to do; it is told by a change under its monitor.
+/// The instructions to the sampler. A change under its monitor notifies it.
 #[derive(Debug)]
 pub struct Orders {
-    /// Which threads it samples.
+    /// The threads to be sampled.
     pub sampled: RefCell<Sampled>,
-    /// Whether it is to end.
+    /// True if the sampler is to end.
     pub end: Cell<bool>,
 }
 
 impl Orders {
-    /// What the options ask for.
+    /// Returns the instructions that follow from the options.
     pub fn of(options: &Options) -> Self {
         let sampled = if options.cpu == Some(Cpu::Samples) { Sampled::ALL } else { Sampled::NONE };
         Self { sampled: RefCell::new(sampled), end: Cell::new(false) }
     }
 }
 
-/// The sampler's thread.
+/// Runs the sampler on the current thread.
 pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
     let session = shared.session();
     let mut sampler = Sampler {
@@ -87,7 +87,7 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
                 return;
             }
             let is_off = *orders.sampled.borrow() == Sampled::NONE;
-            // Looking takes at most half of the time, however long it takes.
+            // Sampling takes at most half of the time, however long one sample takes.
             let pause = interval.saturating_sub(cost).max(cost);
             orders.wait(jvmpi, (!is_off).then_some(pause));
             if has_ended(&orders) {
@@ -114,16 +114,16 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
     }
 }
 
-/// What the sampler needs again and again, so that it need not be allocated each time.
+/// The buffers of the sampler, which are reused for each sample.
 struct Sampler {
     frames: Frames,
     threads: Vec<(ThreadId, ThreadSerial)>,
     taken: Vec<Taken>,
-    /// The frames of all that was taken.
+    /// The frames of all stacks in `taken`.
     all_frames: Vec<Frame>,
 }
 
-/// The stack of a thread: frames of `all_frames`.
+/// The stack of a thread: a range of `all_frames`.
 struct Taken {
     thread: ThreadSerial,
     start: usize,
@@ -137,8 +137,8 @@ impl Sampler {
         }
     }
 
-    /// Takes the stacks of the threads that have run. None is suspended: those that are asked whether they
-    /// have run take their own, all at the same time.
+    /// Takes the stacks of the threads that have run. No thread is suspended: the check whether a thread
+    /// has run makes the thread record its own stack, all threads at the same time.
     fn look(&mut self, shared: &Shared, jvmpi: &mut GcDisabled<'_>, sampled: &Sampled) {
         let Self { frames, threads, taken, all_frames } = self;
         let _none_ends = shared.live_threads(sampled, threads);

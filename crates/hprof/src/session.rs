@@ -1,4 +1,4 @@
-//! What is recorded from the start of profiling to its end.
+//! The data that is recorded from the start of profiling to its end.
 
 use crate::call_times::{CallCosts, Cost, Limit};
 use crate::known::Known;
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Profiling, from JVM_OnLoad or an attach to the end.
+/// One recording, from JVM_OnLoad or an attach to the end of profiling.
 #[derive(Debug)]
 pub struct Session {
-    /// What the user asks for.
+    /// The options of the user.
     pub options: Options,
-    /// Where objects are allocated.
+    /// The allocation sites.
     pub sites: Sites,
-    /// What was waited for.
+    /// The waits for monitors and locks.
     pub waits: Mutex<Waits>,
     /// Limits the number of stacks that have times.
     pub contexts: Arc<Limit>,
@@ -33,12 +33,12 @@ pub struct Session {
     dumped: Mutex<Dumped>,
 }
 
-/// What threads have counted.
+/// The counts of all threads.
 #[derive(Debug, Default)]
 struct Threads {
-    /// The tables of those that run, by `JNIEnv *`.
+    /// The tables of live threads, by `JNIEnv *`.
     live: FxHashMap<usize, Tables>,
-    /// The sums of those that have ended.
+    /// The sums of ended threads.
     ended: Sums,
 }
 
@@ -49,10 +49,10 @@ struct Tables {
     allocated: Arc<Counts>,
 }
 
-/// What several threads have counted together.
+/// The counts of several threads together.
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// By the places of the stacks, if the costs of all threads are summed up.
+    /// By stack number, if the costs of all threads are summed up.
     calls: Vec<Cost>,
     calls_by_thread: FxHashMap<(ThreadSerial, StackId), Cost>,
     allocated: FxHashMap<u32, Amount>,
@@ -80,7 +80,7 @@ impl Sums {
         tables.allocated.add_to(&mut self.allocated);
     }
 
-    /// Returns the stacks in which methods were called, and what the calls have cost.
+    /// Returns the stacks in which methods were called, and the costs of the calls.
     fn calls(&self) -> impl Iterator<Item = ((ThreadSerial, StackId), &Cost)> {
         let of_all = (0..).zip(&self.calls).filter(|(_, cost)| **cost != Cost::default());
         let of_all = of_all.map(|(stack, cost)| ((ThreadSerial(0), StackId(stack)), cost));
@@ -99,13 +99,13 @@ impl Sums {
 pub struct CallSums(Sums);
 
 impl CallSums {
-    /// The section of CPU times without its rows.
+    /// Returns the section of CPU times without its rows.
     pub fn head(&self) -> CpuTimes {
         let total = self.0.calls().map(|(_, cost)| cost.time).sum();
         CpuTimes { at: Some(Time::now()), total: Duration::from_nanos(total), rows: Vec::new() }
     }
 
-    /// The rows, in no order.
+    /// Returns the rows, in no order.
     pub fn rows(&self) -> impl Iterator<Item = StackTime> {
         self.0.calls().map(|((thread, stack), cost)| StackTime {
             thread,
@@ -115,7 +115,7 @@ impl CallSums {
         })
     }
 
-    /// The section, with the rows that are no less than the cutoff.
+    /// Returns the section, without the rows below the cutoff.
     pub fn section(&self, known: &Mutex<Known>, cutoff: f64) -> CpuTimes {
         let row = |row: StackTime| {
             let StackTime { thread, stack, own, calls } = row;
@@ -129,20 +129,20 @@ impl CallSums {
     }
 }
 
-/// How often a trace was sampled.
+/// The number of samples of a trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Samples {
     since_dump: u64,
     all: u64,
 }
 
-/// What dumps have told already.
+/// The values that earlier dumps have written.
 #[derive(Debug, Default)]
 struct Dumped {
     own_times: FxHashMap<(ThreadSerial, StackId), u64>,
-    /// The sites as they were told.
+    /// The sites as they were last written.
     sites: FxHashMap<SiteKey, (Amount, Amount)>,
-    /// What was allocated when sites were cleared.
+    /// The allocated amounts when sites were cleared.
     cleared: FxHashMap<SiteKey, Amount>,
 }
 
@@ -151,7 +151,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    /// A session in which nothing has happened yet.
+    /// Creates an empty session.
     pub fn new(options: Options) -> Self {
         Self {
             contexts: Arc::new(Limit::new(options.contexts as usize)),
@@ -166,23 +166,23 @@ impl Session {
         }
     }
 
-    /// How many frames traces have at most.
+    /// Returns the maximum number of frames of a trace.
     pub fn depth(&self) -> usize {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Returns how many frames the traces of allocations have at most.
+    /// Returns the maximum number of frames of an allocation trace.
     pub fn alloc_depth(&self) -> usize {
         self.alloc_depth.load(Ordering::Relaxed)
     }
 
-    /// Changes how many frames traces have.
+    /// Sets the maximum number of frames of all traces.
     pub fn set_depth(&self, depth: u16) {
         self.depth.store(depth.into(), Ordering::Relaxed);
         self.alloc_depth.store(depth.into(), Ordering::Relaxed);
     }
 
-    /// Hears of a thread that counts in these tables.
+    /// Registers a thread that counts in these tables.
     pub fn add_thread(
         &self,
         env: usize,
@@ -194,7 +194,8 @@ impl Session {
         lock(&self.threads).live.insert(env, Tables { serial, calls, allocated });
     }
 
-    /// Gives a thread its number. True if it has counted without one: events may come before its THREAD_START.
+    /// Gives a thread its number. Returns true if it has already counted without one: events may precede its
+    /// THREAD_START.
     pub fn name_thread(&self, env: usize, serial: ThreadSerial) -> bool {
         let mut threads = lock(&self.threads);
         let nameless = threads.live.get_mut(&env).filter(|tables| tables.serial == ThreadSerial(0));
@@ -204,7 +205,7 @@ impl Session {
         })
     }
 
-    /// A thread counts no more.
+    /// Adds the counts of a thread that ends to the sums.
     pub fn end_thread(&self, env: usize) {
         let mut threads = lock(&self.threads);
         if let Some(tables) = threads.live.remove(&env) {
@@ -213,7 +214,7 @@ impl Session {
         }
     }
 
-    /// Counts an object of which it is not known who has allocated it.
+    /// Counts an object whose allocating thread is not known.
     pub fn add_without_trace(&self, site: u32, size: u64) {
         let mut threads = lock(&self.threads);
         let sum = threads.ended.allocated.entry(site).or_default();
@@ -237,7 +238,7 @@ impl Session {
         }
     }
 
-    /// The section of CPU samples. The next one tells all samples again, or those from now on.
+    /// Returns the section of CPU samples. With `clear`, the next section starts from zero samples.
     pub fn cpu_samples(&self, cutoff: f64, clear: bool) -> CpuSamples {
         let mut samples = lock(&self.samples);
         let row = |(&trace, count): (&_, &Samples)| CpuSample {
@@ -256,7 +257,8 @@ impl Session {
         section
     }
 
-    /// Sums up the costs of calls. With `clear`, the next sum has the times from now on; it always has all calls.
+    /// Sums up the costs of calls. With `clear`, the next sum has only later times. The number of calls is never
+    /// cleared.
     pub fn call_times(&self, clear: bool) -> CallSums {
         let mut sums = self.sums();
         let mut dumped = lock(&self.dumped);
@@ -272,7 +274,7 @@ impl Session {
         CallSums(sums)
     }
 
-    /// The section of `cpu=old`.
+    /// Returns the section of `cpu=old`.
     pub fn cpu_old(&self, profile: &Profile) -> CpuOld {
         let row = |((_, stack), cost): ((ThreadSerial, StackId), &Cost)| {
             let frames = profile.traces.path(stack).iter();
@@ -289,7 +291,7 @@ impl Session {
         section
     }
 
-    /// The section of allocation sites. `freed` is what has died, by the sites' numbers.
+    /// Returns the section of allocation sites. `freed` has the dead objects, by site number.
     pub fn sites(&self, freed: &[Amount], flags: SiteFlags, cutoff: f64) -> profile::Sites {
         let allocated = self.sums().allocated;
         let mut dumped = lock(&self.dumped);
@@ -316,7 +318,7 @@ impl Session {
         section
     }
 
-    /// How large the heap is. `freed` is what has died, by the sites' numbers.
+    /// Returns the size of the heap. `freed` has the dead objects, by site number.
     pub fn heap_summary(&self, freed: &[Amount]) -> HeapSummary {
         let mut allocated = Amount::default();
         self.sums().allocated.values().for_each(|site| add(&mut allocated, *site));
@@ -325,7 +327,7 @@ impl Session {
         HeapSummary { at: Some(Time::now()), live: less(allocated, dead), allocated }
     }
 
-    /// Forgets what was counted.
+    /// Deletes all counts.
     pub fn forget(&self) {
         *lock(&self.threads) = Threads::default();
         *lock(&self.samples) = FxHashMap::default();
@@ -333,19 +335,19 @@ impl Session {
         *lock(&self.waits) = Waits::default();
     }
 
-    /// From now on times and samples are those since now; calls and hits go on.
+    /// Restarts times and samples at zero. The numbers of calls and hits are kept.
     pub fn clear_costs(&self) {
         self.clear_samples();
         lock(&self.waits).clear_times();
         self.call_times(true);
     }
 
-    /// From now on samples are those since now; hits go on.
+    /// Restarts samples at zero. The number of hits is kept.
     pub fn clear_samples(&self) {
         lock(&self.samples).values_mut().for_each(|count| count.since_dump = 0);
     }
 
-    /// From now on what was allocated is what is since now. What lives goes on.
+    /// Restarts the allocated amounts at zero. The live amounts are kept.
     pub fn clear_sites(&self) {
         let allocated = self.sums().allocated;
         let cleared = allocated
@@ -360,7 +362,8 @@ fn add(to: &mut Amount, more: Amount) {
     to.bytes += more.bytes;
 }
 
-/// Threads go on counting while they are added up, so that what has died may be the larger one for a moment.
+/// Subtracts amounts. The result is at least 0: threads count during the summation, so `by` may briefly be
+/// larger.
 fn less(amount: Amount, by: Amount) -> Amount {
     Amount {
         instances: amount.instances.saturating_sub(by.instances),

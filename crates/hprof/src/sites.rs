@@ -1,7 +1,7 @@
-//! Allocation sites: which objects are allocated where, and how many of them live.
+//! Allocation sites: the class and trace of allocated objects, and the number of live ones.
 //!
-//! A thread counts what it allocates by itself; what dies is counted for all, by the thread that is told of
-//! it. So what lives is what was allocated and has not died.
+//! Each thread counts its own allocations. Dead objects are counted for all threads together, by the
+//! thread that receives the event. Live amounts are allocated minus dead amounts.
 
 use hashbrown::HashTable;
 use indexmap::IndexSet;
@@ -11,38 +11,38 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A class of objects that are allocated at a trace.
+/// The key of a site: the class and the trace of allocated objects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SiteKey {
-    /// The class; of an array of references, the class of the elements.
+    /// The class; for an array of references, the class of the elements.
     pub class: ClassSerial,
-    /// The type of the elements of an array.
+    /// The type of the elements, for an array.
     pub array_of: Option<Type>,
-    /// Where.
+    /// The trace of the allocation.
     pub trace: TraceSerial,
 }
 
-/// All sites; each has a number.
+/// All sites, each with a number.
 #[derive(Debug, Default)]
 pub struct Sites(Mutex<IndexSet<SiteKey, FxBuildHasher>>);
 
 impl Sites {
-    /// The number of a site.
+    /// Returns the number of a site, which is added if it is new.
     pub fn number(&self, key: SiteKey) -> u32 {
         self.keys().insert_full(key).0 as u32
     }
 
-    /// How many there are.
+    /// Returns the number of sites.
     pub fn count(&self) -> usize {
         self.keys().len()
     }
 
-    /// All of them, by their numbers.
+    /// Returns all sites, in the order of their numbers.
     pub fn all(&self) -> Vec<SiteKey> {
         self.keys().iter().copied().collect()
     }
 
-    /// The site with this number.
+    /// Returns the site with this number.
     pub fn key(&self, site: u32) -> Option<SiteKey> {
         self.keys().get_index(site as usize).copied()
     }
@@ -52,7 +52,7 @@ impl Sites {
     }
 }
 
-/// What one thread has allocated at a site.
+/// The amount that one thread has allocated at a site.
 #[derive(Debug)]
 pub struct Allocated {
     site: u32,
@@ -62,7 +62,7 @@ pub struct Allocated {
 
 impl Allocated {
     fn add(&self, size: u64) {
-        // Only the thread itself writes, so that nothing is lost in between.
+        // Only the thread itself writes, so no update is lost.
         let add =
             |to: &AtomicU64, more| to.store(to.load(Ordering::Relaxed) + more, Ordering::Relaxed);
         add(&self.objects, 1);
@@ -70,12 +70,12 @@ impl Allocated {
     }
 }
 
-/// What a thread has allocated, for those who write dumps.
+/// The allocations of a thread, for the threads that write dumps.
 #[derive(Debug, Default)]
 pub struct Counts(Mutex<Vec<Arc<Allocated>>>);
 
 impl Counts {
-    /// Adds them to those of other threads.
+    /// Adds the amounts to those of other threads.
     pub fn add_to(&self, all: &mut FxHashMap<u32, Amount>) {
         for one in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let sum = all.entry(one.site).or_default();
@@ -85,10 +85,10 @@ impl Counts {
     }
 }
 
-/// What a thread knows of where it allocates. `F` is a frame as the VM tells it.
+/// A thread's table of its allocation sites. `F` is a frame as the VM reports it.
 #[derive(Debug)]
 pub struct Allocations<F> {
-    /// By what the event tells.
+    /// Entries by the data of the event.
     known: HashTable<Known<F>>,
     by_site: FxHashMap<u32, Arc<Allocated>>,
     shared: Arc<Counts>,
@@ -109,13 +109,13 @@ impl<F> Default for Allocations<F> {
 }
 
 impl<F: Copy + Eq + Hash> Allocations<F> {
-    /// What it has allocated.
+    /// Returns the counts, for the threads that write dumps.
     pub fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.shared)
     }
 
-    /// Counts an object and returns its site. `number` finds the site the first time that what is told of
-    /// the object, its class, the code of its elements and the frames, comes together.
+    /// Counts an object and returns its site. `number` returns the site of a new combination of class,
+    /// element code and frames.
     #[inline]
     pub fn count(
         &mut self,
@@ -150,8 +150,7 @@ impl<F: Copy + Eq + Hash> Allocations<F> {
         site
     }
 
-    /// Forgets which method a `jmethodID` is: a class was unloaded, and its numbers may be given to
-    /// others.
+    /// Forgets the methods of `jmethodID`s: a class was unloaded, and the VM may reuse its IDs.
     pub fn forget_methods(&mut self) {
         self.known.clear();
     }
