@@ -1,9 +1,9 @@
 //! One self-contained HTML page of a profile: hot methods, flame graph, call tree, allocation sites, heap,
 //! monitors and threads. Two profiles make a comparison.
 //!
-//! The page is one file: its data, its style and its scripts are in it, and its content security policy keeps
-//! it from loading anything or from running anything else. `page/` has what is on it, `data` what it is made
-//! from, [`heap`] what is retained in a heap dump.
+//! The page is one file with its data, its style and its scripts. Its content security policy keeps it from
+//! loading or running anything else. `page/` has its parts, `data` prepares its data, and [`heap`] computes
+//! retained sizes.
 
 mod data;
 pub mod heap;
@@ -17,13 +17,13 @@ use jvmpi_formats::profile::{File, Profile};
 /// A profile to be shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// What the page calls it: the file's name.
+    /// Its name on the page: the file's name.
     pub name: &'a str,
     /// The profile.
     pub profile: &'a Profile,
     /// The objects of its heap dump, as a [`heap::Collector`] gathers them.
     pub heap: Option<&'a heap::Graph>,
-    /// Why there is not more of it, if something is missing: where the file is cut off.
+    /// The reason why data is missing, if some is: the place where the file is cut off.
     pub problem: Option<&'a str>,
     /// The program and the conditions of the recording, if they are known.
     pub recording: Option<&'a Recording>,
@@ -44,14 +44,14 @@ pub struct Recording {
     pub interval: Option<Duration>,
 }
 
-/// Writes the page of a profile, or that which compares the first with the second. There may be more; the
-/// page then has its numbers for each and compares the first with the last.
+/// Writes the page of a profile, or a comparison of the first profile with the second. With more profiles,
+/// the page has numbers for each and compares the first with the last.
 pub fn write(inputs: &[Input<'_>], out: &mut impl Write) -> io::Result<()> {
     page::write(&data::Data::of(inputs), out)
 }
 
-/// Writes the page of files under the names that they are to have, with the objects of the last heap dump of
-/// each. What can't be read is left out, and the page says so.
+/// Writes the page of files under the given names, with the objects of the last heap dump of each. Unreadable
+/// data is left out, and the page mentions it.
 pub fn write_files(files: &[(&str, &File)], out: &mut impl Write) -> io::Result<()> {
     write_all(files, None, out)
 }

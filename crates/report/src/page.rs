@@ -1,4 +1,4 @@
-//! The page's text: what `page/` has, with the data in it.
+//! The text of the page: the files of `page/` with the data inserted.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/style.css");
 
-/// In the order in which they need each other.
+/// The scripts, in the order of their dependencies.
 const SCRIPTS: &[&str] = &[
     include_str!("../page/dom.js"),
     include_str!("../page/data.js"),
@@ -40,7 +40,8 @@ pub(crate) fn write(data: &impl Serialize, out: &mut impl Write) -> io::Result<(
     out.write_all(fill(after).as_bytes())
 }
 
-/// Nothing is loaded, and nothing runs but this script: what is told by a profile can't.
+/// Returns a policy that permits no loading and only this script, so that text of a
+/// profile cannot run.
 fn policy(script: &str) -> String {
     let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text)));
     format!(
@@ -62,7 +63,7 @@ fn base64(bytes: &[u8]) -> String {
     digits.collect()
 }
 
-/// JSON that is not taken for the end of the script element it stands in.
+/// JSON without `<`, so that it cannot end its script element.
 struct InScript(CompactFormatter);
 
 impl Formatter for InScript {

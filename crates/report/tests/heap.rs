@@ -1,4 +1,4 @@
-//! The heap's analysis beside what its definitions say, on graphs small enough to try everything.
+//! The heap's analysis compared with its definitions, on graphs small enough for brute force.
 
 use jvmpi_formats::profile::heap::{
     Class, Elements, Field, Instance, Objects, Primitives, Record, Root, RootKind,
@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use report::heap::{Analysis, Builder, Collector, Dominators, Graph, Kind, Path, Paths};
 
-/// A heap: for each object its kind, its size and to whom it refers; and the roots.
+/// A heap: for each object its kind, its size and the objects that it refers to; and the roots.
 #[derive(Clone, Debug)]
 struct Heap {
     objects: Vec<(u8, u64, Vec<usize>)>,
@@ -46,7 +46,7 @@ impl Heap {
         builder.finish(|_, _| false).expect("a small graph")
     }
 
-    /// Object -> how far it is from a root, when `without` is not there.
+    /// Returns for each object its distance from a root if `without` does not exist.
     fn distances(&self, without: Option<usize>) -> Vec<Option<usize>> {
         let mut distances = vec![None; self.objects.len()];
         let mut now: Vec<usize> = self.roots.clone();
@@ -65,7 +65,8 @@ impl Heap {
         distances
     }
 
-    /// Object -> whether it would be freed with `dominator`, itself included.
+    /// Returns for each object true if it would be freed with `dominator`, including `dominator`
+    /// itself.
     fn dominated_by(&self, dominator: usize) -> Vec<bool> {
         let with = self.distances(None);
         let without = self.distances(Some(dominator));
@@ -181,8 +182,8 @@ proptest! {
     }
 }
 
-/// A list of a million objects is a way of a million steps: nothing recurses over it, and nothing takes
-/// time in the square of it.
+/// The path through a list of a million objects has a million steps, so the analysis must not recurse
+/// or take quadratic time.
 #[test]
 fn a_list_is_no_longer_than_the_stack() {
     let count = 1_000_000_usize;
@@ -202,7 +203,7 @@ fn a_list_is_no_longer_than_the_stack() {
     assert_eq!(analysis.retained(count as u32 - 1), 1);
     assert_eq!(analysis.classes(&graph)[0].retained, count as u64);
     let path = Paths::through(&graph).to(count as u32 - 1).expect("it is reached");
-    // The way there is told by its ends.
+    // The path consists of its two ends.
     let objects: Vec<u32> = path.steps.iter().map(|step| step.object).collect();
     let ends: Vec<u32> = (0..8).chain(count as u32 - 24..count as u32).collect();
     assert_eq!(objects, ends);
@@ -243,7 +244,7 @@ fn records_become_objects_and_references() {
     let mut collector = Collector::default();
     let mut record = |record: Record<'_>| collector.record(&record);
     let id = ObjectId;
-    // The class above comes after the one below it.
+    // The superclass comes after its subclass.
     record(Record::Class(Class {
         id: id(0x30),
         name: "app.Weaker",

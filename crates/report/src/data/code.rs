@@ -6,22 +6,22 @@ use serde::Serialize;
 
 use super::hidden;
 
-/// Each string once.
+/// A table of strings, each once.
 #[derive(Default)]
 pub(super) struct Strings {
-    /// Whether classes have the names that they have in any run.
+    /// True if names of hidden classes are replaced by those that are the same in each run.
     in_any_run: bool,
     numbers: FxHashMap<String, u32>,
     strings: Vec<String>,
 }
 
 impl Strings {
-    /// None yet, for the profiles of so many runs.
+    /// Creates an empty table for the profiles of this number of runs.
     pub(super) fn of_runs(runs: usize) -> Strings {
         Strings { in_any_run: runs > 1, ..Strings::default() }
     }
 
-    /// The number of a class's name, which is the same for what is one class in several runs.
+    /// Returns the number of a class's name, which is the same for one class in several runs.
     pub(super) fn class(&mut self, name: &str) -> u32 {
         self.number(if self.in_any_run { hidden::in_any_run(name) } else { name })
     }
@@ -45,7 +45,7 @@ impl From<Strings> for Vec<String> {
 
 /// The methods of all profiles, their frames, and the tree of their stacks.
 ///
-/// Overloaded methods are one: text does not tell them apart.
+/// Overloaded methods are one, because text profiles do not distinguish them.
 #[derive(Default, Serialize)]
 pub(super) struct Code {
     methods: Methods,
@@ -63,7 +63,7 @@ struct Methods {
 #[derive(Default, Serialize)]
 struct Frames {
     method: Vec<u32>,
-    /// As JVMPI tells lines: −1 unknown, −2 compiled, −3 native.
+    /// The line with JVMPI's codes: −1 unknown, −2 compiled, −3 native.
     line: Vec<i32>,
 }
 
@@ -80,14 +80,14 @@ impl Default for Tree {
     }
 }
 
-/// [`Code`] while it grows.
+/// [`Code`] that is being built.
 #[derive(Default)]
 pub(super) struct Nodes {
     code: Code,
     methods: FxHashMap<(u32, u32), u32>,
     frames: FxHashMap<(u32, i32), u32>,
     nodes: FxHashMap<(u32, u32), u32>,
-    /// By the number of the profile.
+    /// The nodes of stacks, by the number of the profile.
     stacks: FxHashMap<(usize, StackId), u32>,
 }
 
@@ -108,7 +108,7 @@ impl Nodes {
         depths
     }
 
-    /// The node of a trace's innermost frame; 0 of an empty or unknown one.
+    /// Returns the node of a trace's innermost frame, or 0 for an empty or unknown trace.
     pub(super) fn of_trace(
         &mut self,
         strings: &mut Strings,
@@ -117,7 +117,7 @@ impl Nodes {
         serial: TraceSerial,
     ) -> u32 {
         let traces = &profile.traces;
-        // Down from the innermost frame to the first stack that has a node, and up again.
+        // Walks from the innermost frame to the first stack that has a node, and back.
         let mut stack = traces.frames_of(serial).id();
         let mut without_node = Vec::new();
         let mut node = loop {

@@ -1,4 +1,4 @@
-//! The part of a heap that the page has: all classes, the objects that retain most, and how those are reached.
+//! The part of a heap that is on the page: all classes, the objects that retain most, and their paths from roots.
 
 use jvmpi_formats::profile::ThreadSerial;
 use rustc_hash::FxHashMap;
@@ -7,16 +7,16 @@ use serde::Serialize;
 use super::{NONE, Shared};
 use crate::heap::{Analysis, Graph, Kind, Path, Paths, Step, referrers};
 
-/// How many objects of the dominator tree are shown.
+/// The number of objects of the dominator tree that are shown.
 const TREE: usize = 2000;
-/// Of how many classes, those that retain most, single objects are shown, and how many.
+/// The number of classes with shown objects, by retained size, and the number of objects shown of each.
 const CLASSES: usize = 200;
 const OBJECTS: usize = 5;
-/// How many kinds of fields are shown that refer to a class.
+/// The number of kinds of fields shown as referrers of a class.
 const REFERRERS: usize = 8;
-/// How many classes are told of what is left out below an object.
+/// The number of classes listed of the objects left out below an object.
 const REST: usize = 3;
-/// A heap as the page has it.
+/// A heap as it is on the page.
 #[derive(Serialize)]
 pub(super) struct Heap {
     objects: usize,
@@ -27,7 +27,7 @@ pub(super) struct Heap {
     roots: usize,
     classes: Classes,
     shown: Objects,
-    /// What is left out of the objects that no other dominates.
+    /// The objects that are left out among those without a dominator.
     rest: Rest,
 }
 
@@ -39,44 +39,44 @@ struct Classes {
     retained: Vec<u64>,
     /// The shown objects that retain most.
     largest: Vec<Vec<usize>>,
-    /// The class of those who refer, or as a name the class itself whose static field it is; the field; the number
-    /// of references.
+    /// The referrers of each class: their class; the name of the class itself for a static field; the field; the
+    /// number of references.
     referrers: Vec<Vec<(usize, i64, u32, u64)>>,
 }
 
 #[derive(Default, Serialize)]
 struct Objects {
-    /// In hexadecimal digits: an ID may have more bits than numbers of JavaScript.
+    /// In hexadecimal digits, because an ID may have more bits than JavaScript's numbers.
     id: Vec<String>,
     class: Vec<usize>,
-    /// Of Class objects, which class.
+    /// For a Class object, the name of its class.
     name: Vec<i64>,
     size: Vec<u64>,
     retained: Vec<u64>,
-    /// How many objects it dominates immediately.
+    /// The number of objects that it dominates immediately.
     dominated: Vec<usize>,
-    /// The object by which it is dominated, in the order of the dominator tree's largest, which come first;
-    /// −1 if only roots do.
+    /// The index of its dominator, or −1 if only roots dominate it. Only the largest objects of the dominator
+    /// tree, which come first, have entries.
     dominator: Vec<i64>,
-    /// Of each object of the tree, what is left out below it.
+    /// For each object of the tree, the objects left out below it.
     rest: Vec<Rest>,
-    /// The object before it on the path from a root, −1 if it is a root's; the field of that one that leads here;
-    /// and how many objects between the two are left out.
+    /// The object before it on the path from a root, or −1 for a root's object; the referring field of that
+    /// object; and the number of objects left out between the two.
     before: Vec<i64>,
     by: Vec<i64>,
     left_out: Vec<u32>,
-    /// Of those that are a root's, why, and the thread.
+    /// The reason and the thread of each root's object.
     roots: FxHashMap<usize, (&'static str, i64)>,
 }
 
-/// Classes, how many objects of each, and what they retain.
+/// Classes, the number of objects of each, and the bytes that they retain.
 type Rest = Vec<(usize, u64, u64)>;
 
 impl Heap {
     pub(super) fn of(shared: &mut Shared, number: usize, graph: &Graph) -> Heap {
         let analysis = Analysis::of(graph);
         let classes = analysis.classes(graph);
-        // Kinds that have no objects are names only, such as of superclasses.
+        // Kinds without objects are only names, such as of superclasses.
         let mut rows: Vec<Kind> = (0..graph.kinds() as u32).map(Kind).collect();
         rows.retain(|kind| classes[kind.index()].objects > 0);
         rows.sort_by_key(|kind| std::cmp::Reverse(classes[kind.index()].retained));
@@ -134,7 +134,7 @@ impl Heap {
     }
 }
 
-/// The shown objects while they are gathered.
+/// The shown objects while they are collected.
 struct Shown<'s, 'g> {
     shared: &'s mut Shared,
     number: usize,
@@ -149,7 +149,7 @@ struct Shown<'s, 'g> {
 }
 
 impl Shown<'_, '_> {
-    /// The index of an object, which is shown from now on.
+    /// Returns the index of an object, which is added to the shown ones.
     fn object(&mut self, object: u32) -> usize {
         let next = self.numbers.len();
         let index = *self.index.entry(object).or_insert(next);
@@ -169,7 +169,7 @@ impl Shown<'_, '_> {
         index
     }
 
-    /// Shows the top of the dominator tree. Returns what is left out at the root.
+    /// Adds the top of the dominator tree. Returns the objects left out at the root.
     fn tree(&mut self) -> Rest {
         let largest = self.analysis.largest(TREE);
         for object in &largest {
@@ -203,10 +203,10 @@ impl Shown<'_, '_> {
         rest
     }
 
-    /// Shows how each object is reached, and the objects on the way.
+    /// Adds the path of each shown object, and the objects on it.
     fn paths(&mut self) {
         let paths = Paths::through(self.graph);
-        // Those that come later are on these paths.
+        // Objects added here are on these paths themselves.
         for index in 0..self.numbers.len() {
             let Some(Path { root, steps }) = paths.to(self.numbers[index]) else { continue };
             let mut before = None;
@@ -221,7 +221,7 @@ impl Shown<'_, '_> {
         }
     }
 
-    /// Notes the step by which an object is reached. Whichever path told it first has told enough.
+    /// Records the step by which an object is reached. The first path with the object is sufficient.
     fn reached(&mut self, index: usize, before: usize, step: Step) {
         if self.objects.before[index] == NONE {
             let by = step.by.map(|label| self.graph.label_name(label));

@@ -1,8 +1,8 @@
-//! Hidden classes, such as those of lambda expressions: their names have something that the VM makes up anew in
-//! each run.
+//! Hidden classes, such as those of lambda expressions: their names have a part that differs in each run of the
+//! VM.
 
-/// The name that a class has in any run: `App$$Lambda` of `App$$Lambda/0x00007f63880d75f8` and, up to JDK 20, of
-/// `App$$Lambda$14/0x0000000800c03000`.
+/// Returns the name of a class without that part: `App$$Lambda` of `App$$Lambda/0x00007f63880d75f8` and, up to
+/// JDK 20, of `App$$Lambda$14/0x0000000800c03000`.
 pub(super) fn in_any_run(name: &str) -> &str {
     let Some((class, address)) = name.rsplit_once("0x") else { return name };
     let Some(class) = class.strip_suffix(['/', '.', '+']) else { return name };

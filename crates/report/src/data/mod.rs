@@ -1,5 +1,5 @@
-//! What the page is made from: the content of one profile, or of two side by side, as columns of numbers
-//! that its scripts read. A column that tells of each profile is a list with one entry for each.
+//! The data of the page: the content of one profile, or of two side by side, as columns of numbers that
+//! its scripts read. A column with data of each profile is a list with one entry per profile.
 
 mod code;
 mod heap;
@@ -18,7 +18,7 @@ use monitors::Dump;
 use stacks::{Calls, Table, microseconds};
 use threads::Threads;
 
-/// No such thing, in a column of indices.
+/// The value for "none" in a column of indices.
 const NONE: i64 = -1;
 
 /// Everything on the page.
@@ -34,7 +34,7 @@ pub(crate) struct Data<'a> {
     heaps: Vec<Option<Heap>>,
 }
 
-/// What a file says about itself.
+/// The properties of a file.
 #[derive(Serialize)]
 struct Header<'a> {
     name: &'a str,
@@ -42,7 +42,7 @@ struct Header<'a> {
     created: u64,
     problem: Option<&'a str>,
     recording: Option<Recorded<'a>>,
-    /// The most frames that a trace has.
+    /// The maximum number of frames of a trace.
     depth: usize,
     traces: usize,
     frames: usize,
@@ -71,7 +71,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// What all parts share while they are made.
+/// The data that all parts share while they are built.
 #[derive(Default)]
 struct Shared {
     strings: code::Strings,
@@ -80,7 +80,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// The node of a trace and the thread that it is kept for.
+    /// Returns the node of a trace and the index of the thread that it belongs to.
     fn place(&mut self, number: usize, profile: &Profile, trace: TraceSerial) -> (u32, i64) {
         let node = self.code.of_trace(&mut self.strings, number, profile, trace);
         let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);

@@ -1,4 +1,4 @@
-//! Monitor dumps: who owns what, and who waits for whom.
+//! Monitor dumps: the owners of monitors and the threads that wait for them.
 
 use jvmpi_formats::profile::{Profile, ThreadSerial, ThreadState};
 use serde::Serialize;
@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::Shared;
 use super::stacks::{is_hidden, monitor_name};
 
-/// All threads and monitors at one moment. Threads are indices, −1 one that is not known.
+/// All threads and monitors at one moment. A thread is an index, or −1 if it is not
+/// known.
 #[derive(Serialize)]
 pub(super) struct Dump {
     threads: Vec<Thread>,
@@ -31,7 +32,7 @@ struct Monitor {
     waiting: Vec<i64>,
 }
 
-/// The monitor dumps of a profile.
+/// Returns the monitor dumps of a profile.
 pub(super) fn dumps(shared: &mut Shared, number: usize, profile: &Profile) -> Vec<Dump> {
     let mut dumps = Vec::new();
     for dump in profile.monitor_dumps() {

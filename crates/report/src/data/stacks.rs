@@ -1,4 +1,4 @@
-//! What was counted or measured at stacks: CPU samples and times, allocation sites, waits for monitors.
+//! The values measured at stacks: CPU samples and times, allocation sites, waits for monitors.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use serde::Serialize;
 
 use super::{NONE, Shared};
 
-/// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and what it is
-/// about: the class of the objects that were allocated, or the monitor that was waited for.
+/// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and its
+/// object: the class of the allocated objects, or the monitor that was waited for.
 #[derive(Serialize)]
 pub(super) struct Table {
     kind: &'static str,
-    /// The most frames that a row's stack has.
+    /// The maximum number of frames of a row's stack.
     depth: u32,
     node: Vec<u32>,
     thread: Vec<i64>,
@@ -22,7 +22,7 @@ pub(super) struct Table {
     measures: Vec<Measure>,
 }
 
-/// What is counted or measured.
+/// A counted or measured quantity.
 #[derive(Serialize)]
 struct Measure {
     name: &'static str,
@@ -30,7 +30,7 @@ struct Measure {
     unit: Unit,
     /// For each profile, a value for each row.
     values: Vec<Vec<u64>>,
-    /// For each profile, the value of all rows, those too that the profiler has cut off.
+    /// For each profile, the total of all rows, including those that the profiler has cut off.
     total: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Table {
     }
 }
 
-/// A table while it grows.
+/// A table that is being built.
 struct Growing {
     table: Table,
     rows: FxHashMap<((u32, i64), i64), usize>,
@@ -85,7 +85,7 @@ impl Growing {
         Growing { table: Table::new(kind, measures, profiles), rows: FxHashMap::default() }
     }
 
-    /// Adds what a profile tells of a place.
+    /// Adds the values of a profile at a place.
     fn add(&mut self, number: usize, place: (u32, i64), object: i64, values: &[u64]) {
         let Growing { table, rows } = self;
         let row = *rows.entry((place, object)).or_insert_with(|| table.row(place, object));
@@ -101,7 +101,7 @@ impl Growing {
         }
     }
 
-    /// The table, if it tells anything.
+    /// Returns the table, if it has rows.
     fn finish(mut self) -> Option<Table> {
         for measure in &mut self.table.measures {
             for (total, values) in measure.total.iter_mut().zip(&measure.values) {
@@ -112,7 +112,7 @@ impl Growing {
     }
 }
 
-/// All tables that the profiles have something for.
+/// Returns all tables for which the profiles have data.
 pub(super) fn tables(
     shared: &mut Shared,
     profiles: &[&Profile],
@@ -132,7 +132,7 @@ pub(super) fn tables(
     tables.into_iter().flatten().map(with_depth).collect()
 }
 
-/// CPU samples; as time if the interval between two samples of each profile is known.
+/// Returns the CPU samples, as time if the interval between two samples is known for each profile.
 fn samples(
     shared: &mut Shared,
     profiles: &[&Profile],
@@ -163,7 +163,7 @@ fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         [("cpu-time", "CPU time", Unit::Microseconds), ("calls", "Method calls", Unit::Count)];
     let mut table = Growing::new("times", &measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
-        // Times are told since the section before, calls since the VM started.
+        // A section has the times since the previous one, but the calls since the VM started.
         let mut traces: FxHashMap<TraceSerial, (Duration, u64)> = FxHashMap::default();
         for row in profile.cpu_times().flat_map(|section| &section.rows) {
             let (own, calls) = traces.entry(row.trace).or_default();
@@ -217,7 +217,7 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     ];
     let mut table = Growing::new("monitors", &measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
-        // As with times.
+        // Times and hits are summed up in the same way as times and calls above.
         let mut rows: FxHashMap<(TraceSerial, String), (Duration, u64)> = FxHashMap::default();
         let mut hidden = Duration::ZERO;
         for row in profile.monitor_times().flat_map(|section| &section.rows) {
@@ -225,7 +225,7 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
                 hidden += row.time;
                 continue;
             }
-            // The IDs of another run would tell nothing.
+            // IDs of several runs do not match.
             let name = monitor_name(profile, row.monitor, profiles.len() == 1);
             let (time, hits) = rows.entry((row.trace, name)).or_default();
             *time += row.time;
@@ -244,12 +244,12 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     table.finish()
 }
 
-/// True if the monitor is one of the profiler's own, such as `_hprof heap`.
+/// Returns true if the monitor is one of the profiler's own, such as `_hprof heap`.
 pub(super) fn is_hidden(profile: &Profile, monitor: Monitor) -> bool {
     matches!(monitor, Monitor::Raw { name, .. } if profile.names.get(name).starts_with("_hprof"))
 }
 
-/// `java.util.Vector@1f0` of an object's monitor, `"name"` of a raw one.
+/// Returns `java.util.Vector@1f0` for an object's monitor, `"name"` for a raw one.
 pub(super) fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -> String {
     match monitor {
         Monitor::Java { object, class } => {
@@ -264,7 +264,7 @@ pub(super) fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Who called whom, as `cpu=old` tells it.
+/// Callers and callees, as `cpu=old` reports them.
 #[derive(Default, Serialize)]
 pub(super) struct Calls {
     callee: Vec<u32>,

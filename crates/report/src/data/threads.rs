@@ -1,5 +1,5 @@
-//! The threads of all profiles. The threads of two profiles are the same if they have the same name and group,
-//! the first with the first of that name, the second with the second.
+//! The threads of all profiles. Threads of two profiles are the same if they have the same name and group.
+//! Several threads with the same name and group are matched in their order.
 
 use jvmpi_formats::profile::{Profile, ThreadSerial};
 use rustc_hash::FxHashMap;
@@ -8,22 +8,22 @@ use serde::Serialize;
 use super::code::Strings;
 use super::{NONE, Shared};
 
-/// The threads as the page has them.
+/// The threads as columns of the page.
 #[derive(Default, Serialize)]
 pub(super) struct Threads {
     name: Vec<u32>,
     group: Vec<u32>,
-    /// For each profile: the thread's number, 0 if it is not in it.
+    /// For each profile: the thread's number, or 0 if the profile lacks it.
     serial: Vec<Vec<u32>>,
-    /// For each profile: whether it has ended.
+    /// For each profile: true if the thread has ended.
     ended: Vec<Vec<bool>>,
-    /// For each profile: milliseconds since 1970, 0 if that is not known.
+    /// For each profile: milliseconds since 1970, or 0 if not known.
     started: Vec<Vec<u64>>,
-    /// For each profile: where it was started.
+    /// For each profile: the node where the thread was started.
     node: Vec<Vec<u32>>,
 }
 
-/// Which threads of the profiles are one.
+/// The threads of all profiles, matched.
 #[derive(Default)]
 pub(super) struct Merged {
     /// Name and group.
@@ -33,7 +33,7 @@ pub(super) struct Merged {
 }
 
 impl Merged {
-    /// Takes the threads of a profile.
+    /// Adds the threads of a profile.
     pub(super) fn add(&mut self, strings: &mut Strings, number: usize, profile: &Profile) {
         let mut seen: FxHashMap<(u32, u32), usize> = FxHashMap::default();
         for thread in profile.threads.values() {
@@ -50,7 +50,7 @@ impl Merged {
         }
     }
 
-    /// The index of a profile's thread; −1 if it has none of this number.
+    /// Returns the index of a profile's thread, or −1 if it has none of this number.
     pub(super) fn index(&self, number: usize, thread: ThreadSerial) -> i64 {
         self.indices.get(&(number, thread)).map_or(NONE, |&index| index as i64)
     }

@@ -1,4 +1,4 @@
-//! What is retained: by each object, and by the objects of each class together.
+//! Retained sizes, of each object and of the objects of each class together.
 
 use std::collections::BinaryHeap;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::dominators::Dominators;
 use super::graph::{Graph, Kind, Label};
 
-/// A graph's dominators and what follows from them.
+/// The dominators of a graph and the sizes computed from them.
 #[derive(Debug)]
 pub struct Analysis {
     dominators: Dominators,
@@ -18,14 +18,14 @@ pub struct Analysis {
     next_sibling: Vec<u32>,
 }
 
-/// The objects of a class together.
+/// The sums over the objects of a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Class {
-    /// How many there are, reached by roots or not.
+    /// The number of objects, reached by roots or not.
     pub objects: u64,
     /// The bytes of the objects themselves.
     pub shallow: u64,
-    /// The bytes that its objects retain. What one of them retains that is retained by another counts once.
+    /// The bytes that its objects retain. Bytes that are retained by several of them count once.
     pub retained: u64,
 }
 
@@ -34,21 +34,21 @@ pub struct Class {
 pub struct Retained {
     /// The object.
     pub object: u32,
-    /// Its immediate dominator, as an index of the same list, which is smaller; none if it is the root.
+    /// Its immediate dominator, as a smaller index of the same list; none if it is the root.
     pub dominator: Option<usize>,
-    /// What it retains, itself included.
+    /// The bytes that it retains, including its own.
     pub retained: u64,
 }
 
 impl Analysis {
-    /// Analyses a graph.
+    /// Analyzes a graph.
     pub fn of(graph: &Graph) -> Analysis {
         let dominators = Dominators::of(graph);
         let count = dominators.count();
         let mut retained = vec![0; count];
         let mut first_child = vec![0; count];
         let mut next_sibling = vec![0; count];
-        // From the end: what an object dominates comes after it.
+        // From the end, because dominated objects come after their dominator.
         for position in (1..count).rev() {
             let dominator = dominators.dominator(position);
             retained[position] += graph.size(dominators.object(position));
@@ -59,28 +59,28 @@ impl Analysis {
         Analysis { dominators, retained, first_child, next_sibling }
     }
 
-    /// How many objects roots reach.
+    /// Returns the number of objects that roots reach.
     pub fn reached(&self) -> usize {
         self.dominators.count() - 1
     }
 
-    /// How many bytes roots keep.
+    /// Returns the number of bytes that roots keep alive.
     pub fn reached_bytes(&self) -> u64 {
         self.retained[0]
     }
 
-    /// What an object retains; nothing if no root reaches it.
+    /// Returns the bytes that an object retains; 0 if no root reaches it.
     pub fn retained(&self, object: u32) -> u64 {
         self.dominators.position(object).map_or(0, |position| self.retained[position])
     }
 
-    /// The immediate dominator of an object, if there is one.
+    /// Returns the immediate dominator of an object, if there is one.
     pub fn dominator(&self, object: u32) -> Option<u32> {
         let dominator = self.dominators.dominator(self.dominators.position(object)?);
         (dominator != 0).then(|| self.dominators.object(dominator))
     }
 
-    /// The objects that an object dominates immediately, or with `None` those that nothing but the roots does.
+    /// Returns the objects that an object dominates immediately. `None` stands for the roots.
     pub fn dominated(&self, object: Option<u32>) -> impl Iterator<Item = u32> + '_ {
         let position = object.map_or(Some(0), |object| self.dominators.position(object));
         self.children(position).map(|child| self.dominators.object(child))
@@ -92,7 +92,7 @@ impl Analysis {
         std::iter::successors(child(first), move |&at| child(self.next_sibling[at]))
     }
 
-    /// For each kind, what its objects are together.
+    /// Returns the sums over the objects of each kind.
     pub fn classes(&self, graph: &Graph) -> Vec<Class> {
         let mut classes = vec![Class::default(); graph.kinds()];
         for object in 0..graph.len() as u32 {
@@ -100,7 +100,7 @@ impl Analysis {
             class.objects += 1;
             class.shallow += graph.size(object);
         }
-        // Down the dominator tree and up again: an object counts unless one of its class dominates it.
+        // Walks the dominator tree. An object counts unless an object of the same class dominates it.
         let mut above = vec![0_u32; graph.kinds()];
         let mut position = 0;
         loop {
@@ -129,10 +129,10 @@ impl Analysis {
         }
     }
 
-    /// The `count` objects that retain most, dominators before what they dominate.
+    /// Returns the `count` objects that retain most, dominators before dominated objects.
     pub fn largest(&self, count: usize) -> Vec<Retained> {
         let mut chosen = Vec::new();
-        // What is dominated retains no more than its dominator, so the largest are met from the root on.
+        // No object retains more than its dominator, so the search for the largest begins at the root.
         let mut candidates = BinaryHeap::new();
         let look_below = |candidates: &mut BinaryHeap<_>, position, dominator| {
             for child in self.children(Some(position)) {
@@ -151,7 +151,7 @@ impl Analysis {
         chosen
     }
 
-    /// For each kind, its `count` objects that retain most, largest first.
+    /// Returns the `count` objects of each kind that retain most, largest first.
     pub fn largest_of_each(&self, graph: &Graph, count: usize) -> Vec<Vec<u32>> {
         let mut largest: Vec<BinaryHeap<_>> = vec![BinaryHeap::new(); graph.kinds()];
         for position in 1..self.dominators.count() {
@@ -176,16 +176,16 @@ impl Analysis {
 /// A field, or the elements of arrays, whose references lead to the objects of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Referrer {
-    /// What the objects are that have it.
+    /// The kind of the objects that contain the reference.
     pub kind: Kind,
-    /// The one that has it, if it has a name: the class of a static field.
+    /// The object that contains the reference, if it has a name: the class of a static field.
     pub object: Option<u32>,
     /// The field.
     pub label: Label,
 }
 
-/// For each kind, what refers to its objects, and by how many references; the most frequent first, no more
-/// than `count`.
+/// Returns for each kind the most frequent referrers to its objects, at most `count`, with their numbers of
+/// references.
 pub fn referrers(graph: &Graph, count: usize) -> Vec<Vec<(Referrer, u64)>> {
     let mut references: FxHashMap<(Kind, Referrer), u64> = FxHashMap::default();
     for object in 0..graph.len() as u32 {

@@ -1,4 +1,4 @@
-//! From the records of a dump to a graph.
+//! The conversion of the records of a dump to a graph.
 
 use jvmpi_formats::profile::heap::{Class, Record, Root, RootKind, type_name};
 use jvmpi_formats::profile::{Error, File, HeapDump, ObjectId, Value};
@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::graph::{Builder, Graph, Kind, Label, TooLarge};
 
-/// The graph of a file's heap dump; if the dump can't be read to its end, of what there is up to there.
+/// Returns the graph of a file's heap dump. If reading fails, the graph has the records up to there.
 pub fn read(file: &File, dump: &HeapDump) -> Result<(Graph, Option<Error>), TooLarge> {
     let mut collector = Collector::default();
     let read = file.heap(dump).records(|record| {
@@ -18,12 +18,12 @@ pub fn read(file: &File, dump: &HeapDump) -> Result<(Graph, Option<Error>), TooL
 
 /// Takes the records of a heap dump in the order of the file.
 ///
-/// How large an object is, is what the dump says: binary ones leave out what the VM adds to the fields, and
-/// no dump says how large classes are, which count nothing. Classes of the same name count together.
+/// Sizes are those of the dump: binary dumps omit what the VM adds to the fields. No dump has the sizes of
+/// classes, which count as 0. Classes of the same name count together.
 #[derive(Debug)]
 pub struct Collector {
     builder: Builder,
-    /// What the objects of each class are, and the class above.
+    /// The kind of the instances of each class, and its superclass.
     classes: FxHashMap<ObjectId, (Kind, ObjectId)>,
     class: Kind,
     to_class: Label,
@@ -39,7 +39,7 @@ impl Default for Collector {
 }
 
 impl Collector {
-    /// Takes a record.
+    /// Adds a record.
     pub fn record(&mut self, record: &Record<'_>) {
         match record {
             Record::Root(root) => self.root(root),
@@ -108,7 +108,7 @@ impl Collector {
         }
     }
 
-    /// A field of the last object.
+    /// Adds a field of the last object.
     fn value(&mut self, name: &str, value: Value) {
         if let Value::Reference(to) = value
             && to != ObjectId(0)
@@ -118,14 +118,14 @@ impl Collector {
         }
     }
 
-    /// The graph, in which weak and phantom references keep nothing alive.
+    /// Returns the graph, in which weak and phantom references keep nothing alive.
     pub fn finish(mut self) -> Result<Graph, TooLarge> {
         let referent = self.builder.label("referent");
         let weak = self.weak_kinds();
         self.builder.finish(|kind, label| label == referent && weak.contains(&kind))
     }
 
-    /// The classes whose `referent` is not kept alive, and those below them.
+    /// Returns the classes whose `referent` is not kept alive, and their subclasses.
     fn weak_kinds(&mut self) -> FxHashSet<Kind> {
         let weak = ["java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
         let mut weak: Vec<Kind> = weak.map(|name| self.builder.kind(name)).into();
@@ -152,7 +152,7 @@ fn or_unknown(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// So many that this would not end if each level took a look at all classes.
+    /// The chain is so long that a search of all classes at each level would not end.
     #[test]
     fn weak_classes_are_found_at_the_end_of_a_long_chain() {
         const LENGTH: u64 = 300_000;
@@ -165,12 +165,12 @@ mod tests {
         add(1, "java.lang.ref.WeakReference", 0);
         let last = (2..LENGTH).map(|id| add(id, &format!("C{id}"), id - 1)).last();
         let other = add(LENGTH, "Other", 0);
-        // Of a broken file: classes above each other.
+        // In a broken file, each class may be the superclass of the other.
         add(LENGTH + 1, "One", LENGTH + 2);
         add(LENGTH + 2, "Two", LENGTH + 1);
         let weak = collector.weak_kinds();
         assert!(last.is_some_and(|last| weak.contains(&last)) && !weak.contains(&other));
-        // The phantom references are of no class in the dump.
+        // No class in the dump is a phantom reference.
         assert_eq!(weak.len() as u64, LENGTH);
     }
 }

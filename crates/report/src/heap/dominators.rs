@@ -1,8 +1,8 @@
-//! Immediate dominators, by Lengauer and Tarjan's algorithm with path compression: O(m log n) whatever
-//! the graph, and no recursion, as lists in heaps are millions of objects long.
+//! Immediate dominators, by Lengauer and Tarjan's algorithm with path compression: O(m log n) for every
+//! graph. There is no recursion, because lists in heaps are millions of objects long.
 //!
-//! An object dominates another if each way from a root to the other leads through it: what it dominates
-//! would be freed with it.
+//! An object dominates another one if each path from a root to the other leads through it. The dominated
+//! objects would be freed with it.
 
 use super::graph::Graph;
 
@@ -10,11 +10,11 @@ const NONE: u32 = u32::MAX;
 
 /// The dominator tree of the objects that roots reach.
 ///
-/// Objects have *positions* in it, by the order in which a depth-first walk meets them; position 0 stands
-/// for all roots together. Dominators come before what they dominate.
+/// Each object has a *position* in it, in the order of a depth-first walk; position 0 stands for all roots
+/// together. Dominators come before the objects that they dominate.
 #[derive(Debug)]
 pub struct Dominators {
-    /// Position -> object; of position 0 there is none.
+    /// Position -> object; position 0 has none.
     objects: Vec<u32>,
     /// Object -> position.
     positions: Vec<u32>,
@@ -23,30 +23,31 @@ pub struct Dominators {
 }
 
 impl Dominators {
-    /// The dominator tree of a graph.
+    /// Computes the dominator tree of a graph.
     pub fn of(graph: &Graph) -> Dominators {
         let walk = Walk::through(graph);
         let dominators = walk.dominators(graph);
         Dominators { objects: walk.objects, positions: walk.positions, dominators }
     }
 
-    /// How many positions there are: the reached objects and the root.
+    /// Returns the number of positions: the reached objects and the root.
     pub fn count(&self) -> usize {
         self.objects.len()
     }
 
-    /// The object at a position other than 0.
+    /// Returns the object at a position other than 0.
     pub fn object(&self, position: usize) -> u32 {
         self.objects[position]
     }
 
-    /// Where an object is, if a root reaches it.
+    /// Returns the position of an object, if a root reaches it.
     pub fn position(&self, object: u32) -> Option<usize> {
         let position = self.positions[object as usize];
         (position != NONE).then_some(position as usize)
     }
 
-    /// The position of the immediate dominator, which is smaller than `position`. The root is its own.
+    /// Returns the position of the immediate dominator, which is smaller than `position`. The root is its
+    /// own.
     pub fn dominator(&self, position: usize) -> usize {
         self.dominators[position] as usize
     }
@@ -56,7 +57,7 @@ impl Dominators {
 struct Walk {
     objects: Vec<u32>,
     positions: Vec<u32>,
-    /// Position -> position from which it was met.
+    /// Position -> position of its parent in the walk.
     parents: Vec<u32>,
 }
 
@@ -64,7 +65,7 @@ impl Walk {
     fn through(graph: &Graph) -> Walk {
         let mut walk =
             Walk { objects: vec![NONE], positions: vec![NONE; graph.len()], parents: vec![0] };
-        // What is left to look at of each object on the way: its position and the next of its references.
+        // The stack of the walk: the position of each object and the index of its next reference.
         let mut way: Vec<(u32, usize)> = Vec::new();
         for root in graph.roots() {
             if let Some(position) = walk.meet(root.object, 0) {
@@ -86,7 +87,7 @@ impl Walk {
         walk
     }
 
-    /// The new position of an object that was not met before.
+    /// Assigns a position to an object and returns it, unless the object already has one.
     fn meet(&mut self, object: u32, parent: u32) -> Option<u32> {
         if self.positions[object as usize] != NONE {
             return None;
@@ -98,7 +99,7 @@ impl Walk {
         Some(position)
     }
 
-    /// Where the predecessors of each position begin in the second array.
+    /// Returns the start of each position's predecessors in the second array, and that array.
     fn predecessors(&self, graph: &Graph) -> (Vec<usize>, Vec<u32>) {
         let successors = |position: usize| {
             let objects = graph.successors(self.objects[position]);
@@ -117,7 +118,7 @@ impl Walk {
             *count = sum;
         }
         let mut predecessors = vec![0; sum];
-        // Filled from its end, each range ends where it is to begin.
+        // Each range is filled from its end, so its entry in `first` becomes its start.
         let mut put = |to: usize, from: usize| {
             first[to] -= 1;
             predecessors[first[to]] = from as u32;
@@ -134,8 +135,8 @@ impl Walk {
         let (first, predecessors) = self.predecessors(graph);
         let mut forest = Forest::new(count);
         let mut dominators = vec![0; count];
-        // The positions with the same semidominator, as a list: its head for each semidominator, the next
-        // for each member.
+        // The positions with the same semidominator, as a list: the head for each semidominator, the next
+        // one for each member.
         let mut heads = vec![NONE; count];
         let mut nexts = vec![NONE; count];
 
@@ -167,12 +168,12 @@ impl Walk {
     }
 }
 
-/// The forest of the positions that are done, with compressed paths.
+/// The forest of the finished positions, with compressed paths.
 struct Forest {
     /// Position -> its semidominator, or itself while unknown.
     semi: Vec<u32>,
     ancestors: Vec<u32>,
-    /// Position -> that with the least semidominator on the compressed path.
+    /// Position -> the position with the least semidominator on the compressed path.
     labels: Vec<u32>,
     path: Vec<u32>,
 }
@@ -187,7 +188,8 @@ impl Forest {
         self.ancestors[position as usize] = parent;
     }
 
-    /// The position with the least semidominator on the way from the tree's root, without it, to `position`.
+    /// Returns the position with the least semidominator on the path from the tree's root, exclusive, to
+    /// `position`.
     fn least(&mut self, position: u32) -> u32 {
         let mut at = position;
         while self.ancestors[at as usize] != NONE {
@@ -195,7 +197,7 @@ impl Forest {
             at = self.ancestors[at as usize];
         }
         let top = at;
-        // The uppermost has the tree's root itself above it: nothing to take over.
+        // Only the tree's root is above the uppermost position, so its label is final.
         self.path.pop();
         while let Some(at) = self.path.pop() {
             let above = self.ancestors[at as usize];

@@ -4,53 +4,53 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-/// What an object is: the index of its class or array type in [`Graph::kind_name`].
+/// The kind of an object: the index of its class or array type in [`Graph::kind_name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kind(pub u32);
 
 impl Kind {
-    /// As an index.
+    /// Returns it as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where in an object a reference lies: in a field, or at an index of an array.
+/// The place of a reference in an object: a field, or an index of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(u32);
 
-/// Tells indices of arrays, which are smaller, from numbers of names.
+/// The bit that distinguishes array indices, which are smaller, from numbers of names.
 const ELEMENT: u32 = 1 << 31;
 
 impl Label {
-    /// The element `index` of an array.
+    /// Returns the label of the element `index` of an array.
     pub fn element(index: u32) -> Label {
         Label(ELEMENT | index)
     }
 
-    /// The index, if it is an element of an array.
+    /// Returns the index, if it is an element of an array.
     pub fn index(self) -> Option<u32> {
         (self.0 & ELEMENT != 0).then_some(self.0 & !ELEMENT)
     }
 
-    /// The same for all elements of arrays: what classes have in common, not objects.
+    /// Returns a label that is the same for all elements of arrays, to sum up over objects.
     pub fn without_index(self) -> Label {
         if self.0 & ELEMENT != 0 { Label(ELEMENT) } else { self }
     }
 }
 
-/// What keeps an object alive from outside the heap.
+/// A reason that keeps an object alive from outside the heap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     /// The object.
     pub object: u32,
-    /// In words: `system class`, `local variable`, ….
+    /// The reason in words: `system class`, `local variable`, ….
     pub reason: &'static str,
-    /// The number of the thread it is of; 0 if it is of none.
+    /// The number of its thread; 0 if it has none.
     pub thread: u32,
 }
 
-/// More objects than numbers of 32 bits can count.
+/// The error that the objects are too many for 32-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
@@ -81,35 +81,35 @@ impl Names {
     }
 }
 
-/// Takes a heap dump object by object.
+/// Builds a graph from a heap dump, object by object.
 #[derive(Debug, Default)]
 pub struct Builder {
     ids: Vec<u64>,
     kinds: Vec<Kind>,
     sizes: Vec<u64>,
-    /// Where the references of each object begin.
+    /// The start of each object's references.
     first: Vec<usize>,
     references: Vec<u64>,
     labels: Vec<Label>,
     roots: Vec<(u64, &'static str, u32)>,
-    /// Object -> its name, of those that have one.
+    /// Object -> its name, for objects that have one.
     names: FxHashMap<u32, String>,
     kind_names: Names,
     label_names: Names,
 }
 
 impl Builder {
-    /// The number of a class or array type.
+    /// Returns the number of a class or array type.
     pub fn kind(&mut self, name: &str) -> Kind {
         Kind(self.kind_names.number(name))
     }
 
-    /// The label of a field.
+    /// Returns the label of a field.
     pub fn label(&mut self, field: &str) -> Label {
         Label(self.label_names.number(field))
     }
 
-    /// An object. The references that follow are its own.
+    /// Adds an object, to which the following references belong.
     pub fn object(&mut self, id: u64, kind: Kind, size: u64) {
         self.ids.push(id);
         self.kinds.push(kind);
@@ -117,7 +117,7 @@ impl Builder {
         self.first.push(self.references.len());
     }
 
-    /// A reference of the last object. NULL is none.
+    /// Adds a reference of the last object. NULL is ignored.
     pub fn reference(&mut self, label: Label, to: u64) {
         if to != 0 {
             self.references.push(to);
@@ -125,20 +125,20 @@ impl Builder {
         }
     }
 
-    /// What the last object is called: of Class objects, which class they are.
+    /// Names the last object. The name of a Class object is that of its class.
     pub fn name(&mut self, name: &str) {
         if let Some(last) = self.ids.len().checked_sub(1) {
             self.names.insert(last as u32, name.to_owned());
         }
     }
 
-    /// Something outside the heap that keeps an object alive.
+    /// Adds a root, which keeps an object alive from outside the heap.
     pub fn root(&mut self, id: u64, reason: &'static str, thread: u32) {
         self.roots.push((id, reason, thread));
     }
 
-    /// The graph, without the references for which `weak` says that they keep nothing alive, and
-    /// without those to objects that the dump lacks. Of objects with one ID, references lead to the first.
+    /// Returns the graph, without the references that `weak` selects and without those to objects missing
+    /// in the dump. If several objects have the same ID, references lead to the first.
     pub fn finish(mut self, weak: impl Fn(Kind, Label) -> bool) -> Result<Graph, TooLarge> {
         if u32::try_from(self.ids.len()).is_err() {
             return Err(TooLarge);
@@ -212,47 +212,47 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no objects.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The ID that the dump gives an object.
+    /// Returns the ID of an object in the dump.
     pub fn id(&self, object: u32) -> u64 {
         self.ids[object as usize]
     }
 
-    /// What an object is.
+    /// Returns the kind of an object.
     pub fn kind(&self, object: u32) -> Kind {
         self.kinds[object as usize]
     }
 
-    /// How large an object is by itself, in bytes.
+    /// Returns the size of an object itself, in bytes.
     pub fn size(&self, object: u32) -> u64 {
         self.sizes[object as usize]
     }
 
-    /// How many kinds there are.
+    /// Returns the number of kinds.
     pub fn kinds(&self) -> usize {
         self.kind_names.len()
     }
 
-    /// The name of a class or array type.
+    /// Returns the name of a class or array type.
     pub fn kind_name(&self, kind: Kind) -> &str {
         &self.kind_names[kind.index()]
     }
 
-    /// What an object is called, if it has a name.
+    /// Returns the name of an object, if it has one.
     pub fn name(&self, object: u32) -> Option<&str> {
         self.names.get(&object).map(String::as_str)
     }
 
-    /// A label in words: `name` of a field, `[3]` of an array.
+    /// Returns a label in words: `name` of a field, `[3]` of an array.
     pub fn label_name(&self, label: Label) -> String {
         match label.index() {
             Some(index) => format!("[{index}]"),
@@ -260,23 +260,23 @@ impl Graph {
         }
     }
 
-    /// The objects to which an object refers.
+    /// Returns the objects to which an object refers.
     pub fn successors(&self, object: u32) -> &[u32] {
         &self.to[self.first[object as usize]..self.first[object as usize + 1]]
     }
 
-    /// The references of an object: where they lie and to what they lead.
+    /// Returns the references of an object: their places in it and their targets.
     pub fn references(&self, object: u32) -> impl Iterator<Item = (Label, u32)> + '_ {
         let range = self.first[object as usize]..self.first[object as usize + 1];
         self.labels[range.clone()].iter().copied().zip(self.to[range].iter().copied())
     }
 
-    /// What keeps objects alive from outside.
+    /// Returns the roots, which keep objects alive from outside the heap.
     pub fn roots(&self) -> &[Root] {
         &self.roots
     }
 
-    /// How many references led to objects that the dump does not have.
+    /// Returns the number of references to objects that the dump does not have.
     pub fn missing(&self) -> usize {
         self.missing
     }

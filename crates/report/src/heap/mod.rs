@@ -1,8 +1,8 @@
-//! What keeps a heap large: who dominates whom, what each object and each class retains, and how the
-//! objects that matter are reached from a root.
+//! Heap analysis: dominators, the retained sizes of objects and classes, and the paths from roots to
+//! objects.
 //!
-//! [`Collector`] takes the records of a dump as they come, [`Graph`] keeps the objects in a few arrays, and
-//! [`Analysis`] says the rest. Objects are numbered from 0 in the order of the dump.
+//! [`Collector`] takes the records of a dump one by one, [`Graph`] keeps the objects in a few arrays, and
+//! [`Analysis`] computes the results. Objects are numbered from 0 in the order of the dump.
 
 mod analysis;
 mod collector;

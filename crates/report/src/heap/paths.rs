@@ -1,39 +1,39 @@
-//! Shortest paths from a root to an object: why it is still there.
+//! Shortest paths from a root to an object, which show why the object is alive.
 
 use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Label};
 
-/// Nobody has come to the object.
+/// Stands for no predecessor: the object is not reached.
 const UNREACHED: u32 = u32::MAX;
-/// The object is a root itself. No object has this number: a graph has fewer than that.
+/// Stands for no predecessor: the object is a root. A graph is too small for an object of this number.
 const ROOT: u32 = u32::MAX - 1;
 
-/// How many objects a path has at its two ends, if it is too long to have them all.
+/// The numbers of objects at the two ends of a path that is too long to be complete.
 const FIRST: u32 = 8;
 const LAST: u32 = 24;
 
 /// The shortest paths to all objects that roots reach.
 #[derive(Debug)]
 pub struct Paths {
-    /// Object -> the first of the graph's roots that it is, if it is one.
+    /// Object -> its first index in the graph's roots, if it is a root.
     roots: FxHashMap<u32, usize>,
     /// Object -> the object before it on its path.
     before: Vec<u32>,
-    /// Object -> where in that one the reference lies that leads here.
+    /// Object -> the place of the reference in the object before it.
     by: Vec<Label>,
-    /// Object -> how many objects are before it on its path.
+    /// Object -> the number of objects before it on its path.
     distance: Vec<u32>,
-    /// Object -> the one on its path that is the last of the first; itself if it is one of the first.
+    /// Object -> the last of the first [`FIRST`] objects on its path; the object itself if it is among them.
     first: Vec<u32>,
 }
 
-/// A path from a root to an object. Lists make paths of millions of objects: of a long one, the middle is left out.
+/// A path from a root to an object. Paths through lists have millions of objects, so a long one lacks its middle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Which of the graph's roots keeps the first object alive.
+    /// The index of the root that keeps the first object alive.
     pub root: usize,
-    /// From the root's object to the one asked for.
+    /// The objects from the root's object to the requested one.
     pub steps: Vec<Step>,
 }
 
@@ -42,14 +42,14 @@ pub struct Path {
 pub struct Step {
     /// The object.
     pub object: u32,
-    /// Where in the object before it the reference lies that leads here; nowhere for the first.
+    /// The place of the reference in the object before it; none for the first.
     pub by: Option<Label>,
-    /// How many objects are left out before this one.
+    /// The number of objects left out before this one.
     pub left_out: u32,
 }
 
 impl Paths {
-    /// Walks through the graph, nearest objects first.
+    /// Walks the graph breadth-first.
     pub fn through(graph: &Graph) -> Paths {
         let mut roots = FxHashMap::default();
         let mut before = vec![UNREACHED; graph.len()];
@@ -86,7 +86,7 @@ impl Paths {
         Paths { roots, before, by, distance, first }
     }
 
-    /// The path to an object, if a root reaches it.
+    /// Returns the path to an object, if a root reaches it.
     pub fn to(&self, object: u32) -> Option<Path> {
         let mut steps = Vec::new();
         let mut at = object;

@@ -1,4 +1,4 @@
-//! A headless Chromium, spoken to by the DevTools protocol over a pipe: messages of JSON, each ended by NUL.
+//! A headless Chromium, driven by the DevTools protocol over a pipe: JSON messages, each terminated by NUL.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Where there is one.
+/// Returns its path, if one is installed.
 pub fn executable() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let path = std::env::var_os("PATH")?;
@@ -22,15 +22,15 @@ pub struct Browser {
     from: BufReader<ChildStdout>,
     session: String,
     last: u64,
-    /// What the page has said or tried that it should not have: messages on the console, errors, requests.
+    /// The page's unwanted actions: messages on the console, errors, requests.
     pub complaints: Vec<String>,
     loads: usize,
-    /// What the browser keeps of itself.
+    /// The browser's profile directory.
     directory: PathBuf,
 }
 
 impl Browser {
-    /// Starts one.
+    /// Starts a browser.
     pub fn start(executable: &Path) -> Browser {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let directory = directory.join(format!("chromium-{}", std::process::id()));
@@ -39,7 +39,7 @@ impl Browser {
             .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#])
             .arg(executable)
             .args(["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu"])
-            // The sandbox needs rights that containers do not give; the pages are our own.
+            // The sandbox needs privileges that containers do not grant; the pages are our own.
             .args(["--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"])
             .arg(format!("--user-data-dir={}", directory.display()))
             .stdin(Stdio::piped())
@@ -52,7 +52,7 @@ impl Browser {
         Browser { process, to, from, session, last: 0, complaints, loads: 0, directory }
     }
 
-    /// Goes on with a new page, which shares nothing with those before.
+    /// Opens a new page, which shares nothing with earlier ones.
     pub fn begin(&mut self) {
         self.session.clear();
         self.complaints.clear();
@@ -68,7 +68,7 @@ impl Browser {
         }
     }
 
-    /// Sends a command and waits for its result. What happens meanwhile is taken note of.
+    /// Sends a command and waits for its result. Events in the meantime are recorded.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": parameters });
@@ -87,13 +87,13 @@ impl Browser {
         }
     }
 
-    /// The next message.
+    /// Receives the next message.
     fn next(&mut self) -> Value {
         let mut message = Vec::new();
         self.from.read_until(0, &mut message).expect("Chromium answers");
         assert_eq!(message.pop(), Some(0), "Chromium has ended");
         let message: Value = serde_json::from_slice(&message).expect("JSON");
-        // Of the pages of before, nothing is of interest.
+        // Messages of earlier pages are ignored.
         if !self.session.is_empty() && message["sessionId"] != self.session {
             return message;
         }
@@ -120,7 +120,7 @@ impl Browser {
         self.load("Page.navigate", json!({ "url": url }));
     }
 
-    /// Loads the page again.
+    /// Reloads the page.
     pub fn reload(&mut self) {
         self.load("Page.reload", json!({}));
     }
@@ -133,7 +133,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression.
+    /// Returns the value of an expression.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let result = self.call(
             "Runtime.evaluate",
@@ -144,21 +144,21 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
-    /// The text of the first element of this selector.
+    /// Returns the text of the first element that matches the selector.
     pub fn text(&mut self, selector: &str) -> String {
         let text =
             self.evaluate(&format!("document.querySelector({})?.textContent", json!(selector)));
         text.as_str().unwrap_or_else(|| panic!("nothing is {selector}")).to_owned()
     }
 
-    /// An attribute of the first element of this selector.
+    /// Returns an attribute of the first element that matches the selector.
     pub fn attribute(&mut self, selector: &str, name: &str) -> String {
         let get =
             format!("document.querySelector({}).getAttribute({})", json!(selector), json!(name));
         self.evaluate(&get).as_str().unwrap_or_default().to_owned()
     }
 
-    /// The addresses of the links in the first element of this selector.
+    /// Returns the addresses of the links in the first element that matches the selector.
     pub fn links(&mut self, selector: &str) -> Vec<String> {
         let addresses = self.evaluate(&format!(
             "[...document.querySelector({}).querySelectorAll('a')].map((link) => link.getAttribute('href'))",
@@ -167,19 +167,19 @@ impl Browser {
         serde_json::from_value(addresses).expect("addresses")
     }
 
-    /// The label or the text of what has the focus.
+    /// Returns the label or the text of the focused element.
     pub fn focused(&mut self) -> String {
         let focused = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent";
         self.evaluate(focused).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Sets what the system prefers: `light` or `dark`.
+    /// Sets the system's preferred color scheme: `light` or `dark`.
     pub fn prefer(&mut self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// The texts of the cells of a table, row by row.
+    /// Returns the texts of the cells of a table, row by row.
     pub fn rows(&mut self, table: &str) -> Vec<Vec<String>> {
         let rows = self.evaluate(&format!(
             "[...document.querySelector({}).tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))",
@@ -188,7 +188,7 @@ impl Browser {
         serde_json::from_value(rows).expect("a table")
     }
 
-    /// Goes to a view and waits until it is shown.
+    /// Opens a view and waits until it is shown.
     pub fn go(&mut self, address: &str) {
         self.evaluate(&format!(
             "new Promise((done) => {{
@@ -200,28 +200,28 @@ impl Browser {
         ));
     }
 
-    /// Does what leads to another address, and waits until that is shown.
+    /// Performs an action that changes the address, and waits until the new view is shown.
     pub fn follow(&mut self, action: impl FnOnce(&mut Browser)) {
         let before = self.evaluate("location.hash");
         self.evaluate("void (window.changed = new Promise((done) => addEventListener('hashchange', done, { once: true })))");
         action(self);
-        // The address changes at once, what it leads to is shown by an event.
+        // The address changes at once; an event shows the view later.
         assert_ne!(self.evaluate("location.hash"), before, "nothing was followed");
         self.evaluate("window.changed.then(() => null)");
     }
 
-    /// Clicks a link, and waits until where it leads to is shown.
+    /// Clicks a link, and waits until its target is shown.
     pub fn click_link(&mut self, selector: &str) {
         self.follow(|browser| browser.click(selector));
     }
 
-    /// Clicks where the first element of this selector is.
+    /// Clicks the first element that matches the selector.
     pub fn click(&mut self, selector: &str) {
         let place = self.evaluate(&format!(
             "(() => {{
                 const element = document.querySelector({});
                 element.scrollIntoView({{ block: 'center' }});
-                // Of what is broken into lines, the first.
+                // An element that is broken into lines has several boxes; this is the first.
                 const box = element.getClientRects()[0];
                 return [box.x + box.width / 2, box.y + box.height / 2];
             }})()",
@@ -273,7 +273,7 @@ impl Browser {
         self.settle();
     }
 
-    /// Waits until what was caused by an input has happened: a view is drawn by an event that follows it.
+    /// Waits for the effects of an input: an event that follows the input draws the view.
     fn settle(&mut self) {
         self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))");
     }
@@ -281,7 +281,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Who is killed leaves children behind that still write into the directory.
+        // A killed browser would leave child processes that still write into the directory.
         let close = format!("{}\0", json!({ "id": self.last + 1, "method": "Browser.close" }));
         if self.to.write_all(close.as_bytes()).is_err() {
             let _ = self.process.kill();

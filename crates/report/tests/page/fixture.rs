@@ -1,4 +1,4 @@
-//! Profiles whose numbers are known.
+//! Profiles with known numbers.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use jvmpi_formats::profile::{
 };
 use report::heap::{Collector, Graph};
 
-/// What would run if it were taken for markup.
+/// Text that would run if it were interpreted as markup.
 pub const HOSTILE: &str =
     "<img src=x onerror=console.error(1)></script><script>console.error(2)</script>";
 
-/// A profile with a lambda expression, of which the VM has made a class with this address in its name.
+/// Returns a profile with a lambda expression whose class has this address in its name.
 pub fn lambda(address: &str, samples: u64) -> Profile {
     let mut made = Made::default();
     let frame = made.frame(&format!("app.Main$$Lambda/0x{address}"), "run", Line::Unknown);
@@ -25,7 +25,7 @@ pub fn lambda(address: &str, samples: u64) -> Profile {
     made.profile
 }
 
-/// A profile of a program that waits for a ReentrantLock.
+/// Returns a profile of a program that waits for a ReentrantLock.
 pub fn locks() -> Profile {
     let mut made = Made::default();
     let frames = [
@@ -43,7 +43,7 @@ pub fn locks() -> Profile {
     made.profile
 }
 
-/// A profile with something for every view; times as many samples of `app.Main.work`.
+/// Returns a profile with data for every view, with `times` as many samples of `app.Main.work`.
 pub fn profile(times: u64) -> Profile {
     let mut made = Made::default();
     made.thread(1, "main");
@@ -103,7 +103,7 @@ pub fn profile(times: u64) -> Profile {
         hits,
         time: Duration::from_millis(time),
     };
-    // The profiler's own monitor is no news.
+    // The page hides the profiler's own monitor.
     let own = Monitor::Raw { id: ObjectId(8), name: made.name("_hprof heap") };
     let rows = vec![
         wait(lock, at_work, 750, 3),
@@ -137,7 +137,8 @@ pub fn profile(times: u64) -> Profile {
     made.profile
 }
 
-/// A heap: a table that keeps `orders` orders of 32 bytes in an array of 1,000, and a weak reference to another.
+/// Returns a heap: a table that keeps `orders` orders of 32 bytes in an array of 1,000, and a weak reference to
+/// another.
 pub fn heap(orders: u32) -> Graph {
     let mut collector = Collector::default();
     let mut record = |record: Record<'_>| collector.record(&record);
@@ -196,7 +197,7 @@ pub fn heap(orders: u32) -> Graph {
     collector.finish().expect("a small heap")
 }
 
-/// A heap with a list of so many objects, each of 16 bytes.
+/// Returns a heap with a list of `length` objects of 16 bytes each.
 pub fn list(length: u64) -> Graph {
     let mut collector = Collector::default();
     let root = heap::Root { object: ObjectId(1), kind: RootKind::Unknown };

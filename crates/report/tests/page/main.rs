@@ -1,4 +1,4 @@
-//! The page in headless Chromium: its views beside the numbers that it is made from.
+//! Tests of the page in headless Chromium: each view against the known numbers of its data.
 
 mod chromium;
 mod fixture;
@@ -54,7 +54,8 @@ fn open_single(browser: &mut Browser) {
     );
 }
 
-/// Opens the page that compares two: `app.Main.work` has twice the samples, the table half again the orders.
+/// Opens a comparison of two profiles. In the second, `app.Main.work` has twice the samples, the table 1.5
+/// times the orders.
 fn open_comparison(browser: &mut Browser) {
     let (before, heap_before) = (fixture::profile(1), fixture::heap(100));
     let (after, heap_after) = (fixture::profile(2), fixture::heap(150));

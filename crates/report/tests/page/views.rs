@@ -1,4 +1,4 @@
-//! What each view shows, and how it is used.
+//! The content of each view, and its use.
 
 use crate::chromium::Browser;
 use jvmpi_formats::profile::{self, Profile};
@@ -108,7 +108,7 @@ fn lock_is_entered_outside_its_package(browser: &mut Browser) {
     assert!(stack.starts_with("jdk.internal.misc.Unsafe.park"), "{stack}");
 }
 
-/// The file that `.svg` names, which is no part of a page.
+/// The file of `.svg`, which is not part of a page.
 fn picture_of_a_flame_graph_zooms_and_finds(browser: &mut Browser) {
     let mut picture = Vec::new();
     let format = profile::Format::Svg;
@@ -202,7 +202,7 @@ fn methods_have_what_they_and_their_callees_have(browser: &mut Browser) {
             ["00.0 %", "1414.0 %", "java.lang.Thread.run"],
         ]
     );
-    // The half second that the profiler has cut off is in the whole, and said.
+    // The total includes the half second that the profiler has cut off, and the page mentions it.
     browser.go("#/methods?m=cpu-time");
     assert_eq!(
         browser.rows("main table")[..2],
@@ -256,7 +256,7 @@ fn flame_graph_zooms_and_finds(browser: &mut Browser) {
     browser.click("main .below button");
     assert_eq!(browser.evaluate(frames)["Main.work"], 600);
 
-    // Down to the widest, along to its neighbour, in and out again.
+    // Keys go to the widest frame below, to its neighbor, and zoom in and out.
     browser.evaluate("document.querySelector('.frame[tabindex=\"0\"]').focus()");
     browser.press(&["ArrowDown", "ArrowDown", "ArrowRight"]);
     assert!(browser.focused().starts_with("app.Tree.walk – 25"), "{}", browser.focused());
@@ -272,7 +272,7 @@ fn flame_graph_zooms_and_finds(browser: &mut Browser) {
     assert_eq!(browser.text(".found"), "matches: 25.0 %");
     assert_eq!(browser.evaluate("document.querySelectorAll('.frame.match').length"), 2);
 
-    // By lines, the two of `work` are two frames.
+    // With lines, the two frames of `work` are separate.
     browser.click_link("main .toggle input");
     assert!(browser.evaluate("location.hash").as_str().unwrap().contains("l=1"));
     assert_eq!(
@@ -293,7 +293,7 @@ fn trees_open_by_keys(browser: &mut Browser) {
             .collect()
     };
     let hot = ["8585.0 % app.Main.main", "6060.0 % app.Main.work", "2525.0 % app.Tree.walk"];
-    // The way that most goes is open.
+    // The hottest path is open.
     assert_eq!(shown(browser)[..3], hot);
     browser.evaluate("document.querySelector('tr[tabindex=\"0\"]').focus()");
     browser.press(&["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"]);
@@ -327,7 +327,7 @@ fn a_method_has_callers_callees_and_lines(browser: &mut Browser) {
         [["6060.0 %", "app.Main.main"]]
     );
 
-    // What calls itself has its own callers once.
+    // A recursive method has its own callers once.
     browser.go("#/methods");
     browser.click_link("main tbody tr:nth-child(5) a");
     assert_eq!(browser.text("main h2"), "app.Tree.walk");
@@ -363,8 +363,8 @@ fn sites_are_told_by_stack_and_by_class(browser: &mut Browser) {
 fn heap_tells_what_is_retained_and_why(browser: &mut Browser) {
     open_single(browser);
     browser.go("#/heap");
-    // 24 of the table, 1,000 of the array, 32 of each of 100 orders; the order that is referred to weakly counts
-    // as an object only.
+    // The table has 24 bytes, the array 1,000, each of 100 orders 32. The weakly referenced order counts only as
+    // an object.
     let classes = browser.rows("main table");
     assert_eq!(classes[0], ["4.22 kB99.6 %", "24 B0.56 %", "10.93 %", "app.Table"]);
     assert_eq!(classes[1], ["4.20 kB99.1 %", "1.00 kB23.4 %", "10.93 %", "app.Order[]"]);
@@ -404,7 +404,7 @@ fn a_long_path_is_told_by_its_ends(browser: &mut Browser) {
             recording: None,
         }],
     );
-    // The 2,000th of the list is the last that is shown.
+    // The 2,000th object of the list is the last one that is shown.
     browser.go("#/object/1999");
     assert_eq!(browser.text("main h2"), "app.Link @7d0");
     let path = browser
@@ -442,7 +442,7 @@ fn threads_choose_what_is_measured(browser: &mut Browser) {
     assert_eq!(last, ["alive", "workers", "main", "1"]);
     assert!(rows[1].contains(&HOSTILE.to_owned()));
     browser.click_link("main tbody tr:nth-child(2) a");
-    // Of the whole of the thread, which is 15 samples.
+    // The percentages refer to the whole thread, which has 15 samples.
     assert_eq!(browser.rows("main table")[0][..2], ["1493.3 %", "00.0 %"]);
     assert_eq!(browser.rows("main table")[0][2], "java.lang.Thread.run");
 }
@@ -504,7 +504,7 @@ fn light_and_dark(browser: &mut Browser) {
     assert!(!is_light(browser));
     browser.prefer("light");
     assert!(is_light(browser));
-    // As the system, light, dark.
+    // The order is: as the system, light, dark.
     browser.click("#theme");
     browser.prefer("dark");
     assert!(is_light(browser));
@@ -519,11 +519,11 @@ fn keys_reach_everything(browser: &mut Browser) {
     open_single(browser);
     browser.press(&["Tab"]);
     assert_eq!(browser.focused(), "Skip to the content");
-    // There is nothing to search here.
+    // This view has nothing to search.
     browser.press(&["Tab", "Tab", "Tab"]);
     browser.follow(|browser| browser.press(&["Enter"]));
     assert_eq!(browser.text("main h2"), "Methods");
-    // A view that was opened is where keys go on.
+    // Keyboard navigation continues in a newly opened view.
     browser.press(&["Tab"]);
     assert_eq!(browser.evaluate("document.activeElement.tagName"), "SELECT");
     let unnamed = browser.evaluate(
@@ -533,7 +533,7 @@ fn keys_reach_everything(browser: &mut Browser) {
     assert_eq!(unnamed, serde_json::json!([]));
 }
 
-/// As the original profiler writes it, with two dumps.
+/// A file as the original profiler writes it, with two dumps.
 const FILE: &str = "\
 JAVA PROFILE 1.0.1, created Sun Nov 22 01:03:08 2026
 
@@ -605,7 +605,7 @@ fn a_file_of_nothing_is_shown(browser: &mut Browser) {
         "Not in this file: CPU time (cpu=samples or cpu=times); allocation sites (heap=sites); \
          the heap’s objects (heap=dump); monitors (monitor=y)."
     );
-    // A view that the file has nothing for leads to what there is.
+    // A view without data in the file leads to the overview.
     browser.go("#/flame");
     assert_eq!(browser.text("main h2"), "Overview");
 }
