@@ -1,7 +1,7 @@
-//! How fast class files are rewritten: `throughput DIRECTORY [ROUNDS]`.
+//! Measures the speed of rewriting class files: `throughput DIRECTORY [ROUNDS]`.
 //!
-//! Reads all class files below a directory (`jimage extract --dir DIRECTORY` unpacks a JDK's) and
-//! prints, for each kind of rewriting, the best of the rounds in MB of input a second.
+//! Reads all class files below a directory (`jimage extract --dir DIRECTORY` unpacks a JDK's).
+//! Prints the best of the rounds for each kind of rewriting, in MB of input per second.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::{env, fs, io};
 
 use classfile::{ClassFile, Editor, Skip};
 
-/// What is done to every class; the result counts methods that were skipped.
+/// The operation on every class. It returns the number of skipped methods.
 type Job = fn(&[u8]) -> Result<usize, classfile::Error>;
 
 const JOBS: [(&str, Job); 6] = [

@@ -1,4 +1,4 @@
-//! Attributes (JVMS §4.7): names and lengths; what is inside belongs to whoever knows the name.
+//! Attributes (JVMS §4.7): names and lengths. Users of an attribute interpret its contents.
 
 use crate::bytes::Reader;
 use crate::{ConstantPool, Error};
@@ -8,7 +8,7 @@ use crate::{ConstantPool, Error};
 pub struct Attribute<'a> {
     /// Its name, such as `b"SourceFile"`.
     pub name: &'a [u8],
-    /// What follows `attribute_length`.
+    /// The bytes after `attribute_length`.
     pub info: &'a [u8],
     /// The index of the name in the constant pool.
     pub(crate) name_index: u16,
@@ -16,17 +16,17 @@ pub struct Attribute<'a> {
 
 /// The attributes of one table, in file order.
 ///
-/// The table was checked when the class or the code around it was read.
+/// The table was checked when its class or code was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     pool: &'a ConstantPool<'a>,
-    /// Behind `attributes_count`.
+    /// The reader, after `attributes_count`.
     rest: Reader<'a>,
     count: u16,
 }
 
 impl<'a> Attributes<'a> {
-    /// Reads the table at the reader and leaves the reader behind it.
+    /// Reads the table from the reader and leaves the reader after it.
     pub(crate) fn read(reader: &mut Reader<'a>, pool: &'a ConstantPool<'a>) -> Result<Self, Error> {
         let attributes = Self::start(reader, pool)?;
         for _ in 0..attributes.count {
@@ -35,7 +35,7 @@ impl<'a> Attributes<'a> {
         Ok(attributes)
     }
 
-    /// The table at `at`, which was gone through before.
+    /// Returns the table at `at`, which was checked before.
     pub(crate) fn checked(bytes: &'a [u8], at: usize, pool: &'a ConstantPool<'a>) -> Self {
         let mut reader = Reader::starting_at(bytes, at, "attributes");
         Self::start(&mut reader, pool).unwrap_or(Self { pool, rest: reader, count: 0 })
@@ -46,7 +46,7 @@ impl<'a> Attributes<'a> {
         Ok(Self { pool, rest: *reader, count })
     }
 
-    /// The contents of the first attribute called `name`.
+    /// Returns the contents of the first attribute named `name`.
     #[must_use]
     pub fn find(mut self, name: &[u8]) -> Option<&'a [u8]> {
         Iterator::find(&mut self, |attribute| attribute.name == name)

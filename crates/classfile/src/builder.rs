@@ -1,17 +1,16 @@
-//! Class files from scratch.
+//! Creation of class files from scratch.
 
 use crate::access;
 use crate::bytes::Write;
 use crate::constant_pool::tag;
 use crate::constants::Entries;
 
-/// A class file in the making.
+/// A class file that is being built.
 ///
-/// Nothing is checked: what is put in stands in the file. Each constant is written as often as it is
-/// asked for.
+/// The contents are not checked. A constant is written anew for each request.
 ///
 /// # Panics
-/// All methods that add a constant do so if the pool is full, or a text longer than 65,535 bytes.
+/// Methods that add a constant panic if the pool is full, or if a text is longer than 65,535 bytes.
 #[derive(Clone, Debug)]
 pub struct ClassBuilder {
     minor: u16,
@@ -28,7 +27,7 @@ pub struct ClassBuilder {
 
 const FULL: &str = "the constant pool has room";
 
-/// A number of structures, preceded by that number in the file.
+/// Structures, preceded by their number in the file.
 #[derive(Clone, Debug, Default)]
 struct Table {
     count: u16,
@@ -47,12 +46,12 @@ impl Table {
     }
 }
 
-/// A `Code` attribute in the making.
+/// A `Code` attribute that is being built.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
-    /// How deep the operand stack gets.
+    /// The maximum depth of the operand stack.
     pub max_stack: u16,
-    /// How many local variables there are.
+    /// The number of local variables.
     pub max_locals: u16,
     /// The code array.
     pub code: Vec<u8>,
@@ -63,26 +62,26 @@ pub struct Body {
 }
 
 impl Body {
-    /// Code without handlers and attributes.
+    /// Creates code without handlers and attributes.
     pub fn new(max_stack: u16, max_locals: u16, code: impl Into<Vec<u8>>) -> Self {
         Self { max_stack, max_locals, code: code.into(), ..Self::default() }
     }
 
-    /// With one more handler, for all exceptions.
+    /// Adds a handler for all exceptions.
     #[must_use]
     pub fn handler(self, start: u16, end: u16, handler: u16) -> Self {
         self.handler_of(start, end, handler, 0)
     }
 
-    /// With a handler at `handler` for what is thrown in `start..end` and is an instance of the class
-    /// that the constant `catch_type` names.
+    /// Adds a handler at `handler` for exceptions in `start..end` that are instances of the class in
+    /// the constant `catch_type`.
     #[must_use]
     pub fn handler_of(mut self, start: u16, end: u16, handler: u16, catch_type: u16) -> Self {
         self.handlers.push([start, end, handler, catch_type]);
         self
     }
 
-    /// With one more attribute.
+    /// Adds an attribute.
     #[must_use]
     pub fn attribute(mut self, name: &'static str, info: impl Into<Vec<u8>>) -> Self {
         self.attributes.push((name, info.into()));
@@ -91,7 +90,7 @@ impl Body {
 }
 
 impl ClassBuilder {
-    /// A public class that extends `java/lang/Object`, with this internal name.
+    /// Creates a public class that extends `java/lang/Object`, with this internal name.
     pub fn new(major: u16, name: impl AsRef<[u8]>) -> Self {
         let mut class = Self {
             minor: 0,
@@ -113,7 +112,7 @@ impl ClassBuilder {
         class
     }
 
-    /// Sets the minor version, which is 0 otherwise.
+    /// Sets the minor version, which is 0 by default.
     pub fn minor(&mut self, minor: u16) -> &mut Self {
         self.minor = minor;
         self
@@ -132,46 +131,46 @@ impl ClassBuilder {
         self
     }
 
-    /// The index of a new `CONSTANT_Utf8`.
+    /// Returns the index of a new `CONSTANT_Utf8`.
     pub fn utf8(&mut self, text: impl AsRef<[u8]>) -> u16 {
         self.pool.utf8(text.as_ref()).expect(FULL)
     }
 
-    /// The index of a new `CONSTANT_Class`.
+    /// Returns the index of a new `CONSTANT_Class`.
     pub fn class(&mut self, name: impl AsRef<[u8]>) -> u16 {
         let name = self.utf8(name);
         self.pool.class(name).expect(FULL)
     }
 
-    /// The index of a new `CONSTANT_Integer`.
+    /// Returns the index of a new `CONSTANT_Integer`.
     pub fn int(&mut self, value: i32) -> u16 {
         self.pool.integer(value).expect(FULL)
     }
 
-    /// The index of a new `CONSTANT_Long`.
+    /// Returns the index of a new `CONSTANT_Long`.
     pub fn long(&mut self, value: i64) -> u16 {
         self.pool.long(value).expect(FULL)
     }
 
-    /// The index of a new `CONSTANT_String`.
+    /// Returns the index of a new `CONSTANT_String`.
     pub fn string(&mut self, text: impl AsRef<[u8]>) -> u16 {
         let text = self.utf8(text);
         self.pool.string(text).expect(FULL)
     }
 
-    /// The index of a new `CONSTANT_Dynamic` (tag 17) or `CONSTANT_InvokeDynamic` (18) with bootstrap
-    /// method 0.
+    /// Returns the index of a new `CONSTANT_Dynamic` (tag 17) or `CONSTANT_InvokeDynamic` (18) with
+    /// bootstrap method 0.
     pub fn dynamic(&mut self, tag: u8, name: &str, descriptor: &str) -> u16 {
         let name_and_type = self.name_and_type(name, descriptor);
         self.pool.pair(tag, 0, name_and_type).expect(FULL)
     }
 
-    /// The index of a new `CONSTANT_Methodref`.
+    /// Returns the index of a new `CONSTANT_Methodref`.
     pub fn method_ref(&mut self, class: &str, name: &str, descriptor: &str) -> u16 {
         self.member(tag::METHODREF, class, name, descriptor)
     }
 
-    /// The index of a new `CONSTANT_Fieldref`.
+    /// Returns the index of a new `CONSTANT_Fieldref`.
     pub fn field_ref(&mut self, class: &str, name: &str, descriptor: &str) -> u16 {
         self.member(tag::FIELDREF, class, name, descriptor)
     }
@@ -187,7 +186,7 @@ impl ClassBuilder {
         self.pool.name_and_type(name, descriptor).expect(FULL)
     }
 
-    /// How many indices of constants are in use.
+    /// Returns the number of used constant indices.
     pub fn constants(&self) -> u16 {
         self.pool.count() - 1
     }
@@ -238,7 +237,7 @@ impl ClassBuilder {
         [&name.to_be_bytes()[..], &(info.len() as u32).to_be_bytes(), info].concat()
     }
 
-    /// A field or method with at most one attribute.
+    /// Returns the bytes of a field or method with at most one attribute.
     fn member_info(
         &mut self,
         access: u16,
@@ -255,7 +254,7 @@ impl ClassBuilder {
         info
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub fn finish(&self) -> Vec<u8> {
         let mut file = Vec::new();
         file.u4(0xCAFE_BABE);

@@ -4,7 +4,7 @@ use crate::Error;
 
 /// A bounds-checked cursor over part of a class file.
 ///
-/// `part` names that part in the error that a read past its end returns.
+/// `part` is the name of that part in errors of reads past its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -17,7 +17,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0, part }
     }
 
-    /// A cursor that starts at `at`; reads fail if that lies beyond the end.
+    /// Creates a cursor at `at`; reads fail if that is beyond the end.
     pub fn starting_at(bytes: &'a [u8], at: usize, part: &'static str) -> Self {
         Self { bytes, at, part }
     }
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appending to a byte vector.
+/// Methods that append to a byte vector.
 pub(crate) trait Write {
     fn u1(&mut self, value: u8);
     fn u2(&mut self, value: u16);

@@ -25,7 +25,7 @@ pub mod access {
     pub const MODULE: u16 = 0x8000;
 }
 
-/// A class file that has been taken apart as far as its members and attributes.
+/// A class file, parsed as far as its members and attributes.
 ///
 /// Everything borrows from the bytes given to [`parse`](Self::parse). Names are modified UTF-8
 /// (JVMS §4.4.7), class names in internal form (`java/lang/Object`).
@@ -33,7 +33,7 @@ pub mod access {
 pub struct ClassFile<'a> {
     bytes: &'a [u8],
     pool: ConstantPool<'a>,
-    /// Where `access_flags` stands, behind the constant pool.
+    /// The offset of `access_flags`, after the constant pool.
     pool_end: usize,
     access_flags: u16,
     this_class: &'a [u8],
@@ -42,29 +42,29 @@ pub struct ClassFile<'a> {
     interfaces: &'a [u8],
     fields: Vec<Member<'a>>,
     methods: Vec<Member<'a>>,
-    /// Where the class's own attributes start, behind the methods.
+    /// The offset of the class's own attributes, after the methods.
     methods_end: usize,
 }
 
-/// What fields and methods have in common; positions are offsets in the file.
+/// The common part of fields and methods; positions are offsets in the file.
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
     pub access_flags: u16,
     pub name: &'a [u8],
     pub descriptor: &'a [u8],
-    /// Where `attributes_count` stands.
+    /// The offset of `attributes_count`.
     pub attributes: usize,
-    /// The `Code` attribute with its name and length.
+    /// The range of the `Code` attribute, including its name and length.
     pub code: Option<Range<usize>>,
 }
 
 impl<'a> ClassFile<'a> {
-    /// Takes a class file of any version from 45.0 on apart.
+    /// Parses a class file of any version from 45.0 on.
     ///
-    /// Code is not looked into: faults there show when it is read or edited.
+    /// Code is not checked: its faults appear when it is read or edited.
     ///
     /// # Errors
-    /// Says what in the file is not as JVMS §4.1 to §4.7 require.
+    /// Fails if the file violates JVMS §4.1 to §4.7.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes, "class file");
         let magic = reader.u4()?;
@@ -111,84 +111,84 @@ impl<'a> ClassFile<'a> {
         })
     }
 
-    /// The bytes that were parsed.
+    /// Returns the bytes that were parsed.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// `major_version`: 45 to 48 for JDK 1.1 to 1.4, then 44 more than the JDK's number.
+    /// Returns `major_version`: 45 to 48 for JDK 1.1 to 1.4, then the JDK's number plus 44.
     #[must_use]
     pub fn major_version(&self) -> u16 {
         u16::from_be_bytes([self.bytes[6], self.bytes[7]])
     }
 
-    /// `minor_version`; 65535 marks preview features (JVMS §4.1).
+    /// Returns `minor_version`; 65535 marks preview features (JVMS §4.1).
     #[must_use]
     pub fn minor_version(&self) -> u16 {
         u16::from_be_bytes([self.bytes[4], self.bytes[5]])
     }
 
-    /// The constant pool.
+    /// Returns the constant pool.
     #[must_use]
     pub fn constant_pool(&self) -> &ConstantPool<'a> {
         &self.pool
     }
 
-    /// The class's own flags; see [`access`].
+    /// Returns the class's own flags; see [`access`].
     #[must_use]
     pub fn access_flags(&self) -> u16 {
         self.access_flags
     }
 
-    /// Whether this is an interface (or annotation interface).
+    /// Returns true if this is an interface (or annotation interface).
     #[must_use]
     pub fn is_interface(&self) -> bool {
         self.access_flags & access::INTERFACE != 0
     }
 
-    /// The class's name.
+    /// Returns the class's name.
     #[must_use]
     pub fn name(&self) -> &'a [u8] {
         self.this_class
     }
 
-    /// The name of the direct superclass; none in `java/lang/Object` and `module-info`.
+    /// Returns the name of the direct superclass; none in `java/lang/Object` and `module-info`.
     #[must_use]
     pub fn super_name(&self) -> Option<&'a [u8]> {
         self.super_class
     }
 
-    /// The names of the direct superinterfaces.
+    /// Returns the names of the direct superinterfaces.
     pub fn interface_names(&self) -> impl Iterator<Item = &'a [u8]> {
         self.interfaces
             .chunks_exact(2)
             .filter_map(|index| self.pool.class(u16::from_be_bytes([index[0], index[1]])).ok())
     }
 
-    /// The fields in file order.
+    /// Returns the fields in file order.
     pub fn fields(&self) -> impl ExactSizeIterator<Item = Field<'_>> {
         self.fields.iter().map(|member| Field { class: self, member })
     }
 
-    /// The methods in file order.
+    /// Returns the methods in file order.
     pub fn methods(&self) -> impl ExactSizeIterator<Item = Method<'_>> {
         (0..self.methods.len()).map(|index| Method::new(self, index))
     }
 
-    /// The method at a place in the file's order.
+    /// Returns the method with this index in file order.
     #[must_use]
     pub fn method(&self, index: usize) -> Option<Method<'_>> {
         (index < self.methods.len()).then(|| Method::new(self, index))
     }
 
-    /// The class's own attributes.
+    /// Returns the class's own attributes.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::checked(self.bytes, self.methods_end, &self.pool)
     }
 
-    /// The name in the `SourceFile` attribute (JVMS §4.7.10).
+    /// Returns the name in the `SourceFile` attribute (JVMS §4.7.10).
     #[must_use]
     pub fn source_file(&self) -> Option<&'a [u8]> {
         let index = self.attributes().find(b"SourceFile")?;
@@ -203,7 +203,8 @@ impl<'a> ClassFile<'a> {
         &self.methods
     }
 
-    /// True if the fixed part of a `Code` attribute is narrower, as before version 45.3. The JVM still reads it.
+    /// Returns true if the fixed part of a `Code` attribute is narrower, as before version 45.3. The JVM still
+    /// reads it.
     pub(crate) fn has_old_code(&self) -> bool {
         (self.major_version(), self.minor_version()) < (45, 3)
     }
@@ -244,31 +245,31 @@ pub struct Field<'c> {
 }
 
 impl<'c> Field<'c> {
-    /// Its flags; see [`access`].
+    /// Returns its flags; see [`access`].
     #[must_use]
     pub fn access_flags(&self) -> u16 {
         self.member.access_flags
     }
 
-    /// Whether it belongs to the class, not to its instances.
+    /// Returns true if it belongs to the class, not to its instances.
     #[must_use]
     pub fn is_static(&self) -> bool {
         self.member.access_flags & access::STATIC != 0
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &'c [u8] {
         self.member.name
     }
 
-    /// Its descriptor (JVMS §4.3.2).
+    /// Returns its descriptor (JVMS §4.3.2).
     #[must_use]
     pub fn descriptor(&self) -> &'c [u8] {
         self.member.descriptor
     }
 
-    /// Its attributes.
+    /// Returns its attributes.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'c> {
         Attributes::checked(self.class.bytes, self.member.attributes, &self.class.pool)
@@ -288,70 +289,70 @@ impl<'c> Method<'c> {
         Self { class, member: &class.methods[index], index }
     }
 
-    /// Its place in the file's order: what [`Editor::method`](crate::Editor::method) takes.
+    /// Returns its index in file order, as used by [`Editor::method`](crate::Editor::method).
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Its flags; see [`access`].
+    /// Returns its flags; see [`access`].
     #[must_use]
     pub fn access_flags(&self) -> u16 {
         self.member.access_flags
     }
 
-    /// Whether it has no `this`.
+    /// Returns true if it has no `this`.
     #[must_use]
     pub fn is_static(&self) -> bool {
         self.member.access_flags & access::STATIC != 0
     }
 
-    /// Whether it is implemented outside Java.
+    /// Returns true if it is implemented outside Java.
     #[must_use]
     pub fn is_native(&self) -> bool {
         self.member.access_flags & access::NATIVE != 0
     }
 
-    /// Whether it has no implementation.
+    /// Returns true if it has no implementation.
     #[must_use]
     pub fn is_abstract(&self) -> bool {
         self.member.access_flags & access::ABSTRACT != 0
     }
 
-    /// Whether it is an instance initialization method (JVMS §2.9.1).
+    /// Returns true if it is an instance initialization method (JVMS §2.9.1).
     #[must_use]
     pub fn is_constructor(&self) -> bool {
         self.member.name == b"<init>"
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &'c [u8] {
         self.member.name
     }
 
-    /// Its descriptor (JVMS §4.3.3).
+    /// Returns its descriptor (JVMS §4.3.3).
     #[must_use]
     pub fn descriptor(&self) -> &'c [u8] {
         self.member.descriptor
     }
 
-    /// Its attributes.
+    /// Returns its attributes.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'c> {
         Attributes::checked(self.class.bytes, self.member.attributes, &self.class.pool)
     }
 
-    /// Whether there is a `Code` attribute: neither abstract nor native.
+    /// Returns true if it has a `Code` attribute: it is neither abstract nor native.
     #[must_use]
     pub fn has_code(&self) -> bool {
         self.member.code.is_some()
     }
 
-    /// Its `Code` attribute (JVMS §4.7.3), `None` if it has none.
+    /// Returns its `Code` attribute (JVMS §4.7.3), `None` if it has none.
     ///
     /// # Errors
-    /// The attribute is malformed. Its instructions are not looked at.
+    /// Fails if the attribute is malformed. Its instructions are not checked.
     pub fn code(&self) -> Result<Option<Code<'c>>, Error> {
         let Some(span) = self.member.code.clone() else { return Ok(None) };
         let info = &self.class.bytes[span][6..];

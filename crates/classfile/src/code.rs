@@ -12,13 +12,13 @@ pub struct Code<'c> {
     pub(crate) max_stack: u16,
     pub(crate) max_locals: u16,
     pub(crate) bytes: &'c [u8],
-    /// The exception table, 8 bytes an entry.
+    /// The exception table, 8 bytes per entry.
     pub(crate) handlers: &'c [u8],
     pub(crate) attributes: Attributes<'c>,
 }
 
 impl<'c> Code<'c> {
-    /// Reads what follows the attribute's name and length.
+    /// Reads the contents after the attribute's name and length.
     pub(crate) fn read(method: Method<'c>, info: &'c [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(info, "Code attribute");
         let (max_stack, max_locals, length) = if has_old_format(method) {
@@ -37,12 +37,12 @@ impl<'c> Code<'c> {
         Ok(Self { method, max_stack, max_locals, bytes, handlers, attributes })
     }
 
-    /// Whether `max_stack` and `max_locals` take one byte, `code_length` two.
+    /// Returns true if `max_stack` and `max_locals` take one byte, `code_length` two.
     pub(crate) fn is_old_format(&self) -> bool {
         has_old_format(self.method)
     }
 
-    /// Whether this is a constructor that has to call another one before it may use `this`.
+    /// Returns true if this is a constructor that has to call another one before it may use `this`.
     pub(crate) fn starts_uninitialized(&self) -> bool {
         self.method.is_constructor() && self.method.class().name() != b"java/lang/Object"
     }
@@ -51,42 +51,42 @@ impl<'c> Code<'c> {
         self.method.class().constant_pool()
     }
 
-    /// Slots of the operand stack.
+    /// Returns the number of slots of the operand stack.
     #[must_use]
     pub fn max_stack(&self) -> u16 {
         self.max_stack
     }
 
-    /// Slots of local variables.
+    /// Returns the number of slots of local variables.
     #[must_use]
     pub fn max_locals(&self) -> u16 {
         self.max_locals
     }
 
-    /// The code array: 1 to 65,535 bytes.
+    /// Returns the code array: 1 to 65,535 bytes.
     #[must_use]
     pub fn bytes(&self) -> &'c [u8] {
         self.bytes
     }
 
-    /// The code's own attributes.
+    /// Returns the code's own attributes.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'c> {
         self.attributes
     }
 
-    /// The instructions in order. After an error there are no more.
+    /// Returns the instructions in order. An error ends the iteration.
     #[must_use]
     pub fn instructions(&self) -> Instructions<'c> {
         Instructions { code: self.bytes, at: 0 }
     }
 
-    /// The instructions from `bci` on, which must be the start of one.
+    /// Returns the instructions from `bci` on, which must be the start of one.
     pub(crate) fn instructions_from(&self, bci: u16) -> Instructions<'c> {
         Instructions { code: self.bytes, at: usize::from(bci) }
     }
 
-    /// The exception table in order.
+    /// Returns the exception table in order.
     pub fn handlers(&self) -> impl ExactSizeIterator<Item = Handler> + Clone + use<'c> {
         self.handlers.chunks_exact(8).map(|entry| {
             let field = |at| u16::from_be_bytes([entry[at], entry[at + 1]]);
@@ -94,8 +94,8 @@ impl<'c> Code<'c> {
         })
     }
 
-    /// The first instructions of the handlers that
-    /// [`on_catch`](crate::MethodEditor::on_catch) takes, in order.
+    /// Returns the first instructions of the handlers that [`on_catch`](crate::MethodEditor::on_catch) accepts, in
+    /// order.
     #[must_use]
     pub fn catches(&self) -> Vec<u16> {
         let mut catches: Vec<_> = self.handlers().map(|entry| entry.handler).collect();
@@ -105,8 +105,8 @@ impl<'c> Code<'c> {
         catches
     }
 
-    /// Finds out what the handler at an index catches. Returns `None` if no code can be inserted there: there is no
-    /// handler, or the handler covers itself and catches only some exceptions, so it cannot handle others.
+    /// Returns the exceptions that the handler at an index catches, `None` if no code can be inserted there: there
+    /// is no handler, or the handler covers itself and catches only some exceptions, so it cannot handle others.
     pub(crate) fn caught_at(&self, handler: u16) -> Option<Caught> {
         let mut entries = self.handlers().filter(|entry| entry.handler == handler).peekable();
         entries.peek()?;
@@ -117,8 +117,8 @@ impl<'c> Code<'c> {
         (!covers_itself).then_some(Caught::Some)
     }
 
-    /// The entries of all `LineNumberTable` attributes (JVMS §4.7.12): `start_pc` and
-    /// `line_number`, in file order.
+    /// Returns the entries of all `LineNumberTable` attributes (JVMS §4.7.12): `start_pc` and `line_number`, in
+    /// file order.
     pub fn line_numbers(&self) -> impl Iterator<Item = (u16, u16)> + use<'c> {
         self.attributes
             .filter(|attribute| attribute.name == b"LineNumberTable")
@@ -132,7 +132,7 @@ impl<'c> Code<'c> {
 /// The exceptions that a handler catches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caught {
-    /// Everything that is thrown.
+    /// All exceptions.
     All,
     /// Exceptions of some classes.
     Some,
@@ -143,11 +143,11 @@ pub(crate) enum Caught {
 pub struct Handler {
     /// The first covered index.
     pub start: u16,
-    /// The index behind the covered ones; at most the length of the code.
+    /// The index after the covered ones; at most the length of the code.
     pub end: u16,
-    /// Where the handler starts.
+    /// The start of the handler.
     pub handler: u16,
-    /// The `CONSTANT_Class` of what is caught; 0 catches everything.
+    /// The `CONSTANT_Class` of the caught exceptions; 0 catches everything.
     pub catch_type: u16,
 }
 
@@ -155,26 +155,26 @@ pub struct Handler {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Instruction<'a> {
-    /// The bytecode index: where in the code array it starts.
+    /// The bytecode index: its start in the code array.
     pub bci: u16,
     /// All its bytes, opcode first; at least one.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Instruction<'a> {
-    /// Its opcode; for a widened instruction that is [`opcode::WIDE`].
+    /// Returns its opcode; for a widened instruction that is [`opcode::WIDE`].
     #[must_use]
     pub fn opcode(&self) -> u8 {
         self.bytes[0]
     }
 
-    /// The index of the byte behind it; 65,535 at most, as that is the longest code.
+    /// Returns the index of the byte after it; at most 65,535, the maximum length of code.
     #[must_use]
     pub fn end(&self) -> u16 {
         self.bci.saturating_add(self.bytes.len() as u16)
     }
 
-    /// The constant pool index of an instruction that has one as its first operand.
+    /// Returns the constant pool index, for an instruction that has one as its first operand.
     #[must_use]
     pub fn constant(&self) -> Option<u16> {
         match *self.bytes {
@@ -196,20 +196,19 @@ impl<'a> Instruction<'a> {
         }
     }
 
-    /// The local variable that an `aload` pushes.
+    /// Returns the local variable that an `aload` pushes.
     #[must_use]
     pub fn loads_from(&self) -> Option<u16> {
         self.variable(opcode::ALOAD, opcode::ALOAD_0)
     }
 
-    /// The local variable that an `astore` sets.
+    /// Returns the local variable that an `astore` sets.
     #[must_use]
     pub fn stores_to(&self) -> Option<u16> {
         self.variable(opcode::ASTORE, opcode::ASTORE_0)
     }
 
-    /// The operand of an instruction that has a form of its own for each of the first four
-    /// variables.
+    /// Returns the operand of an instruction that has a separate form for each of the first four variables.
     fn variable(&self, long: u8, first: u8) -> Option<u16> {
         match *self.bytes {
             [short] if (first..first + 4).contains(&short) => Some((short - first).into()),
@@ -221,8 +220,7 @@ impl<'a> Instruction<'a> {
         }
     }
 
-    /// The target of an `if`, `goto` or `jsr`, wide or not. It need not lie inside the code if
-    /// the file is malformed.
+    /// Returns the target of an `if`, `goto` or `jsr`, wide or not. In a malformed file it can be outside the code.
     #[must_use]
     pub fn branch_target(&self) -> Option<i64> {
         let offset = match (opcode::TABLE[usize::from(self.bytes[0])].1, self.bytes) {
@@ -233,7 +231,7 @@ impl<'a> Instruction<'a> {
         Some(i64::from(self.bci) + i64::from(offset))
     }
 
-    /// The operands of a `tableswitch` or `lookupswitch`.
+    /// Returns the operands of a `tableswitch` or `lookupswitch`.
     #[must_use]
     pub fn switch(&self) -> Option<Switch<'a>> {
         Switch::read(*self).ok()
@@ -273,37 +271,37 @@ impl<'a> Switch<'a> {
         Ok(Self { bci: instruction.bci, default, low, cases })
     }
 
-    /// Where control goes if no case matches.
+    /// Returns the target if no case matches.
     #[must_use]
     pub fn default_target(&self) -> i64 {
         i64::from(self.bci) + i64::from(self.default)
     }
 
-    /// Lowest and highest key of a `tableswitch`, `None` for a `lookupswitch`.
+    /// Returns the lowest and highest key of a `tableswitch`, `None` for a `lookupswitch`.
     #[must_use]
     pub fn table_bounds(&self) -> Option<(i32, i32)> {
         self.low.map(|low| (low, low.wrapping_add(self.len() as i32 - 1)))
     }
 
-    /// The number of cases.
+    /// Returns the number of cases.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cases.len() / self.width()
     }
 
-    /// Whether there is only the default.
+    /// Returns true if there is only the default.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cases.is_empty()
     }
 
-    /// Keys and targets of the cases in file order.
+    /// Returns the keys and targets of the cases in file order.
     pub fn cases(&self) -> impl Iterator<Item = (i32, i64)> + use<'a> {
         let bci = i64::from(self.bci);
         self.offsets().map(move |(key, offset)| (key, bci + i64::from(offset)))
     }
 
-    /// Keys and branch offsets of the cases.
+    /// Returns the keys and branch offsets of the cases.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = (i32, i32)> + use<'a> {
         let low = self.low;
         self.cases.chunks_exact(self.width()).zip(0_i32..).map(move |(case, ordinal)| {
@@ -321,7 +319,7 @@ impl<'a> Switch<'a> {
     }
 }
 
-/// Bytes between the opcode of a switch at `bci` and its first operand (JVMS §6.5).
+/// Returns the number of bytes between the opcode of a switch at `bci` and its first operand (JVMS §6.5).
 pub(crate) fn padding(bci: impl Into<u32>) -> u8 {
     (3 - bci.into() % 4) as u8
 }
@@ -334,7 +332,7 @@ pub struct Instructions<'a> {
 }
 
 impl<'a> Instructions<'a> {
-    /// The instructions of a code array that was got by other means than reading a class file.
+    /// Returns the instructions of a code array that does not come from a class file.
     #[must_use]
     pub fn of(code: &'a [u8]) -> Self {
         Self { code, at: 0 }
@@ -369,7 +367,7 @@ impl<'a> Iterator for Instructions<'a> {
     }
 }
 
-/// The length of a switch or widened instruction; may reach beyond the end of the code.
+/// Returns the length of a switch or widened instruction; it may exceed the end of the code.
 #[cold]
 fn variable_length(code: &[u8], at: usize, shape: Shape) -> Result<usize, Error> {
     let bad = |opcode| Err(Error::BadOpcode { bci: at as u16, opcode });

@@ -1,31 +1,29 @@
-//! Comparisons of objects that nobody may have yet.
+//! Comparisons of uninitialized objects.
 
 use crate::flow::{Moment, follow};
 use crate::frame::{Frame, Type};
 use crate::opcode::{IF_ACMPEQ, IF_ACMPNE, IFNONNULL, IFNULL, NEW};
 use crate::{Code, Error, Instruction};
 
-/// A comparison in which an object takes part whose constructor has not run.
+/// A comparison with an operand whose constructor has not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UninitializedComparison {
     /// The index of the `if_acmpeq`, `if_acmpne`, `ifnull` or `ifnonnull`.
     pub bci: u16,
-    /// Whether it branches, which is known beforehand.
+    /// True if it branches, which is known in advance.
     pub branches: bool,
 }
 
 impl Code<'_> {
-    /// The comparisons of references whose operands cannot be passed on, in file order: the
-    /// verifier lets uninitialized objects be compared, but not be passed to a method (JVMS
-    /// §4.10.1.9).
+    /// Returns the comparisons with uninitialized operands, in file order. The verifier permits
+    /// comparing such objects, but not passing them to a method (JVMS §4.10.1.9).
     ///
-    /// Such an object is not NULL, and it is the same as another one if and only if both come
-    /// from the same `new`: the verifier sees to it that only one object of each exists at a time
-    /// (§4.10.2.4).
+    /// Such an object is not NULL. It equals another one if and only if both come from the same
+    /// `new`, because the verifier permits only one object of each `new` at a time (§4.10.2.4).
     ///
     /// # Errors
-    /// The code or its `StackMapTable` is malformed.
+    /// Fails if the code or its `StackMapTable` is malformed.
     pub fn uninitialized_comparisons(&self) -> Result<Vec<UninitializedComparison>, Error> {
         let mut found = Vec::new();
         if !self.may_compare_uninitialized()? {
@@ -43,7 +41,7 @@ impl Code<'_> {
         Ok(found)
     }
 
-    /// A quick look that spares most methods the long one.
+    /// Returns false if a quick check excludes such comparisons, as in most methods.
     fn may_compare_uninitialized(&self) -> Result<bool, Error> {
         let mut has_uninitialized = self.starts_uninitialized();
         let mut compares = false;
@@ -60,7 +58,7 @@ fn is_comparison(opcode: u8) -> bool {
     matches!(opcode, IF_ACMPEQ | IF_ACMPNE | IFNULL | IFNONNULL)
 }
 
-/// Whether a comparison of which one operand is uninitialized branches.
+/// Returns true if a comparison with an uninitialized operand branches.
 fn outcome(instruction: Instruction<'_>, frame: &Frame<'_>) -> Option<bool> {
     let is_uninitialized =
         |value: Type<'_>| matches!(value, Type::UninitializedThis | Type::Uninitialized(_));

@@ -1,7 +1,7 @@
 //! The constant pool of a class file (JVMS §4.4), read only.
 //!
-//! Reading finds where each entry starts; nothing is decoded until it is asked for. What is added
-//! to a pool is the business of [`Constants`](crate::Constants).
+//! Reading finds the start of each entry. Entries are decoded only on request. Adding to a pool
+//! is the task of [`Constants`](crate::Constants).
 
 use crate::Error;
 use crate::bytes::Reader;
@@ -29,28 +29,28 @@ pub(crate) mod tag {
 
 /// The constant pool of a class file.
 ///
-/// Indices are those of the file: 1 to [`len`](Self::len) − 1, and the index behind a `long` or
-/// `double` is no entry.
+/// Indices are those of the file: 1 to [`len`](Self::len) − 1. The index after a `long` or
+/// `double` has no entry.
 #[derive(Debug)]
 pub struct ConstantPool<'a> {
     file: &'a [u8],
-    /// Where each entry's tag stands in the file; 0 where there is no entry.
+    /// The offset of each entry's tag in the file; 0 for an index without entry.
     offsets: Vec<u32>,
 }
 
-/// The class, name and descriptor that a field or method reference names.
+/// The class, name and descriptor in a field or method reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberRef<'a> {
     /// Internal name of the class (`java/lang/Object`), or an array descriptor.
     pub class: &'a [u8],
     /// Name of the member.
     pub name: &'a [u8],
-    /// Its descriptor.
+    /// Descriptor of the member.
     pub descriptor: &'a [u8],
 }
 
 impl<'a> ConstantPool<'a> {
-    /// Reads `constant_pool_count` and the entries at the reader.
+    /// Reads `constant_pool_count` and the entries from the reader.
     pub(crate) fn read(file: &'a [u8], reader: &mut Reader<'a>) -> Result<Self, Error> {
         let count = reader.u2()?;
         let mut offsets = Vec::with_capacity(usize::from(count));
@@ -71,7 +71,7 @@ impl<'a> ConstantPool<'a> {
                 | tag::NAME_AND_TYPE
                 | tag::DYNAMIC
                 | tag::INVOKE_DYNAMIC => 4,
-                // §4.4.5: takes two indices, the second of which is unusable.
+                // §4.4.5: the entry takes two indices; the second one is unusable.
                 tag::LONG | tag::DOUBLE => {
                     offsets.push(0);
                     8
@@ -83,19 +83,19 @@ impl<'a> ConstantPool<'a> {
         Ok(Self { file, offsets })
     }
 
-    /// `constant_pool_count`: one more than the largest index.
+    /// Returns `constant_pool_count`: the largest index plus one.
     #[must_use]
     pub fn len(&self) -> usize {
         self.offsets.len()
     }
 
-    /// Whether there is no entry at all.
+    /// Returns true if there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.offsets.len() <= 1
     }
 
-    /// How many indices constants take that are NaN (JVMS §4.4.4, §4.4.5).
+    /// Returns the number of indices of constants that are NaN (JVMS §4.4.4, §4.4.5).
     #[must_use]
     pub fn nans(&self) -> usize {
         let indices = |&offset: &u32| match self.file.get(offset as usize..) {
@@ -110,13 +110,13 @@ impl<'a> ConstantPool<'a> {
         self.offsets.iter().filter(|offset| **offset != 0).map(indices).sum()
     }
 
-    /// The tag of the entry at `index` (JVMS table 4.4-A), `None` if there is no entry.
+    /// Returns the tag of the entry at `index` (JVMS table 4.4-A), `None` if there is no entry.
     #[must_use]
     pub fn tag(&self, index: u16) -> Option<u8> {
         self.entry(index).map(|entry| entry[0])
     }
 
-    /// The modified UTF-8 bytes (JVMS §4.4.7) at `index`.
+    /// Returns the modified UTF-8 bytes (JVMS §4.4.7) at `index`.
     ///
     /// # Errors
     /// [`Error::BadConstant`] if there is no `CONSTANT_Utf8`.
@@ -130,7 +130,7 @@ impl<'a> ConstantPool<'a> {
         text.ok_or(Error::BadConstant { index, expected: "CONSTANT_Utf8" })
     }
 
-    /// The name that the `CONSTANT_Class` at `index` holds: an internal name or, for an array
+    /// Returns the name in the `CONSTANT_Class` at `index`: an internal name or, for an array
     /// class, a descriptor (JVMS §4.4.1).
     ///
     /// # Errors
@@ -142,8 +142,8 @@ impl<'a> ConstantPool<'a> {
         }
     }
 
-    /// What the `CONSTANT_Fieldref`, `CONSTANT_Methodref` or `CONSTANT_InterfaceMethodref` at
-    /// `index` refers to (JVMS §4.4.2).
+    /// Returns the target of the `CONSTANT_Fieldref`, `CONSTANT_Methodref` or
+    /// `CONSTANT_InterfaceMethodref` at `index` (JVMS §4.4.2).
     ///
     /// # Errors
     /// [`Error::BadConstant`] if there is none of the three, or a part of it is missing.
@@ -167,11 +167,11 @@ impl<'a> ConstantPool<'a> {
         }
     }
 
-    /// Name and descriptor of the `CONSTANT_Dynamic` or `CONSTANT_InvokeDynamic` at `index`
-    /// (JVMS §4.4.10).
+    /// Returns the name and descriptor of the `CONSTANT_Dynamic` or `CONSTANT_InvokeDynamic` at
+    /// `index` (JVMS §4.4.10).
     ///
     /// # Errors
-    /// [`Error::BadConstant`] if there is none of the two, or a part of it is missing.
+    /// [`Error::BadConstant`] if there is neither of the two, or a part of it is missing.
     pub fn dynamic(&self, index: u16) -> Result<(&'a [u8], &'a [u8]), Error> {
         match self.entry(index) {
             Some(&[tag::DYNAMIC | tag::INVOKE_DYNAMIC, _, _, high, low, ..]) => {
@@ -191,7 +191,7 @@ impl<'a> ConstantPool<'a> {
         }
     }
 
-    /// The file from the entry's tag on; not empty.
+    /// Returns the file from the entry's tag on; not empty.
     #[inline]
     fn entry(&self, index: u16) -> Option<&'a [u8]> {
         match *self.offsets.get(usize::from(index))? {

@@ -1,4 +1,4 @@
-//! Constants as they are written: the entries of a pool, and what edits add to one.
+//! Constants for writing: the entries of a pool, and the entries that edits add to one.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use crate::descriptor::{self, Kind};
 
 /// The entries that edits append to a class's constant pool.
 ///
-/// The pool's own entries keep their indices, so nothing outside the edited methods changes. An
-/// entry that was added before is used again; the pool's own entries are not searched.
+/// The pool's own entries keep their indices, so nothing outside the edited methods changes.
+/// Added entries are reused; the pool's own entries are not searched.
 #[derive(Debug)]
 pub struct Constants {
     entries: Entries,
@@ -20,7 +20,7 @@ pub struct Constants {
 
 /// A field that inserted code may read with `getstatic`.
 ///
-/// Belongs to the [`Constants`] that made it.
+/// It belongs to the [`Constants`] that created it.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldRef {
     pub(crate) index: u16,
@@ -29,17 +29,17 @@ pub struct FieldRef {
 
 /// A method that inserted code may call with `invokestatic`.
 ///
-/// Belongs to the [`Constants`] that made it.
+/// It belongs to the [`Constants`] that created it.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodRef {
     pub(crate) index: u16,
-    /// Slots that a static call takes from the operand stack.
+    /// The number of slots that a static call takes from the operand stack.
     pub(crate) argument_slots: u16,
-    /// Slots that it leaves there.
+    /// The number of slots that it leaves there.
     pub(crate) result_slots: u16,
 }
 
-/// Any entry but a string.
+/// Any entry except a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Other {
     Integer(i32),
@@ -55,7 +55,7 @@ impl Constants {
         Self { entries: Entries::new(count), strings: HashMap::new(), others: HashMap::new() }
     }
 
-    /// The static field `class.name`; `class` is an internal name (`java/lang/System`).
+    /// Returns the static field `class.name`; `class` is an internal name (`java/lang/System`).
     ///
     /// # Errors
     /// [`Error::ConstantPoolFull`], [`Error::BadDescriptor`].
@@ -71,7 +71,7 @@ impl Constants {
         Ok(FieldRef { index, kind })
     }
 
-    /// The static method `class.name`, where `class` is not an interface.
+    /// Returns the static method `class.name`, where `class` is not an interface.
     ///
     /// # Errors
     /// [`Error::ConstantPoolFull`], [`Error::BadDescriptor`].
@@ -91,12 +91,12 @@ impl Constants {
         })
     }
 
-    /// The index of a `CONSTANT_Integer`.
+    /// Returns the index of a `CONSTANT_Integer`.
     pub(crate) fn integer(&mut self, value: i32) -> Result<u16, Error> {
         self.other(Other::Integer(value))
     }
 
-    /// The index of a `CONSTANT_Utf8` with these modified UTF-8 bytes.
+    /// Returns the index of a `CONSTANT_Utf8` with these modified UTF-8 bytes.
     pub(crate) fn utf8(&mut self, text: &[u8]) -> Result<u16, Error> {
         if let Some(&index) = self.strings.get(text) {
             return Ok(index);
@@ -106,13 +106,13 @@ impl Constants {
         Ok(index)
     }
 
-    /// The index of a `CONSTANT_Class` with this name.
+    /// Returns the index of a `CONSTANT_Class` with this name.
     pub(crate) fn class(&mut self, name: &[u8]) -> Result<u16, Error> {
         let name = self.utf8(name)?;
         self.other(Other::Class(name))
     }
 
-    /// The index of a field or method reference; `kind` is its tag.
+    /// Returns the index of a field or method reference; `kind` is its tag.
     pub(crate) fn member(
         &mut self,
         kind: u8,
@@ -127,12 +127,12 @@ impl Constants {
         self.other(Other::Member(kind, class, name_and_type))
     }
 
-    /// `constant_pool_count` of the pool with what was added.
+    /// Returns `constant_pool_count` of the pool with the added entries.
     pub(crate) fn count(&self) -> u16 {
         self.entries.count()
     }
 
-    /// The entries that were added, as they stand in a file.
+    /// Returns the bytes of the added entries.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.entries.bytes()
     }
@@ -154,7 +154,7 @@ impl Constants {
     }
 }
 
-/// Entries of a constant pool, one behind the other, each written as often as it is asked for.
+/// Entries of a constant pool, one after the other. An entry is written anew for each request.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries {
     /// The index of the next entry.
@@ -165,17 +165,17 @@ pub(crate) struct Entries {
 impl Entries {
     /// Continues a pool whose `constant_pool_count` is `count`.
     pub fn new(count: usize) -> Self {
-        // A count of 0 is as good as 1: there is no entry 0.
+        // A count of 0 is treated as 1, because there is no entry 0.
         let next = count.clamp(1, usize::from(u16::MAX)) as u16;
         Self { next, bytes: Vec::new() }
     }
 
-    /// `constant_pool_count`: one more than the last index.
+    /// Returns `constant_pool_count`: the last index plus one.
     pub fn count(&self) -> u16 {
         self.next
     }
 
-    /// The entries as they stand in a file.
+    /// Returns the bytes of the entries.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -205,12 +205,12 @@ impl Entries {
         self.pair(tag::NAME_AND_TYPE, name, descriptor)
     }
 
-    /// An entry with this tag that consists of two indices.
+    /// Writes an entry that consists of a tag and two indices.
     pub fn pair(&mut self, tag: u8, one: u16, other: u16) -> Result<u16, Error> {
         self.entry(tag, 1, &[&one.to_be_bytes(), &other.to_be_bytes()])
     }
 
-    /// Writes an entry that takes so many indices.
+    /// Writes an entry that takes `indices` indices.
     fn entry(&mut self, tag: u8, indices: u16, content: &[&[u8]]) -> Result<u16, Error> {
         let index = self.next;
         self.next = index.checked_add(indices).ok_or(Error::ConstantPoolFull)?;

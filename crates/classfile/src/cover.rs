@@ -1,4 +1,4 @@
-//! What the handler for the exceptional way out covers.
+//! The instructions that the handler for the exceptional exit covers.
 
 use crate::flow::{Moment, follow, has_frames, initial_frame};
 use crate::frame::{Class, Frame, Type};
@@ -7,14 +7,15 @@ use crate::opcode::Shape;
 use crate::stack_map::Decoder;
 use crate::{Code, Error};
 
-/// What a constructor's `this` is; a handler can cover only instructions that agree on it.
+/// The state of a constructor's `this`. A handler can cover only instructions with the same
+/// state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum This {
     /// Not initialized, and in local variable 0.
     Uninitialized,
-    /// Initialized, or there is none.
+    /// Initialized, or there is no `this`.
     Usable,
-    /// Initialized, and in local variable 0, where the handler's code looks for it.
+    /// Initialized, and in local variable 0, where the handler's code expects it.
     Kept,
 }
 
@@ -23,16 +24,16 @@ pub(crate) enum This {
 pub(crate) struct Range {
     pub start: u16,
     pub end: u16,
-    /// Filled in when the handler is written.
+    /// Set when the handler is written.
     pub handler: u16,
     pub this: This,
 }
 
 /// Finds the ranges of new code that are to be covered.
 ///
-/// `from_entry` says whether a constructor counts as entered before it calls `super()`. Returns
-/// are left out if there is code before them: it has run to its end, and must not be followed by
-/// that of the handler. `this` is what the code of the handler needs in other methods than
+/// With `from_entry`, a constructor counts as entered before it calls `super()`. Returns with
+/// code before them are left out: that code has completed, and the handler's code must not
+/// follow it. `this` is the state that the handler's code needs in methods other than
 /// constructors.
 pub(crate) fn cover(
     code: &Code<'_>,
@@ -71,7 +72,8 @@ pub(crate) fn cover(
     }
 }
 
-/// The frame of a handler: whatever the covered instructions' locals hold is assignable to it.
+/// Returns the frame of a handler, to which the locals of all covered instructions are
+/// assignable.
 pub(crate) fn caught_frame<'c>(code: &Code<'c>, this: This) -> Result<Frame<'c>, Error> {
     let locals = match this {
         This::Uninitialized => vec![Type::UninitializedThis],
@@ -85,7 +87,8 @@ fn this_type<'c>(code: &Code<'c>) -> Result<Type<'c>, Error> {
     Class::from_name(code.method.class().name()).map(Type::Object)
 }
 
-/// Whether local variable 0 holds `this` all through an instance method that is no constructor.
+/// Returns true if local variable 0 holds `this` throughout an instance method that is no
+/// constructor.
 pub(crate) fn keeps_this(code: &Code<'_>) -> Result<bool, Error> {
     for instruction in code.instructions() {
         if instruction?.stores_to() == Some(0) {
@@ -118,12 +121,13 @@ fn constructor_runs(code: &Code<'_>, from_entry: bool) -> Result<Vec<Run>, Error
     follow(code, |moment, frame| {
         match (moment, this_in(frame)) {
             (Moment::Before(instruction), Some(this)) if from_entry || this == This::Usable => {
-                // Without frames the verifier merges what ways into a handler disagree on.
+                // Without frames the verifier merges the differing states of a handler's
+                // predecessors.
                 let this = if has_frames { this } else { This::Usable };
                 runs.push(Run { start: instruction.bci, end: instruction.end(), this });
             }
-            // The verifiers compare a handler's frame with `this` as it is both before and after
-            // the call that initializes it: none fits both.
+            // The verifiers compare a handler's frame with `this` both before and after the call
+            // that initializes it. No frame fits both.
             (Moment::After(call), Some(This::Usable)) => {
                 runs.pop_if(|run| run.start == call.bci && run.this == This::Uninitialized);
             }
@@ -142,7 +146,8 @@ fn constructor_runs(code: &Code<'_>, from_entry: bool) -> Result<Vec<Run>, Error
     Ok(runs)
 }
 
-/// Which handler can cover an instruction with this frame before it.
+/// Returns the state of `this` in the frame before an instruction, if a handler can cover the
+/// instruction.
 fn this_in(frame: &Frame<'_>) -> Option<This> {
     if frame.locals.first() == Some(&Type::UninitializedThis) {
         Some(This::Uninitialized)

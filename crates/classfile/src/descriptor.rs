@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// What an instruction's type prefix tells apart: `i`, `l`, `f`, `d`, `a`.
+/// The types that an instruction's prefix distinguishes: `i`, `l`, `f`, `d`, `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `boolean`, `byte`, `char`, `short` and `int`.
@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Slots that a value takes in locals and on the operand stack.
+    /// Returns the number of slots of a value in locals and on the operand stack.
     #[must_use]
     pub const fn slots(self) -> u16 {
         match self {
@@ -27,7 +27,7 @@ impl Kind {
         }
     }
 
-    /// How far an instruction of this type stands behind the `int` one of the same group
+    /// Returns the distance of this type's instruction from the `int` one of the same group
     /// (`iload`, `lload`, `fload`, `dload`, `aload`; JVMS §6.5).
     pub(crate) const fn offset(self) -> u8 {
         match self {
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a type that [`Types`] returned.
+    /// Returns the kind of a type that [`Types`] returned.
     pub(crate) fn of(field_type: &[u8]) -> Self {
         match field_type {
             b"J" => Self::Long,
@@ -59,24 +59,24 @@ impl Kind {
     }
 }
 
-/// The kinds of a method's parameters, without `this`.
+/// Returns the kinds of a method's parameters, without `this`.
 ///
 /// # Errors
-/// If that is no method descriptor.
+/// Fails if `descriptor` is no method descriptor.
 pub fn parameters(descriptor: &[u8]) -> Result<Vec<Kind>, Error> {
     Method::parse(descriptor)?.parameters.map(|parameter| parameter.map(Kind::of)).collect()
 }
 
-/// A method descriptor, taken apart.
+/// A parsed method descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Method<'a> {
     /// The parameters' types, one after the other.
     pub parameters: Types<'a>,
-    /// Slots that all parameters take, without `this`.
+    /// The number of slots of all parameters, without `this`.
     pub argument_slots: u16,
     /// The result's kind, `None` for `void`.
     pub result: Option<Kind>,
-    /// The result's type as it stands in the descriptor.
+    /// The result's type as written in the descriptor.
     pub result_type: &'a [u8],
 }
 
@@ -86,7 +86,7 @@ impl<'a> Method<'a> {
         let mut types = parameters;
         let mut argument_slots = 0_u16;
         for parameter in types.by_ref() {
-            // §4.3.3 allows 255, so the sum is far from overflowing in any valid file.
+            // §4.3.3 permits 255, so the sum cannot overflow in a valid file.
             argument_slots = argument_slots
                 .checked_add(Kind::of(parameter?).slots())
                 .ok_or(Error::BadDescriptor)?;
@@ -97,10 +97,9 @@ impl<'a> Method<'a> {
     }
 }
 
-/// The field types that a string of descriptors starts with, up to its end or a `)`.
+/// The field types at the start of a string of descriptors, up to its end or a `)`.
 ///
-/// A class name may contain a `)`, so the end of the parameters is found only by going through
-/// them.
+/// A class name may contain a `)`, so only reading the parameters finds their end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Types<'a>(&'a [u8]);
 

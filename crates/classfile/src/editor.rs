@@ -14,7 +14,7 @@ pub struct Editor<'c> {
     snippet: Snippet,
     edits: Vec<Edit>,
     faults: BTreeMap<usize, Skip>,
-    /// The number of local variables that each method gets.
+    /// The number of local variables that each method gets additionally.
     added_locals: u16,
 }
 
@@ -23,12 +23,12 @@ pub struct Editor<'c> {
 pub struct Rewritten {
     /// The new class file.
     pub bytes: Vec<u8>,
-    /// The methods, by their place in the file's order, that had edits and are as they were.
+    /// The methods that had edits and are unchanged, by their index in file order.
     pub skipped: Vec<(usize, Skip)>,
 }
 
 impl<'c> Editor<'c> {
-    /// An editor without any edits yet.
+    /// Creates an editor without edits.
     #[must_use]
     pub fn new(class: &'c ClassFile<'c>) -> Self {
         Self {
@@ -40,19 +40,19 @@ impl<'c> Editor<'c> {
         }
     }
 
-    /// Gives each method that has code this many more local variables, which nothing uses. So all methods differ
-    /// from those of a version that was given another number, whether they have edits or not.
+    /// Adds `count` unused local variables to each method with code. All methods then differ from those of a version
+    /// with another number, with or without edits.
     pub fn add_locals(&mut self, count: u16) -> &mut Self {
         self.added_locals = count;
         self
     }
 
-    /// The constants that inserted code refers to.
+    /// Returns the constants that inserted code refers to.
     pub fn constants(&mut self) -> &mut Constants {
         &mut self.snippet.constants
     }
 
-    /// The method at a place in the file's order, `None` if it does not exist or has no code.
+    /// Returns the method with this index in file order, `None` if it does not exist or has no code.
     pub fn method(&mut self, index: usize) -> Option<MethodEditor<'_>> {
         self.class.method(index)?.has_code().then_some(MethodEditor {
             method: index,
@@ -62,11 +62,11 @@ impl<'c> Editor<'c> {
         })
     }
 
-    /// Writes the class with all edits made.
+    /// Writes the class with all edits applied.
     ///
-    /// Everything outside the edited methods' code is copied byte for byte, but for the numbers of local variables
-    /// ([`add_locals`](Self::add_locals)); new constants stand behind the old ones. A method whose edits cannot be
-    /// made is copied as it was and reported.
+    /// Everything outside the edited methods' code is copied byte for byte, except the numbers of local variables
+    /// ([`add_locals`](Self::add_locals)). New constants follow the old ones. A method whose edits cannot be applied is
+    /// copied unchanged and reported.
     #[must_use]
     pub fn finish(self) -> Rewritten {
         let Self { class, mut snippet, mut edits, faults, added_locals } = self;
@@ -111,24 +111,23 @@ impl<'c> Editor<'c> {
     }
 }
 
-/// So many local variables and more, as far as a u2 can count, or a u1.
+/// Returns the increased number of local variables, limited to a u2, or to a u1 with `is_short`.
 fn more_locals(count: u16, added: u16, is_short: bool) -> u16 {
     let most = if is_short { u8::MAX.into() } else { u16::MAX };
     count.saturating_add(added).min(most).max(count)
 }
 
-/// What follows the constant pool, as far as it is written.
+/// The part of the new file after the constant pool that is written so far.
 struct Body<'c> {
     class: &'c ClassFile<'c>,
     bytes: Vec<u8>,
-    /// Up to where the original file is copied or replaced.
+    /// The offset up to which the original file is copied or replaced.
     copied: usize,
     added_locals: u16,
 }
 
 impl Body<'_> {
-    /// Copies the methods up to this one that are not copied or replaced yet, as far as there is anything to be
-    /// changed in them.
+    /// Copies the methods up to this one that are not copied or replaced yet, if they need changes.
     fn copy_methods(&mut self, end: usize) {
         if self.added_locals == 0 {
             return;
@@ -138,7 +137,7 @@ impl Body<'_> {
             let Some(span) = member.code.clone().filter(|span| span.start >= self.copied) else {
                 continue;
             };
-            // Behind the attribute's name, its length and `max_stack`.
+            // After the attribute's name, its length and `max_stack`.
             let width = if class.has_old_code() { 1 } else { 2 };
             let at = span.start + 2 + 4 + width;
             let Some(count) = original.get(at..at + width) else { continue };
@@ -169,14 +168,14 @@ impl Body<'_> {
             return Ok(());
         };
         code.max_locals = more_locals(code.max_locals, self.added_locals, code.is_old_format());
-        // Up to and with the attribute's name.
+        // Up to and including the attribute's name.
         self.bytes.extend_from_slice(&original[self.copied..span.start + 2]);
         self.write_code(&code, edits, snippet, scratch)?;
         self.copied = span.end;
         Ok(())
     }
 
-    /// Writes length and contents of a `Code` attribute.
+    /// Writes the length and contents of a `Code` attribute.
     fn write_code(
         &mut self,
         code: &Code<'_>,
@@ -203,7 +202,7 @@ impl Body<'_> {
 
 /// The edits of one method.
 ///
-/// Code is written by a closure that gets a [`Snippet`]:
+/// A closure that receives a [`Snippet`] writes the code:
 ///
 /// ```
 /// # fn edit(mut method: classfile::MethodEditor<'_>, enter: classfile::MethodRef) {
@@ -211,7 +210,7 @@ impl Body<'_> {
 /// # }
 /// ```
 ///
-/// Several pieces for one place run in the order in which they were added.
+/// Several pieces for one place run in the order of their addition.
 #[derive(Debug)]
 pub struct MethodEditor<'e> {
     method: usize,
@@ -221,15 +220,14 @@ pub struct MethodEditor<'e> {
 }
 
 impl MethodEditor<'_> {
-    /// Inserts code that runs once when the method is entered, also if the method loops to its
-    /// first instruction. In a constructor `this` cannot be used yet.
+    /// Inserts code that runs once when the method is entered, also if the method loops to its first instruction. In a
+    /// constructor, the code cannot use `this` yet.
     pub fn at_entry(&mut self, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
         self.add(At::Entry, code)
     }
 
-    /// Inserts code that runs once as soon as `this` can be used: behind the call of `super()`
-    /// or `this()` in a constructor, on entry in any other method, and in that of
-    /// `java/lang/Object`.
+    /// Inserts code that runs once as soon as `this` can be used. In a constructor this is after the call of `super()`
+    /// or `this()`; in any other method, and in the constructor of `java/lang/Object`, it is at the entry.
     pub fn when_this_initialized(
         &mut self,
         code: impl FnOnce(&mut Snippet) -> &mut Snippet,
@@ -237,27 +235,25 @@ impl MethodEditor<'_> {
         self.add(At::Initialized, code)
     }
 
-    /// Inserts code that runs before each return instruction, however it is reached. The result
-    /// lies on the stack.
+    /// Inserts code that runs before each return instruction, however it is reached. The result is on the stack.
     pub fn before_returns(&mut self, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
         self.add(At::Return, code)
     }
 
-    /// Inserts code that runs when an exception leaves the method, which then leaves it. The
-    /// exception lies on the stack.
+    /// Inserts code that runs when an exception leaves the method; the exception then leaves it. The exception is on
+    /// the stack.
     ///
-    /// Of local variables the code can load `this` only, in a method that keeps it where it is;
-    /// other methods are left alone. The method's own handlers come first. Not covered is what was
-    /// inserted at the entry, nor a return with what was inserted before it, so that a thread that
-    /// runs the entry code to its end runs either the code before a return or this. If there is code
-    /// for [`when_this_initialized`](Self::when_this_initialized) but none for the entry, a
-    /// constructor is covered only from behind that code.
+    /// The only local variable that the code can load is `this`. Methods that overwrite it are then skipped. The
+    /// method's own handlers come first. The code at the entry is not covered, nor are returns with the code before
+    /// them. A thread that completes the entry code therefore runs either the code before a return or this code. With
+    /// code for [`when_this_initialized`](Self::when_this_initialized) but none for the entry, a constructor is covered
+    /// only after that code.
     pub fn on_throw(&mut self, code: impl FnOnce(&mut Snippet) -> &mut Snippet) -> &mut Self {
         self.add(At::Throw, code)
     }
 
-    /// Inserts code that runs before the instruction at an index of the original code, however
-    /// it is reached. The instruction's operands lie on the stack.
+    /// Inserts code that runs before the instruction at an index of the original code, however it is reached. The
+    /// instruction's operands are on the stack.
     pub fn before(
         &mut self,
         bci: u16,
@@ -266,8 +262,8 @@ impl MethodEditor<'_> {
         self.add(At::Before(bci), code)
     }
 
-    /// Inserts code that runs when the instruction at an index of the original code has finished
-    /// and control goes on behind it. The instruction's result lies on the stack.
+    /// Inserts code that runs when the instruction at an index of the original code has finished and control continues
+    /// after it. The instruction's result is on the stack.
     pub fn after(
         &mut self,
         bci: u16,
@@ -276,12 +272,12 @@ impl MethodEditor<'_> {
         self.add(At::After(bci), code)
     }
 
-    /// Inserts code that runs when an exception has come to a handler, given by the index of its
-    /// first instruction: one of [`Code::catches`]. The exception lies on the stack.
+    /// Inserts code that runs when an exception has reached a handler. `handler` is the index of its first instruction,
+    /// from [`Code::catches`]. The exception is on the stack.
     ///
-    /// If the handler catches everything, as compilers write it for `finally` and `synchronized`, an exception from the
-    /// inserted code replaces the one that was caught, and the handler continues. A handler that covers itself, as
-    /// for `synchronized`, does not start again. Any other handler is left by an exception from the inserted code.
+    /// If the handler catches everything, as for `finally` and `synchronized`, an exception from the inserted code
+    /// replaces the caught one, and the handler continues. A handler that covers itself, as for `synchronized`, does
+    /// not start again. An exception from code inserted at any other handler leaves the handler.
     pub fn on_catch(
         &mut self,
         handler: u16,

@@ -1,21 +1,21 @@
-//! What can be wrong: with a file ([`Error`]), with one method's edits ([`Skip`]).
+//! The errors of a file ([`Error`]) and of one method's edits ([`Skip`]).
 
 use std::fmt;
 
-/// Why a class file, or one structure of it, cannot be read.
+/// The reason why a class file, or one structure of it, cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The file does not start with `0xCAFEBABE` (JVMS §4.1).
     BadMagic(u32),
-    /// Older than any class file version, which start at 45.
+    /// The version is below 45, the first class file version.
     BadVersion(u16),
     /// The bytes end inside the named part.
     Truncated {
-        /// The structure that is incomplete.
+        /// The incomplete structure.
         part: &'static str,
     },
-    /// Bytes are left over behind the named part.
+    /// Bytes remain after the named part.
     TrailingBytes {
         /// The structure that ended early.
         part: &'static str,
@@ -24,21 +24,21 @@ pub enum Error {
     BadConstantTag {
         /// The entry's index.
         index: u16,
-        /// The tag found there.
+        /// The tag at this index.
         tag: u8,
     },
     /// There is no constant of the expected kind at an index.
     BadConstant {
-        /// The index asked for.
+        /// The requested index.
         index: u16,
-        /// The kind expected there.
+        /// The expected kind.
         expected: &'static str,
     },
     /// A field or method descriptor breaks the grammar of JVMS §4.3.
     BadDescriptor,
-    /// A byte that is no instruction of a class file (JVMS §6.5).
+    /// A byte is no instruction of a class file (JVMS §6.5).
     BadOpcode {
-        /// Where it stands in the code array.
+        /// Its index in the code array.
         bci: u16,
         /// The byte.
         opcode: u8,
@@ -53,10 +53,10 @@ pub enum Error {
     /// A type annotation's target or value breaks JVMS §4.7.16 and §4.7.20, or values nest
     /// deeper than 64 levels.
     BadAnnotation,
-    /// An instruction takes more from the operand stack than is there, or names a constant of
+    /// An instruction takes more values from the operand stack than it has, or names a constant of
     /// the wrong kind.
     BadInstruction {
-        /// Where it stands in the code array.
+        /// Its index in the code array.
         bci: u16,
     },
     /// The constant pool would exceed 65,534 entries, or a string 65,535 bytes (JVMS §4.1, §4.4.7).
@@ -94,7 +94,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Why a method was left as it was although it had edits.
+/// The reason why a method with edits was left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Skip {
@@ -103,20 +103,20 @@ pub enum Skip {
     TooLarge,
     /// The class has no room for the constants that the edits need.
     ConstantPoolFull,
-    /// Code was to be inserted at an index where no instruction starts.
+    /// An edit names an index at which no instruction starts.
     NotAnInstruction {
         /// The index.
         bci: u16,
     },
-    /// Code was to be inserted at an index that is none of [`Code::catches`](crate::Code::catches).
+    /// An edit names an index that is not in [`Code::catches`](crate::Code::catches).
     NotAHandler {
         /// The index.
         bci: u16,
     },
-    /// A piece of inserted code, or the body of its guard, does not leave the operand stack as
-    /// high as it found it.
+    /// A piece of inserted code, or the body of its guard, does not restore the height of the
+    /// operand stack.
     Unbalanced,
-    /// A new frame is needed at a place that the method's own `StackMapTable` does not lead to.
+    /// A new frame is needed at a place for which the method's own `StackMapTable` gives no frame.
     UnknownFrame {
         /// The index of the instruction before or after which the frame would stand.
         bci: u16,

@@ -1,10 +1,9 @@
-//! Following a method's code to learn the frame at every instruction.
+//! Data flow through a method's code: the frame at every instruction.
 //!
-//! Where the method has stack map frames this is the single pass of JVMS §4.10.1, trusting the
-//! table. Code without frames, as all older code, is followed along its branches (§4.10.2) without
-//! merging what different ways bring: the first way to an instruction counts. That is enough to see
-//! which `new` an initializer call belongs to, as the verifier accepts no call on which two ways
-//! disagree.
+//! With stack map frames this is the single pass of JVMS §4.10.1, which trusts the table. Code
+//! without frames, such as all older code, is followed along its branches (§4.10.2) without merging:
+//! the first path to an instruction counts. That suffices to find the `new` of an initializer call,
+//! because the verifier accepts no call on which two paths disagree.
 
 use crate::bytes::Reader;
 use crate::constant_pool::tag;
@@ -15,23 +14,24 @@ use crate::opcode::*;
 use crate::stack_map::Decoder;
 use crate::{Code, Error, Instruction};
 
-/// Before or after which instruction a frame holds.
+/// The instruction before or after which a frame holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Moment<'c> {
     Before(Instruction<'c>),
-    /// Only if control goes on to the next instruction.
+    /// Only if control continues to the next instruction.
     After(Instruction<'c>),
 }
 
-/// Whether a method is verified by its stack map frames. From version 50 on it is, unless it lacks
-/// frames that it needs: then it is verified like older code (§4.10), or, from 51 on, not at all. So
-/// the JVM hands out classes that it trusts and whose frames it has not kept.
+/// Returns true if a method is verified by its stack map frames, as from version 50 on. A method
+/// without frames that it needs is verified like older code (§4.10), or, from 51 on, not at all: the
+/// JVM hands out trusted classes without frames.
 pub(crate) fn has_frames(code: &Code<'_>) -> bool {
     code.method.class().major_version() >= 50
         && (code.attributes().find(b"StackMapTable").is_some() || is_straight(code))
 }
 
-/// Whether a method needs no frames, as each instruction is reached from the one before only.
+/// Returns true if a method needs no frames, because each instruction is reached only from the
+/// previous one.
 fn is_straight(code: &Code<'_>) -> bool {
     let goes_on = |instruction: Instruction<'_>| {
         matches!(
@@ -43,8 +43,8 @@ fn is_straight(code: &Code<'_>) -> bool {
         && code.instructions().all(|instruction| instruction.is_ok_and(goes_on))
 }
 
-/// Shows the frames of all instructions that control can reach, in order where the method has
-/// stack map frames.
+/// Passes the frames of all reachable instructions to `visit`, in order if the method has stack map
+/// frames.
 pub(crate) fn follow<'c>(
     code: &Code<'c>,
     mut visit: impl FnMut(Moment<'c>, &Frame<'c>) -> Result<(), Error>,
@@ -62,7 +62,7 @@ fn follow_table<'c>(
 ) -> Result<(), Error> {
     let initial = initial_frame(code)?;
     let mut frame = initial.clone();
-    // Behind the end of a block, control cannot go on where no frame says how it came there.
+    // After the end of a block, code is reachable only if a frame exists for it.
     let mut reached = true;
     let empty: &[u8] = &[0, 0];
     let table = code.attributes().find(b"StackMapTable").unwrap_or(empty);
@@ -99,7 +99,7 @@ fn follow_branches<'c>(
     let mut seen = vec![false; code.bytes.len()];
     let mut queued = seen.clone();
     let mut queue = vec![(0, initial_frame(code)?)];
-    // A handler can be reached from anywhere: only the exception is certain.
+    // A handler can be reached from anywhere, so only the exception is certain.
     let caught = caught_frame(code, This::Usable)?;
     let mut handlers = code.handlers();
     loop {
@@ -134,7 +134,7 @@ fn follow_branches<'c>(
                 switch.cases().try_for_each(|(_, target)| branch(target, &frame))?;
             }
             match instruction.opcode() {
-                // The subroutine takes the return address off the stack.
+                // The subroutine removes the return address from the stack.
                 JSR | JSR_W => drop(frame.stack.pop()),
                 opcode if ends_block(opcode) => break,
                 _ => {}
@@ -144,7 +144,7 @@ fn follow_branches<'c>(
     }
 }
 
-/// The frame at a method's start: its parameters (§4.10.1.6).
+/// Returns the frame at a method's start: its parameters (§4.10.1.6).
 pub(crate) fn initial_frame<'c>(code: &Code<'c>) -> Result<Frame<'c>, Error> {
     let mut frame = Frame::default();
     let method = code.method;
@@ -162,7 +162,7 @@ pub(crate) fn initial_frame<'c>(code: &Code<'c>) -> Result<Frame<'c>, Error> {
     Ok(frame)
 }
 
-/// The type of a value declared with a field descriptor.
+/// Returns the type of a value declared with a field descriptor.
 fn declared(descriptor: &[u8]) -> Result<Type<'_>, Error> {
     Ok(match Kind::of(descriptor) {
         Kind::Reference => Type::Object(Class::from_descriptor(descriptor)?),
@@ -176,12 +176,12 @@ fn primitive(kind: Kind) -> Type<'static> {
         Kind::Long => Type::Long,
         Kind::Float => Type::Float,
         Kind::Double => Type::Double,
-        // No caller passes one: a reference's type is more than its kind.
+        // No caller passes this kind, because it does not determine a reference's type.
         Kind::Reference => Type::Top,
     }
 }
 
-/// The kind that the `ordinal`th instruction of a group handles (`iload`, `lload`, ...).
+/// Returns the kind of the `ordinal`th instruction of a group (`iload`, `lload`, ...).
 fn kind(ordinal: u8) -> Kind {
     match ordinal {
         0 => Kind::Int,
@@ -193,13 +193,13 @@ fn kind(ordinal: u8) -> Kind {
 }
 
 impl<'c> Frame<'c> {
-    /// Does what an instruction does, on types (§4.10.1.9).
+    /// Executes an instruction on types (§4.10.1.9).
     fn execute(&mut self, instruction: Instruction<'c>, code: &Code<'c>) -> Result<(), Error> {
         let bad = Error::BadInstruction { bci: instruction.bci };
         self.apply(instruction, code)?.ok_or(bad)
     }
 
-    /// `None` if the instruction does not fit the frame.
+    /// Applies the instruction. Returns `None` if it does not fit the frame.
     fn apply(
         &mut self,
         instruction: Instruction<'c>,
@@ -312,7 +312,7 @@ impl<'c> Frame<'c> {
             }
             ARRAYLENGTH | INSTANCEOF => self.effect(1, Type::Int),
             ATHROW | MONITORENTER | MONITOREXIT => self.pop(1),
-            // nop, iinc, goto, ret; and returns, behind which the stack is of no interest.
+            // nop, iinc, goto, ret; and returns, after which the stack is irrelevant.
             _ => Some(()),
         };
         Ok(done)
@@ -359,7 +359,7 @@ impl<'c> Frame<'c> {
         if self.locals.len() < end {
             self.locals.resize(end, Type::Top);
         }
-        // §4.10.1.7: half of a long or double that is overwritten makes the other half unusable.
+        // §4.10.1.7: overwriting half of a long or double makes the other half unusable.
         if slot > 0 && self.locals[slot - 1].slots() == 2 {
             self.locals[slot - 1] = Type::Top;
         }
@@ -368,12 +368,12 @@ impl<'c> Frame<'c> {
         Some(())
     }
 
-    /// Inserts a copy of the topmost slots below `below` more.
+    /// Inserts a copy of the topmost `slots` slots below `below` more.
     fn duplicate(&mut self, slots: usize, below: usize) -> Option<()> {
         let top = self.stack.len().checked_sub(slots)?;
         let at = top.checked_sub(below)?;
         for copied in 0..slots {
-            // Each insertion shifts what is still to be copied.
+            // Each insertion shifts the values that are still to be copied.
             let value = self.stack[top + 2 * copied];
             self.stack.insert(at + copied, value);
         }
@@ -413,7 +413,7 @@ impl<'c> Frame<'c> {
     }
 }
 
-/// Name and descriptor of what an `invoke` instruction calls.
+/// Returns the name and descriptor of the method that an `invoke` instruction calls.
 pub(crate) fn callee<'c>(
     instruction: Instruction<'c>,
     code: &Code<'c>,
@@ -426,7 +426,7 @@ pub(crate) fn callee<'c>(
     Ok((member.name, member.descriptor))
 }
 
-/// The class whose constructor may be called on a type.
+/// Returns the class whose constructor may be called on a type.
 fn constructed<'c>(receiver: Type<'c>, code: &Code<'c>) -> Result<Option<Class<'c>>, Error> {
     let class = match receiver {
         Type::UninitializedThis => code.method.class().name(),
@@ -439,7 +439,7 @@ fn constructed<'c>(receiver: Type<'c>, code: &Code<'c>) -> Result<Option<Class<'
     Class::from_name(class).map(Some)
 }
 
-/// The type that `aaload` takes from an array.
+/// Returns the type that `aaload` takes from an array.
 fn element(array: Class<'_>) -> Type<'_> {
     match (array.dimensions, array.element) {
         (1, Element::Primitive(_)) | (0, _) => Type::Top,
@@ -447,14 +447,14 @@ fn element(array: Class<'_>) -> Type<'_> {
     }
 }
 
-/// The element of an array made by `newarray` (JVMS table 6.5.newarray-A).
+/// Returns the element of an array created by `newarray` (JVMS table 6.5.newarray-A).
 fn primitive_array(code: u8) -> Result<Element<'static>, Error> {
     let letters = b"ZCFDBSIJ";
     let letter = code.checked_sub(4).and_then(|at| letters.get(usize::from(at)));
     letter.map(|&letter| Element::Primitive(letter)).ok_or(Error::BadDescriptor)
 }
 
-/// The type of a constant that `ldc` or `ldc2_w` pushes (JVMS §5.1).
+/// Returns the type of a constant that `ldc` or `ldc2_w` pushes (JVMS §5.1).
 fn loadable<'c>(index: u16, code: &Code<'c>) -> Result<Type<'c>, Error> {
     let pool = code.pool();
     Ok(match pool.tag(index) {

@@ -1,4 +1,4 @@
-//! What each instruction does to the types in a frame, against JVMS §6.5.
+//! The effect of each instruction on the types in a frame, tested against JVMS §6.5.
 
 use super::*;
 use crate::ClassFile;
@@ -7,9 +7,9 @@ use crate::builder::{Body, ClassBuilder};
 const OBJECT: Type<'static> = Type::class("java/lang/Object");
 const STRING: Type<'static> = Type::class("java/lang/String");
 
-/// Types from letters: those of descriptors, `N` for null, `O` and `S` for `Object` and `String`,
-/// `1` and `2` for arrays of `int`, `s` and `t` for arrays of strings, of one and two dimensions,
-/// `u` for an object made by a `new` at 0, `T` for an uninitialized `this`, `-` for nothing.
+/// Converts letters to types: those of descriptors; `N` for null; `O` and `S` for `Object` and
+/// `String`; `-` for nothing. `1` and `2` are arrays of `int`, `s` and `t` arrays of strings, of
+/// one and two dimensions. `u` is an object created by a `new` at 0, `T` an uninitialized `this`.
 fn types(letters: &str) -> Vec<Type<'static>> {
     let array = |dimensions, element| Type::Object(Class { dimensions, element });
     let string = Element::Class(b"java/lang/String");
@@ -37,14 +37,14 @@ fn types(letters: &str) -> Vec<Type<'static>> {
     slots
 }
 
-/// A class whose constants 100 and up are what the cases below refer to.
+/// Returns a class with the constants 100 and up that the cases below use.
 fn class(code: &[u8]) -> Vec<u8> {
     let mut class = ClassBuilder::new(65, "T");
     while class.constants() < 89 {
         class.utf8("");
     }
     let mut at = |wanted: u16, add: &mut dyn FnMut(&mut ClassBuilder) -> u16| {
-        // Each takes some entries of its own before the one that counts.
+        // Each case takes some entries of its own before the one that it uses.
         while class.constants() < wanted - 10 {
             class.utf8("");
         }
@@ -71,7 +71,7 @@ fn class(code: &[u8]) -> Vec<u8> {
     class.finish()
 }
 
-/// Locals and stack after an instruction, `None` if it does not fit.
+/// Returns the locals and stack after an instruction, `None` if it does not fit.
 fn after(instruction: &[u8], locals: &str, stack: &str) -> Option<(String, String)> {
     execute(instruction, types(locals), types(stack))
 }
@@ -81,7 +81,7 @@ fn execute(
     locals: Vec<Type<'static>>,
     stack: Vec<Type<'static>>,
 ) -> Option<(String, String)> {
-    // The new that made an uninitialized object comes first.
+    // The `new` that created an uninitialized object comes first.
     let bytes = class(&[&[NEW, 0, 100][..], instruction].concat());
     let class = ClassFile::parse(&bytes).unwrap();
     let code = class.method(0).unwrap().code().unwrap().unwrap();
@@ -159,7 +159,7 @@ fn locals_are_loaded_and_stored() {
     assert_eq!(store(&[ISTORE_0], "S", "I").unwrap(), "I/");
     assert_eq!(store(&[ASTORE, 2], "I", "FO").unwrap(), "I-O/F");
     assert_eq!(store(&[WIDE, LSTORE, 0, 1], "IS", "J").unwrap(), "IJ/");
-    // Each half of a long or double takes the other with it.
+    // Overwriting one half of a long or double makes the other one unusable.
     assert_eq!(store(&[ISTORE_1], "JS", "I").unwrap(), "-IS/");
     assert_eq!(store(&[FSTORE_0], "DS", "F").unwrap(), "F-S/");
     assert_eq!(store(&[DSTORE_1], "JJ", "D").unwrap(), "-D-/");
@@ -305,7 +305,7 @@ fn control_takes_its_operands() {
     for opcode in [ATHROW, MONITORENTER, MONITOREXIT] {
         check_stack(&[opcode], "O", "");
     }
-    // No padding is needed behind the opcode at 3.
+    // The opcode at 3 needs no padding.
     check_stack(&[LOOKUPSWITCH, 0, 0, 0, 0, 0, 0, 0, 0], "I", "");
     check_stack(&[TABLESWITCH, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "I", "");
     check_stack(&[NOP], "", "");
@@ -331,13 +331,13 @@ fn members_are_used() {
 
 #[test]
 fn constructors_make_objects_usable() {
-    // All copies of the object become usable, others stay as they are.
+    // All copies of the object become usable; others do not change.
     let (locals, stack) = after(&[INVOKESPECIAL, 0, 160], "uTI", "TuuI").unwrap();
     assert_eq!((locals.as_str(), stack.as_str()), ("STI", "TS"));
     let (locals, stack) = after(&[INVOKESPECIAL, 0, 160], "Tu", "TI").unwrap();
     let this = letters(&[Type::class("T")]);
     assert_eq!((locals, stack), (format!("{this}u"), String::new()));
-    // A new object is not an older one of the same new.
+    // A new object differs from an older one of the same `new`.
     let bytes = class(&[NEW, 0, 100]);
     let class = ClassFile::parse(&bytes).unwrap();
     let code = class.method(0).unwrap().code().unwrap().unwrap();

@@ -6,7 +6,7 @@ use crate::{ConstantPool, Constants, Error};
 
 /// A verification type.
 ///
-/// A `long` or `double` takes two slots, the second of which is [`Type::Top`].
+/// A `long` or `double` takes two slots; the second one is [`Type::Top`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type<'c> {
     Top,
@@ -16,7 +16,7 @@ pub(crate) enum Type<'c> {
     Double,
     Null,
     UninitializedThis,
-    /// What the `new` at an index made, before its constructor was called.
+    /// The object created by the `new` at an index, before its constructor is called.
     Uninitialized(u16),
     Object(Class<'c>),
 }
@@ -32,12 +32,12 @@ pub(crate) struct Class<'c> {
 pub(crate) enum Element<'c> {
     /// An internal name.
     Class(&'c [u8]),
-    /// The letter that stands for a primitive type.
+    /// The letter of a primitive type.
     Primitive(u8),
 }
 
 impl<'c> Class<'c> {
-    /// From the name that a `CONSTANT_Class` holds (§4.4.1).
+    /// Parses the name in a `CONSTANT_Class` (§4.4.1).
     pub fn from_name(name: &'c [u8]) -> Result<Self, Error> {
         if name.first() == Some(&b'[') {
             Self::from_descriptor(name)
@@ -46,7 +46,7 @@ impl<'c> Class<'c> {
         }
     }
 
-    /// From a field descriptor of a class or array.
+    /// Parses a field descriptor of a class or array.
     pub fn from_descriptor(descriptor: &'c [u8]) -> Result<Self, Error> {
         let dimensions = descriptor.iter().take_while(|&&byte| byte == b'[').count();
         let element = match &descriptor[dimensions..] {
@@ -77,7 +77,7 @@ impl<'c> Class<'c> {
 }
 
 impl<'c> Type<'c> {
-    /// The type of a class that is named in the JVM's own specification.
+    /// Returns the type of a class that is named in the JVM's own specification.
     pub const fn class(name: &'c str) -> Self {
         Self::Object(Class { dimensions: 0, element: Element::Class(name.as_bytes()) })
     }
@@ -130,7 +130,7 @@ impl<'c> Type<'c> {
     }
 }
 
-/// The types of locals and operand stack, a slot each.
+/// The types of locals and operand stack, one per slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame<'c> {
     pub locals: Vec<Type<'c>>,
@@ -138,7 +138,7 @@ pub(crate) struct Frame<'c> {
 }
 
 impl<'c> Frame<'c> {
-    /// Becomes equal to another frame, in the memory that it has.
+    /// Copies another frame and reuses the allocated memory.
     pub fn copy_from(&mut self, other: &Self) {
         self.locals.clone_from(&other.locals);
         self.stack.clone_from(&other.stack);
@@ -153,7 +153,8 @@ pub(crate) fn push<'c>(slots: &mut Vec<Type<'c>>, value: Type<'c>) {
     }
 }
 
-/// The values that slots hold: a `long` or `double` once, no unused locals at the end.
+/// Returns the values in the slots: a `long` or `double` once, no unused locals at the
+/// end.
 pub(crate) fn values<'s, 'c>(
     slots: &'s [Type<'c>],
 ) -> impl Iterator<Item = Type<'c>> + Clone + use<'s, 'c> {
@@ -165,7 +166,7 @@ pub(crate) fn values<'s, 'c>(
     })
 }
 
-/// The slots without the unused ones at the end.
+/// Returns the slots without the unused ones at the end.
 pub(crate) fn trimmed<'s, 'c>(slots: &'s [Type<'c>]) -> &'s [Type<'c>] {
     match slots.iter().rposition(|&slot| slot != Type::Top) {
         Some(last) => slots.get(..last + slots[last].slots()).unwrap_or(slots),

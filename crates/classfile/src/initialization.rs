@@ -1,4 +1,4 @@
-//! Where objects become initialized.
+//! The places where objects become initialized.
 
 use crate::descriptor;
 use crate::flow::{Moment, callee, follow};
@@ -8,32 +8,32 @@ use crate::{Code, Error};
 
 /// A call of a constructor, which makes an object usable.
 ///
-/// Before it, the verifier lets an object be passed to nothing but a constructor (JVMS §4.10.2.4);
-/// code that is to see a new object goes [`after`](crate::MethodEditor::after) the call.
+/// Before it, the verifier permits passing the object only to a constructor (JVMS §4.10.2.4).
+/// Insert code that needs the new object [`after`](crate::MethodEditor::after) the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Initialization {
     /// The index of the `invokespecial`.
     pub call: u16,
-    /// What is initialized.
+    /// The object that is initialized.
     pub object: Uninitialized,
-    /// Where the object can be found behind the call, if anywhere.
+    /// The place of the object after the call, if it has one.
     pub found: Option<Place>,
 }
 
-/// Something that a constructor is called on.
+/// An object on which a constructor is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uninitialized {
     /// `this`, by the call of `super()` or `this()` in a constructor.
     This,
-    /// The object made by a `new`.
+    /// The object created by a `new`.
     New {
         /// The index of the `new`.
         bci: u16,
     },
 }
 
-/// Where a reference lies.
+/// The place of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// On top of the operand stack.
@@ -43,12 +43,12 @@ pub enum Place {
 }
 
 impl Code<'_> {
-    /// The constructor calls that control can reach, in file order.
+    /// Returns the constructor calls that control can reach, in file order.
     ///
-    /// A `new` whose object is dropped has none, one whose arguments branch may have several.
+    /// A `new` whose object is dropped has none; one whose arguments branch may have several.
     ///
     /// # Errors
-    /// The code or its `StackMapTable` is malformed.
+    /// Fails if the code or its `StackMapTable` is malformed.
     pub fn initializations(&self) -> Result<Vec<Initialization>, Error> {
         let mut found = Vec::new();
         follow(self, |moment, frame| {

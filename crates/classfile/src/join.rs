@@ -1,4 +1,4 @@
-//! Places in the new code that two ways lead to, and the `StackMapTable` with frames for them.
+//! Places in the new code at which two paths join, and the `StackMapTable` with frames for them.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ pub(crate) struct Join {
     pub origin: Origin,
 }
 
-/// How to know a frame.
+/// The source of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
-    /// It is the method's implicit first frame.
+    /// The method's implicit first frame.
     Initial,
-    /// It holds before or after an instruction.
+    /// The frame before or after an instruction.
     Before(u16),
     After(u16),
-    /// It is that of the handler for what is thrown in such instructions.
+    /// The frame of the handler for exceptions in such instructions.
     Caught(This),
 }
 
-/// Writes the contents of a `StackMapTable` from those of the original one. `joins` are in order.
+/// Writes the contents of a `StackMapTable` based on the original one. `joins` are in order.
 pub(crate) fn write_frames<'c>(
     code: &Code<'c>,
     info: &'c [u8],
@@ -45,7 +45,7 @@ pub(crate) fn write_frames<'c>(
     }
 }
 
-/// The usual case: new frames stand only at the entry and behind all old ones.
+/// Handles the usual case: new frames occur only at the entry and after all old ones.
 fn write_around(
     code: &Code<'_>,
     info: &[u8],
@@ -66,7 +66,7 @@ fn write_around(
     encoder.finish()
 }
 
-/// The slow case: new frames stand among the old ones.
+/// Handles the slow case: new frames occur among the old ones.
 fn write_among<'c>(
     code: &Code<'c>,
     info: &'c [u8],
@@ -93,7 +93,7 @@ fn write_among<'c>(
             encoder.write(join.position, frame.ok_or(unknown(join.origin))?, constants)?;
         }
         let Some((position, frame)) = original else { return encoder.finish() };
-        // §4.7.4: one frame at a place.
+        // §4.7.4 permits one frame per place.
         joins.next_if(|join| join.position == position);
         encoder.write(position, frame, constants)?;
     }
@@ -106,7 +106,7 @@ fn unknown(origin: Origin) -> Skip {
     }
 }
 
-/// The frames of all joins; `None` for places that control cannot reach.
+/// Returns the frames of all joins; `None` for places that control cannot reach.
 fn find_frames<'c>(
     code: &Code<'c>,
     info: &'c [u8],
@@ -121,7 +121,7 @@ fn find_frames<'c>(
     let frames: Result<BTreeMap<_, _>, Error> =
         joins.iter().map(|join| Ok((join.origin, known(join.origin)?))).collect();
     let mut frames = frames?;
-    // Handlers need no more than what the table says.
+    // Handlers need only the frames of the table.
     let mut recorded = Decoder::new(info, code.pool(), initial.clone(), code.max_locals)?;
     while let Some((bci, frame)) = recorded.next()? {
         if let Some(wanted) = frames.get_mut(&Origin::Before(bci)) {

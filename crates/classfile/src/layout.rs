@@ -1,32 +1,32 @@
-//! Where everything of a method stands after code was inserted.
+//! The positions of a method's instructions after code was inserted.
 //!
-//! At an original index `b` the new code has, in this order: what is inserted after the
-//! instruction before `b`, the *label* of `b` (where branches to `b` go), what is inserted before
-//! `b`, and the instruction itself. Code for the method's entry stands before the label of 0, so
-//! that a loop to index 0 does not run it again.
+//! At an original index `b` the new code has, in this order: the code inserted after the
+//! instruction before `b`, the *label* of `b` (the target of branches to `b`), the code inserted
+//! before `b`, and the instruction itself. Code for the method's entry precedes the label of 0,
+//! so that a loop to index 0 does not run it again.
 
 use crate::bytes::Write;
 use crate::code::{Code, Instruction, Switch, padding};
 use crate::opcode::{self, Shape};
 use crate::{Error, Skip};
 
-/// An instruction that cannot be copied as it is, or that code is inserted before or after.
+/// An instruction that cannot be copied unchanged, or that has code inserted before or after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub bci: u16,
-    /// The index of the byte behind it.
+    /// The index of the byte after it.
     pub end: u16,
     pub shape: Shape,
-    /// Whether control never goes on behind it.
+    /// True if control never continues after it.
     pub ends_block: bool,
-    /// Whether a branch gets its long form.
+    /// True if a branch gets its long form.
     pub wide: bool,
     /// The original offset of a branch with a 16-bit offset.
     pub offset: i16,
-    /// Bytes inserted before and after it.
+    /// The number of bytes inserted before and after it.
     pub before: u32,
     pub after: u32,
-    /// Where the instruction itself stands in the new code.
+    /// The position of the instruction itself in the new code.
     pub position: u32,
 }
 
@@ -49,12 +49,12 @@ impl Point {
         }
     }
 
-    /// Where branches to it go.
+    /// Returns the target of branches to it.
     pub fn label(&self) -> u32 {
         self.position - self.before
     }
 
-    /// Where it ends in the new code.
+    /// Returns its end in the new code.
     pub fn new_end(&self) -> u32 {
         let length = u32::from(self.end - self.bci);
         let length = match self.shape {
@@ -70,23 +70,24 @@ impl Point {
     }
 }
 
-/// The way from indices of the original code to those of the new one. Reused for many methods.
+/// The mapping from indices of the original code to those of the new code. Reused for many
+/// methods.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     /// Ordered by index.
     pub points: Vec<Point>,
-    /// Length of the code inserted at the entry.
+    /// The length of the code inserted at the entry.
     pub entry: u32,
     /// The label of every original index and of the end.
     labels: Vec<u32>,
 }
 
-/// Rounds of looking for branches that grew too long before all that are left are made wide, so
-/// that the time stays linear.
+/// The number of rounds in which branches that grew too long are searched. After that, all
+/// remaining ones are made wide, so that the time stays linear.
 const MAX_ROUNDS: usize = 16;
 
 impl Layout {
-    /// Finds the place of everything, choosing long forms for branches that need them.
+    /// Computes all positions, with long forms for branches that need them.
     pub fn place(&mut self, length: usize) -> Result<(), Skip> {
         for round in 0.. {
             self.assign(length);
@@ -110,7 +111,7 @@ impl Layout {
             self.labels.extend(position..=position + plain);
             point.position = position + plain + point.before;
             let end = point.new_end();
-            // Nothing valid points into an instruction, except perhaps a line number.
+            // No valid index is inside an instruction, except perhaps that of a line number.
             let inside = u32::from(point.end - point.bci);
             self.labels.extend((1..inside).map(|at| (point.position + at).min(end - 1)));
             position = end + point.after;
@@ -119,7 +120,8 @@ impl Layout {
         self.labels.extend(position..=position + plain);
     }
 
-    /// Makes branches wide whose offset no longer fits, or all of them; says whether any was.
+    /// Makes branches wide whose offset no longer fits, or all with `all`. Returns true if there
+    /// were any.
     fn widen(&mut self, all: bool) -> Result<bool, Error> {
         let mut widened = false;
         for at in 0..self.points.len() {
@@ -136,7 +138,7 @@ impl Layout {
         Ok(widened)
     }
 
-    /// The offset, from the instruction's new place, to the label of a branch's target.
+    /// Returns the offset from the instruction's new position to the label of a branch's target.
     pub fn branch(&self, point: &Point, offset: i32) -> Result<i32, Error> {
         let target = i64::from(point.bci) + i64::from(offset);
         let label = usize::try_from(target).ok().and_then(|target| {
@@ -149,12 +151,12 @@ impl Layout {
         }
     }
 
-    /// The length of the new code, without handlers.
+    /// Returns the length of the new code, without handlers.
     pub fn new_length(&self) -> u32 {
         self.labels.last().copied().unwrap_or(0)
     }
 
-    /// Where branches to an index go; for the original length, where the code ends.
+    /// Returns the target of branches to an index; for the original length, the end of the code.
     pub fn label(&self, bci: u16) -> Result<u16, Error> {
         self.labels
             .get(usize::from(bci))
@@ -162,7 +164,7 @@ impl Layout {
             .ok_or(Error::BadBci(bci.into()))
     }
 
-    /// Where the instruction at an index itself stands.
+    /// Returns the position of the instruction at an index itself.
     pub fn instruction(&self, bci: u16) -> Result<u16, Error> {
         match self.points.binary_search_by_key(&bci, |point| point.bci) {
             Ok(at) => Ok(self.points[at].position as u16),
@@ -170,7 +172,7 @@ impl Layout {
         }
     }
 
-    /// Where the instruction before an index ends: the end of a range of instructions.
+    /// Returns the end of the instruction before an index: the end of a range of instructions.
     pub fn end(&self, bci: u16) -> Result<u16, Error> {
         match self.points.binary_search_by_key(&bci, |point| point.end) {
             Ok(at) => Ok(self.points[at].new_end() as u16),
@@ -179,7 +181,7 @@ impl Layout {
     }
 }
 
-/// Writes a point's instruction at its new place.
+/// Writes a point's instruction at its new position.
 pub(crate) fn write(
     layout: &Layout,
     point: &Point,

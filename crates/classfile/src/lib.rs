@@ -1,9 +1,9 @@
 //! Reads, rewrites and writes Java class files.
 //!
-//! The crate splices code into methods and leaves everything else as it is: the constant pool is
-//! appended to, the `Code` attributes of edited methods are written anew, all other bytes are
-//! copied. It knows every version from 45 to the newest one, trusts nothing that it reads, and
-//! needs time in proportion to the file's length. It knows nothing of a running JVM.
+//! The crate inserts code into methods and leaves everything else unchanged. It appends to the
+//! constant pool, rewrites the `Code` attributes of edited methods, and copies all other bytes. It
+//! supports every version from 45 to the newest one, trusts no input, and needs time proportional to
+//! the file's length. It does not use a running JVM.
 //!
 //! ```
 //! # fn main() -> Result<(), classfile::Error> {
@@ -34,46 +34,47 @@
 //! # }
 //! ```
 //!
-//! # Where code can go
+//! # Insertion points
 //!
 //! | place | runs |
 //! |---|---|
-//! | [`at_entry`](MethodEditor::at_entry) | once a call, also if the method loops to its first instruction |
-//! | [`when_this_initialized`](MethodEditor::when_this_initialized) | once a call, as soon as `this` may be passed on: in a constructor behind `super()` or `this()` |
+//! | [`at_entry`](MethodEditor::at_entry) | once per call, also if the method loops to its first instruction |
+//! | [`when_this_initialized`](MethodEditor::when_this_initialized) | once per call, as soon as `this` may be passed on: in a constructor after `super()` or `this()` |
 //! | [`before_returns`](MethodEditor::before_returns) | before every return, also if branched to |
 //! | [`on_throw`](MethodEditor::on_throw) | when an exception leaves the method |
 //! | [`on_catch`](MethodEditor::on_catch) | when an exception has come to a handler, before the handler's own code |
 //! | [`before`](MethodEditor::before), [`after`](MethodEditor::after) | around any instruction, with its operands or its result on the stack |
 //!
-//! Inserted code loads, duplicates and drops values, reads static fields and calls static methods,
-//! and can stand behind a flag ([`Snippet::guard`]). To see a new object, put code behind the
-//! constructor call that [`Code::initializations`] finds for its `new`: before that, the verifier
-//! lets nobody have it; what comparisons of it yield, [`Code::uninitialized_comparisons`] says.
+//! Inserted code loads, duplicates and drops values, reads static fields and calls static methods.
+//! It can be guarded by a flag ([`Snippet::guard`]). To see a new object, put code after the
+//! constructor call that [`Code::initializations`] finds for its `new`: before it, the verifier does
+//! not permit passing the object. [`Code::uninitialized_comparisons`] returns the results of its
+//! comparisons.
 //!
-//! A class that is there for nobody else is written with a [`ClassBuilder`](builder::ClassBuilder).
+//! A [`ClassBuilder`](builder::ClassBuilder) writes new classes.
 //!
-//! A closure that writes code can be made once and used in several places if a function returns
-//! it, so that its type is known: `fn probe(..) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy`.
+//! A function can return a closure that writes code, so that its type is known and it can be used in
+//! several places: `fn probe(..) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy`.
 //!
-//! # What cannot be covered
+//! # Uncovered calls
 //!
-//! In classes of version 50 and later no handler may cover a constructor's call of `super()` or
-//! `this()` itself: the verifiers want the handler's frame to hold `this` both uninitialized and
-//! initialized. If that call throws, a constructor that was entered is left unseen. Who counts
-//! entries and exits takes a later exit of an outer method for the exit of that constructor too,
-//! or lets the constructor count as entered only when `this` is initialized.
+//! In classes of version 50 and later, no handler may cover a constructor's call of `super()` or
+//! `this()`: the verifiers require the handler's frame to hold `this` both uninitialized and
+//! initialized. If that call throws, no code reports the constructor's exit. There are two ways to
+//! count entries and exits: treat a later exit of an outer method as the exit of that constructor
+//! too, or count a constructor as entered only when `this` is initialized.
 //!
-//! # What is adjusted
+//! # Adjustments
 //!
-//! Branches (those that no longer reach their target become `goto_w`, `jsr_w` or an inverted
-//! condition around a `goto_w`), the padding of switches, exception tables, `LineNumberTable`,
-//! `LocalVariableTable`, `LocalVariableTypeTable`, `StackMapTable`, type annotations,
-//! `max_stack`. `StackMap`, which only CLDC reads, is dropped from edited methods. Methods that lack
-//! frames which they need get none: a JVM that trusts a class need not keep them. Attributes that
-//! the specification does not know are copied; if they hold bytecode indices, those go stale.
+//! Branches are adjusted: those that no longer reach their target become `goto_w`, `jsr_w` or an
+//! inverted condition around a `goto_w`. Also adjusted are the padding of switches, exception
+//! tables, `LineNumberTable`, `LocalVariableTable`, `LocalVariableTypeTable`, `StackMapTable`, type
+//! annotations and `max_stack`. `StackMap`, which only CLDC reads, is dropped from edited methods.
+//! Methods that lack required frames get none, because a JVM does not keep the frames of a trusted
+//! class. Attributes unknown to the specification are copied; bytecode indices in them become stale.
 //!
 //! A method that would exceed 65,535 bytes, or whose class has no room for the constants, is left
-//! alone and reported; the rest of the class is edited all the same.
+//! unchanged and reported. The rest of the class is still edited.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! Instructions' opcodes, lengths and what the rewriter must know of each (JVMS §6.5).
+//! The opcodes, lengths and shapes of instructions (JVMS §6.5).
 
 #![allow(missing_docs)] // The names are the specification's.
 
-/// How the bytes of an instruction are laid out, as far as rewriting is concerned.
+/// The layout of an instruction's bytes, as far as rewriting is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Nothing in it depends on where it stands; the length is known.
+    /// The instruction does not depend on its position; its length is fixed.
     Plain,
     /// One of the six returns.
     Return,
@@ -19,11 +19,11 @@ pub(crate) enum Shape {
     Switch,
     /// The `wide` prefix.
     Wide,
-    /// No instruction of a class file.
+    /// Not an instruction of a class file.
     Invalid,
 }
 
-/// Length in bytes (0 if that depends on more than the opcode) and shape of every opcode.
+/// The length in bytes (0 if it depends on more than the opcode) and shape of every opcode.
 pub(crate) static TABLE: [(u8, Shape); 256] = table();
 
 const fn table() -> [(u8, Shape); 256] {
@@ -54,13 +54,13 @@ const fn table() -> [(u8, Shape); 256] {
     table
 }
 
-/// Whether control never goes on to the next instruction. `jsr` is not one of these: it comes
-/// back.
+/// Returns true if control never continues to the next instruction. This excludes `jsr`,
+/// which returns there.
 pub(crate) const fn ends_block(opcode: u8) -> bool {
     matches!(opcode, GOTO | GOTO_W | RET | TABLESWITCH | LOOKUPSWITCH | IRETURN..=RETURN | ATHROW)
 }
 
-/// The conditional branch that is taken exactly when `opcode` is not.
+/// Returns the conditional branch with the opposite condition.
 pub(crate) const fn inverted(opcode: u8) -> u8 {
     match opcode {
         // Pairs of ifeq/ifne ... start at an odd number, ifnull/ifnonnull at an even one.

@@ -1,4 +1,4 @@
-//! One method: from its `Code` attribute and the edits to the new `Code` attribute.
+//! The rewriting of one method: from its `Code` attribute and the edits to the new `Code` attribute.
 
 use crate::bytes::Write;
 use crate::code::Caught;
@@ -10,20 +10,20 @@ use crate::opcode::{self, Shape};
 use crate::snippet::{Piece, Snippet};
 use crate::{Code, Skip, Uninitialized, tables};
 
-/// A piece of code and where it goes.
+/// A piece of code and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
-    /// The method's place in the file's order.
+    /// The method's index in file order.
     pub method: usize,
     pub at: At,
     pub piece: Piece,
 }
 
-/// Where a piece of code goes.
+/// The place of a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
     Entry,
-    /// Where `this` becomes initialized.
+    /// The place where `this` becomes initialized.
     Initialized,
     Before(u16),
     After(u16),
@@ -33,42 +33,41 @@ pub(crate) enum At {
     Throw,
 }
 
-/// Buffers that are used again for every method of a class.
+/// Buffers that are reused for every method of a class.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     layout: Layout,
-    /// Which of the edits go to the entry, before all returns, and to the handler.
+    /// The edits for the entry, for the returns, and for the handler of the exceptional exit.
     entry: Vec<usize>,
     returns: Vec<usize>,
     throw: Vec<usize>,
-    /// Those that go before or after single instructions.
+    /// The edits before or after single instructions.
     sites: Vec<Site>,
-    /// The handlers of everything, in order, that pieces go before.
+    /// The catch-all handlers with pieces before them, in order.
     catches: Vec<Catch>,
     joins: Vec<Join>,
     ranges: Vec<Range>,
 }
 
-/// A handler of everything that pieces go before. What they throw comes to a handler of its own, which goes on
-/// behind them: HotSpot's first compiler refuses handlers that control also runs into.
+/// A catch-all handler with pieces before it. Exceptions of these pieces go to a separate handler, which
+/// continues after the pieces: HotSpot's C1 refuses handlers that are also reached by normal control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Catch {
     bci: u16,
-    /// Where the pieces' own handler stands in the new code.
+    /// The position of the pieces' own handler in the new code.
     handler: u16,
 }
 
-/// A piece that goes before or after one instruction. The order of the fields is the order in
-/// which sites stand in the code.
+/// A piece before or after one instruction. The order of the fields is the order of the sites in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Site {
     bci: u16,
     after: bool,
-    /// Which of the method's edits.
+    /// The index of the method's edit.
     edit: usize,
 }
 
-/// Appends the contents of a `Code` attribute with the edits made.
+/// Appends the contents of a `Code` attribute with the edits applied.
 pub(crate) fn rewrite(
     code: &Code<'_>,
     edits: &[Edit],
@@ -96,12 +95,12 @@ struct Rewriter<'e, 'c> {
     snippet: &'e mut Snippet,
     scratch: &'e mut Scratch,
     out: &'e mut Vec<u8>,
-    /// Where in `out` the new code array starts.
+    /// The offset in `out` at which the new code array starts.
     start: usize,
 }
 
 impl<'c> Rewriter<'_, 'c> {
-    /// Says which edits go where.
+    /// Sorts the edits by their places.
     fn sort_edits(&mut self) -> Result<(), Skip> {
         let Scratch { entry, returns, throw, sites, catches, .. } = &mut *self.scratch;
         for edits in [&mut *entry, &mut *returns, &mut *throw] {
@@ -142,7 +141,7 @@ impl<'c> Rewriter<'_, 'c> {
         Ok(())
     }
 
-    /// Finds the instructions that cannot just be copied.
+    /// Finds the instructions that cannot be copied unchanged.
     fn find_points(&mut self) -> Result<(), Skip> {
         let length = |&edit: &usize| self.edits[edit].piece.code.len();
         let Scratch { layout, entry, returns, sites, .. } = &mut *self.scratch;
@@ -193,7 +192,7 @@ impl<'c> Rewriter<'_, 'c> {
         Ok(())
     }
 
-    /// The stack that is enough for the original code and every piece inserted into it.
+    /// Returns a stack size that suffices for the original code and every inserted piece.
     fn max_stack(&self) -> Result<u16, Skip> {
         let original = u32::from(self.code.max_stack);
         let piece = |edit: usize| u32::from(self.edits[edit].piece.stack);
@@ -204,13 +203,13 @@ impl<'c> Rewriter<'_, 'c> {
             _ => original,
         };
         let needed = among.map(|edit| below(edit) + piece(edit));
-        // At the entry there is nothing on the stack; in a handler, the exception.
+        // The stack is empty at the entry; in a handler it has the exception.
         let needed = needed.chain(entry.iter().map(|&edit| piece(edit)));
         let needed = needed.chain(throw.iter().map(|&edit| 1 + piece(edit)));
         u16::try_from(needed.fold(original, u32::max)).map_err(|_| Skip::TooLarge)
     }
 
-    /// Writes what comes before the code array; returns where `code_length` is to be filled in.
+    /// Writes the part before the code array. Returns the offset at which `code_length` is to be filled in.
     fn write_head(&mut self) -> Result<usize, Skip> {
         let (max_stack, max_locals) = (self.max_stack()?, self.code.max_locals);
         let old = self.code.is_old_format();
@@ -237,7 +236,7 @@ impl<'c> Rewriter<'_, 'c> {
         Ok(())
     }
 
-    /// Where in the new code the next byte goes. What exceeds a u2 is found in the end.
+    /// Returns the position of the next byte in the new code. A value beyond a u2 is detected at the end.
     fn position(&self) -> u16 {
         (self.out.len() - self.start) as u16
     }
@@ -280,7 +279,7 @@ impl<'c> Rewriter<'_, 'c> {
             }
             layout::write(&self.scratch.layout, &point, self.code, self.out)?;
             if point.shape == Shape::If && point.wide {
-                // The inverted branch goes here.
+                // The target of the inverted branch.
                 let position = self.position();
                 self.scratch.joins.push(Join { position, origin: Origin::After(bci) });
             }
@@ -290,15 +289,14 @@ impl<'c> Rewriter<'_, 'c> {
         Ok(())
     }
 
-    /// Inserts the pieces of one side of an instruction, of which `site` is the first if there
-    /// are any; returns the next site.
+    /// Inserts the pieces of one side of an instruction, starting at `site`. Returns the next site.
     fn insert_sites(&mut self, mut site: usize, point: &Point, after: bool) -> usize {
         let bci = point.bci;
         let origin = if after { Origin::After(bci) } else { Origin::Before(bci) };
         while let Some(&Site { edit, .. }) =
             self.scratch.sites.get(site).filter(|site| site.bci == bci && site.after == after)
         {
-            // Nothing runs behind a goto. Unreachable code would need a frame (§4.10.1).
+            // No code runs directly after a goto. Unreachable code would need a frame (§4.10.1).
             if !after || !point.ends_block {
                 self.insert(edit, origin);
             }
@@ -307,7 +305,7 @@ impl<'c> Rewriter<'_, 'c> {
         site
     }
 
-    /// Writes the handlers of what pieces before handlers throw.
+    /// Writes the handlers for exceptions of the pieces before handlers.
     fn write_catches(&mut self) -> Result<(), Skip> {
         for at in 0..self.scratch.catches.len() {
             let (bci, position) = (self.scratch.catches[at].bci, self.position());
@@ -320,15 +318,15 @@ impl<'c> Rewriter<'_, 'c> {
         Ok(())
     }
 
-    /// Writes the handlers for the exceptional way out, behind all other code.
+    /// Writes the handlers for the exceptional exit, after all other code.
     fn write_handlers(&mut self) -> Result<(), Skip> {
         self.scratch.ranges.clear();
         if self.scratch.throw.is_empty() {
             return Ok(());
         }
         let has = |at| self.edits.iter().any(|edit| edit.at == at);
-        // What announces a constructor only when `this` is initialized must not be followed by
-        // the way out of a call of super() that failed.
+        // If code reports a constructor only when `this` is initialized, a failed call of super() must not be
+        // followed by the code for the exceptional exit.
         let from_entry = has(At::Entry) || !has(At::Initialized);
         let Scratch { layout, returns, throw, ranges, .. } = &mut *self.scratch;
         let loads = throw.iter().any(|&edit| self.edits[edit].piece.loads);
@@ -362,7 +360,7 @@ impl<'c> Rewriter<'_, 'c> {
         let Scratch { layout, ranges, catches, .. } = &*self.scratch;
         let count = catches.len() + self.code.handlers().len() + ranges.len();
         self.out.u2(u16::try_from(count).map_err(|_| Skip::TooLarge)?);
-        // First, as the first entry that covers an instruction counts.
+        // These entries come first, because the first entry that covers an instruction applies.
         for Catch { bci, handler } in catches {
             self.out.u2(layout.label(*bci)?);
             self.out.u2(layout.instruction(*bci)?);
@@ -374,7 +372,7 @@ impl<'c> Rewriter<'_, 'c> {
             self.out.u2(range.start);
             self.out.u2(range.end);
             self.out.u2(range.handler);
-            // Whatever is thrown.
+            // A catch type of 0 catches everything.
             self.out.u2(0);
         }
         Ok(())
@@ -387,8 +385,8 @@ impl<'c> Rewriter<'_, 'c> {
         let mut count = 0_u16;
         self.out.u2(0);
         for attribute in self.code.attributes() {
-            // CLDC's table (JSR 139) and one in a class that is too old (§4.10): no verifier reads
-            // them.
+            // CLDC's table (JSR 139), and a StackMapTable in a class that is too old (§4.10), are read by no
+            // verifier.
             if attribute.name == b"StackMap" || (attribute.name == b"StackMapTable" && !frames) {
                 continue;
             }
@@ -406,7 +404,7 @@ impl<'c> Rewriter<'_, 'c> {
         Ok(())
     }
 
-    /// Writes an attribute of the original code at its new places.
+    /// Writes an attribute of the original code with its new positions.
     fn write_attribute(
         &mut self,
         name_index: u16,

@@ -9,18 +9,18 @@ use crate::{Constants, FieldRef, MethodRef, Skip};
 
 /// A piece of code that is inserted into a method, written instruction by instruction.
 ///
-/// It may use what lies on the operand stack at the point of insertion, and must leave the stack
-/// as it found it. Faults are remembered and make the edited method a [`Skip`].
+/// It may use the values on the operand stack at the point of insertion, and must leave the stack
+/// unchanged. Errors are recorded, and make the edited method a [`Skip`].
 #[derive(Debug)]
 pub struct Snippet {
-    /// The pieces of a class, one behind the other; the last one is being written.
+    /// The pieces of a class, one after the other; the last one is being written.
     pub(crate) code: Vec<u8>,
-    /// Where the pieces' guards end, relative to the start of their piece.
+    /// The ends of the pieces' guards, relative to the start of their piece.
     pub(crate) joins: Vec<u16>,
     pub(crate) constants: Constants,
     start: usize,
     first_join: usize,
-    /// Slots on the stack above those that were there at the start.
+    /// The number of stack slots above those at the start.
     height: i32,
     highest: i32,
     loads: bool,
@@ -30,13 +30,13 @@ pub struct Snippet {
 /// A finished piece.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// In [`Snippet::code`].
+    /// The range in [`Snippet::code`].
     pub code: Range<usize>,
-    /// In [`Snippet::joins`].
+    /// The range in [`Snippet::joins`].
     pub joins: Range<usize>,
-    /// Whether it loads local variables.
+    /// True if it loads local variables.
     pub loads: bool,
-    /// Slots it needs above those that are on the stack where it is inserted.
+    /// The number of stack slots that it needs above those at the point of insertion.
     pub stack: u16,
 }
 
@@ -75,7 +75,7 @@ impl Snippet {
         }
     }
 
-    /// Pushes an `int` by the shortest instruction there is.
+    /// Pushes an `int` with the shortest possible instruction.
     pub fn push_int(&mut self, value: i32) -> &mut Self {
         let code = &mut self.code;
         match value {
@@ -96,13 +96,13 @@ impl Snippet {
         self.effect(0, 1)
     }
 
-    /// `aconst_null`
+    /// Appends `aconst_null`.
     pub fn push_null(&mut self) -> &mut Self {
         self.simple(opcode::ACONST_NULL, 0, 1)
     }
 
-    /// Pushes `this`. In a constructor that is allowed only behind the call of `super()` or
-    /// `this()`: see [`when_this_initialized`](crate::MethodEditor::when_this_initialized).
+    /// Pushes `this`. In a constructor this is permitted only after the call of `super()` or `this()`:
+    /// see [`when_this_initialized`](crate::MethodEditor::when_this_initialized).
     pub fn load_this(&mut self) -> &mut Self {
         self.load(Kind::Reference, 0)
     }
@@ -114,66 +114,67 @@ impl Snippet {
         self.effect(0, kind.slots())
     }
 
-    /// `pop`
+    /// Appends `pop`.
     pub fn pop(&mut self) -> &mut Self {
         self.simple(opcode::POP, 1, 0)
     }
 
-    /// `pop2`
+    /// Appends `pop2`.
     pub fn pop2(&mut self) -> &mut Self {
         self.simple(opcode::POP2, 2, 0)
     }
 
-    /// `dup`
+    /// Appends `dup`.
     pub fn dup(&mut self) -> &mut Self {
         self.simple(opcode::DUP, 1, 2)
     }
 
-    /// `dup_x1`
+    /// Appends `dup_x1`.
     pub fn dup_x1(&mut self) -> &mut Self {
         self.simple(opcode::DUP_X1, 2, 3)
     }
 
-    /// `dup_x2`
+    /// Appends `dup_x2`.
     pub fn dup_x2(&mut self) -> &mut Self {
         self.simple(opcode::DUP_X2, 3, 4)
     }
 
-    /// `dup2`
+    /// Appends `dup2`.
     pub fn dup2(&mut self) -> &mut Self {
         self.simple(opcode::DUP2, 2, 4)
     }
 
-    /// `dup2_x1`
+    /// Appends `dup2_x1`.
     pub fn dup2_x1(&mut self) -> &mut Self {
         self.simple(opcode::DUP2_X1, 3, 5)
     }
 
-    /// `dup2_x2`
+    /// Appends `dup2_x2`.
     pub fn dup2_x2(&mut self) -> &mut Self {
         self.simple(opcode::DUP2_X2, 4, 6)
     }
 
-    /// `swap`
+    /// Appends `swap`.
     pub fn swap(&mut self) -> &mut Self {
         self.simple(opcode::SWAP, 2, 2)
     }
 
-    /// `getstatic`
+    /// Appends `getstatic`.
     pub fn get_static(&mut self, field: FieldRef) -> &mut Self {
         self.code.u1(opcode::GETSTATIC);
         self.code.u2(field.index);
         self.effect(0, field.kind.slots())
     }
 
-    /// `invokestatic`
+    /// Appends `invokestatic`.
     pub fn invoke_static(&mut self, method: MethodRef) -> &mut Self {
         self.code.u1(opcode::INVOKESTATIC);
         self.code.u2(method.index);
         self.effect(method.argument_slots, method.result_slots)
     }
 
-    /// Code that runs only while a static `boolean` or `int` field is not 0, as with [`Self::only_if`].
+    /// Appends code that runs only while a static `boolean` or `int` field is not 0, like
+    /// [`Self::only_if`].
     pub fn guard(
         &mut self,
         flag: FieldRef,
@@ -185,14 +186,13 @@ impl Snippet {
         self.only_if(|code| code.get_static(flag), guarded)
     }
 
-    /// Code that runs only if the condition, which pushes a `boolean` or an `int`, is not 0.
+    /// Appends code that runs only if the condition, which pushes a `boolean` or an `int`, is not 0.
     ///
-    /// Where the guard ends two ways meet, so the stack must be as high as at the start of the
-    /// whole piece there, and in classes of version 50 and later a stack map frame must say what
-    /// locals and stack hold. At a method's entry and on its exceptional way out the frame is
-    /// known beforehand. Anywhere else the method's code is followed to find it, which makes
-    /// rewriting about three times slower, and fails with [`Skip::UnknownFrame`] where control
-    /// cannot get.
+    /// Two paths join at the end of the guard, so the stack must be as high there as at the start of
+    /// the whole piece. Classes of version 50 and later need a stack map frame there. At a method's
+    /// entry and on its exceptional exit, the frame is known in advance. Elsewhere the method's code is
+    /// followed to find it, which makes rewriting about three times slower. If control cannot reach the
+    /// place, the edit fails with [`Skip::UnknownFrame`].
     pub fn only_if(
         &mut self,
         condition: impl FnOnce(&mut Self) -> &mut Self,
@@ -214,7 +214,7 @@ impl Snippet {
         match (i16::try_from(join - branch), u16::try_from(join - self.start)) {
             (Ok(offset), Ok(join)) => {
                 self.code.set_u2(branch + 1, offset as u16);
-                // A guard that ends another one shares its frame.
+                // A guard at the end of another one shares its frame.
                 if self.joins[self.first_join..].last() != Some(&join) {
                     self.joins.push(join);
                 }
@@ -224,7 +224,7 @@ impl Snippet {
         self
     }
 
-    /// `areturn`, as the last instruction of a guarded piece at a method's entry.
+    /// Appends `areturn`, as the last instruction of a guarded piece at a method's entry.
     pub fn return_reference(&mut self) -> &mut Self {
         self.simple(opcode::ARETURN, 1, 0)
     }

@@ -11,15 +11,15 @@ pub(crate) struct Decoder<'c> {
     reader: Reader<'c>,
     pool: &'c ConstantPool<'c>,
     left: u16,
-    /// Index behind that of the frame before; 0 at the start.
+    /// The index after that of the previous frame; 0 at the start.
     next: u32,
     max_locals: usize,
-    /// The frame read last; at first the implicit one.
+    /// The most recently read frame; at first the implicit one.
     frame: Frame<'c>,
 }
 
 impl<'c> Decoder<'c> {
-    /// `info` is the attribute's contents, `initial` the implicit first frame.
+    /// Starts reading. `info` is the attribute's contents, `initial` the implicit first frame.
     pub fn new(
         info: &'c [u8],
         pool: &'c ConstantPool<'c>,
@@ -32,7 +32,7 @@ impl<'c> Decoder<'c> {
         Ok(Self { reader, pool, left, next: 0, max_locals, frame: initial })
     }
 
-    /// The next frame and the index it stands at.
+    /// Returns the next frame and its index.
     pub fn next(&mut self) -> Result<Option<(u16, &Frame<'c>)>, Error> {
         if self.left == 0 {
             return Ok(None);
@@ -88,7 +88,7 @@ impl<'c> Decoder<'c> {
     fn chop(&mut self) -> Result<(), Error> {
         let locals = &mut self.frame.locals;
         let last = locals.pop().ok_or(Error::BadFrame)?;
-        // The slot behind a long or double is never a local of its own.
+        // The slot after a long or double is never a local of its own.
         if last == Type::Top && locals.last().is_some_and(|&first| first.slots() == 2) {
             locals.pop();
         }
@@ -101,18 +101,18 @@ impl<'c> Decoder<'c> {
 pub(crate) struct Encoder<'e, 'c> {
     layout: &'e Layout,
     out: &'e mut Vec<u8>,
-    /// Where in `out` the count stands.
+    /// The offset of the count in `out`.
     count_at: usize,
     count: u32,
-    /// Position behind that of the frame before; 0 at the start.
+    /// The position after that of the previous frame; 0 at the start.
     next: u32,
-    /// The locals of the frame before; kept by [`write`](Self::write) only.
+    /// The locals of the previous frame; maintained only by [`write`](Self::write).
     locals: Vec<Type<'c>>,
 }
 
 impl<'e, 'c> Encoder<'e, 'c> {
     /// Starts the attribute's contents. `initial` are the locals of the implicit first frame,
-    /// which only [`write`](Self::write) needs to know.
+    /// which only [`write`](Self::write) needs.
     pub fn new(layout: &'e Layout, initial: &[Type<'c>], out: &'e mut Vec<u8>) -> Self {
         let count_at = out.len();
         out.u2(0);
@@ -120,7 +120,7 @@ impl<'e, 'c> Encoder<'e, 'c> {
         Self { layout, out, count_at, count: 0, next: 0, locals }
     }
 
-    /// Fills in the number of frames.
+    /// Writes the number of frames.
     pub fn finish(self) -> Result<(), Skip> {
         let count = u16::try_from(self.count).map_err(|_| Skip::TooLarge)?;
         self.out.set_u2(self.count_at, count);
@@ -164,7 +164,7 @@ impl<'e, 'c> Encoder<'e, 'c> {
         Ok(())
     }
 
-    /// Writes a frame that says everything, so that it does not matter which one is before it.
+    /// Writes a complete frame, which does not depend on the previous one.
     pub fn write_full(
         &mut self,
         position: u16,
@@ -175,7 +175,7 @@ impl<'e, 'c> Encoder<'e, 'c> {
         self.full(delta, frame, constants)
     }
 
-    /// Copies a table, in the form it has, to the new places. `initial` are positions of frames
+    /// Copies a table in its form, with the new positions. `initial` are positions of frames
     /// equal to the implicit one, before all others.
     pub fn copy(&mut self, info: &[u8], initial: impl Iterator<Item = u16>) -> Result<(), Error> {
         let mut reader = Reader::new(info, "StackMapTable");
@@ -195,7 +195,7 @@ impl<'e, 'c> Encoder<'e, 'c> {
             while let Some(inserted) = initial.next_if(|&inserted| inserted < position) {
                 self.write_initial(inserted)?;
             }
-            // The frame at the end of an entry guard may be there already.
+            // The frame at the end of an entry guard may already exist.
             initial.next_if_eq(&position);
             bci += 1;
             let delta = self.delta(position)?;
@@ -265,7 +265,7 @@ impl<'e, 'c> Encoder<'e, 'c> {
         }
     }
 
-    /// The head of a frame with one value on the stack.
+    /// Writes the head of a frame with one value on the stack.
     fn same_with_stack(&mut self, delta: u16) {
         match delta {
             0..=63 => self.out.u1(64 + delta as u8),
@@ -295,7 +295,7 @@ impl<'e, 'c> Encoder<'e, 'c> {
     }
 }
 
-/// How many values start in the slots from `common` on.
+/// Returns the number of values that start in the slots from `common` on.
 fn values_behind(slots: &[Type<'_>], common: usize) -> usize {
     values(slots.get(common..).unwrap_or_default()).count()
 }

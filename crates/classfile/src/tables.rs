@@ -1,11 +1,11 @@
-//! Attributes of `Code` that hold indices of the code array, at their new places.
+//! Attributes of `Code` with indices of the code array, rewritten for the new positions.
 
 use crate::Error;
 use crate::bytes::{Reader, Write};
 use crate::layout::Layout;
 
-/// A `LineNumberTable` (JVMS §4.7.12). What was inserted belongs to the line of the instruction
-/// that it precedes or follows, entry code to the first line.
+/// Writes a `LineNumberTable` (JVMS §4.7.12). Inserted code belongs to the line of the
+/// instruction that it precedes or follows, entry code to the first line.
 pub(crate) fn line_numbers(info: &[u8], layout: &Layout, out: &mut Vec<u8>) -> Result<(), Error> {
     let mut reader = Reader::new(info, "LineNumberTable");
     let count = reader.u2()?;
@@ -18,7 +18,7 @@ pub(crate) fn line_numbers(info: &[u8], layout: &Layout, out: &mut Vec<u8>) -> R
     reader.finish()
 }
 
-/// A `LocalVariableTable` or `LocalVariableTypeTable` (JVMS §4.7.13, §4.7.14).
+/// Writes a `LocalVariableTable` or `LocalVariableTypeTable` (JVMS §4.7.13, §4.7.14).
 pub(crate) fn local_variables(
     info: &[u8],
     layout: &Layout,
@@ -34,8 +34,8 @@ pub(crate) fn local_variables(
     reader.finish()
 }
 
-/// An exception table (JVMS §4.7.3), without its count. A handler covers what is inserted
-/// between covered instructions, and before the first of them.
+/// Writes an exception table (JVMS §4.7.3), without its count. A handler also covers the code
+/// inserted between covered instructions and before the first of them.
 pub(crate) fn handlers(
     code: &crate::Code<'_>,
     layout: &Layout,
@@ -50,8 +50,8 @@ pub(crate) fn handlers(
     Ok(())
 }
 
-/// A `RuntimeVisibleTypeAnnotations` or `RuntimeInvisibleTypeAnnotations` (JVMS §4.7.20).
-/// `added` entries stand before those that the exception table had.
+/// Writes a `RuntimeVisibleTypeAnnotations` or `RuntimeInvisibleTypeAnnotations` (JVMS
+/// §4.7.20). `added` entries precede the original ones of the exception table.
 pub(crate) fn type_annotations(
     info: &[u8],
     layout: &Layout,
@@ -94,7 +94,7 @@ pub(crate) fn type_annotations(
     reader.finish()
 }
 
-/// `start_pc` and `length` of a range of instructions.
+/// Writes `start_pc` and `length` of a range of instructions.
 fn range(reader: &mut Reader<'_>, layout: &Layout, out: &mut Vec<u8>) -> Result<(), Error> {
     let (start, length) = (reader.u2()?, reader.u2()?);
     let end = start.checked_add(length).ok_or(Error::BadBci(start.into()))?;
@@ -104,13 +104,13 @@ fn range(reader: &mut Reader<'_>, layout: &Layout, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// Where a line, or a variable's scope, starts: what starts with the method includes the code
-/// inserted at its entry.
+/// Returns the start of a line or of a variable's scope. A start at the method's entry includes
+/// the code inserted there.
 fn start_of(bci: u16, layout: &Layout) -> Result<u16, Error> {
     if bci == 0 { Ok(0) } else { layout.label(bci) }
 }
 
-/// Goes behind an `annotation` (JVMS §4.7.16).
+/// Skips an `annotation` (JVMS §4.7.16).
 fn skip_annotation(reader: &mut Reader<'_>, depth: u8) -> Result<(), Error> {
     let _type = reader.u2()?;
     for _ in 0..reader.u2()? {
@@ -120,7 +120,7 @@ fn skip_annotation(reader: &mut Reader<'_>, depth: u8) -> Result<(), Error> {
     Ok(())
 }
 
-/// Goes behind an `element_value` (JVMS §4.7.16.1).
+/// Skips an `element_value` (JVMS §4.7.16.1).
 fn skip_value(reader: &mut Reader<'_>, depth: u8) -> Result<(), Error> {
     if depth == 64 {
         return Err(Error::BadAnnotation);

@@ -1,4 +1,4 @@
-//! A Java program runs rewritten: what it prints stays the same, and the probes count exactly.
+//! A Java program runs rewritten: its output is unchanged, and the probes count exactly.
 
 mod support;
 
@@ -9,10 +9,10 @@ use std::path::Path;
 use classfile::{ClassFile, Editor, Handler, Kind, Place, Uninitialized, opcode};
 use support::{Jdk, class_files, hide_frames, scratch, succeed};
 
-/// What a run of the program showed.
+/// The results of a run of the program.
 struct Run {
     output: String,
-    /// Entries and exits by class and method.
+    /// The numbers of entries and exits by class and method.
     counts: BTreeMap<String, (u32, u32)>,
     /// The tracker's other lines.
     report: Vec<String>,
@@ -20,8 +20,8 @@ struct Run {
 
 type Edit = fn(&ClassFile<'_>, &mut Editor<'_>, i32);
 
-/// Compiles the program, rewrites all its classes and runs both; rewrites the classes once more as they
-/// are without their frames, which makes no difference to a JVM that trusts them.
+/// Compiles the program, rewrites all its classes and runs both. Also rewrites the classes without
+/// their frames, which makes no difference to a JVM that trusts them.
 fn run(jdk: &Jdk, name: &str, edit: Edit) -> (String, Run) {
     let directory = scratch().join(format!("behaviour-{name}-{}", jdk.feature));
     let original = directory.join("original");
@@ -45,7 +45,7 @@ fn run(jdk: &Jdk, name: &str, edit: Edit) -> (String, Run) {
     (expected, run)
 }
 
-/// Rewrites all classes of the program; the names of their methods.
+/// Rewrites all classes of the program. Returns the names of their methods.
 fn rewrite(from: &Path, to: &Path, edit: Edit, prepare: fn(&mut [u8])) -> Vec<String> {
     let mut names = Vec::new();
     fs::create_dir_all(to).unwrap();
@@ -68,7 +68,7 @@ fn rewrite(from: &Path, to: &Path, edit: Edit, prepare: fn(&mut [u8])) -> Vec<St
     names
 }
 
-/// What the program prints, and what the tracker does.
+/// Runs the program. Returns its output and the tracker's output.
 fn execute(jdk: &Jdk, verify: &str, classes: &Path) -> (String, String) {
     let mut java = jdk.tool("java");
     let output = java.args([verify, "-cp"]).arg(classes).arg("Workload").output().unwrap();
@@ -78,7 +78,7 @@ fn execute(jdk: &Jdk, verify: &str, classes: &Path) -> (String, String) {
     (out, error)
 }
 
-/// The tracker's counts and its other lines.
+/// Reads the tracker's counts and its other lines.
 fn read(errors: &str, names: &[String]) -> (BTreeMap<String, (u32, u32)>, Vec<String>) {
     let mut counts = BTreeMap::new();
     let mut report = Vec::new();
@@ -123,8 +123,8 @@ fn entries_and_exits_are_counted_exactly() {
             }
         });
         assert_eq!(run.output, expected);
-        // The constructor Child(String) fails in an argument of this(), which is covered; one
-        // call of Child(int) fails in super(), which is not.
+        // The constructor Child(String) fails in an argument of this(), which is covered. One call of
+        // Child(int) fails in super(), which is not.
         assert_eq!(run.report, ["depth 0, left late 1"]);
         let count = |method: &str| run.counts[method];
         for (method, calls) in [
@@ -196,8 +196,8 @@ fn receivers_and_new_objects_are_seen() {
             }
         });
         assert_eq!(run.output, expected);
-        // Of the exceptions, those that the program itself makes: by new Square(-1), new Child(-1)
-        // and fall(). Objects whose constructor fails never become usable.
+        // Of the exceptions, only those created by the program itself count: by new Square(-1), new
+        // Child(-1) and fall(). Objects whose constructor fails never become usable.
         let report: Vec<_> = run
             .report
             .iter()
@@ -217,10 +217,10 @@ fn receivers_and_new_objects_are_seen() {
                 "allocated java.lang.String[] 1",
                 "allocated long[][] 2",
                 "receiver Workload 1",
-                // Two constructors and two methods of each of the two, the other constructor once;
-                // of the third, Square's constructor, which fails behind its super().
+                // Two constructors and two methods of each of the two, the other constructor once; of
+                // the third, Square's constructor, which fails after its super().
                 "receiver Workload$Child 10",
-                // Two constructors, one of which fails behind super(), and two methods.
+                // Two constructors (one fails after super()) and two methods.
                 "receiver Workload$Square 4",
                 "depth 0, left late 0",
             ],

@@ -1,7 +1,7 @@
-//! Every class of the installed JDKs is rewritten and judged by two verifiers.
+//! Every class of the installed JDKs is rewritten and checked by two verifiers.
 //!
-//! By default every twentieth class is taken; `CLASSFILE_CORPUS=all` takes all. A machine without a
-//! JDK has nothing to rewrite: the tests say so and pass.
+//! By default every twentieth class is used; `CLASSFILE_CORPUS=all` uses all. On a machine without
+//! a JDK, the tests report that and pass.
 
 mod support;
 
@@ -69,7 +69,7 @@ fn entry_and_exit(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
     let enter = constants.method_ref("jvmpi/Tracker", "enter", "(I)V").unwrap();
     let exit = constants.method_ref("jvmpi/Tracker", "exit", "(I)V").unwrap();
     for index in 0..class.methods().len() {
-        // Beyond what fits into an instruction, so that constants are added.
+        // Larger than an instruction's operand, so that constants are added.
         let id = 40_000 + index as i32;
         if let Some(mut method) = editor.method(index) {
             method
@@ -169,7 +169,7 @@ fn every_instruction_with_its_operands() {
     });
 }
 
-/// Calls the tracker before each instruction, with what decides where a branch goes.
+/// Calls the tracker before each instruction, with the values that decide a branch.
 fn trace_instructions(method: Method<'_>, editor: &mut Editor<'_>) {
     let constants = editor.constants();
     let mut tracker = |name: &str, descriptor: &str| {
@@ -224,8 +224,8 @@ fn classes_that_have_lost_their_frames() {
     });
 }
 
-/// The class as one of version 49, which is verified by type inference; `None` if it has
-/// constants, or as an interface methods, that such a class cannot have.
+/// Returns the class as one of version 49, which is verified by type inference. Returns `None` if
+/// it has constants, or interface methods, that are invalid in that version.
 fn downgraded(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let class = ClassFile::parse(&bytes).unwrap();
     let pool = class.constant_pool();
@@ -239,7 +239,7 @@ fn downgraded(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Rewrites all classes and compares what verifiers find in them before and after.
+/// Rewrites all classes and compares the verifiers' results before and after.
 fn judge(name: &str, edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>)) {
     for_each_jdk(|jdk, classes| {
         let classes = load(classes, &jdk.corpus());
@@ -257,7 +257,7 @@ fn judge(name: &str, edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>)) {
     });
 }
 
-/// Links classes before and after rewriting, with all that the JVM verifies.
+/// Links classes before and after rewriting, with full verification.
 fn link(jdk: &Jdk, name: &str, before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) {
     let corpus = jdk.corpus();
     let [before, after] = [("before", before), ("after", after)].map(|(state, classes)| {
@@ -275,12 +275,12 @@ fn link(jdk: &Jdk, name: &str, before: &[(String, Vec<u8>)], after: &[(String, V
     assert!(different.is_empty(), "{different:#?}");
 }
 
-/// Names and bytes of classes.
+/// Reads the names and bytes of classes.
 fn load(paths: &[PathBuf], corpus: &Path) -> Vec<(String, Vec<u8>)> {
     paths
         .iter()
         .map(|path| {
-            // Behind the module's directory.
+            // The part after the module's directory.
             let relative = path.strip_prefix(corpus).unwrap().components().skip(1);
             let name = relative.collect::<PathBuf>().with_extension("");
             (name.to_str().unwrap().to_owned(), fs::read(path).unwrap())
@@ -288,7 +288,7 @@ fn load(paths: &[PathBuf], corpus: &Path) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Rewrites classes; only a method's size may keep it from being edited.
+/// Rewrites classes. Only a method's size may prevent its edit.
 fn rewrite_all(
     classes: &[(String, Vec<u8>)],
     edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>),

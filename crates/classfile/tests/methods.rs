@@ -1,6 +1,7 @@
-//! One hand-built method for each thing that moves when code is inserted.
+//! One hand-built method for each structure that moves when code is inserted.
 //!
-//! The inserted pieces are two bytes long, push a number that says where they belong and pop it.
+//! The inserted pieces are two bytes long. They push a number that identifies their place and pop
+//! it.
 
 mod support;
 
@@ -25,7 +26,7 @@ fn mark(number: i32) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy {
     move |code| code.push_int(number).pop()
 }
 
-/// A class with one static method `m()V` of version 65.
+/// Returns a class of version 65 with one static method `m()V`.
 fn class_with(body: &Body) -> Vec<u8> {
     class_of_version(65, body)
 }
@@ -43,7 +44,7 @@ fn edit(bytes: &[u8], edit: impl Edit) -> Rewritten {
     editor.finish()
 }
 
-/// Edits method 0, which must succeed, and hands over the new code.
+/// Edits method 0, which must succeed, and passes the new code to `check`.
 fn edited(bytes: &[u8], make: impl Edit, check: impl FnOnce(Code<'_>)) {
     let rewritten = edit(bytes, make);
     assert_eq!(rewritten.skipped, []);
@@ -51,7 +52,7 @@ fn edited(bytes: &[u8], make: impl Edit, check: impl FnOnce(Code<'_>)) {
     check(class.method(0).unwrap().code().unwrap().unwrap());
 }
 
-/// The contents of an attribute of the code after an edit.
+/// Returns the contents of an attribute of the code after an edit.
 fn edited_attribute(body: &Body, name: &str, make: impl Edit) -> Option<Vec<u8>> {
     let mut found = None;
     edited(&class_with(body), make, |code| {
@@ -117,7 +118,7 @@ fn each_kind_of_return_gets_a_probe() {
 
 #[test]
 fn pieces_around_an_instruction_run_in_order() {
-    // A branch to 1 runs what is before the nop, not what is after the iconst.
+    // A branch to 1 runs the code before the nop, not the code after the iconst.
     let body = Body::new(1, 0, [ICONST_0, POP, NOP, GOTO, 0xff, 0xff]);
     edited(
         &class_of_version(49, &body),
@@ -145,7 +146,7 @@ fn code_after_an_instruction_that_never_goes_on_is_left_out() {
     );
 }
 
-/// A switch behind `nops` instructions, whose cases and default are the return behind it.
+/// Returns a switch after `nops` instructions, whose cases and default are the return after it.
 fn switch(nops: usize, opcode: u8) -> Vec<u8> {
     let mut code = vec![NOP; nops];
     code.push(ICONST_0);
@@ -197,7 +198,7 @@ fn switches_keep_their_alignment_and_targets() {
     }
 }
 
-/// A branch over `nops` bytes to the return at the end.
+/// Returns a branch over `nops` bytes to the return at the end.
 fn branch_over(nops: usize, opcode: u8) -> Vec<u8> {
     let mut code = if opcode == IFEQ { vec![ICONST_0] } else { vec![] };
     code.push(opcode);
@@ -249,7 +250,7 @@ fn a_condition_that_grows_is_inverted() {
 
 #[test]
 fn the_inverted_branch_gets_the_frame_behind_the_condition() {
-    // A long in locals 0 and 1 is there behind the condition, but not in the frame of its target.
+    // A long in locals 0 and 1 exists after the condition, but not in the frame of its target.
     let mut code = vec![LCONST_0, LSTORE_0];
     code.extend(branch_over(32_764, IFEQ));
     let target = code.len() as u16 - 1;
@@ -270,7 +271,7 @@ fn the_inverted_branch_gets_the_frame_behind_the_condition() {
 
 #[test]
 fn a_branch_that_grows_makes_another_one_grow() {
-    // The first goto just fits as long as the second one, which it spans, does not grow.
+    // The first goto just fits as long as the second one, which is in its range, does not grow.
     let mut code = vec![GOTO];
     code.extend(32_767_u16.to_be_bytes());
     code.resize(2_000, NOP);
@@ -317,7 +318,7 @@ fn handlers_cover_what_they_covered() {
             let handlers: Vec<_> =
                 code.handlers().map(|h| (h.start, h.end, h.handler, h.catch_type)).collect();
             let expected =
-                // The original ones, then everything but entry code and return with probe.
+                // The original ones, then everything except entry code and return with probe.
                 [(3, 7, 12, 0), (12, 14, 12, 0), (2, 9, 14, 0), (12, 14, 14, 0)];
             assert_eq!(handlers, expected);
         },
@@ -375,14 +376,14 @@ fn the_handler_has_this_if_its_code_loads_it() {
     // full [T] [Throwable] at 2
     assert_eq!(frames.unwrap()[..8], [0, 1, 255, 0, 2, 0, 1, 7]);
     assert_eq!(this.as_deref(), Some(&b"T"[..]));
-    // What is in local variable 0 later is not `this`.
+    // Local variable 0 later has a value other than `this`.
     let (_, _, skipped) = table(0x0001, &[ACONST_NULL, ASTORE_0, RETURN]);
     assert_eq!(skipped, [(0, Skip::UnknownFrame { bci: 0 })]);
 }
 
 #[test]
 fn what_a_piece_before_a_handler_throws_has_a_handler_of_its_own() {
-    // As javac writes `synchronized`, without the monitor: the handler covers itself.
+    // Like javac code for `synchronized`, without the monitor: the handler covers itself.
     let code = [NOP, RETURN, ASTORE_0, NOP, ALOAD_0, ATHROW];
     let body = Body::new(1, 1, code).handler(0, 1, 2).handler(2, 4, 2);
     edited(
@@ -400,7 +401,7 @@ fn what_a_piece_before_a_handler_throws_has_a_handler_of_its_own() {
             ]
             .concat();
             assert_eq!(code.bytes(), expected);
-            // What the piece throws, the original ones, and the exceptional way out.
+            // The handler for the piece, the original ones, and the exceptional exit.
             assert_eq!(handlers(&code), [(2, 4, 8), (0, 1, 2), (2, 6, 2), (0, 8, 13)]);
         },
     );
@@ -419,7 +420,7 @@ fn the_handler_of_a_piece_before_a_handler_has_the_frame_of_that() {
         |m| m.on_catch(2, mark(4)),
         |code| {
             let table = code.attributes().find(b"StackMapTable").unwrap();
-            // The same stack and no locals at 2, at 4 behind the piece, and at 8.
+            // The same stack and no locals at 2, at 4 after the piece, and at 8.
             assert_eq!(table[..4], [0, 3, 64 + 2, 7]);
             assert_eq!([table[6], table[10]], [64 + 1, 64 + 3]);
         },
@@ -431,7 +432,7 @@ fn handlers_of_some_exceptions_are_left_by_what_a_piece_before_them_throws() {
     let code = [NOP, RETURN, POP, RETURN, POP, RETURN];
     let mut class = ClassBuilder::new(49, "T");
     let some = class.class("java/lang/Error");
-    // The second one covers itself, and cannot handle other exceptions than those of its class.
+    // The second one covers itself, and cannot handle exceptions of other classes.
     let body = Body::new(1, 0, code).handler_of(0, 1, 2, some).handler_of(0, 5, 4, some);
     class.method(9, "m", "()V", &body);
     let original = class.finish();
@@ -498,8 +499,8 @@ fn local_variables_move() {
         let found = edited_attribute(&body, name, |m| {
             m.at_entry(mark(1)).before(1, mark(4)).after(2, mark(5)).before(3, mark(4))
         });
-        // The parameter is there in the entry code. The variable is in scope before its first
-        // instruction's code, but not behind its last one.
+        // The parameter exists in the entry code. The variable is in scope before its first
+        // instruction's code, but not after its last one.
         assert_eq!(found, Some(u2(&[2, 0, 12, 1, 1, 0, 3, 4, 1, 1, 1])), "{name}");
     }
 }
@@ -509,7 +510,7 @@ fn all_kinds_of_stack_map_frames_move() {
     let mut class = ClassBuilder::new(65, "T");
     let object = class.class("java/lang/Object");
     let new = |index: u16| [&[NEW][..], &index.to_be_bytes()].concat();
-    // 0: new; 3..: nops. Only the table is looked at: the code need not be valid.
+    // 0: new; 3..: nops. The code need not be valid, because only the table is read.
     let code = [new(object), vec![NOP; 300], vec![RETURN]].concat();
     let o = object.to_be_bytes();
     let table = [
@@ -596,8 +597,8 @@ fn type_annotations_move() {
         let found = edited_attribute(&body, name, |m| {
             m.at_entry(mark(1)).before(1, mark(4)).before(2, mark(4))
         });
-        // Scopes start with the code before their first instruction; instructions are named
-        // by where they stand themselves.
+        // Scopes start with the code before their first instruction. References to instructions
+        // use their own positions.
         assert_eq!(found, Some(table([3, 5, 8, 6])), "{name}");
     }
 }
@@ -619,7 +620,7 @@ fn attributes_that_are_not_known_stay_and_those_of_no_use_go() {
 
 #[test]
 fn wide_instructions_and_subroutines_are_copied() {
-    // jsr to a subroutine that returns by a wide ret; a wide iinc on the way.
+    // jsr to a subroutine that returns with a wide ret, after a wide iinc.
     let code = [JSR, 0, 4, RETURN, ASTORE_0, WIDE, IINC, 1, 0, 0, 9, WIDE, RET, 0, 0];
     let body = Body::new(1, 257, code);
     edited(
@@ -862,7 +863,7 @@ fn a_guard_at_the_entry_has_the_first_frame() {
         (bytes[14], &bytes[17..]),
         (GETSTATIC, &[IFEQ, 0, 5, ICONST_2, POP, NOP, NOP, RETURN][..])
     );
-    // Behind the first guard, behind the two others, and the old one.
+    // After the first guard, after the two others, and the old one.
     assert_eq!(code.attributes().find(b"StackMapTable"), Some(&[0, 3, 8, 13, 0][..]));
     assert_eq!(code.max_stack(), 1);
     assert!(field > 0);
@@ -886,7 +887,7 @@ fn a_guard_ends_where_a_frame_is_already() {
 
 #[test]
 fn a_guard_in_the_middle_has_the_frame_of_its_place() {
-    // Behind lstore_1 there is a long in 1 and 2; two ints on the stack before iadd.
+    // After lstore_1 there is a long in 1 and 2; two ints are on the stack before iadd.
     let code = [LCONST_0, LSTORE_1, ICONST_0, ICONST_0, IADD, POP, NOP, RETURN];
     let mut class = ClassBuilder::new(65, "T");
     class.method(9, "m", "(I)V", &Body::new(2, 3, code).attribute("StackMapTable", [0, 1, 6]));
@@ -933,7 +934,8 @@ fn a_guard_must_not_stand_on_what_was_pushed() {
     }
 }
 
-/// `aload_0; <NOP>; invokespecial Object.<init>; nop; return` in `T`.
+/// Returns class `T` with the constructor `aload_0; <NOP>; invokespecial Object.<init>; nop;
+/// return`.
 fn constructor(major: u16) -> Vec<u8> {
     let mut class = ClassBuilder::new(major, "T");
     let init = class.method_ref("java/lang/Object", "<init>", "()V").to_be_bytes();
@@ -985,7 +987,7 @@ fn what_awaits_this_stands_behind_the_call_of_super() {
                 let expected = [&[NOP], &RETURN_PROBE[..], &[RETURN], &THROW, &[ATHROW]].concat();
                 assert_eq!(code.bytes()[5..7], [ALOAD_0, POP]);
                 assert_eq!(code.bytes()[7..], expected);
-                // A failed call of super() was not announced.
+                // A failed call of super() was not reported.
                 assert_eq!(handlers(&code), [(7, 8, 11)], "{major}");
             },
         );
@@ -1077,7 +1079,7 @@ fn comparisons_of_uninitialized_objects_are_known() {
     for major in [48, 65] {
         let mut class = ClassBuilder::new(major, "T");
         let [a, b] = ["A", "B"].map(|name| class.class(name).to_be_bytes());
-        // Each branches to the next instruction, so that no frame differs from the one before.
+        // Each branches to the next instruction, so that no frame differs from the previous one.
         let code = [
             &[NEW, a[0], a[1], DUP, IFNULL, 0, 3][..], // 4
             &[DUP, IFNONNULL, 0, 3],                   // 8
@@ -1089,7 +1091,8 @@ fn comparisons_of_uninitialized_objects_are_known() {
         ]
         .concat();
         let mut body = Body::new(4, 0, code);
-        // Of class version 65 the verifier wants a frame at each target: the object on the stack.
+        // In class version 65 the verifier requires a frame at each target: the object on the
+        // stack.
         let frames = [7, 11, 16, 21, 28, 33, 37].iter().scan(-1, |last, &bci| {
             let delta = (bci - *last - 1) as u8;
             *last = bci;

@@ -1,6 +1,6 @@
-//! Files with random faults: an error or a skipped method, never a panic, never a hang.
+//! Files with random faults: they cause an error or a skipped method, never a panic or a hang.
 //!
-//! The always-on counterpart of the fuzz target, which does the same with the coverage in view.
+//! The regular test counterpart of the fuzz target, which uses coverage feedback.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::time::Instant;
 use support::exercise::exercise;
 use support::{Jdk, class_files};
 
-/// Marsaglia's xorshift64: the same faults in every run.
+/// Marsaglia's xorshift64, which produces the same faults in every run.
 struct Random(u64);
 
 impl Random {

@@ -1,5 +1,5 @@
-//! Random methods near the limits of a branch and of a method, so that all forms of widening
-//! occur: what they do, with the probes, must not change, and they must verify.
+//! Random methods near the size limits of a branch and of a method, so that all forms of widening
+//! occur. With the probes, their behavior must not change, and they must verify.
 
 mod support;
 
@@ -15,19 +15,19 @@ use proptest::test_runner::TestRunner;
 use support::machine::{Machine, Probes};
 use support::{Jdk, scratch, write_classes};
 
-/// A piece of a generated method. The four arguments, ints, are in locals 0 to 3; locals 4 and 5
-/// are free. Targets are numbers of statements.
+/// A piece of a generated method. The four int arguments are in locals 0 to 3; locals 4 and 5 are
+/// free. Targets are statement numbers.
 #[derive(Clone, Debug)]
 enum Statement {
-    /// Does nothing for so many bytes.
+    /// Does nothing for this number of bytes.
     Fill(u16),
     /// Adds to a local.
     Add {
         local: u8,
         amount: i8,
     },
-    /// A branch on a local, with a long in locals 4 and 5 behind it that its target knows nothing
-    /// of.
+    /// A branch on a local, with a long in locals 4 and 5 after it that is not in its target's
+    /// frame.
     If {
         opcode: u8,
         local: u8,
@@ -48,7 +48,7 @@ enum Statement {
         low: i32,
         targets: Vec<usize>,
     },
-    /// Assigns one of two locals, with something on the stack where both ways join.
+    /// Assigns one of two locals, with a value on the stack at the join.
     Choose {
         local: u8,
     },
@@ -61,11 +61,11 @@ enum Statement {
 #[derive(Clone, Debug)]
 struct Program {
     statements: Vec<Statement>,
-    /// First and last covered statement, and where their handler goes on.
+    /// The first and last covered statement, and the statement at which their handler continues.
     tries: Vec<(usize, usize, usize)>,
 }
 
-/// What to insert where; statements are counted.
+/// The code to insert, by statement number.
 #[derive(Clone, Debug)]
 struct Edits {
     entry: bool,
@@ -116,16 +116,16 @@ fn edits() -> impl Strategy<Value = Edits> {
     )
 }
 
-/// A program laid out.
+/// A program with computed positions.
 struct Assembled {
     body: Body,
-    /// Where each statement starts.
+    /// The start of each statement.
     starts: Vec<usize>,
 }
 
 impl Program {
-    /// Lays the program out; branches that do not reach their target go to a nearer one. Returns
-    /// `None` if that takes more than a method can hold.
+    /// Computes the positions. Branches that do not reach their target use a nearer one. Returns
+    /// `None` if the code is too large for a method.
     fn assemble(&self) -> Option<Assembled> {
         let mut starts = Vec::new();
         let mut at = 0;
@@ -133,7 +133,7 @@ impl Program {
             starts.push(at);
             at += statement.length(at);
         }
-        // Behind the last statement, and the handlers behind that.
+        // The end of the last statement; the handlers follow.
         let end = at;
         if end + 4 * self.tries.len() + 2 > 65_535 {
             return None;
@@ -168,7 +168,7 @@ impl Program {
         if code.len() > 65_535 {
             return None;
         }
-        // Whatever follows an unconditional branch needs a frame.
+        // Code after an unconditional branch needs a frame.
         for start in &starts {
             frames.entry(*start).or_insert(Frame::Ints);
         }
@@ -181,7 +181,7 @@ impl Program {
     }
 }
 
-/// A frame of a generated method: the arguments and what lies on the stack.
+/// A frame of a generated method: the arguments and the values on the stack.
 #[derive(Clone, Copy, Debug)]
 enum Frame {
     Ints,
@@ -311,12 +311,12 @@ fn class_file(major: u16, name: &str, assembled: &Assembled) -> Vec<u8> {
     class.finish()
 }
 
-/// Probes that hold so many calls.
+/// Returns a probe with `count` calls.
 fn calls(id: i32, count: u16, probe: MethodRef) -> impl Fn(&mut Snippet) -> &mut Snippet {
     move |code| (0..count).fold(code, |code, _| code.push_int(id).invoke_static(probe))
 }
 
-/// Makes the edits, and says what they are for the machine, one call instead of many.
+/// Applies the edits, and returns them for the machine, with one call instead of many.
 fn apply(bytes: &[u8], assembled: &Assembled, edits: &Edits) -> (Rewritten, Probes) {
     let class = ClassFile::parse(bytes).unwrap();
     let mut editor = Editor::new(&class);
@@ -332,7 +332,7 @@ fn apply(bytes: &[u8], assembled: &Assembled, edits: &Edits) -> (Rewritten, Prob
         probes.returns = Some(2);
     }
     if edits.throw {
-        // An int too large for an instruction of its own.
+        // The int is too large for an instruction operand.
         method.on_throw(calls(1 << 20, 1, probe));
         probes.throw = Some(1 << 20);
     }
@@ -354,7 +354,7 @@ fn apply(bytes: &[u8], assembled: &Assembled, edits: &Edits) -> (Rewritten, Prob
     (editor.finish(), probes)
 }
 
-/// Events with runs of the same probe drawn together.
+/// Returns the events, with consecutive events of the same probe merged.
 fn events(machine: &Machine<'_>, arguments: [i32; 4], probes: &Probes) -> Vec<String> {
     let mut events: Vec<_> =
         machine.run(&arguments, probes).into_iter().map(|event| format!("{event:?}")).collect();
@@ -379,7 +379,7 @@ fn machine<'a>(class: &'a ClassFile<'a>) -> Machine<'a> {
     }
 }
 
-/// The value of a `CONSTANT_Integer`, found by walking the pool.
+/// Returns the value of a `CONSTANT_Integer`, found by walking the pool.
 fn integer(bytes: &[u8], wanted: u16) -> i32 {
     let mut at = 10;
     for _ in 1..wanted {
@@ -404,7 +404,7 @@ fn check(program: &Program, edits: &Edits, arguments: [i32; 4]) -> Result<(), Te
         (ClassFile::parse(&bytes).unwrap(), ClassFile::parse(&rewritten.bytes).unwrap());
     let expected = events(&machine(&before), arguments, &probes);
     let found = events(&machine(&after), arguments, &Probes::default());
-    // Drawing runs together may have shortened one of the lists.
+    // Merging may have shortened one of the lists.
     let length = expected.len().min(found.len());
     prop_assert_eq!(expected.is_empty(), found.is_empty());
     prop_assert_eq!(&expected[..length], &found[..length]);
@@ -437,7 +437,7 @@ fn verifiers_accept_methods_with_widened_branches() {
     while classes.len() < 150 {
         let (program, edits) = strategy.new_tree(&mut runner).unwrap().current();
         let Some(assembled) = program.assemble() else { continue };
-        // The verifier by type inference sees one in four.
+        // The verifier by type inference checks every fourth class.
         let major = if classes.len() % 4 == 3 { 49 } else { 65 };
         let name = format!("T{}", classes.len());
         let bytes = class_file(major, &name, &assembled);

@@ -1,11 +1,11 @@
-//! Everything that the crate does with a file that may be anything.
+//! All operations of the crate on a file with arbitrary contents.
 
 use classfile::{ClassFile, Editor, Place, Rewritten, Uninitialized};
 
-/// Reads and rewrites a file in every way; says whether it could be parsed.
+/// Reads and rewrites a file in every way. Returns true if it could be parsed.
 ///
 /// # Panics
-/// If rewriting makes a file that can no longer be parsed, or changes one without being asked to.
+/// Panics if rewriting makes an unparsable file, or changes a file without edits.
 pub fn exercise(bytes: &[u8]) -> bool {
     let Ok(class) = ClassFile::parse(bytes) else { return false };
     assert!(Editor::new(&class).finish().bytes == bytes);
@@ -19,7 +19,7 @@ pub fn exercise(bytes: &[u8]) -> bool {
     true
 }
 
-/// Looks at everything there is to see.
+/// Reads everything that can be read.
 fn read(class: &ClassFile<'_>) {
     let pool = class.constant_pool();
     for index in 0..=pool.len() as u16 {
@@ -49,7 +49,7 @@ fn rewrite(class: &ClassFile<'_>, edit: impl Fn(&ClassFile<'_>, &mut Editor<'_>)
     editor.finish()
 }
 
-/// Entry, exits, receivers, allocations.
+/// Inserts probes for entry, exits, receivers and allocations.
 fn probe(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
     let Ok(enter) = editor.constants().method_ref("T", "enter", "(I)V") else { return };
     let Ok(seen) = editor.constants().method_ref("T", "seen", "(Ljava/lang/Object;)V") else {
@@ -76,7 +76,7 @@ fn probe(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
     }
 }
 
-/// Code behind a flag around every instruction.
+/// Inserts code subject to a flag around every instruction.
 fn trace(class: &ClassFile<'_>, editor: &mut Editor<'_>) {
     let Ok(on) = editor.constants().field_ref("T", "on", "Z") else { return };
     for method in class.methods() {

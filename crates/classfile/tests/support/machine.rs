@@ -1,23 +1,23 @@
-//! A machine that runs the few instructions that generated methods consist of, and records what
-//! they do. It reads code arrays by itself, not through the crate under test.
+//! A machine that runs the few instructions of generated methods and records their effects. It
+//! reads code arrays itself, not through the crate under test.
 
 use std::collections::BTreeMap;
 
 use classfile::opcode::*;
 
-/// What a method is seen to do.
+/// An observable effect of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A call of the static method whose argument this is.
+    /// A call of the static method with this argument.
     Probe(i32),
-    /// A local variable got a value.
+    /// A local variable was assigned.
     Store(usize, i64),
     Return(i32),
     /// An exception left the method.
     Throw,
 }
 
-/// A method as the machine runs it.
+/// A method in the form that the machine runs.
 pub struct Machine<'a> {
     pub code: &'a [u8],
     /// `start_pc`, `end_pc`, `handler_pc`.
@@ -26,7 +26,7 @@ pub struct Machine<'a> {
     pub integers: BTreeMap<u16, i32>,
 }
 
-/// Code that is to be thought of as standing around instructions.
+/// Code that the machine runs around instructions.
 #[derive(Default)]
 pub struct Probes {
     pub entry: Option<i32>,
@@ -36,19 +36,19 @@ pub struct Probes {
     pub throw: Option<i32>,
 }
 
-/// After so many events, or instructions, a method has been seen long enough.
+/// The numbers of events and instructions after which a run ends.
 pub const MAX_EVENTS: usize = 400;
 const MAX_STEPS: usize = 400_000;
 
 impl Machine<'_> {
-    /// Runs the method with `arguments` in the first locals, doing what `probes` say.
+    /// Runs the method with `arguments` in the first locals, and with `probes`.
     pub fn run(&self, arguments: &[i32], probes: &Probes) -> Vec<Event> {
         let mut events = Vec::new();
         let mut locals = [0_i64; 16];
         for (local, &argument) in locals.iter_mut().zip(arguments) {
             *local = argument.into();
         }
-        // A long takes one place here.
+        // A long takes one entry here.
         let mut stack: Vec<i64> = Vec::new();
         let mut pc = 0;
         events.extend(probes.entry.map(Event::Probe));

@@ -1,4 +1,4 @@
-//! JDKs on this machine, their classes, and Java programs that judge rewritten ones.
+//! JDKs on this machine, their classes, and Java programs that check rewritten classes.
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
@@ -21,7 +21,8 @@ pub struct Jdk {
 }
 
 impl Jdk {
-    /// The JDKs at `JAVA_HOME` and in `/usr/lib/jvm`, oldest first, one of each feature release.
+    /// Returns the JDKs at `JAVA_HOME` and in `/usr/lib/jvm`, oldest first, one of each feature
+    /// release.
     pub fn all() -> Vec<Self> {
         let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
         let homes = env::var_os("JAVA_HOME").map(PathBuf::from).into_iter();
@@ -32,7 +33,7 @@ impl Jdk {
         jdks
     }
 
-    /// The newest JDK, if it is at least this one.
+    /// Returns the newest JDK, if it has at least this feature release.
     pub fn at_least(feature: u32) -> Option<Self> {
         Self::all().pop().filter(|jdk| jdk.feature >= feature)
     }
@@ -50,7 +51,7 @@ impl Jdk {
         Command::new(self.home.join("bin").join(name))
     }
 
-    /// A directory with all the JDK's classes, unpacked when first asked for.
+    /// Returns a directory with all the JDK's classes, unpacked at the first call.
     pub fn corpus(&self) -> PathBuf {
         static UNPACKING: Mutex<()> = Mutex::new(());
         let _guard = UNPACKING.lock();
@@ -94,12 +95,12 @@ pub fn write_classes(file: &Path, classes: &[(String, Vec<u8>)]) {
     out.flush().unwrap();
 }
 
-/// Where the tests keep files.
+/// Returns the directory for the tests' files.
 pub fn scratch() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Runs a command and returns what it wrote; panics with that if it fails.
+/// Runs a command and returns its output. Panics with the output if it fails.
 pub fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let written = [output.stdout, output.stderr].concat();
@@ -108,7 +109,7 @@ pub fn succeed(command: &mut Command) -> String {
     written
 }
 
-/// The class files below a directory, in a fixed order.
+/// Returns the class files below a directory, in a fixed order.
 pub fn class_files(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];
@@ -126,8 +127,8 @@ pub fn class_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Takes its stack map frames from a class, as the JVM does with classes that it trusts: they get a
-/// name that nobody knows.
+/// Removes the stack map frames of a class, as the JVM does with classes that it trusts: they get an
+/// unknown name.
 pub fn hide_frames(class: &mut [u8]) {
     let name = b"\x01\0\x0dStackMapTable";
     if let Some(at) = class.windows(name.len()).position(|bytes| bytes == name) {
