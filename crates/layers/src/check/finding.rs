@@ -1,4 +1,4 @@
-//! What was found: each place is told once, and how often at the end.
+//! The findings: each place is reported once, and its count is reported at the end.
 
 use crate::check::rules::Rule;
 use crate::check::stack::Stack;

@@ -1,7 +1,7 @@
-//! What events point to, in memory that can be read while the event is handled, and not afterwards.
+//! Copies of the memory that events point to, readable only while the event is handled.
 //!
-//! The agent gets a copy in pages of its own. Who touches them when it must not is stopped by the
-//! processor: a handler of SIGSEGV reports it, and lets it go on with what was there.
+//! The agent gets a copy in pages of its own. The processor stops a thread that touches them when it must
+//! not. A handler of SIGSEGV reports the access and lets it continue with the old contents.
 
 use crate::check::rules;
 use crate::check::stack::Stack;
@@ -16,12 +16,12 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// When so many pages are used up, events go to the agent as they are.
+/// The number of pages in all; once they are used up, events go to the agent without a copy.
 const PAGES: usize = 1 << 16;
-/// So many events of each type are guarded although they point to nothing.
+/// The number of events of each type that are guarded although they point to nothing.
 const PLAIN: u8 = 4;
 
-/// What a page is used for, beside 0 for nothing.
+/// The states of a page, besides 0 for unused.
 const NOW: u8 = 1;
 const OVER: u8 = 2;
 
@@ -35,7 +35,7 @@ pub struct Guard {
     uses: Box<[AtomicU8]>,
     /// The types of the events that the pages belong to.
     types: Box<[AtomicU8]>,
-    /// How many events that point to nothing were guarded, by type.
+    /// The number of events that point to nothing and were guarded, by type.
     plain: [AtomicU8; 64],
 }
 
@@ -62,7 +62,7 @@ impl Guard {
         }
     }
 
-    /// Pages for so many bytes, which can be written; `None` if there are no more.
+    /// Returns pages for this many bytes, which can be written; `None` if there are no more.
     fn take(&self, event_type: jint, bytes: usize) -> Option<Pages<'_>> {
         let count = bytes.div_ceil(self.page);
         let enough = !self.pages.is_null() && self.used.load(Ordering::Relaxed) + count <= PAGES;
@@ -109,7 +109,7 @@ impl Pages<'_> {
     }
 }
 
-/// Whether events of this type point to something that is copied with them.
+/// Returns true if events of this type point to memory that is copied with them.
 fn points(event_type: jint) -> bool {
     matches!(
         event_type,
@@ -131,10 +131,11 @@ struct Copier {
 }
 
 impl Copier {
-    /// The place for so many values: where they are copied to, or, when counting, where they are.
+    /// Copies an array of values and returns its new place. When only counting, returns the place of the
+    /// original.
     ///
     /// # Safety
-    /// There are so many, unless `from` is NULL; what is copied to is large enough.
+    /// `from` is NULL or has `number` values; the memory copied to is large enough.
     unsafe fn values<T: Copy>(&mut self, from: *mut T, number: jint) -> *mut T {
         let number = usize::try_from(number).unwrap_or(0);
         if from.is_null() || number == 0 {
@@ -240,7 +241,7 @@ impl Check {
     /// Hands the event to the agent, guarded if it points to something, or is one of the first.
     ///
     /// # Safety
-    /// As for [`Layer::NotifyEvent`].
+    /// The same as for [`Layer::NotifyEvent`].
     pub unsafe fn pass_guarded(&self, next: &Neighbours, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises.
         unsafe {
@@ -290,7 +291,7 @@ impl Check {
     }
 }
 
-/// What handled SIGSEGV before.
+/// The handler of SIGSEGV that was set before ours.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Installs the handler, once. The VM's has its turn when the address is none of ours.

@@ -12,7 +12,7 @@ type Malloc = Option<unsafe extern "C" fn(c_uint) -> *mut c_void>;
 thread_local! {
     /// The VM's function of the event that is being handled on this thread.
     static MALLOC: Cell<Malloc> = const { Cell::new(None) };
-    /// What it has given out in that event.
+    /// The blocks that it has given out in that event.
     static GIVEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -25,7 +25,7 @@ unsafe extern "C" fn malloc_f(bytes: c_uint) -> *mut c_void {
     memory
 }
 
-/// What the new class file is until the handler sets it.
+/// The value of the new class file until the handler sets it.
 const NOT_SET: usize = 1;
 
 impl Check {
@@ -56,7 +56,7 @@ impl Check {
         // SAFETY: as above.
         let new = unsafe { *arm };
         let data = new.new_class_data;
-        // What goes down is what the VM can do something with.
+        // Only values that the VM can handle are passed down.
         let mut result = JVMPI_Event_class_load_hook {
             new_class_data: data,
             new_class_data_len: new.new_class_data_len,

@@ -36,7 +36,7 @@ pub struct Check {
     findings: Findings,
     /// The events that the agent has enabled, as bits.
     wanted: AtomicU64,
-    /// Whether any event has come, whether JVM_INIT_DONE has, and JVM_SHUT_DOWN.
+    /// True once any event has come (`began`), from JVM_INIT_DONE on, and from JVM_SHUT_DOWN on.
     began: AtomicBool,
     live: AtomicBool,
     over: AtomicBool,
@@ -62,7 +62,7 @@ fn is_needed(event_type: jint) -> bool {
     NEEDED.contains(&event_type)
 }
 
-/// Whether events of this type come with a collection, in the name of any thread.
+/// Returns true if events of this type come with a collection, on behalf of any thread.
 fn is_of_collection(event_type: jint) -> bool {
     matches!(
         event_type,
@@ -79,7 +79,7 @@ fn bit(event_type: jint) -> u64 {
     u32::try_from(event_type).ok().and_then(|shift| 1u64.checked_shl(shift)).unwrap_or(0)
 }
 
-/// Where a function may be called.
+/// The places where a function may be called.
 #[derive(Clone, Copy)]
 struct Allowed {
     in_jvm_on_load: bool,
@@ -120,7 +120,7 @@ impl Check {
         self.wanted.load(Ordering::Relaxed) & bit(event_type) != 0
     }
 
-    /// Whether JVM_INIT_DONE has come, so that all that there is has been named, and JVM_SHUT_DOWN has not.
+    /// Returns true between JVM_INIT_DONE, by which every live entity has been named, and JVM_SHUT_DOWN.
     fn is_live(&self) -> bool {
         self.live.load(Ordering::Acquire) && !self.over.load(Ordering::Acquire)
     }
@@ -166,7 +166,7 @@ impl Check {
         self.disabled.load(Ordering::Acquire) > 0
     }
 
-    /// Whether the current thread has GC disabled, or handles an event in that mode.
+    /// Returns true if the current thread has GC disabled, or handles an event in that mode.
     fn has_gc_off(&self, thread: &Thread) -> bool {
         thread.mode() == Mode::GC_OFF || thread.disabled.get() > 0 && self.gc_is_disabled()
     }
@@ -179,7 +179,7 @@ impl Check {
         }
     }
 
-    /// What the arguments of RequestEvent are, besides NULL.
+    /// Checks the arguments of RequestEvent, except for NULL.
     ///
     /// # Safety
     /// The argument of HEAP_DUMP is NULL or points to its structure.
@@ -211,7 +211,7 @@ impl Check {
     /// Passes an event to the agent, if it is for it, and looks what its handler has left.
     ///
     /// # Safety
-    /// As for [`Layer::NotifyEvent`].
+    /// The same as for [`Layer::NotifyEvent`].
     unsafe fn pass(&self, next: &Neighbours, event: *mut JVMPI_Event, thread: &Thread) {
         // SAFETY: as the caller promises.
         let event_type = unsafe { (*event).event_type };
@@ -607,7 +607,7 @@ impl Layer for Check {
     unsafe fn DisableGC(&self, next: &Neighbours) {
         self.called("DisableGC", EVERYWHERE, |thread| {
             if let Some(thread) = thread {
-                // What waits for a collection to be over must not be done inside one.
+                // A function that waits for the end of a collection must not be called inside one.
                 if thread.mode() == Mode::STOPPED && thread.suspended.get() == 0 {
                     self.report(rules::STOPPED, "DisableGC", thread);
                 }
@@ -658,7 +658,7 @@ impl Layer for Check {
 
     unsafe fn GetMethodClass(&self, next: &Neighbours, mid: jmethodID) -> jobjectID {
         self.called("GetMethodClass", ABOUT_IDS, |thread| {
-            // What is no method cannot be asked for its class.
+            // An ID that is no method has no class to ask for.
             if thread.is_some_and(|thread| !self.is_method("GetMethodClass", mid, thread)) {
                 return ptr::null_mut();
             }
@@ -694,7 +694,7 @@ impl Check {
         });
     }
 
-    /// Whether a thread may be suspended; reports it if not.
+    /// Returns true if a thread may be suspended; reports it if not.
     fn may_suspend(&self, function: &str, env: *mut JNIEnv, thread: &Thread) -> bool {
         if !self.is_thread(function, env, thread) {
             return false;

@@ -1,4 +1,4 @@
-//! Raw monitors: who owns which, and in which order threads enter them.
+//! Raw monitors: their owners, and the order in which threads enter them.
 
 use crate::check::rules;
 use crate::check::table::Table;
@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-/// What is known of a raw monitor.
+/// The known state of a raw monitor.
 #[derive(Default)]
 pub struct Monitor {
     is_destroyed: AtomicBool,
@@ -21,7 +21,7 @@ pub struct Monitor {
     owner: AtomicUsize,
     entered: AtomicUsize,
     waiting: AtomicUsize,
-    /// Whether it is entered in GC_START, and whether a thread has called DisableGC while it owned it.
+    /// True if it is entered in GC_START, and true if a thread has called DisableGC while it owned it.
     taken_in_gc_start: AtomicBool,
     owned_at_disable_gc: AtomicBool,
     /// Its name, never freed.
@@ -54,17 +54,17 @@ impl Monitors {
     }
 }
 
-/// Which monitor was entered while which was owned.
+/// The pairs of monitors where one was entered while the other was owned.
 #[derive(Default)]
 struct Orders {
-    /// By what was entered, then by what was owned.
+    /// Edges by the monitor that was entered, then by the one that was owned.
     edges: HashMap<usize, HashMap<usize, Edge>>,
 }
 
 struct Edge {
     /// The thread that was seen to enter them in this order; 0 if there were several.
     thread: usize,
-    /// What it owned besides, each time: who needs that too cannot get in the way.
+    /// The other monitors it owned each time: a thread that needs one of these too cannot interfere.
     guards: Vec<usize>,
 }
 
@@ -91,8 +91,8 @@ impl Orders {
         })
     }
 
-    /// Whether what begins with owning `from` can end in entering `to`, by other threads than the one,
-    /// and without any of the guards.
+    /// Returns true if a chain of edges leads from owning `from` to entering `to`, by threads other than
+    /// `thread`, and without any of the guards.
     fn leads(
         &self,
         from: usize,
@@ -211,7 +211,7 @@ impl Check {
         if place.replace(sum) == sum {
             return;
         }
-        // Who is in there may be suspended; what is not seen this time is seen another time.
+        // A thread that holds this lock may be suspended. An order missed now is seen another time.
         let Ok(mut orders) = self.monitors.orders.try_lock() else { return place.set(0) };
         if orders.note(thread, &owned, id.addr()) {
             drop(orders);
@@ -285,7 +285,7 @@ impl Check {
         monitor.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Those that wait on a monitor are about to be notified.
+    /// Threads that wait on a monitor are about to be notified.
     pub fn notify(&self, id: JVMPI_RawMonitor, thread: &Thread) {
         self.owned_monitor("RawMonitorNotifyAll", id, thread, rules::MONITOR_NOTIFY);
     }

@@ -11,7 +11,7 @@ use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What is known of a thread.
+/// The known state of a thread.
 #[derive(Default)]
 pub struct KnownThread {
     /// A [`Life`].
@@ -19,7 +19,7 @@ pub struct KnownThread {
     pub is_suspended: AtomicBool,
 }
 
-/// What events have named.
+/// The entities that events have named.
 pub struct Names {
     pub threads: Table<KnownThread>,
     pub suspended: AtomicI32,
@@ -114,7 +114,7 @@ impl Names {
         self.methods_of.lock().unwrap_or_else(PoisonError::into_inner).insert(id, methods);
     }
 
-    /// Whether a class that is loaded has the method, which the table has forgotten or never known.
+    /// Returns true if a loaded class has the method, although the table has forgotten it or never had it.
     fn has_method(&self, method: usize) -> bool {
         let classes = self.methods_of.lock().unwrap_or_else(PoisonError::into_inner);
         let known = classes.values().any(|methods| methods.contains(&method));
@@ -133,7 +133,7 @@ impl Names {
 }
 
 impl Check {
-    /// Whether the thread is one that may be asked for; reports it if not.
+    /// Returns true if the thread may be asked for; reports it if not.
     pub fn is_thread(&self, function: &str, env: *mut JNIEnv, thread: &Thread) -> bool {
         if !env.is_null() && env == thread.env.get() {
             return true;
@@ -150,7 +150,7 @@ impl Check {
         false
     }
 
-    /// Whether the ID may be one of an object that is there; reports it if not.
+    /// Returns true if the ID may be one of a live object; reports it if not.
     pub fn is_object(&self, function: &str, id: jobjectID, thread: &Thread) -> bool {
         let rule = if self.names.classes.get(id.addr()) == Life::Over {
             rules::CLASS_UNLOADED
@@ -170,7 +170,7 @@ impl Check {
         }
     }
 
-    /// Whether the method may be one that is there; reports it if not.
+    /// Returns true if the method may be a live one; reports it if not.
     pub fn is_method(&self, function: &str, method: jmethodID, thread: &Thread) -> bool {
         let rule = match self.names.methods.get(method.addr()) {
             _ if method.is_null() => rules::ARGUMENT_NULL,
@@ -208,7 +208,7 @@ impl Check {
     /// The arguments of a function that takes a list of threads.
     ///
     /// # Safety
-    /// The list is NULL or has so many elements.
+    /// The list is NULL or has `count` elements.
     pub unsafe fn list<'a>(
         &self,
         function: &str,

@@ -9,9 +9,9 @@ pub struct Rule {
     pub id: &'static str,
     /// The section of the specification that it comes from.
     pub section: &'static str,
-    /// What an agent must not do, and why.
+    /// The thing that an agent must not do, and the reason.
     pub text: &'static str,
-    /// How to keep it.
+    /// The way to keep the rule.
     pub remedy: &'static str,
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 
-/// How many frames are looked at, and how many of the agent are kept.
+/// The number of frames that are looked at, and the number of the agent's frames that are kept.
 const LOOKED_AT: usize = 64;
 const KEPT: usize = 16;
 
@@ -38,14 +38,14 @@ impl Stack {
     #[inline(never)]
     pub fn of_agent() -> Self {
         let mut frames = [ptr::null_mut::<c_void>(); LOOKED_AT];
-        // SAFETY: it writes at most so many addresses.
+        // SAFETY: it writes at most `LOOKED_AT` addresses.
         let count = unsafe { libc::backtrace(frames.as_mut_ptr(), LOOKED_AT as i32) };
         let own = library_of(Self::of_agent as *const () as usize).map(|library| library.base);
         let frames = frames[..count.max(0) as usize].iter();
         Self::below_own(own, frames.map(|frame| (frame.addr(), library_of(frame.addr()))))
     }
 
-    /// The agent's part of these frames, whose innermost ones are in the library that is loaded at `own`.
+    /// The agent's part of these frames. The innermost ones are in the library that is loaded at `own`.
     fn below_own(
         own: Option<usize>,
         frames: impl Iterator<Item = (usize, Option<Library>)>,
@@ -71,7 +71,7 @@ impl Stack {
         Self(vec![address])
     }
 
-    /// Whether the agent's JVM_OnLoad is running.
+    /// Returns true if the agent's JVM_OnLoad is running.
     pub fn is_in_jvm_on_load(&self) -> bool {
         self.0.iter().any(|address| name(*address).is_some_and(|name| name.0 == "JVM_OnLoad"))
     }
@@ -145,7 +145,7 @@ fn returns_from_signals(path: &Path) -> bool {
     is_libc(path) || is_named(path, &["linux-gate.", "linux-vdso."])
 }
 
-/// Whether agents are called from this library.
+/// Returns true if agents are called from this library.
 fn is_of_the_vm(path: &Path) -> bool {
     is_libc(path) || is_named(path, &["libjvm.", "libjava.", "libjli."])
 }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-/// How many places are looked at for a key.
+/// The number of places that are tried for a key.
 const PROBES: usize = 64;
 
 fn place_of(key: usize, places: usize) -> usize {
@@ -11,11 +11,11 @@ fn place_of(key: usize, places: usize) -> usize {
     ((key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize & (places - 1)
 }
 
-/// Values by keys other than 0. What was once put in stays; what finds no place is not kept.
+/// Values by keys other than 0. A key that was put in stays; a key that finds no place is not kept.
 pub struct Table<V>(Box<[(AtomicUsize, V)]>);
 
 impl<V: Default> Table<V> {
-    /// A table with so many places, a power of two.
+    /// Returns a table with this many places, a power of two.
     pub fn new(places: usize) -> Self {
         assert!(places.is_power_of_two());
         Self((0..places).map(|_| Default::default()).collect())
@@ -34,7 +34,7 @@ impl<V: Default> Table<V> {
         None
     }
 
-    /// Whether the key was never put in. False if that cannot be known.
+    /// Returns true if the key was never put in. False if that cannot be known.
     pub fn lacks(&self, key: usize) -> bool {
         let first = place_of(key, self.0.len());
         let at = |i: usize| self.0[(first + i) & (self.0.len() - 1)].0.load(Ordering::Acquire);
@@ -56,7 +56,7 @@ impl<V: Default> Table<V> {
     }
 }
 
-/// What is known of an ID.
+/// The known state of an ID.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Life {
     Unknown,
@@ -74,11 +74,11 @@ impl Life {
     }
 }
 
-/// Whether IDs are alive, of the latest of them: an older one may be forgotten for a newer one.
+/// The state of the latest IDs: an older one may be forgotten for a newer one.
 pub struct Lives(Box<[(AtomicUsize, AtomicU8)]>);
 
 impl Lives {
-    /// With so many places, a power of two.
+    /// Returns a table with this many places, a power of two.
     pub fn new(places: usize) -> Self {
         assert!(places.is_power_of_two());
         Self((0..places).map(|_| Default::default()).collect())

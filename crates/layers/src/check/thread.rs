@@ -1,4 +1,4 @@
-//! What the current thread is doing, as far as an agent can see it.
+//! The current activity of the thread, as far as an agent can see it.
 
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{EventType, JVMPI_REQUESTED_EVENT, Mode};
@@ -7,7 +7,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many events may be handled inside each other for their modes to be known.
+/// The number of nested events for which the mode is kept.
 const NESTED: usize = 16;
 
 /// One thread, for one agent.
@@ -85,7 +85,7 @@ impl Thread {
         self.events().map(mode).fold(Mode::MT, strictest)
     }
 
-    /// Whether an event is being handled for whose time GC is disabled.
+    /// Returns true if an event is being handled during which GC is disabled.
     pub fn is_in_gc_off_event(&self) -> bool {
         let is_gc_off = |event_type: jint| {
             let event = EventType::of(event_type & !JVMPI_REQUESTED_EVENT);
@@ -110,7 +110,7 @@ impl Thread {
     }
 }
 
-/// Where the thread is: ` in METHOD_ENTRY`, or nothing.
+/// The place where the thread is: ` in METHOD_ENTRY`, or nothing.
 impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, event_type) in self.events().rev().enumerate() {
@@ -146,7 +146,7 @@ impl Drop for Slots {
 
 thread_local! {
     static SLOTS: RefCell<Option<Box<Slots>>> = const { RefCell::new(None) };
-    /// Where that is, once it was asked for: this is found without asking whether it is still there.
+    /// The place of the slots, once it was asked for. It is found without asking if it is still there.
     static FOUND: Cell<*const Slots> = const { Cell::new(ptr::null()) };
 }
 

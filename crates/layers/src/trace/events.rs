@@ -14,12 +14,12 @@ pub fn event_name(event_type: jint) -> String {
     }
 }
 
-/// Goes through what the event says beside its type and its `env_id`. An event of an unknown type says
-/// nothing.
+/// Goes through the fields of the event other than its type and its `env_id`. An event of an unknown
+/// type has none.
 ///
 /// # Safety
-/// The arm of the event's type is filled, and what it points to is there. To an implementation that
-/// fills the fields, zeros will do.
+/// The union member of the event's type is filled, and the memory it points to is valid. An
+/// implementation that fills the fields needs only zeros.
 pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event_u) {
     // SAFETY: the caller promises that the arm of the type is filled, and what it points to.
     unsafe {
@@ -99,7 +99,7 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
                 let u = &mut u.instruction;
                 f.method_id("method_id", &mut u.method_id);
                 f.int("offset", &mut u.offset);
-                // Which instruction it is does not stand here: three words hold each of them.
+                // The kind of instruction is not written here: three words hold each of them.
                 let u = &mut u.u.tableswitch_info;
                 f.int("u[0]", &mut u.key);
                 f.int("u[1]", &mut u.low);
@@ -143,14 +143,14 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
                 u.data = data.cast();
                 u.data_len = jint::try_from(there).unwrap_or(jint::MAX);
             }
-            // THREAD_END, GC_START, JVM_*, DATA_*: who and when is all there is.
+            // THREAD_END, GC_START, JVM_*, DATA_*: they have only the thread and the time.
             _ => {}
         }
     }
 }
 
 /// # Safety
-/// As for [`fields`].
+/// The same as for [`fields`].
 unsafe fn class_load<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -162,7 +162,7 @@ unsafe fn class_load<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load) {
             f.string("method_signature", &mut method.method_signature);
             f.int("start_lineno", &mut method.start_lineno);
             f.int("end_lineno", &mut method.end_lineno);
-            // As a number, it would take a place in the table of those that are named often.
+            // Written as a number, it would take a place in the table of methods that are named often.
             f.id("method_id", &mut method.method_id);
         });
         f.counted("statics", &mut u.num_static_fields, &mut u.statics, |f, it| field(f, it));
@@ -172,7 +172,7 @@ unsafe fn class_load<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load) {
 }
 
 /// # Safety
-/// As for [`fields`].
+/// The same as for [`fields`].
 unsafe fn field<F: Fields>(f: &mut F, field: &mut JVMPI_Field) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -182,7 +182,7 @@ unsafe fn field<F: Fields>(f: &mut F, field: &mut JVMPI_Field) {
 }
 
 /// # Safety
-/// As for [`fields`].
+/// The same as for [`fields`].
 unsafe fn class_load_hook<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load_hook) {
     let there = usize::try_from(u.class_data_len).unwrap_or(0);
     // SAFETY: as the caller promises.
@@ -192,7 +192,7 @@ unsafe fn class_load_hook<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load_h
 }
 
 /// # Safety
-/// As for [`fields`].
+/// The same as for [`fields`].
 pub unsafe fn call_trace<F: Fields>(f: &mut F, trace: &mut JVMPI_CallTrace) {
     f.thread("env_id", &mut trace.env_id);
     // SAFETY: as the caller promises.
@@ -200,7 +200,7 @@ pub unsafe fn call_trace<F: Fields>(f: &mut F, trace: &mut JVMPI_CallTrace) {
 }
 
 /// # Safety
-/// As for [`fields`].
+/// The same as for [`fields`].
 pub unsafe fn frames<F: Fields>(f: &mut F, trace: &mut JVMPI_CallTrace) {
     // SAFETY: as the caller promises.
     unsafe {

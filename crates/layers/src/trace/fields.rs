@@ -1,4 +1,4 @@
-//! What a record consists of, described once for those who write, read, change and print it.
+//! The fields of a record, described once for writing, reading, changing and printing.
 
 use crate::trace::state::{In, Out, State, slot_of};
 use jni_sys::{JNIEnv, jint, jmethodID};
@@ -43,7 +43,7 @@ pub trait Fields {
     /// Bytes.
     ///
     /// # Safety
-    /// There are so many.
+    /// There are `count` bytes at `start`.
     unsafe fn bytes(&mut self, _: &'static str, start: *mut u8, count: usize) -> (*mut u8, usize) {
         (start, count)
     }
@@ -51,13 +51,13 @@ pub trait Fields {
     /// The machine code at an address that is itself a field.
     ///
     /// # Safety
-    /// There are so many bytes.
+    /// There are this many bytes.
     unsafe fn code(&mut self, _: *mut u8, _: usize) {}
 
-    /// A list, whose fields `each` goes through.
+    /// A list; `each` goes through the fields of an item.
     ///
     /// # Safety
-    /// There are so many items, and zeros make one.
+    /// There are this many items, and zeros make a valid one.
     unsafe fn list<T>(
         &mut self,
         _: &'static str,
@@ -66,7 +66,7 @@ pub trait Fields {
         mut each: impl FnMut(&mut Self, &mut T),
     ) -> (*mut T, usize) {
         for i in 0..count {
-            // SAFETY: the caller promises so many items, which nobody else uses meanwhile.
+            // SAFETY: the caller promises this many items, which nobody else uses meanwhile.
             each(self, unsafe { &mut *items.add(i) });
         }
         (items, count)
@@ -96,7 +96,7 @@ pub trait Typed: Fields {
     }
 
     /// # Safety
-    /// As for [`Fields::text`].
+    /// The same as for [`Fields::text`].
     unsafe fn string(&mut self, name: &'static str, value: &mut *mut c_char) {
         // SAFETY: as the caller promises.
         *value = unsafe { self.text(name, *value) };
@@ -115,7 +115,7 @@ pub trait Typed: Fields {
     }
 
     /// # Safety
-    /// As for [`Fields::list`].
+    /// The same as for [`Fields::list`].
     unsafe fn counted<T>(
         &mut self,
         name: &'static str,
@@ -172,7 +172,7 @@ impl<O: Out> Fields for Write<'_, O> {
             self.out.byte(1);
             // SAFETY: as the caller promises.
             let text = unsafe { CStr::from_ptr(value) }.to_bytes();
-            // SAFETY: the text has so many bytes, which are only read.
+            // SAFETY: the text has this many bytes, which are only read.
             unsafe { self.bytes(name, text.as_ptr().cast_mut(), text.len()) };
         }
         value
@@ -203,15 +203,15 @@ impl<O: Out> Fields for Write<'_, O> {
         let column = self.state.column();
         for i in 0..count {
             self.state.go_to(column);
-            // SAFETY: the caller promises so many items, which writing does not change.
+            // SAFETY: the caller promises this many items, which writing does not change.
             each(self, unsafe { &mut *items.add(i) });
         }
         (items, count)
     }
 }
 
-/// The memory that a record points to. Each piece is its own, so that tools that watch memory notice who
-/// reads beyond it, or later.
+/// The memory that a record points to. Each piece is allocated separately, so that memory checkers
+/// notice reads beyond it, or after it was freed.
 #[derive(Default)]
 pub struct Memory {
     pieces: Vec<Piece>,
@@ -256,7 +256,7 @@ impl Memory {
     }
 }
 
-/// Reads the fields. What is damaged reads as zeros.
+/// Reads the fields. Damaged fields read as zeros.
 pub struct Read<'a, 'b> {
     pub state: &'a mut State,
     pub input: &'a mut In<'b>,
@@ -328,7 +328,8 @@ impl Fields for Read<'_, '_> {
         let column = self.state.column();
         for i in 0..count {
             self.state.go_to(column);
-            // SAFETY: the memory has so many items, and the caller promises that zeros are one.
+            // SAFETY: the memory has this many items, and the caller promises that zeros are a valid
+            // one.
             each(self, unsafe { &mut *items.add(i) });
         }
         (items, count)
@@ -337,7 +338,7 @@ impl Fields for Read<'_, '_> {
 
 /// Goes through the fields of what stays as it is.
 pub struct Look<'a, F> {
-    /// What is done with a field.
+    /// The function that is called with each field.
     pub with: F,
     /// The structure is only read.
     pub lifetime: PhantomData<&'a ()>,
@@ -355,7 +356,7 @@ pub enum Field<'a> {
     Text(Option<&'a CStr>),
     /// Bytes.
     Bytes(&'a [u8]),
-    /// A list of so many items begins, whose fields come next.
+    /// A list with this many items begins; their fields come next.
     List(usize),
     /// The list is over.
     End,
@@ -405,7 +406,7 @@ impl<'a, F: FnMut(&'static str, Field<'a>)> Fields for Look<'a, F> {
     ) -> (*mut T, usize) {
         (self.with)(name, Field::List(count));
         for i in 0..count {
-            // SAFETY: the caller promises so many items, which nobody else uses meanwhile.
+            // SAFETY: the caller promises this many items, which nobody else uses meanwhile.
             each(self, unsafe { &mut *items.add(i) });
         }
         (self.with)(name, Field::End);

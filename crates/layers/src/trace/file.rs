@@ -1,24 +1,24 @@
-//! The file: a head, and chunks, each with the records of one thread. What the chunks of a thread contain
-//! belongs together, in their order.
+//! The file: a head, and chunks, each with records of one thread. The chunks of a thread belong together,
+//! in their order.
 //!
 //! ```text
 //! file:  "JVMPITRC", u32 version, u32 length of the text, u32 its CRC-32, text: lines "key=value"
 //! chunk: header, records
 //! ```
 //!
-//! Numbers here are little-endian. A chunk is whole or not there, so that a file that was cut is read up to
-//! there.
+//! Numbers here are little-endian. A chunk is complete or missing: a file that was cut is read up to its
+//! last whole chunk.
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub const MAGIC: &[u8; 8] = b"JVMPITRC";
 /// The version of the format.
 pub const VERSION: u32 = 2;
 /// The bytes of the file's head before the text.
 pub const HEAD: usize = 20;
-/// What a chunk begins with.
+/// The first word of a chunk.
 const CHUNK: u32 = u32::from_le_bytes(*b"chnk");
 
-/// What stands before the records of a chunk.
+/// The header before the records of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// The bytes of the records.
@@ -28,7 +28,7 @@ pub struct Header {
     pub flags: u8,
     /// If CreateSystemThread has made the thread: which of the functions that it was given it runs, from 1.
     pub function: u8,
-    /// How many events of the thread were not recorded, up to here.
+    /// The number of the thread's events that were not recorded, up to here.
     pub dropped: u64,
     /// If it is fresh: how much of the order had passed, the time in nanoseconds, and the `env_id`.
     pub seen: u64,

@@ -1,4 +1,4 @@
-//! Files that nobody has recorded.
+//! Files made without recording.
 
 use crate::trace::file::{self, Header};
 use crate::trace::state::{Out, tag};
@@ -16,8 +16,8 @@ pub fn file(threads: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// So many threads that take turns: each has `turns` records of METHOD_ENTRY, of methods 16 bytes apart behind
-/// `0x1000 * (thread + 1)`. The numbers of each record count from those of the one before.
+/// Returns a recording of threads that take turns. Each has `turns` records of METHOD_ENTRY, of methods 16
+/// bytes apart from `0x1000 * (thread + 1)` on. The numbers of each record count from those of the one before.
 #[must_use]
 pub fn threads_in_turns(threads: u64, turns: u64) -> Vec<u8> {
     let records = |thread: u64| {

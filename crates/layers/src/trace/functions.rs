@@ -49,8 +49,8 @@ impl Function {
         FUNCTIONS.get(usize::from(number)).copied()
     }
 
-    /// Whether the place of its calls in the order of all threads is recorded: what it does, other threads
-    /// can tell from what they are told afterwards.
+    /// Returns true if its calls have a recorded place in the order of all threads: other threads can notice their
+    /// effect in what is reported afterwards.
     pub(crate) fn has_place(self) -> bool {
         matches!(
             self,
@@ -119,10 +119,10 @@ impl Word for ThreadFunction {
     }
 }
 
-/// What RequestEvent's argument is to a heap dump that has none.
+/// The recorded value of RequestEvent's argument for a heap dump without one.
 pub const NO_ARGUMENT: u64 = u64::MAX;
 
-/// What the arguments say, where one is a pointer to it. What is written back by the call is not looked at.
+/// Goes through the arguments that are passed by pointer. Memory that the call writes is not read.
 ///
 /// # Safety
 /// They are what an agent passes to the function.
@@ -165,7 +165,7 @@ pub fn arguments<F: Fields>(f: &mut F, function: Function, arguments: &mut [u64;
     }
 }
 
-/// What a call has passed or got by pointers.
+/// The values that a call has passed or got by pointers.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Details {
@@ -199,7 +199,7 @@ impl Details {
 /// Goes through them.
 ///
 /// # Safety
-/// What they point to is there.
+/// The memory they point to is valid.
 pub unsafe fn details<F: Fields>(f: &mut F, function: Function, details: &mut Details) {
     // SAFETY: as the caller promises.
     unsafe {

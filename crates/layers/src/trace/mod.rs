@@ -1,5 +1,5 @@
-//! What happens between an agent and JVMPI, in a file: every event, every call of the agent, its result and
-//! what it wrote, of each thread in order, and between threads as far as it matters.
+//! Recordings of the traffic between an agent and JVMPI: every event, and every call of the agent with its
+//! result and output. The order is exact within a thread, and between threads as far as it matters.
 //!
 //! [`Recorder`] is a [layer](crate::layer) that writes such a file, [`Trace`] reads it, [`replay()`] feeds
 //! another agent from it, without a VM.

@@ -16,7 +16,7 @@ use std::mem::{self, MaybeUninit};
 use std::ops::Range;
 use std::path::Path;
 
-/// What is wrong with a file.
+/// A fault in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TraceError {
     /// It cannot be read.
@@ -31,7 +31,7 @@ pub enum TraceError {
     Malformed {
         /// The thread.
         thread: u32,
-        /// Where the chunk begins.
+        /// The offset where the chunk begins.
         chunk: u64,
     },
 }
@@ -89,7 +89,7 @@ pub struct Thread {
     pub number: u32,
     /// If CreateSystemThread has made it: which of the functions that were passed it runs, from 1.
     pub function: Option<u8>,
-    /// How many of its events were not recorded.
+    /// The number of its events that were not recorded.
     pub dropped: u64,
     chunks: Vec<(Header, Range<usize>)>,
 }
@@ -101,10 +101,10 @@ impl Thread {
     }
 }
 
-/// When a record was made, as far as the order between threads matters.
+/// The time of a record, as far as the order between threads matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {
-    /// How much was before.
+    /// The number of records before it in the order.
     pub place: u64,
     /// The place is its own; otherwise it may be anywhere before the record that has this place.
     pub is_own: bool,
@@ -124,7 +124,7 @@ pub struct Call {
     pub function: Function,
     /// Its arguments; instead of pointers what they point to, as far as it is a number.
     pub arguments: [u64; 3],
-    /// What it has returned.
+    /// The value that it has returned.
     pub result: u64,
     pub(crate) details: Details,
     #[expect(dead_code, reason = "the details point to it")]
@@ -146,9 +146,9 @@ pub enum Record<'a> {
         /// Its ID.
         method: u64,
     },
-    /// Another event. What the agent does in its handler follows, up to [`End`](Self::End) or the next event.
+    /// Another event. Its handler's actions follow, up to [`End`](Self::End) or the next event.
     Event(Box<Event>),
-    /// The agent calls a function, in which comes what follows, up to the [`Call`](Self::Call).
+    /// The agent calls a function. Records that come inside follow, up to the [`Call`](Self::Call).
     Begin(Function, [u64; 3]),
     /// The agent has called a function.
     Call(Box<Call>),
@@ -181,7 +181,7 @@ impl Trace {
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let unreadable = |error: std::io::Error| TraceError::Unreadable(error.to_string());
         let file = File::open(path).map_err(unreadable)?;
-        // SAFETY: a recording is only appended to. Who cuts the file meanwhile ends this process.
+        // SAFETY: a recording is only appended to. If another process truncates the file, we get SIGBUS.
         let map = unsafe { Mmap::map(&file) };
         Self::new(Bytes::Mapped(map.map_err(unreadable)?))
     }
@@ -238,19 +238,19 @@ impl Trace {
         Ok(Self { about, threads, problem, is_complete, bytes })
     }
 
-    /// What is wrong with it; what lies before was read.
+    /// The fault in the file; everything before it was read.
     #[must_use]
     pub fn problem(&self) -> Option<&TraceError> {
         self.problem.as_ref()
     }
 
-    /// Whether the recorded process has come to its end.
+    /// Returns true if the recorded process has reached its end.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// What the recording says of itself: `agent`, `vm`, `pid`, `word`.
+    /// The recording's own description: `agent`, `vm`, `pid`, `word`.
     #[must_use]
     pub fn about(&self, key: &str) -> &str {
         self.about.get(key).map_or("", String::as_str)
@@ -300,8 +300,8 @@ impl Trace {
         }
     }
 
-    /// The records of all threads, in an order in which they may have been made; with the place of each
-    /// one's thread. What is wrong with a thread's records is passed to `problem`.
+    /// Passes on the records of all threads, in an order in which they may have been made, each with the
+    /// index of its thread. Faults in a thread's records are returned.
     pub fn in_order(&self, mut each: impl FnMut(usize, Entry<'_>)) -> Vec<TraceError> {
         let mut heap: BinaryHeap<Reverse<(Key, usize)>> = self
             .threads
@@ -358,7 +358,7 @@ pub struct Records<'a, S = Box<State>> {
     problem: Option<TraceError>,
 }
 
-/// The threads whose records are kept ready to be read, in 32 KiB each.
+/// The number of threads with records kept ready to be read, in 32 KiB each.
 const MOST_OPEN: usize = 1024;
 
 /// The records of a thread that are not read at the moment.
@@ -386,7 +386,7 @@ impl<'a> Records<'a> {
         PackedRecords { records: self.with_state(()), state }
     }
 
-    /// What was wrong with the records.
+    /// The fault in the records.
     #[must_use]
     pub fn problem(&self) -> Option<&TraceError> {
         self.problem.as_ref()
@@ -473,7 +473,7 @@ impl<'a> Records<'a> {
         Some((*tag & tag::HIT_EXIT != 0, self.state.methods[slot % SLOTS]))
     }
 
-    /// Whether the next record is the beginning of a call of this function.
+    /// Returns true if the next record begins a call of this function.
     pub(crate) fn next_begins(&self, function: Function) -> bool {
         let next = self.input.bytes.get(self.input.at..).unwrap_or_default();
         next.starts_with(&[tag::BEGIN, function as u8])

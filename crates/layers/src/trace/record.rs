@@ -1,9 +1,9 @@
 //! The layer that records.
 //!
 //! Each thread writes into memory of its own ([`thread_buffer`](crate::trace::thread_buffer)), without a lock, a
-//! system call or an allocation. What is full goes through a [queue](Queue) to a thread that writes the
-//! file. Where events come faster than they can be written, those of methods and instructions are dropped,
-//! and counted; who has something else to record waits.
+//! system call or an allocation. A full buffer goes through a [queue](Queue) to a thread that writes the file.
+//! If events come faster than they can be written, those of methods and instructions are dropped and counted;
+//! threads with other records wait.
 
 use crate::layer::{Layer, Neighbours, SLOTS, Slots};
 use crate::trace::fields::address;
@@ -26,10 +26,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How much waits to be written, at most.
+/// The greatest number of bytes that wait to be written.
 const QUEUE: usize = 16 << 20;
 
-/// What a process that is killed may lose. Nothing depends on it otherwise.
+/// The period that a killed process may lose. Nothing else depends on it.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 /// The time, in nanoseconds.
@@ -40,12 +40,12 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What a file says of its recording.
+/// The description of a recording in its file.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// The path of the agent's library.
     pub agent: String,
-    /// What else is worth to be known, such as the version of the VM.
+    /// Other facts worth recording, such as the version of the VM.
     pub vm: String,
 }
 
@@ -55,12 +55,12 @@ pub struct Recorder {
     shared: Arc<Shared>,
 }
 
-/// What all threads of a recording share.
+/// The state that all threads of a recording share.
 pub struct Shared {
-    /// How many records have a place in the order.
+    /// The number of records that have a place in the order.
     pub order: AtomicU64,
     threads: AtomicU32,
-    /// The queue had no room for who would not wait.
+    /// True if the queue had no room for a thread that does not wait.
     pub is_full: AtomicBool,
     path: PathBuf,
     buffers: Mutex<Vec<Arc<ThreadBuffer>>>,
@@ -71,7 +71,7 @@ pub struct Shared {
     written: Condvar,
 }
 
-/// What is to be written.
+/// The chunks to be written.
 #[derive(Default)]
 struct Queue {
     bytes: Vec<u8>,
@@ -292,7 +292,7 @@ impl Recorder {
     }
 
     /// # Safety
-    /// As for [`Self::call`], which has been made.
+    /// The same as for [`Self::call`], which has been made.
     #[inline]
     unsafe fn after(
         &self,
@@ -319,7 +319,7 @@ impl Recorder {
                 let results = ptr::with_exposed_provenance::<jint>(third);
                 let count = usize::try_from(first as jint).unwrap_or(0);
                 if !envs.is_null() && !results.is_null() {
-                    // SAFETY: the agent passes arrays of so many.
+                    // SAFETY: the agent passes arrays of `count` elements.
                     let (envs, results) = unsafe {
                         (slice::from_raw_parts(envs, count), slice::from_raw_parts(results, count))
                     };
@@ -403,7 +403,7 @@ unsafe extern "C" fn run<const FUNCTION: usize>(arg: *mut c_void) {
     }
 }
 
-/// What is passed on for a thread's function: one that records when it runs.
+/// Returns the function passed on for a thread's function: it records when that runs.
 fn recorded(slot: usize, function: ThreadFunction) -> ThreadFunction {
     static RUN: [unsafe extern "C" fn(*mut c_void); 16] = [
         run::<0>, run::<1>, run::<2>, run::<3>, run::<4>, run::<5>, run::<6>, run::<7>, run::<8>,
@@ -455,7 +455,7 @@ macro_rules! record {
 
 for_each_function!(record);
 
-/// What is passed to the function below for an argument.
+/// The value that is passed to the function below for an argument.
 trait PassOn: Sized {
     fn pass_on(self, _: &Recorder) -> Self {
         self
@@ -474,7 +474,7 @@ impl PassOn for ThreadFunction {
 
 impl Recorder {
     /// # Safety
-    /// As for [`Layer::NotifyEvent`].
+    /// The same as for [`Layer::NotifyEvent`].
     #[inline]
     unsafe fn event(&self, next: &Neighbours, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises.

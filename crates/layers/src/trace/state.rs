@@ -1,17 +1,17 @@
-//! How numbers are written: what the writer and the reader of a thread's records both remember.
+//! The encoding of numbers: the state that the writer and the reader of a thread's records both keep.
 //!
-//! A number is written as the difference from the last one at the same place of a record of the same kind,
-//! a method as its place in a table of those that were named lately. Both forget everything where a
+//! A number is written as the difference from the last one at the same place of a record of the same kind.
+//! A method is written as its place in a table of recently named methods. Both forget everything where a
 //! [fresh](crate::trace::file::Header::FRESH) chunk begins.
 
 /// The records of the format, by their first byte.
 pub mod tag {
-    /// What the event before it, or the innermost one that is open, contains is over.
+    /// The end of the records inside the previous event, or inside the innermost open event.
     pub const END: u8 = 0;
     // 1 to 61: that event.
-    /// The event whose number follows, requested.
+    /// The event with the number that follows, requested.
     pub const REQUESTED: u8 = 0x40;
-    /// So much of the order had passed when the records behind were made.
+    /// The number of records in the order before those that follow.
     pub const SEEN: u8 = 0x41;
     /// The place in the order of the record behind; and the time.
     pub const PLACE: u8 = 0x42;
@@ -40,7 +40,7 @@ pub mod tag {
 /// The bits of [`tag::HIT`] that are part of the place.
 pub const HIT_MASK: u8 = 0x07;
 
-/// How many methods are remembered.
+/// The number of methods that are remembered.
 pub const SLOTS: usize = 2048;
 
 const _: () = assert!(SLOTS == (HIT_MASK as usize + 1) << 8);
@@ -57,7 +57,7 @@ const ROWS: usize = tag::HIT as usize;
 /// Numbers of a record that have a predecessor of their own; further ones share them.
 const COLUMNS: usize = 16;
 
-/// What is remembered.
+/// The remembered numbers and methods.
 pub struct State {
     /// The last numbers, by tag and place in the record.
     last: [[u64; COLUMNS]; ROWS],
@@ -65,7 +65,7 @@ pub struct State {
     pub methods: [u64; SLOTS],
     pub time: u64,
     pub env: u64,
-    /// How much of the order has passed.
+    /// The number of records of the order that have passed.
     pub seen: u64,
     row: usize,
     column: usize,
@@ -125,7 +125,7 @@ impl State {
     }
 }
 
-/// A [`State`] of a thread whose records are not read at the moment, without numbers that are 0.
+/// A [`State`] without numbers that are 0, of a thread whose records are not being read.
 pub struct Packed {
     numbers: Box<[(u16, u64)]>,
     rest: [u64; 3],
@@ -148,7 +148,7 @@ impl Packed {
     }
 }
 
-/// Where bytes are written.
+/// The destination of bytes.
 pub trait Out {
     fn byte(&mut self, byte: u8);
     fn bytes(&mut self, bytes: &[u8]);
@@ -201,7 +201,7 @@ impl Out for Room<'_> {
     }
 }
 
-/// Bytes that are read. What is missing at the end reads as 0, and is remembered.
+/// Bytes to read. Missing bytes at the end read as 0, and that is remembered.
 #[derive(Clone, Copy)]
 pub struct In<'a> {
     pub bytes: &'a [u8],

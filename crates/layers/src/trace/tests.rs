@@ -385,7 +385,7 @@ fn all_events() -> Vec<(JVMPI_Event, String)> {
     events
 }
 
-/// What events point to.
+/// The arrays that events point to.
 type Arrays = (
     [JVMPI_Method; 1],
     [JVMPI_Field; 1],
@@ -452,7 +452,7 @@ fn every_event_is_read_as_it_was_and_a_file_that_is_cut_up_to_there() {
         assert!(cut_lines == all[..] || cut_lines.is_empty(), "{length}");
         assert!(!cut.is_complete());
     }
-    // What is damaged is not taken for anything else.
+    // Damaged records are not taken for anything else.
     for i in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[i] ^= 0x10;
@@ -603,7 +603,7 @@ fn long_records_and_many_are_read_as_they_were() {
             exits += 1;
         }
         recorded.send(dump);
-        // SAFETY: there is room for so many frames.
+        // SAFETY: the trace has room for that many frames.
         unsafe { (*recorded.above).GetCallTrace.unwrap()(&raw mut trace, 4990 + i) };
     }
     let trace = read(recorded.finish());
@@ -611,7 +611,7 @@ fn long_records_and_many_are_read_as_they_were() {
     for entry in trace.records(0) {
         match entry.record {
             Record::Event(event) if event.event_type == dump.event_type => {
-                // SAFETY: an event of this type has this arm, and has so many bytes.
+                // SAFETY: an event of this type has this union member, and has this many bytes.
                 let read = unsafe {
                     let u = event.u.object_dump;
                     std::slice::from_raw_parts(u.data.cast::<u8>(), u.data_len as usize)

@@ -1,4 +1,4 @@
-//! What people read of a recording.
+//! The text form of a recording.
 
 use crate::trace::events::{self, event_name};
 use crate::trace::fields::{Field, Look};
@@ -73,7 +73,7 @@ impl Line<'_> {
     }
 }
 
-/// Whether the number is an ID or an address.
+/// Returns true if the number is an ID or an address.
 fn is_address(name: &str) -> bool {
     name.ends_with("id") && !name.contains("arena")
         || matches!(
@@ -118,12 +118,12 @@ pub fn show_call(call: &mut Call, names: &Names) -> String {
     text
 }
 
-/// What a recording consists of.
+/// The contents of a recording, counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
-    /// How many events there are of each type.
+    /// The number of events of each type.
     pub events: BTreeMap<jint, u64>,
-    /// How often each function was called.
+    /// The number of calls of each function.
     pub calls: BTreeMap<Function, u64>,
     /// The threads that have recorded anything.
     pub threads: usize,
@@ -133,7 +133,7 @@ pub struct Statistics {
     pub bytes: u64,
     /// The time from the first record to the last, in nanoseconds.
     pub time: u64,
-    /// What is wrong with the records of threads.
+    /// The faults in the records of threads.
     pub problems: Vec<TraceError>,
 }
 
@@ -189,19 +189,19 @@ pub fn statistics(trace: &Trace) -> Statistics {
     statistics
 }
 
-/// How two recordings differ.
+/// The differences between two recordings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
-    /// The types of events whose numbers differ, with both.
+    /// The types of events that occur in different numbers, with both.
     pub events: BTreeMap<jint, (u64, u64)>,
-    /// The functions whose numbers of calls differ, with both.
+    /// The functions that were called in different numbers, with both.
     pub calls: BTreeMap<Function, (u64, u64)>,
     /// The first difference of each thread: its number, how many records were alike, and the two records.
     pub threads: Vec<(u32, u64, String, String)>,
 }
 
 impl Differences {
-    /// Whether there is none.
+    /// Returns true if there is no difference.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.calls.is_empty() && self.threads.is_empty()

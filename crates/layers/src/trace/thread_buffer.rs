@@ -19,10 +19,10 @@ const CAPACITY: usize = 1 << 16;
 const ROOM: usize = 512;
 /// More than a frame of a call trace takes.
 const FRAME: usize = 32;
-/// After so many bytes the time is recorded, where nothing else does it.
+/// The number of bytes after which the time is recorded, unless something else does it.
 const TIME_EVERY: usize = 512;
 
-/// What a thread has recorded and not handed over, and what it remembers to go on.
+/// The records of a thread that are not handed over yet, and the state for the next ones.
 pub struct ThreadBuffer {
     number: u32,
     /// Set while the thread is in here: a signal's handler may be an agent's, and make calls.
@@ -33,9 +33,9 @@ pub struct ThreadBuffer {
     bytes: UnsafeCell<Box<[u8]>>,
     used: AtomicUsize,
     handed: Mutex<Handed>,
-    /// How many events were not recorded, as the file could not be written as fast.
+    /// The number of events that were not recorded, because the file could not be written fast enough.
     dropped: AtomicU64,
-    /// As in [`Header`].
+    /// Fields of [`Header`].
     function: AtomicU8,
 }
 
@@ -44,9 +44,9 @@ unsafe impl Sync for ThreadBuffer {}
 // SAFETY: nothing in it belongs to an operating system's thread.
 unsafe impl Send for ThreadBuffer {}
 
-/// What was handed over of the buffer.
+/// The part of the buffer that was handed over.
 struct Handed {
-    /// So many bytes.
+    /// The number of bytes.
     bytes: usize,
     /// The header of the next chunk, but for its length.
     header: Header,
@@ -54,25 +54,25 @@ struct Handed {
 
 struct Own {
     state: State,
-    /// How many records there were.
+    /// The number of records.
     count: u64,
     /// The number of the last event whose handler has returned without a record of its own.
     childless: u64,
     /// The call that runs, if no record of it was made.
     call: Option<(Function, [u64; 3])>,
-    /// The event whose handler runs was dropped: so are its calls.
+    /// True if the event of the running handler was dropped: so are its calls.
     mute: bool,
-    /// What is in use when the time is to be recorded, or the buffer handed over.
+    /// The number of bytes in use at which the time is recorded or the buffer handed over.
     look_at: usize,
 }
 
-/// How long a record may be.
+/// The greatest length of a record.
 enum Length {
     /// Less than [`ROOM`].
     Short,
-    /// So many bytes more.
+    /// This many bytes more than that.
     ShortAnd(usize),
-    /// Only its text tells.
+    /// Known only from its text.
     Long,
 }
 
@@ -114,7 +114,7 @@ impl Encode for EncodeCall {
         write.state.begin(tag);
         functions::arguments(write, self.function, &mut self.arguments);
         functions::result(write, self.function, &mut self.result);
-        // SAFETY: who made it has them there.
+        // SAFETY: the code that made it has the details there.
         unsafe { functions::details(write, self.function, &mut self.details) };
     }
 }
@@ -125,7 +125,7 @@ impl Encode for EncodeBegin {
     fn encode<O: Out>(&mut self, write: &mut Write<'_, O>) {
         write.out.byte(tag::BEGIN);
         write.out.byte(self.0 as u8);
-        // As if it were the call, whose record will say the same.
+        // Written like the call, because its record will have the same arguments.
         write.state.begin(tag::CALL + self.0 as u8);
         functions::arguments(write, self.0, &mut self.1);
     }
@@ -149,12 +149,12 @@ impl Encode for EncodeTag {
     }
 }
 
-/// What is known of an event when its handler has returned.
+/// The known state of an event when its handler has returned.
 #[derive(Clone, Copy)]
 pub struct Recorded {
-    /// Which record it is.
+    /// The number of the record.
     number: u64,
-    /// Whether the event around it was mute.
+    /// True if the event around it was mute.
     was_mute: bool,
 }
 
@@ -350,7 +350,7 @@ impl ThreadBuffer {
         self.own(|own| self.record(shared, own, Length::Short, &mut EncodeTag(tag::END)));
     }
 
-    /// Whether the record of a method can be made as it is.
+    /// Returns true if the record of a method can be made as it is.
     #[inline]
     fn is_ready(&self, shared: &Shared, own: &Own, env: u64) -> bool {
         own.call.is_none()
@@ -412,8 +412,8 @@ impl ThreadBuffer {
         self.begin_calls(shared, own);
         self.set_env(shared, own, env);
         match event_type {
-            // What is allocated comes before the next thing that has a place, and what is freed or moved
-            // lies between GC_START and GC_FINISH: that is enough.
+            // An allocation comes before the next record that has a place; objects are freed and moved
+            // between GC_START and GC_FINISH. That order is enough.
             JVMPI_EVENT_OBJECT_ALLOC | JVMPI_EVENT_OBJECT_FREE | JVMPI_EVENT_OBJECT_MOVE => {
                 self.catch_up(shared, own);
                 self.put(shared, own, Length::Short, &mut EncodeEvent(event))
@@ -435,7 +435,7 @@ impl ThreadBuffer {
         }
     }
 
-    /// What comes now is no part of the last event.
+    /// The next records are no part of the last event.
     fn close_childless(&self, shared: &Shared, own: &mut Own) {
         if own.childless == own.count {
             self.record(shared, own, Length::Short, &mut EncodeTag(tag::END));
@@ -522,7 +522,7 @@ impl ThreadBuffer {
     #[inline]
     fn small<R>(&self, own: &mut Own, write: impl FnOnce(&mut State, &mut Room<'_>) -> R) -> R {
         let used = self.used.load(Ordering::Relaxed);
-        // SAFETY: nobody reads behind what is used, and only the thread writes.
+        // SAFETY: no thread reads behind the used part, and only this thread writes.
         let bytes = unsafe {
             slice::from_raw_parts_mut((*self.bytes.get()).as_mut_ptr().add(used), CAPACITY - used)
         };
@@ -533,8 +533,8 @@ impl ThreadBuffer {
         result
     }
 
-    /// Sees to it that a short record and so many bytes more have room. False if they do not, which is only
-    /// where they need not.
+    /// Makes room for a short record and `more` bytes. Returns false if there is none, which happens only if
+    /// `must` is false.
     #[inline]
     fn make_room(&self, shared: &Shared, own: &mut Own, more: usize, must: bool) -> bool {
         let used = self.used.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What stands in dumps and is another one here: environments of threads, and raw monitors.
+//! The values in dumps that differ in a replay: environments of threads, and raw monitors.
 
 use super::{Known, Replay};
 use crate::trace::fields::{Field, Look};
@@ -41,7 +41,7 @@ pub fn heap_dump(replay: &'static Replay, level: i32, bytes: &[u8]) -> Option<Bo
     }
     let mut written = writer.finish();
     if let Some(position) = problem {
-        // A class whose CLASS_LOAD was not recorded.
+        // The CLASS_LOAD of a class was not recorded.
         replay.note("heap dump whose threads are not known from some place on");
         written.append(&bytes[position..]).ok()?;
     }
@@ -73,7 +73,7 @@ fn env(replay: &'static Replay, recorded: Id) -> Id {
     if recorded == 0 { 0 } else { replay.envs.of(recorded as u64).pointer().addr() }
 }
 
-/// What dumps take for granted of classes.
+/// The shapes of classes that dumps presuppose.
 struct Shapes(HashMap<Id, (usize, Vec<Type>)>);
 
 impl Shapes {

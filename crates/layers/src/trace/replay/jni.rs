@@ -81,7 +81,7 @@ functions! {
     GetDirectBufferCapacity GetObjectRefType GetModule IsVirtualThread GetStringUTFLengthAsLong
 }
 
-/// What a function returns that returns a status; any other returns 0 or NULL.
+/// The functions that return a status; any other returns 0 or NULL.
 const STATUS: &[&str] = &[
     "EnsureLocalCapacity",
     "MonitorEnter",
@@ -124,7 +124,7 @@ const fn place(name: &str) -> usize {
     }
 }
 
-/// What needs no objects.
+/// Adds the functions that need no objects.
 const fn with_those_that_work(mut table: [*const c_void; COUNT]) -> [*const c_void; COUNT] {
     table[place("GetVersion")] = version as *const c_void;
     table[place("GetJavaVM")] = get_java_vm as *const c_void;

@@ -1,8 +1,8 @@
 //! Feeds an agent from a recording, in a process without a VM.
 //!
-//! The threads of the recording are threads here, of which one runs at a time ([`order`]): what an agent does
-//! in one replay it does in the next. What the agent asks for is answered from the recording ([`player`]) or, as
-//! with raw monitors and thread-local storage, is what it should be ([`table`]).
+//! Each thread of the recording is a thread here, and one runs at a time ([`order`]), so that an agent does the
+//! same in every replay. The agent's calls are answered from the recording ([`player`]). Some, such as raw
+//! monitors and thread-local storage, are implemented ([`table`]).
 
 mod dumps;
 mod envs;
@@ -33,14 +33,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a replay came to.
+/// The outcome of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// The events that the agent got, by type.
     pub delivered: BTreeMap<jint, u64>,
-    /// What was not as the recorded agent had it, with how often.
+    /// The differences from the recorded agent, with their counts.
     pub notes: BTreeMap<String, u64>,
-    /// How long the events took.
+    /// The time that the events took.
     pub took: Duration,
 }
 
@@ -62,7 +62,7 @@ struct Replay {
     functions: Mutex<Vec<usize>>,
 }
 
-/// What was told of classes and threads.
+/// The classes and threads that were announced.
 #[derive(Default)]
 struct Known {
     /// CLASS_LOAD, by class: each event that says something else than those before. Some agents keep the

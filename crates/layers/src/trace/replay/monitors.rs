@@ -28,9 +28,9 @@ pub struct Monitor {
     /// Its name, which lives for ever: dumps and events point to it.
     pub name: &'static CStr,
     state: Mutex<State>,
-    /// Somebody has left it.
+    /// Notified when a thread has left it.
     left: Condvar,
-    /// Somebody has called RawMonitorNotifyAll.
+    /// Notified when a thread has called RawMonitorNotifyAll.
     notified: Condvar,
 }
 
@@ -39,7 +39,7 @@ struct State {
     /// The thread that has entered, 0 for none, and how often.
     owner: u64,
     count: u32,
-    /// How often it was notified.
+    /// The number of times it was notified.
     notifications: u64,
     /// The threads of the recording that wait to enter, and those that wait to be notified.
     entering: Vec<usize>,
@@ -47,7 +47,7 @@ struct State {
 }
 
 impl State {
-    /// Nobody has entered any more.
+    /// Releases it: no thread has entered any more.
     fn leave(&mut self, left: &Condvar) {
         self.owner = 0;
         left.notify_all();
@@ -55,7 +55,7 @@ impl State {
     }
 }
 
-/// These go on before anybody else does.
+/// Releases these threads, which continue before any other.
 fn free(threads: &mut Vec<usize>) {
     if !threads.is_empty() {
         Replay::get().order.free(threads);
@@ -87,7 +87,7 @@ impl Monitor {
             }
             state.entering.extend(Player::current_number());
             drop(state);
-            // Others go on meanwhile.
+            // Other threads run meanwhile.
             let _blocked = Blocked::begin(true);
             let mut state = self.lock();
             if state.owner != 0 {

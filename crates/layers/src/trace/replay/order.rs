@@ -1,10 +1,10 @@
-//! Who plays: one thread at a time, the one whose next record has the least place.
+//! The turns of a replay: one thread runs at a time, the one whose next record has the least place.
 //!
-//! A thread gives its turn away where another one's record comes first, and while it is blocked in a raw
-//! monitor. One that runs a function of the agent's own has a turn only while a call of it is answered, but until
-//! its next call nobody goes on to what came later, so that it is as far as it was. So it is with one that may go
-//! on in a raw monitor. Where such a thread does not come, others do go on. One that has its turn and waits for
-//! anything else, as for a lock that only the agent knows, loses the turn until it wakes ([`Order::watch`]).
+//! A thread gives its turn to another one with an earlier record, and while it is blocked in a raw monitor. A thread in
+//! a function of the agent's own has a turn only while a call of it is answered. Until its next call no thread plays
+//! later records, so that the order is as recorded. The same holds for a thread that may continue in a raw monitor. If
+//! such a thread does not arrive, others do continue. A thread that has its turn and waits for anything else, such as a
+//! lock that only the agent knows, loses the turn until it wakes ([`Order::watch`]).
 
 use super::Replay;
 use super::player::Player;
@@ -23,7 +23,7 @@ pub struct Order {
     /// For each thread: it has its turn.
     turns: Vec<Condvar>,
     ended: Condvar,
-    /// Who has its turn, as long as nobody has come since who may go before it; otherwise [`NOBODY`].
+    /// The thread that has its turn, until one arrives that may go before it; otherwise [`NOBODY`].
     undisturbed: AtomicUsize,
     watched: Once,
 }
@@ -31,25 +31,25 @@ pub struct Order {
 const NOBODY: usize = usize::MAX;
 
 struct State {
-    /// Those who want to play a record.
+    /// The threads that want to play a record.
     waiting: BTreeSet<(Key, usize)>,
-    /// Who has its turn, with the place of the record that it began with.
+    /// The thread that has its turn, with the place of the record that it began with.
     running: Option<(usize, Key)>,
     started: Vec<bool>,
-    /// Those who have records left or wait for their end.
+    /// The number of threads that have records left or wait for their end.
     alive: usize,
-    /// Those who are blocked in a raw monitor, with the places of the records they have played last.
+    /// The threads blocked in a raw monitor, with the places of the last records they played.
     blocked: HashMap<usize, Key>,
-    /// Those who run without a turn and will want one.
+    /// The threads that run without a turn and will want one.
     coming: HashMap<usize, Coming>,
     arrivals: u64,
-    /// Those who wait for somebody else's call, in a raw monitor.
+    /// The number of threads that wait, in a raw monitor, for another thread's call.
     stuck: usize,
-    /// Whether threads have called that are not of the recording.
+    /// True if threads have called that are not in the recording.
     strangers: bool,
-    /// The living whose function is the agent's own.
+    /// The number of live threads in a function of the agent's own.
     running_own: usize,
-    /// What those do that have started.
+    /// The progress of each thread that has started.
     progress: Vec<Option<Progress>>,
 }
 
@@ -57,16 +57,16 @@ struct State {
 struct Coming {
     /// The place of a record that it has played.
     key: Key,
-    /// How many had been before.
+    /// The number of arrivals before it.
     arrival: u64,
     /// It had its turn and went to sleep.
     has_lost_turn: bool,
-    /// Others go on until it is seen awake.
+    /// True if other threads may continue until it is seen awake.
     sleeps: bool,
 }
 
 impl State {
-    /// Whether none but threads in functions of the agent's own live.
+    /// Returns true if only threads in functions of the agent's own are alive.
     fn has_ended(&self) -> bool {
         self.alive == self.running_own
     }
@@ -85,7 +85,7 @@ impl State {
         self.progress[thread].as_ref().map(Progress::now)
     }
 
-    /// Whether somebody is coming who goes before this place.
+    /// Returns true if a thread is coming that goes before this place.
     fn awaits_before(&mut self, place: Option<Key>) -> bool {
         let Self { coming, progress, .. } = self;
         let mut before =
@@ -98,7 +98,7 @@ impl State {
     }
 }
 
-/// The stack of a thread, of which memory is used only as far as it is needed.
+/// The size of a thread's stack; memory is used only as it is needed.
 const STACK: usize = 8 << 20;
 
 impl Order {
@@ -139,13 +139,14 @@ impl Order {
         self.watched.call_once(|| drop(thread::spawn(|| self.watch())));
     }
 
-    /// Whether the thread still has its turn, and nobody has come who may go before it.
+    /// Returns true if the thread still has its turn, and no thread has arrived that may go before it.
     #[inline]
     pub fn is_undisturbed(&self, me: usize) -> bool {
         self.undisturbed.load(Ordering::Relaxed) == me
     }
 
-    /// Waits until it is the turn of the thread, whose next record has this place; returns up to where it is.
+    /// Waits for the turn of the thread; its next record has this place. Returns the place up to which it keeps the
+    /// turn.
     pub fn take_turn(&self, me: usize, key: Key) -> Option<Key> {
         let mut state = self.lock();
         if state.has_turn(me) {
@@ -237,7 +238,7 @@ impl Order {
         }
     }
 
-    /// The thread, which has played this record last, goes on in a function of the agent's own.
+    /// The thread, which has played this record last, continues in a function of the agent's own.
     pub fn go_on(&self, me: usize, key: Key) {
         let mut state = self.lock();
         state.come(me, key, false);
@@ -261,10 +262,10 @@ impl Order {
         }
     }
 
-    /// Has others go on without a thread that does not come, or that has its turn and sleeps: it may wait for anything,
-    /// such as a connection, a variable that a handler sets, or a lock that another thread of the agent's has.
+    /// Lets others continue without a thread that does not arrive, or that has its turn and sleeps. It may wait for a
+    /// connection, a variable that a handler sets, or a lock that another thread of the agent's has.
     fn watch(&self) {
-        // Just how soon that is noticed.
+        // Affects only how soon that is noticed.
         const PERIOD: Duration = Duration::from_millis(2);
         let mut last: HashMap<usize, (u64, Moment, Moment)> = HashMap::new();
         let mut last_running = None;
@@ -331,7 +332,7 @@ impl Order {
     }
 }
 
-/// Starts the thread, whose turn it is.
+/// Starts the thread that has its turn.
 fn start(thread: usize) {
     let replay = Replay::get();
     let started = thread::Builder::new().stack_size(STACK).spawn(move || {

@@ -15,7 +15,7 @@ use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many calls of a thread of the agent's own are looked at, to find one that was recorded.
+/// The number of calls of an agent's own thread that are searched for one that was recorded.
 const LOOK_AHEAD: usize = 64;
 
 thread_local! {
@@ -42,7 +42,7 @@ pub struct Player {
     methods: [Cell<u64>; 2],
 }
 
-/// Where calls of the agent come from.
+/// The origin of the agent's calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// There is nothing of the agent's on the stack.
@@ -108,7 +108,7 @@ impl Player {
                 Record::Event(event) => self.event(event, false),
                 Record::Begin(..) => drop(self.inside_call(false)),
                 Record::Run => self.run(),
-                // What JVM_OnLoad has not asked for.
+                // Calls that JVM_OnLoad has not made.
                 Record::Call(_) | Record::End | Record::Answer(_) => {}
             }
         }
@@ -261,8 +261,8 @@ impl Player {
         self.passed.borrow_mut().clear();
     }
 
-    /// Plays what came while a call was made, and returns the call. What was requested goes to the agent if it
-    /// has made the same call.
+    /// Plays the records inside a call, and returns the call. Requested events go to the agent if it has made the same
+    /// call.
     fn inside_call(&self, is_made: bool) -> Option<Call> {
         loop {
             let key = self.next_key()?;
@@ -320,7 +320,7 @@ impl Player {
             if !is_child && (scope != Scope::Own || matches!(tag, tag::END | tag::RUN)) {
                 return None;
             }
-            // What the agent's own function does in one round it need not do in the same order.
+            // The agent's own function need not repeat the order of its calls within one round.
             let waits = tag == tag::CALL + Function::RawMonitorWait as u8;
             if waits && scope == Scope::Own && function != Function::RawMonitorWait {
                 return None;
@@ -372,8 +372,8 @@ impl Player {
         }
     }
 
-    /// Sends CLASS_LOAD of a class that the agent asks for where the recorded one did not, if it was told of before.
-    /// What the handler asks for then is not in the recording.
+    /// Sends CLASS_LOAD of a class that the agent requests and the recorded one did not, if the class was announced
+    /// before. Calls of the handler are not in the recording then.
     pub fn tell_class(&self, class: u64) -> bool {
         let last = |known: &mut Known| Some(known.classes.get(&class)?.last()?.u);
         let Some(told) = self.replay.known(last) else {
@@ -397,8 +397,8 @@ impl Player {
         self.recorded(Function::RawMonitorCreate, &is_it, &|_| false)
     }
 
-    /// Whether the agent makes just the call that was recorded next; then that is read, and events that came in
-    /// it are sent.
+    /// Returns true if the agent makes the call that was recorded next. The call is read then, and events inside it are
+    /// sent.
     pub fn follows(&self, function: Function) -> bool {
         if self.scope.get() == Scope::None {
             return false;
@@ -415,8 +415,8 @@ impl Player {
         }
     }
 
-    /// On a thread of the agent's own: waits until the recorded one returned from its next RawMonitorWait. What that
-    /// did before and this has not is passed over. False if there is no such call.
+    /// On a thread of the agent's own, waits until the recorded one returned from its next RawMonitorWait. Records
+    /// before that which this thread has not repeated are skipped. Returns false if there is no such call.
     pub fn recorded_wait(&self) -> bool {
         if self.scope.get() != Scope::Own {
             return false;
@@ -461,8 +461,8 @@ impl Player {
         self.end_scope();
     }
 
-    /// The environment of a thread that starts, if an earlier thread had the same one, whose THREAD_END is not in
-    /// the recording. A thread may have stored something before its THREAD_START, which is kept.
+    /// Returns the environment of a thread that starts, if an earlier thread without a recorded THREAD_END had the same
+    /// one. The values that a thread stored before its THREAD_START are kept.
     fn new_thread(&self, event: &Event) -> Option<&'static Env> {
         if event.event_type != JVMPI_EVENT_THREAD_START {
             return None;
@@ -562,7 +562,7 @@ impl Player {
     }
 }
 
-/// Whether the tag is that of a call.
+/// Returns true if the tag belongs to a call.
 fn is_call(tag: u8) -> bool {
     (tag::CALL..tag::HIT).contains(&tag)
 }
@@ -640,7 +640,7 @@ pub fn detach() {
     ATTACHED.set(None);
 }
 
-/// The thread waits in a raw monitor, and others go on, until this is dropped.
+/// The thread waits in a raw monitor, and others continue, until this is dropped.
 pub struct Blocked {
     stuck: bool,
 }

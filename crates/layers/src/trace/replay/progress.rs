@@ -1,17 +1,17 @@
-//! What a thread does, as the kernel tells.
+//! The activity of a thread, as the kernel reports it.
 
 use std::fs;
 use std::time::Duration;
 
 /// A thread of this process.
 pub struct Progress {
-    /// Where the kernel tells of it.
+    /// The path of the kernel's report.
     stat: String,
     /// The processor time that it has used.
     clock: libc::clockid_t,
 }
 
-/// What it did at one moment.
+/// The activity at one moment.
 #[derive(Clone, Copy)]
 pub struct Moment {
     sleeps: bool,
@@ -29,11 +29,11 @@ impl Progress {
         Self { stat: format!("/proc/self/task/{id}/stat"), clock }
     }
 
-    /// What the thread does now; one that is gone sleeps.
+    /// Returns the current activity of the thread; a thread that has exited counts as asleep.
     pub fn now(&self) -> Moment {
         let stat = fs::read_to_string(&self.stat).unwrap_or_default();
-        // The name, in parentheses, may contain anything; the state is behind it. One that waits for a disk goes on by
-        // itself.
+        // The name, in parentheses, may contain anything; the state is behind it. A thread that waits for a disk
+        // continues by itself.
         let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
         let sleeps = !matches!(state, Some('R' | 'D'));
         let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -50,13 +50,13 @@ impl Moment {
         self.sleeps
     }
 
-    /// Whether the thread has slept ever since an earlier moment.
+    /// Returns true if the thread has slept ever since an earlier moment.
     pub fn sleeps_since(&self, before: &Self) -> bool {
         self.sleeps && before.sleeps && self.used == before.used
     }
 
-    /// Whether it has computed for long. That need not mean anything: a replay that goes on without a thread that
-    /// would have gone on by itself is only less like the recording.
+    /// Returns true if it has computed for long. This is harmless: a replay that continues without a thread that would
+    /// have arrived is only less like the recording.
     pub fn computes_since(&self, before: &Self) -> bool {
         const LONG: Duration = Duration::from_millis(250);
         self.used.saturating_sub(before.used) > LONG

@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many structures at most.
+/// The greatest number of structures.
 const CAPACITY: usize = 1 << 20;
 
 /// Structures of one type.
@@ -33,7 +33,7 @@ impl<T: 'static> Slab<T> {
         let slot = self.items.get(place)?;
         self.used.store(place + 1, Ordering::Relaxed);
         let slot = slot.get().cast::<T>();
-        // SAFETY: nobody knows of the slot yet, and it lives as long as the slab.
+        // SAFETY: no other thread knows of the slot yet, and it lives as long as the slab.
         let item = unsafe {
             slot.write(item);
             &*slot

@@ -22,7 +22,7 @@ struct Table(UnsafeCell<JVMPI_Interface>);
 // SAFETY: only the agent writes to it, and only a pointer, which is read as a whole.
 unsafe impl Sync for Table {}
 
-/// What the agent gets.
+/// Returns the interface that the agent gets.
 pub fn get() -> *mut JVMPI_Interface {
     TABLE.0.get()
 }
@@ -45,7 +45,7 @@ macro_rules! table {
             $($name: Some(functions::$name),)*
         }));
 
-        /// What C calls: no panic goes there.
+        /// The functions that C calls: no panic leaves them.
         #[allow(non_snake_case, reason = "the names are the specification's")]
         mod functions {
             use super::*;
@@ -89,7 +89,7 @@ pub fn thread_function(
     unsafe { mem::transmute::<usize, ThreadFunction>(function) }
 }
 
-/// Who calls.
+/// The caller of a function.
 #[derive(Clone, Copy)]
 struct At<'a> {
     replay: &'static Replay,
@@ -127,7 +127,7 @@ impl At<'_> {
         self.replay.envs.get(env)
     }
 
-    /// What the recording calls the environment.
+    /// Returns the recording's name of the environment.
     fn recorded_env(self, env: *mut JNIEnv) -> u64 {
         self.env(env).map_or(0, |env| env.recorded)
     }
@@ -141,7 +141,7 @@ fn pointer<T>(value: u64) -> *mut T {
     ptr::with_exposed_provenance_mut(value as usize)
 }
 
-/// What the functions do, each under its name.
+/// The functions' behavior, each under its name.
 ///
 /// # Safety of all
 /// The arguments are what the specification of the function asks for.
@@ -165,7 +165,7 @@ mod answers {
         result
     }
 
-    /// As recorded; otherwise as every VM has it that has all events.
+    /// Answers as recorded; otherwise like every VM that has all events.
     fn change(at: At<'_>, function: Function, event_type: jint) -> jint {
         if !EventType::of(event_type).is_some_and(|event| event.enabled) {
             return JVMPI_NOT_AVAILABLE;
@@ -210,7 +210,7 @@ mod answers {
         let there = call.details.trace;
         let count = there.num_frames.min(depth).max(0);
         if !trace.frames.is_null() && !there.frames.is_null() {
-            // SAFETY: both have room for so many.
+            // SAFETY: both have room for `count` frames.
             unsafe { trace.frames.copy_from(there.frames, count as usize) };
             trace.num_frames = count;
         }
@@ -242,7 +242,7 @@ mod answers {
         let Some(monitor) = at.monitor(lock_id) else { return };
         let at_most = u64::try_from(ms).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
         monitor.wait(|wait| {
-            // Where the time is up is recorded.
+            // The end of the timeout is recorded.
             let was_recorded = at_most.is_some() && at.player.is_some_and(Player::recorded_wait);
             if !was_recorded {
                 wait(at_most);
@@ -412,7 +412,7 @@ mod answers {
             // SAFETY: they were read, and live as long as the call.
             unsafe { slice::from_raw_parts(details.threads, details.threads_count as usize) }
         });
-        // SAFETY: the caller promises so many of both.
+        // SAFETY: the caller promises `count` elements of both.
         let (envs, results) = unsafe {
             (slice::from_raw_parts(envs, count), slice::from_raw_parts_mut(results, count))
         };

@@ -28,7 +28,7 @@ static INVOKE: Invoke = Invoke {
     attach_current_thread_as_daemon: attach,
 };
 
-/// What a `JavaVM *` points to.
+/// The structure that a `JavaVM *` points to.
 struct Vm(#[expect(dead_code, reason = "agents look at it")] &'static Invoke);
 
 /// The VM.
@@ -45,7 +45,7 @@ extern "C" fn refuse(_: *mut JavaVM) -> jint {
 extern "C" fn get_env(_: *mut JavaVM, place: *mut *mut c_void, version: jint) -> jint {
     let (found, result): (*mut c_void, _) = match version {
         JVMPI_VERSION_1 | JVMPI_VERSION_1_1 | JVMPI_VERSION_1_2 => (table::get().cast(), JNI_OK),
-        // Those of JNI; other interfaces have numbers beyond.
+        // The versions of JNI; other interfaces have higher numbers.
         0x0001_0000..=0x0fff_ffff => match player::current_env() {
             Some(env) => (env.pointer().cast(), JNI_OK),
             None => (ptr::null_mut(), JNI_EDETACHED),
