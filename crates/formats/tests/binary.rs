@@ -140,7 +140,7 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
 struct Counter {
     length: u64,
     headers: Vec<u8>,
-    /// How much of the current record's body is to come.
+    /// The number of bytes of the current record's body that follow.
     body: u64,
     records: Vec<(u8, u64)>,
 }
@@ -350,14 +350,14 @@ fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> Arr
 fn the_class_of_an_array_and_that_of_its_elements_are_told_apart() {
     let read = |class, name: &str, array| (class, name.to_owned(), array);
     let classes = [(16, "a.X", 7), (32, "[La.X;", 7), (48, "[[La.X;", 7), (64, "[I", 0)];
-    // JVMPI tells the elements' class; the file has the array's where there is one of its name.
+    // JVMPI has the elements' class; the file has the array's class if there is one of its name.
     let arrays = [(16, "a.X", 0), (32, "[La.X;", 0)];
     assert_eq!(arrays_read(&classes, &arrays), [read(16, "a.X", 32), read(32, "[La.X;", 48)]);
     // Of two classes of a name, each is that of its loader.
     let twice = [(16, "a.X", 7), (17, "a.X", 8), (32, "[La.X;", 7), (33, "[La.X;", 8)];
     let arrays = [(17, "a.X", 33), (16, "a.X", 32)];
     assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 33), read(16, "a.X", 32)]);
-    // If it is not told which, the file has that of the elements.
+    // If there are several, the file has the class of the elements.
     let arrays = [(17, "a.X", 0)];
     assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 0)]);
     let arrays = [(64, "[I", 0)];

@@ -1,4 +1,4 @@
-//! Whatever a profile has, its files tell it.
+//! Files preserve every part of a profile.
 
 use jvmpi_formats::profile::{
     self, Amount, BinaryWriter, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, File,
@@ -92,7 +92,7 @@ fn sites_section(rows: &[(u32, Option<usize>, [u32; 4], u32)]) -> Sites {
             bytes: bytes.into(),
             instances: instances.into(),
         };
-        // Text tells of arrays only where the class is not known.
+        // Text has the array type only if the class is unknown.
         let array_of = array_of.filter(|_| *class == 0).map(|index| Type::ALL[index]);
         sites.rows.push(Site {
             class: ClassSerial(*class),

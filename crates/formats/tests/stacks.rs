@@ -1,4 +1,4 @@
-//! What is made of stacks says what the profile says, as readers that know nothing of this crate find.
+//! Files made of stacks agree with the profile, according to readers that know nothing of this crate.
 
 mod fixture;
 
@@ -77,7 +77,7 @@ fn collapsed_stacks_begin_with_the_outermost_frame() {
          Main.main;Main.fib;Main.fib 70\n\
          [say \"hi\"];Main$$Lambda/0x00007f3768000c38.run;java.lang.Object.wait 20\n"
     );
-    // What was allocated is above the method that has allocated it.
+    // An allocated object is above the method that allocated it.
     assert_eq!(
         collapsed(&profile, Weight::AllocatedBytes),
         "<empty trace>;<Unknown> 100\n\

@@ -106,7 +106,7 @@ fn what_was_written_is_read() {
     assert_eq!(end, Ok(()));
     assert_eq!(records.len(), 15);
 
-    // What text has is all there: what is read is written as it was.
+    // The contents of a text file survive: the writer repeats what was read.
     let mut writer = TextWriter::new(Vec::new(), read).unwrap();
     writer.thread_start(read, MAIN).unwrap();
     writer.thread_start(read, WORKER).unwrap();

@@ -45,7 +45,7 @@ fn visualvm_finds_what_was_written() {
         return;
     }
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("visualvm");
-    // It keeps what it has found beside the files, for files of the same name that come later.
+    // It keeps its results next to the files, for later files of the same name.
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(&directory).unwrap();
     let files = [Version::V1_0_1, Version::V1_0_2].map(|version| {

@@ -1,5 +1,5 @@
-//! Memory that grows without being moved or copied: address space is reserved once and turned into
-//! memory as it is needed. Where it is known how much that will be, it is simply allocated.
+//! Memory that grows without being moved or copied. Address space is reserved once and turned into memory as
+//! it is needed. A buffer whose size is known is simply allocated.
 
 use crate::dump::memory::available;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -21,11 +21,11 @@ impl fmt::Display for Full {
 impl std::error::Error for Full {}
 
 /// The address space that is reserved: more than there is memory or, where addresses have 32 bits, more than
-/// a process has beside a heap.
+/// a process has in addition to a heap.
 const RESERVED: usize = if usize::BITS == 64 { 1 << 40 } else { 1 << 30 };
-/// What is reserved at least; if the process may not even have that, there is no buffer.
+/// The least that is reserved; if the process may not even have that, there is no buffer.
 const RESERVED_AT_LEAST: usize = 1 << 24;
-/// How much becomes memory at a time, at least; a multiple of any page size.
+/// The least number of bytes that become memory at a time; a multiple of any page size.
 const STEP: usize = 1 << 16;
 /// A piece of memory that is larger may be one that the system, or a container, cannot bear.
 const CHECKED: usize = 1 << 20;
@@ -42,9 +42,9 @@ pub struct Buffer {
     space: Space,
 }
 
-/// What belongs to a buffer.
+/// The memory of a buffer.
 enum Space {
-    /// So many bytes of address space.
+    /// This many bytes of reserved address space.
     Reserved(usize),
     /// An allocated block.
     Allocated(Layout),
@@ -85,7 +85,7 @@ impl Buffer {
         Ok(Self { start, length: 0, committed: 0, space: Space::Reserved(reserved) })
     }
 
-    /// An empty buffer for no more than so many bytes.
+    /// Returns an empty buffer for at most this many bytes.
     pub fn with_capacity(bytes: usize) -> Result<Self, Full> {
         let layout = Layout::array::<u8>(bytes.max(1)).map_err(|_| Full)?;
         if bytes > CHECKED && available().is_some_and(|memory| bytes > memory) {
@@ -128,7 +128,7 @@ impl Buffer {
         };
         let steps = [step_of(ahead.max(STEP)), step_of(CHECKED)];
         let step = steps.into_iter().filter(|_| wanted <= room).find(fits).ok_or(Full)?;
-        // SAFETY: the bytes lie in the reserved block, which nobody else knows of.
+        // SAFETY: the bytes lie in the reserved block, which no other code knows of.
         let start = unsafe { self.start.as_ptr().add(self.committed) }.cast();
         // SAFETY: as above.
         if unsafe { libc::mprotect(start, step, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
@@ -169,7 +169,7 @@ impl Deref for Buffer {
 impl DerefMut for Buffer {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else has a reference.
+        // SAFETY: as above, and no other reference exists.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
@@ -224,7 +224,7 @@ mod tests {
         buffer.append(b"first").unwrap();
         assert_eq!(buffer.extend(RESERVED), Err(Full));
         assert_eq!(buffer.extend(usize::MAX), Err(Full));
-        // Address space is no memory; but of what 32 bits can address there may be as much.
+        // Address space is no memory, but with 32 bits there may be as much memory as addresses.
         if usize::BITS == 64 {
             assert_eq!(buffer.extend(RESERVED / 2), Err(Full));
         }

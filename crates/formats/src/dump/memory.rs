@@ -115,7 +115,7 @@ impl<const SIZE: usize> Text<SIZE> {
         if file < 0 {
             return;
         }
-        // SAFETY: it was just opened, and nobody else knows of it.
+        // SAFETY: it was just opened, and no other code knows of it.
         let mut file = unsafe { File::from_raw_fd(file) };
         while let Ok(count @ 1..) = file.read(&mut self.bytes[self.length..]) {
             self.length += count;
@@ -137,8 +137,8 @@ impl<const SIZE: usize> Text<SIZE> {
     }
 }
 
-/// A number in digits; None if it is a word, such as `max`. What is greater than an address can be is the
-/// greatest.
+/// Parses a number in digits; None if it is a word, such as `max`. A number greater than any address becomes the
+/// greatest address.
 fn parse(text: &[u8]) -> Option<usize> {
     let number: u64 = std::str::from_utf8(text).ok()?.trim().parse().ok()?;
     Some(usize::try_from(number).unwrap_or(usize::MAX))

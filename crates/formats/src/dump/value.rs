@@ -81,7 +81,7 @@ impl Type {
         self.width_with(ID)
     }
 
-    /// Returns the size of a value in bytes, in a file whose IDs have `id_size` bytes.
+    /// Returns the size of a value in bytes, in a file with IDs of `id_size` bytes.
     pub const fn width_with(self, id_size: usize) -> usize {
         match self {
             Self::Reference => id_size,
@@ -92,7 +92,7 @@ impl Type {
         }
     }
 
-    /// Returns the name in Java. For references, whose class would be needed, it is `<Unknown>`.
+    /// Returns the name in Java. For references, which would need their class, it is `<Unknown>`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reference => "<Unknown>",

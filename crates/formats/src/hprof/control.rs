@@ -1,13 +1,13 @@
 //! The commands that a front end sends over `net=`, read and written.
 //!
-//! A command is a u1 tag, a u4 serial number and a u4 length, which nobody looks at, and a body whose
-//! size the tag decides. Numbers are big-endian. A thread is named by the eight bytes that its
-//! START_THREAD record has. [`Command::Dump`], [`Command::Snapshot`] and [`Command::Stop`] are new: with
+//! A command is a u1 tag, a u4 serial number, a u4 length, which is ignored, and a body. The tag decides
+//! the size of the body. Numbers are big-endian. A thread is named by the eight bytes in its
+//! START_THREAD record. [`Command::Dump`], [`Command::Snapshot`] and [`Command::Stop`] are new: with
 //! Sun's agent a front end could end profiling only by ending the program.
 
 use std::io::{self, Read, Write};
 
-/// What a front end wants.
+/// The requests of a front end.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Command {
     /// A garbage collection.
@@ -16,12 +16,12 @@ pub enum Command {
     DumpHeap,
     /// The allocation sites.
     AllocSites {
-        /// Which and in which order.
+        /// The order of the sites and their selection.
         flags: SiteFlags,
         /// Sites below this share are left out.
         cutoff: f32,
     },
-    /// How many objects live, and of how many bytes.
+    /// The number of live objects, and their bytes.
     HeapSummary,
     /// The end of the program, with exit status 0.
     Exit,
@@ -36,12 +36,12 @@ pub enum Command {
     Control(Control),
     /// All that the options ask for, as SIGQUIT does.
     Dump,
-    /// What was counted since the start: all that DUMP tells, but heap and monitor dumps, and the next dump
-    /// tells it again. In text an empty line follows, so that it is known to be whole.
+    /// The counts since the start: everything in a DUMP except heap and monitor dumps. The next dump
+    /// repeats it. In text an empty line follows, which shows that it is complete.
     Snapshot,
-    /// The end of profiling: every event is disabled and the connection closed. The program goes on.
+    /// The end of profiling: every event is disabled and the connection closed. The program continues.
     Stop {
-        /// Whether all that the options ask for is written before.
+        /// True if everything that the options ask for is written first.
         dump: bool,
     },
 }
@@ -57,11 +57,11 @@ pub enum Control {
     SamplingOn(u64),
     /// This thread is not sampled, or none if it is 0.
     SamplingOff(u64),
-    /// What CPU samples have counted is forgotten.
+    /// The counts of CPU samples are cleared.
     ClearSamples,
-    /// What allocation sites have counted is forgotten.
+    /// The counts of allocation sites are cleared.
     ClearSites,
-    /// Traces have at most so many frames.
+    /// The greatest number of frames in a trace.
     Depth(u16),
     /// A code that means nothing; it is passed over.
     Unknown(u16),
@@ -119,8 +119,8 @@ impl Command {
     /// Reads the next command. None where the peer has closed the connection between two commands.
     ///
     /// # Errors
-    /// What the connection says; `UnexpectedEof` if it ends in the middle of a command, and
-    /// `InvalidData` for a tag that is none.
+    /// Returns the error of the connection; `UnexpectedEof` if it ends in the middle of a command, and `InvalidData`
+    /// for an unknown tag.
     pub fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
         let Some(tag) = first_byte(from)? else { return Ok(None) };
         // The serial number and the length.
@@ -151,7 +151,7 @@ impl Command {
     /// Writes it.
     ///
     /// # Errors
-    /// What the connection says.
+    /// Returns the error of the connection.
     pub fn write(self, to: &mut impl Write, serial: u32) -> io::Result<()> {
         let mut body = Vec::with_capacity(16);
         let tag = match self {

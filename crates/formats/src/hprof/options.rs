@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the user asks for.
+/// The options of the user.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     /// `heap=sites`, `heap=all`
@@ -39,16 +39,16 @@ pub struct Options {
     pub dump_on_exit: bool,
     /// `force=y`: a file of that name is replaced.
     pub force: bool,
-    /// `verbose=y`: dumps are told of on stderr.
+    /// `verbose=y`: dumps are reported on stderr.
     pub verbose: bool,
-    /// `duration=`: when profiling ends, with a dump, before the program does.
+    /// `duration=`: the time after which profiling ends, with a dump, before the program does.
     pub duration: Option<Duration>,
 }
 
 impl Options {
-    /// Whether nothing is told of classes but the names of methods that are sampled. Then they are asked
-    /// for when they are met, as to be told of all classes is most of what sampling costs at the start. A
-    /// front end can ask for more at any time.
+    /// Returns true if the output needs no classes but the names of sampled methods. These are requested when
+    /// they are met, because reporting all classes is most of the cost of sampling at the start. A front end can
+    /// ask for more at any time.
     pub fn names_methods_only(&self) -> bool {
         let Self { sites, heap_dump, monitor, format, .. } = self;
         self.cpu == Some(Cpu::Samples)
@@ -57,7 +57,7 @@ impl Options {
     }
 }
 
-/// How processor time is found out.
+/// The way to measure processor time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cpu {
     /// By looking at what the threads do, every [`Options::interval`].
@@ -68,7 +68,7 @@ pub enum Cpu {
     Old,
 }
 
-/// Where the profile goes.
+/// The destination of the profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Output {
     /// Into this file.
@@ -101,7 +101,7 @@ pub const SECRET_LENGTH: usize = 32;
 /// Default of `contexts=`. A stack takes about 50 bytes in each thread.
 const CONTEXTS: u32 = 1_000_000;
 
-/// What a front end that calls for help is given.
+/// The text for a user who asks for help.
 pub const HELP: &str = "\
 HPROF: what a program's heap, processor time and monitors are used for
 
@@ -149,7 +149,7 @@ impl Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What the string asks for: a run with options, or help.
+/// The request in the options string: a run with options, or help.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Request {
     /// Profile.

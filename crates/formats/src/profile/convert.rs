@@ -5,12 +5,12 @@ use crate::profile::model::{HeapDump, Section};
 use crate::profile::writer::{EachRecord, Writer};
 use std::io;
 
-/// What did not get from one file into another.
+/// The parts that did not get from one file into another.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LeftOut {
     /// The sections that the other encoding does not have, each kind once.
     pub sections: Vec<&'static str>,
-    /// Where a heap dump could not be read any further.
+    /// The place where a heap dump became unreadable.
     pub problem: Option<Error>,
 }
 
@@ -43,7 +43,7 @@ impl File {
         let mut left_out = LeftOut::default();
         for section in &profile.sections {
             match section {
-                // Text tells nothing of values that are no references.
+                // Text has no values other than references.
                 Section::HeapDump(_)
                     if writer.needs_values() && self.encoding() == Encoding::Text =>
                 {

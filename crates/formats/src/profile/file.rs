@@ -29,19 +29,19 @@ enum Content {
     Read(Vec<u8>),
 }
 
-/// How a file is encoded.
+/// The encoding of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encoding {
     /// Text, `format=a`.
     Text,
     /// Binary, `format=b`.
     Binary {
-        /// How many bytes an ID has: 4 or 8.
+        /// The size of an ID in bytes: 4 or 8.
         id_size: usize,
     },
 }
 
-/// Where and why reading had to end.
+/// The place where reading had to end, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
     /// The place in the file, in bytes.
@@ -74,15 +74,15 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of the file system, and `InvalidData` if it is no file of HPROF. What is wrong further on is no
-    /// error: it is what [`problem`](Self::problem) tells.
+    /// Returns the errors of the file system, and `InvalidData` if it is no file of HPROF. A fault further on is
+    /// no error: [`problem`](Self::problem) returns it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = fs::File::open(path)?;
         // A pipe has no length and can't be mapped.
         let content = if file.metadata()?.is_file() {
-            // SAFETY: the bytes are only ever read as bytes, of which any value is allowed. Somebody who changes
-            // the file meanwhile changes what is read, and one who cuts it off ends this process; whoever
-            // writes profiles puts them in place when they are complete.
+            // SAFETY: the bytes are only read as bytes, and any value of a byte is valid. If another process
+            // changes the file, different bytes are read; if it truncates the file, we get SIGBUS. Our own
+            // profiles are renamed into place when they are complete.
             Content::Mapped(unsafe { Mmap::map(&file)? })
         } else {
             let mut bytes = Vec::new();
@@ -124,7 +124,7 @@ impl File {
         }
     }
 
-    /// What the file tells; if there is a [`problem`](Self::problem), what it tells up to there.
+    /// Returns the contents of the file; if there is a [`problem`](Self::problem), the contents before it.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -134,12 +134,12 @@ impl File {
         self.profile
     }
 
-    /// Where the file is cut off or makes no sense, if it is or does.
+    /// Returns the place where the file is cut off or invalid, if there is one.
     pub fn problem(&self) -> Option<&Error> {
         self.problem.as_ref()
     }
 
-    /// How the file is encoded.
+    /// Returns the encoding of the file.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }

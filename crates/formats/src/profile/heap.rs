@@ -15,7 +15,7 @@ pub enum Record<'a> {
 }
 
 impl Record<'_> {
-    /// How many bytes the object has if the record is one of an object. Class objects count nothing.
+    /// Returns the size of the object in bytes if the record is of an object. Class objects count as nothing.
     pub fn object_size(&self) -> Option<u64> {
         match self {
             Self::Root(_) => None,
@@ -45,7 +45,7 @@ pub enum RootKind<'a> {
     JniGlobal {
         /// The `jobject`.
         reference: u64,
-        /// Where it was made (text).
+        /// The trace of its allocation (text).
         trace: TraceSerial,
     },
     /// By a local reference of native code.
@@ -54,16 +54,16 @@ pub enum RootKind<'a> {
     JavaFrame(Place),
     /// By native code of a thread.
     NativeStack(ThreadSerial),
-    /// As a class that is never unloaded.
+    /// A class that is never unloaded.
     StickyClass {
         /// The name of the class; empty if it is not known.
         name: &'a str,
     },
-    /// As what a thread waits in.
+    /// An object that a thread waits in.
     ThreadBlock(ThreadSerial),
-    /// As a monitor in use.
+    /// A monitor in use.
     MonitorUsed,
-    /// As a live thread.
+    /// A live thread.
     ThreadObject {
         /// The thread.
         thread: ThreadSerial,
@@ -86,7 +86,7 @@ pub struct Place {
 pub struct Class<'a> {
     /// The Class object.
     pub id: ObjectId,
-    /// Where it was allocated.
+    /// The trace of its allocation.
     pub trace: TraceSerial,
     /// Its name, with dots; empty if it is not known.
     pub name: &'a str,
@@ -98,7 +98,7 @@ pub struct Class<'a> {
     pub signers: ObjectId,
     /// Its protection domain.
     pub protection_domain: ObjectId,
-    /// How many bytes the fields of an instance have, inherited ones included (binary).
+    /// The size of an instance's fields in bytes, inherited ones included (binary).
     pub instance_size: u32,
     /// Entries of its constant pool.
     pub constants: &'a [Constant],
@@ -113,7 +113,7 @@ pub struct Class<'a> {
 pub struct Constant {
     /// Its index.
     pub index: u16,
-    /// What it is.
+    /// The value of the field.
     pub value: Value,
 }
 
@@ -140,13 +140,13 @@ pub struct FieldType<'a> {
 pub struct Instance<'a> {
     /// The object.
     pub id: ObjectId,
-    /// Where it was allocated.
+    /// The trace of its allocation.
     pub trace: TraceSerial,
     /// Its class.
     pub class: ObjectId,
     /// The name of its class; empty if it is not known.
     pub class_name: &'a str,
-    /// How many bytes it has: in text what the VM has told, in binary those of its fields.
+    /// The size in bytes: in text as the VM reported it, in binary that of its fields.
     pub size: u64,
     /// Its fields, those of its class first, then those of the superclass, and so on; in text only references
     /// that are not NULL. None in binary if its class is not in the dump.
@@ -158,15 +158,16 @@ pub struct Instance<'a> {
 pub struct Objects<'a> {
     /// The array.
     pub id: ObjectId,
-    /// Where it was allocated.
+    /// The trace of its allocation.
     pub trace: TraceSerial,
     /// The class of its elements; NULL if it is not known.
     pub class: ObjectId,
     /// The name of that class; empty if it is not known.
     pub class_name: &'a str,
-    /// Its own class. NULL if it is not told: JVMPI, its HPROF and text know that of the elements only.
+    /// The class of the array itself. NULL if unknown: JVMPI, its HPROF and text have only that of the
+    /// elements.
     pub array_class: ObjectId,
-    /// How many bytes it has: in text what the VM has told, in binary those of its elements.
+    /// The size in bytes: in text as the VM reported it, in binary that of its elements.
     pub size: u64,
     /// Its elements.
     pub elements: Elements<'a>,
@@ -177,13 +178,13 @@ pub struct Objects<'a> {
 pub struct Primitives<'a> {
     /// The array.
     pub id: ObjectId,
-    /// Where it was allocated.
+    /// The trace of its allocation.
     pub trace: TraceSerial,
     /// The type of its elements. Text does not tell `double` from `long`.
     pub of_type: Type,
-    /// How many bytes it has: in text what the VM has told, in binary those of its elements.
+    /// The size in bytes: in text as the VM reported it, in binary that of its elements.
     pub size: u64,
-    /// How many elements it has.
+    /// The number of elements.
     pub length: u32,
     /// The elements, packed and big-endian; nothing in text.
     pub values: &'a [u8],
@@ -198,12 +199,12 @@ pub enum Elements<'a> {
     Packed {
         /// Their bytes.
         bytes: &'a [u8],
-        /// How many bytes each has.
+        /// The size of each ID in bytes.
         id_size: usize,
     },
-    /// Those that are not NULL, as text has them.
+    /// The elements that are not NULL, as text has them.
     NotNull {
-        /// How many elements there are with those that are NULL.
+        /// The number of elements, including NULL.
         length: u32,
         /// Indices and elements.
         elements: &'a [(u32, ObjectId)],
@@ -218,8 +219,8 @@ impl Objects<'_> {
     }
 }
 
-/// The name of a class as Java's source has it: `int[]` of `[I`, `java.lang.String[][]` of
-/// `[[Ljava.lang.String;`. What is no name of an array stays as it is.
+/// Returns the name of a class in Java source: `int[]` of `[I`, `java.lang.String[][]` of
+/// `[[Ljava.lang.String;`. A name of another class stays as it is.
 pub fn type_name(class: &str) -> String {
     let element = class.trim_start_matches('[');
     let dimensions = class.len() - element.len();
@@ -242,7 +243,7 @@ pub fn type_name(class: &str) -> String {
 }
 
 impl<'a> Elements<'a> {
-    /// How many there are with those that are NULL.
+    /// Returns the number of elements, including NULL.
     pub fn length(self) -> u32 {
         match self {
             Self::All(ids) => ids.len() as u32,
@@ -251,7 +252,7 @@ impl<'a> Elements<'a> {
         }
     }
 
-    /// Those that are not NULL, with their indices.
+    /// Returns the elements that are not NULL, with their indices.
     pub fn iter(self) -> impl Iterator<Item = (u32, ObjectId)> + 'a {
         let (ids, bytes, id_size, pairs): (&[_], &[_], _, &[_]) = match self {
             Self::All(ids) => (ids, &[], 1, &[]),

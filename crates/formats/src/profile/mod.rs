@@ -1,9 +1,9 @@
-//! What a profiler has found out, and the formats in which it is written and read.
+//! The results of a profiler, and the formats in which they are written and read.
 //!
-//! [`Profile`] is the model. It has what a file of HPROF has, section by section and under the names that
-//! the file has for it: threads, traces, allocation sites, CPU samples and times, monitors. What only
-//! binary files tell, or only text, is said at each field. Objects of heap dumps are no part of it: they
-//! are [`heap::Record`]s, passed one after the other.
+//! [`Profile`] is the model. It has the sections of a file of HPROF under their names in the file:
+//! threads, traces, allocation sites, CPU samples and times, monitors. A field says if only binary files
+//! or only text have it. Objects of heap dumps are no part of it: they are [`heap::Record`]s, passed one
+//! after the other.
 
 mod binary;
 mod convert;

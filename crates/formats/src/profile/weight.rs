@@ -1,4 +1,4 @@
-//! What a trace is weighed by, and the stacks with their weights.
+//! The weights of traces, and the stacks with their weights.
 
 use crate::profile::model::{FramePath, Monitor, NameId, Profile, Site, ThreadSerial, TraceSerial};
 use hashbrown::HashTable;
@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-/// What a trace is weighed by.
+/// A weight of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Weight {
     /// The CPU samples.
@@ -27,7 +27,7 @@ pub enum Weight {
     MonitorTime,
 }
 
-/// What weights are counted in.
+/// The units of weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Unit {
@@ -38,7 +38,7 @@ pub enum Unit {
 }
 
 impl Weight {
-    /// All weights. The first of which a profile has anything is the one that is taken if none is asked for.
+    /// All weights, in default order. If none is requested, the first with data in the profile is used.
     pub const ALL: [Self; 7] = [
         Self::CpuSamples,
         Self::CpuTime,
@@ -49,7 +49,7 @@ impl Weight {
         Self::MonitorTime,
     ];
 
-    /// The weights of which `profile` has anything, in the order of [`ALL`](Self::ALL).
+    /// Returns the weights with data in `profile`, in the order of [`ALL`](Self::ALL).
     pub fn of(profile: &Profile) -> Vec<Self> {
         let has = |weight: &Self| {
             let mut has_any = false;
@@ -85,7 +85,7 @@ impl Weight {
         }
     }
 
-    /// What it is counted in.
+    /// Returns the unit of the weight.
     pub const fn unit(self) -> Unit {
         match self {
             Self::CpuSamples => Unit::Samples,
@@ -121,16 +121,16 @@ pub struct Stack<'a> {
     pub thread: ThreadSerial,
     /// The frames, innermost first.
     pub frames: FramePath<'a>,
-    /// What stands above the innermost frame: the class of what was allocated, or of the monitor.
+    /// The frame above the innermost one: the class of the allocated object, or of the monitor.
     pub subject: Option<Cow<'a, str>>,
     /// The weight.
     pub value: u64,
 }
 
-/// All stacks of a profile that weigh anything, those that are the same summed up.
+/// Returns all stacks of a profile with a weight; equal stacks are summed up.
 ///
-/// Sections of CPU and monitors tell what has come since the last dump, so that the run is their sum; sites
-/// tell of the whole run, so that the last section counts.
+/// Sections of CPU and monitors count from the last dump, so that the run is their sum. Sites cover the
+/// whole run, so that the last section counts.
 pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
     let mut sum = Sum { profile, places: HashTable::new(), keys: Vec::new(), stacks: Vec::new() };
     each_row(profile, weight, |trace, subject, value| sum.add(trace, subject, value));

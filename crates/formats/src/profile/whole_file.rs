@@ -7,9 +7,9 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A file that is written beside its place, as `NAME.RANDOM.part`, and renamed when it is whole. It is for its
-/// owner alone: a profile has names and values of the program in it. What is no regular file, as `/dev/stdout` or
-/// a pipe, is written to as it is.
+/// A file that is written next to its place, as `NAME.RANDOM.part`, and renamed when it is complete. Only its owner
+/// has access: a profile contains names and values of the program. A place that is no regular file, such as
+/// `/dev/stdout` or a pipe, is written to directly.
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
@@ -31,7 +31,7 @@ impl WholeFile {
         }
         let part = there.is_none_or(|there| there.is_file()).then(|| {
             let mut name = OsString::from(&path);
-            // As std seeds it, from the system's random numbers: nobody can have put a file there.
+            // Seeded like std's maps, from the system's random numbers: nobody can have put a file there.
             let random = RandomState::new().build_hasher().finish();
             name.push(format!(".{random:016x}.part"));
             PathBuf::from(name)
@@ -44,10 +44,10 @@ impl WholeFile {
         &self.path
     }
 
-    /// Begins it.
+    /// Creates the unfinished file, empty.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the error of the file system.
     pub fn create(&self) -> io::Result<File> {
         match &self.part {
             Some(part) => new_file(part),
@@ -55,10 +55,10 @@ impl WholeFile {
         }
     }
 
-    /// Begins it with all that it had when it was last whole.
+    /// Creates the unfinished file with the contents of the last complete one.
     ///
     /// # Errors
-    /// What is wrong with it; `NotFound` if somebody has moved it away.
+    /// Returns the error of the file system; `NotFound` if another process has moved the file away.
     pub fn go_on(&self) -> io::Result<File> {
         let Some(part) = &self.part else { return self.create() };
         let mut whole = File::open(&self.path)?;
@@ -67,10 +67,10 @@ impl WholeFile {
         Ok(file)
     }
 
-    /// It is whole, and gets its name.
+    /// Gives the complete file its name.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the error of the file system.
     pub fn finish(&self) -> io::Result<()> {
         self.part.as_ref().map_or(Ok(()), |part| fs::rename(part, &self.path))
     }
@@ -84,8 +84,8 @@ impl WholeFile {
     }
 }
 
-/// Creates a file for its owner alone. What has the name is removed, such as a file that was begun and not finished;
-/// a link is not followed.
+/// Creates a file that only its owner can access. A file of this name, such as an unfinished one, is removed; a link
+/// is not followed.
 fn new_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -171,7 +171,7 @@ mod tests {
         let file = WholeFile::new(&directory.join("x")).unwrap();
         let other = WholeFile::new(&directory.join("x")).unwrap();
         assert_ne!(file.part, other.part);
-        // Somebody may see the name afterwards, or guess it.
+        // Another process may see the name afterwards, or guess it.
         for target in [&victim, &directory.join("not there")] {
             symlink(target, file.part.as_ref().unwrap()).unwrap();
             write(&file, "new", false);

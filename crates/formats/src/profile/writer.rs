@@ -1,4 +1,4 @@
-//! What the writers of HPROF's own formats, text and binary, have in common.
+//! The common part of the writers of HPROF's own formats, text and binary.
 
 use crate::profile::heap::Record;
 use crate::profile::model::{
@@ -12,10 +12,9 @@ pub type EachRecord<'a> = dyn FnMut(&Record<'_>) -> io::Result<()> + 'a;
 
 /// Writes a file of HPROF piece by piece, as a profiler comes to know it.
 ///
-/// Every call gets the profile with all tables. What a piece refers to and was not written yet (names,
-/// classes, frames, traces) is written before it, each once; so the tables may grow between calls, and no
-/// entry of them may change. What is wrong with the file below is returned, and no call after such an error
-/// makes the file whole again.
+/// Every call gets the profile with all tables. Entries that a piece refers to (names, classes, frames, traces) are
+/// written before it, each once. So the tables may grow between calls, but their entries may not change. Errors of
+/// the underlying file are returned, and no call after such an error makes the file complete again.
 pub trait Writer {
     /// A thread of the profile has started.
     fn thread_start(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
@@ -23,7 +22,7 @@ pub trait Writer {
     /// A thread has ended.
     fn thread_end(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
 
-    /// A class was unloaded. Text does not tell it.
+    /// A class was unloaded. Text has no record of it.
     fn class_unload(&mut self, profile: &Profile, class: ClassSerial) -> io::Result<()>;
 
     /// All traces that were not written yet.
@@ -47,14 +46,15 @@ pub trait Writer {
         records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
     ) -> io::Result<()>;
 
-    /// Whether the format has this kind of section.
+    /// Returns true if the format has this kind of section.
     fn holds(&self, section: &Section) -> bool;
 
-    /// Whether heap dumps need all fields and their values, not only references.
+    /// Returns true if heap dumps need all fields and their values, not only references.
     fn needs_values(&self) -> bool;
 
-    /// CPU times stack by stack, in any order and without cutoff, in a section whose other content is `head`. False,
-    /// with nothing written, if the format has no such rows: then [`section`](Self::section) is for it.
+    /// Writes CPU times stack by stack, in any order and without cutoff, in a section with `head` as its other
+    /// content. Returns false, with nothing written, if the format has no such rows: use [`section`](Self::section)
+    /// then.
     fn stack_times(
         &mut self,
         _profile: &Profile,

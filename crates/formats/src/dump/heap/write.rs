@@ -186,7 +186,7 @@ impl HeapWriter {
         Ok(Place(self.buffer.len() - count as usize * ID))
     }
 
-    /// Sets a value of the record whose values begin at `place`, at `offset` bytes from there.
+    /// Sets a value at `offset` bytes from `place`, where the values of its record begin.
     ///
     /// # Panics
     /// Panics if the value would end beyond the end of the buffer.
@@ -220,8 +220,8 @@ impl HeapWriter {
         Ok(Place(self.buffer.len() - length))
     }
 
-    /// Sets elements of the array whose values begin at `place`, from index `first` on. The elements are in the
-    /// host's byte order.
+    /// Sets elements from index `first` on, of the array that has its values at `place`. The elements are in
+    /// the host's byte order.
     ///
     /// # Panics
     /// Panics if the elements would end beyond the end of the buffer.

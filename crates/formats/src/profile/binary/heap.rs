@@ -23,7 +23,7 @@ pub struct HeapReader<'a> {
 }
 
 impl<'a> HeapReader<'a> {
-    /// Looks at the classes of the dump: what the bytes of an instance mean is told by them.
+    /// Reads the classes of the dump: they define the layout of instances.
     pub fn new(
         all: Cursor<'a>,
         ids: &'a NamesById,
@@ -36,7 +36,7 @@ impl<'a> HeapReader<'a> {
         let mut elements_are_named = false;
         let mut scratch = Scratch::default();
         for mut cursor in parts(all, dump) {
-            // What can't be read ends the second pass too, where it is told.
+            // An unreadable record ends the second pass too, which reports it.
             while !cursor.is_at_end()
                 && let Ok(encoded) = names.encoded(&mut cursor, &mut scratch)
             {
@@ -105,7 +105,7 @@ fn parts<'a>(all: Cursor<'a>, dump: &'a HeapDump) -> impl Iterator<Item = Cursor
     dump.parts.iter().map(move |part| all.part(place(part.start), place(part.end)))
 }
 
-/// What a class record consists of, kept for the next one.
+/// The parts of a class record, kept for the next one.
 #[derive(Default)]
 struct Scratch<'a> {
     constants: Vec<Constant>,
@@ -113,7 +113,7 @@ struct Scratch<'a> {
     fields: Vec<FieldType<'a>>,
 }
 
-/// A record, of which instances can't be decoded before all classes are known.
+/// A record; instances can't be decoded before all classes are known.
 enum Encoded<'s, 'a> {
     Whole(Record<'s>),
     Instance { id: ObjectId, trace: TraceSerial, class: ObjectId, values: Cursor<'a> },
@@ -266,12 +266,12 @@ fn place(cursor: &mut Cursor<'_>) -> Result<Place, Error> {
     Ok(Place { thread, frame })
 }
 
-/// Which class the records of arrays of references tell.
+/// The class that the records of arrays of references have.
 #[derive(Debug)]
 enum ArrayClasses {
-    /// That of the elements, as JVMPI's HPROF.
+    /// The class of the elements, as in JVMPI's HPROF.
     AreNotTold,
-    /// The array's, as HotSpot and JVMTI's HPROF; with the classes of the elements.
+    /// The array's class, as in files of HotSpot and JVMTI's HPROF; with the classes of the elements.
     AreTold(FxHashMap<ObjectId, ObjectId>),
 }
 
@@ -288,7 +288,7 @@ impl ArrayClasses {
         Self::AreTold(elements.collect())
     }
 
-    /// Tells both classes of an array whose class is what the record has.
+    /// Sets both classes of an array from the class in its record.
     fn complete<'a>(&self, array: &mut Objects<'a>, names: Names<'a>) {
         if let Self::AreTold(elements) = self {
             array.array_class = array.class;
@@ -298,7 +298,7 @@ impl ArrayClasses {
     }
 }
 
-/// The name of the class of the elements of an array of references whose class has this name.
+/// Returns the name of the element class of an array of references with a class of this name.
 fn element_name(name: &str) -> Option<&str> {
     match name.strip_prefix('[')? {
         elements if elements.starts_with('[') => Some(elements),
@@ -306,7 +306,7 @@ fn element_name(name: &str) -> Option<&str> {
     }
 }
 
-/// Which fields the instances of classes have.
+/// The fields of the instances of each class.
 #[derive(Debug, Default)]
 struct Layouts<'a> {
     by_class: FxHashMap<ObjectId, usize>,

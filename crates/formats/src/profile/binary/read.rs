@@ -10,20 +10,20 @@ use crate::profile::model::{
 };
 use rustc_hash::FxHashMap;
 
-/// What a binary file begins with.
+/// The head of a binary file.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
-    /// How many bytes an ID has: 4 or 8.
+    /// The size of an ID in bytes: 4 or 8.
     pub id_size: usize,
     created: Time,
-    /// How many bytes it has itself.
+    /// The length of the head in bytes.
     length: usize,
 }
 
 impl Header {
     /// Reads it; none if this is no binary file.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, Error> {
-        // Of versions 1.0, 1.0.1 and 1.0.2, of which text has no NUL.
+        // The versions are 1.0, 1.0.1 and 1.0.2; text files have no NUL there.
         let Some(rest) = bytes.strip_prefix(b"JAVA PROFILE 1.0") else { return Ok(None) };
         let version = match rest {
             [0, ..] => 1,
@@ -69,7 +69,7 @@ struct Reader<'a> {
     frames: FxHashMap<u64, FrameId>,
     /// Microseconds from the beginning to the last record.
     elapsed: u64,
-    /// Whether the last of the sections is a heap dump of which more segments may come.
+    /// True if the last section is a heap dump that may have more segments.
     in_segments: bool,
 }
 
@@ -83,7 +83,7 @@ impl Reader<'_> {
         let length = cursor.u4()? as usize;
         let start = cursor.at();
         if tag == tag::HEAP_DUMP || tag == tag::HEAP_DUMP_SEGMENT {
-            // What there is of one that is cut off can be read.
+            // The existing part of a dump that is cut off can be read.
             let there = length.min(cursor.left());
             self.heap_dump(tag, at, start as u64..(start + there) as u64);
         }
@@ -131,13 +131,13 @@ impl Reader<'_> {
                 });
             }
             tag::HEAP_DUMP_END => self.in_segments = false,
-            // Those that are not known have a length, which is what it is for.
+            // Unknown records have a length, by which they are skipped.
             _ => {}
         }
         Ok(())
     }
 
-    /// The time of a record, whose microseconds wrap around after 71 minutes.
+    /// Returns the time of a record. Its microseconds wrap around after 71 minutes.
     fn time(&mut self, microseconds: u32) -> Time {
         let wrap = 1 << 32;
         let mut elapsed = self.elapsed / wrap * wrap + u64::from(microseconds);
@@ -216,7 +216,7 @@ impl Reader<'_> {
         let mut rows = Vec::new();
         for _ in 0..count {
             rows.push(Site {
-                // 0 is no array; what else is no type is told as none.
+                // 0 means no array; any other unknown type is reported as none.
                 array_of: Type::from_code(body.u1()?),
                 class: ClassSerial(body.u4()?),
                 trace: TraceSerial(body.u4()?),

@@ -13,12 +13,12 @@ use crate::profile::writer::{EachRecord, Writer};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
-/// How many bytes an ID has in the files that are written.
+/// The size of an ID in bytes in the files that are written.
 const ID: usize = 8;
-/// How many bytes of a heap dump are kept back to make a segment of them.
+/// The number of bytes of a heap dump that are collected for one segment.
 const SEGMENT: usize = 1 << 20;
 
-/// Which version of the format is written.
+/// The version of the format that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
     /// 1.0.1: a heap dump is one record, and has less than 4 GiB.
@@ -37,14 +37,14 @@ pub struct BinaryWriter<W> {
     now: Time,
     /// A record's body before its length is known.
     body: Vec<u8>,
-    /// How many of the profile's tables are written.
+    /// The numbers of names and classes of the profile's tables that are written.
     names: usize,
     classes: usize,
     frames: usize,
     traces: usize,
     /// The classes by their names: methods know the names.
     class_named: FxHashMap<NameId, ClassSerial>,
-    /// How many of them are none of the profile's.
+    /// The number of classes that are not in the profile.
     known_by_name: u32,
     /// The classes of arrays by those of their elements.
     array_classes: FxHashMap<ObjectId, ObjectId>,
@@ -158,8 +158,8 @@ impl<W: Write> BinaryWriter<W> {
         Ok(serial)
     }
 
-    /// The record as the file has it: of an array of references today's readers expect the array's class. If
-    /// that is not told, and there is not exactly one of its name, it is the class of the elements.
+    /// The record as the file has it. Today's readers expect the array's class in an array of references. If
+    /// that is unknown, and there is not exactly one of its name, the class of the elements is written.
     fn with_array_class<'r>(&mut self, profile: &Profile, record: &Record<'r>) -> Record<'r> {
         let Record::Objects(mut array) = *record else { return *record };
         let element = array.class;
@@ -233,7 +233,7 @@ impl<W: Write> BinaryWriter<W> {
         })
     }
 
-    /// A heap dump as one record, whose length is summed up first.
+    /// Writes a heap dump as one record, after its length is summed up.
     fn one_record(
         &mut self,
         profile: &Profile,
@@ -265,7 +265,7 @@ impl<W: Write> BinaryWriter<W> {
         }
     }
 
-    /// A heap dump as segments, each of which is kept back until its length is known.
+    /// Writes a heap dump as segments. Each is kept until its length is known.
     fn segments(
         &mut self,
         profile: &Profile,
@@ -286,7 +286,7 @@ impl<W: Write> BinaryWriter<W> {
             if segment.len() as u64 + tail.length() <= SEGMENT as u64 {
                 return tail.write(&mut segment);
             }
-            // What was before goes out first, and a record that is larger than a segment on its own.
+            // The bytes before go out first, and a record that is larger than a segment goes out on its own.
             if start > 0 {
                 self.header(tag::HEAP_DUMP_SEGMENT, start as u64)?;
                 self.out.write_all(&segment[..start])?;
@@ -444,7 +444,7 @@ fn invalid(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Err
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
-/// What bodies consist of.
+/// The parts of a body.
 trait Body {
     fn u1(&mut self, value: u8);
     fn u2(&mut self, value: u16);
@@ -513,7 +513,7 @@ impl Body for Vec<u8> {
     }
 }
 
-/// What a record has at its end and need not be copied.
+/// The end of a record, which need not be copied.
 struct Tail<'a> {
     elements: Elements<'a>,
     values: &'a [u8],
@@ -558,7 +558,7 @@ impl Tail<'_> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(self.values)?;
         let mut written = 0;
-        // Those between are NULL.
+        // The elements in between are NULL.
         let nulls = |out: &mut dyn Write, n: u32| (0..n).try_for_each(|_| out.write_all(&[0; ID]));
         let end = self.elements.length().min(self.count());
         for (index, object) in self.elements.iter().take_while(|(index, _)| *index < end) {
@@ -570,7 +570,7 @@ impl Tail<'_> {
     }
 }
 
-/// How many bytes a record has, its tail with it.
+/// Returns the length of a record in bytes, including its tail.
 fn encoded_length(record: &Record<'_>) -> u64 {
     let head = match record {
         Record::Root(root) => {

@@ -30,10 +30,10 @@ pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Resu
     draw(tree, false, weight, &profile.created.to_text(), out)
 }
 
-/// Writes a flame graph of `after` in whose colors red has grown since `before` and blue has shrunk.
+/// Writes a flame graph of `after`: red has grown since `before`, blue has shrunk.
 ///
 /// # Errors
-/// Those of `out`.
+/// Returns the errors of `out`.
 pub fn write_difference(
     before: &Profile,
     after: &Profile,
@@ -104,7 +104,7 @@ const ABOVE: usize = 64;
 const BELOW: usize = 32;
 /// Narrower frames are not drawn, nor what is above them.
 const NARROWEST: f64 = 0.1;
-/// As wide as a letter can be.
+/// The greatest width of a letter.
 const CHARACTER: f64 = 7.0;
 
 const SCRIPT: &str = include_str!("flame_graph.js");
@@ -145,7 +145,7 @@ fn draw(
     let nothing = format!("no {}", weight.title());
     let mut tree = tree;
     if tree.0[0].values[1] == 0 {
-        // A picture all the same: who opens it sees what there is.
+        // An empty profile still makes a picture, so that the viewer sees that it is empty.
         tree = Tree::default();
         tree.add(&nothing, [1, 1]);
     }
@@ -205,7 +205,7 @@ fn draw(
     write!(out, "</g>\n<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n")
 }
 
-/// As much of a name as a frame of this width has room for.
+/// Returns as much of a name as fits into a frame of this width.
 fn fitting(name: &str, width: f64) -> String {
     let most = ((width - 6.0) / CHARACTER) as usize;
     match name.chars().count() {

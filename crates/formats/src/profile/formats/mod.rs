@@ -12,7 +12,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A format of profiles. Which one is meant is told by the name of the file.
+/// A format of profiles. The extension of the file name selects it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
     /// HPROF's text.
@@ -43,7 +43,7 @@ impl Format {
         Self::Html,
     ];
 
-    /// How the names of its files end.
+    /// Returns the extension of its files.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Text => ".txt",
@@ -63,13 +63,13 @@ impl Format {
         found.ok_or_else(|| UnknownFormat(path.display().to_string()))
     }
 
-    /// Whether files of it are made from stacks, by [`write_stacks`].
+    /// Returns true if [`write_stacks`] writes files of this format.
     pub const fn is_of_stacks(self) -> bool {
         matches!(self, Self::Collapsed | Self::Svg | Self::Pprof | Self::Speedscope)
     }
 }
 
-/// The name of a file does not tell its format.
+/// The error for a file name that selects no format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownFormat(String);
 
@@ -84,7 +84,7 @@ impl std::error::Error for UnknownFormat {}
 
 /// Writes the stacks of a profile in one of the formats that [are made of them](Format::is_of_stacks).
 ///
-/// Without `weight`, it is the first of [`Weight::ALL`] of which there is anything. Formats that can hold
+/// Without `weight`, it is the first of [`Weight::ALL`] that has data. Formats that can hold
 /// several (pprof and speedscope) have all, and show this one first.
 ///
 /// # Errors
@@ -112,7 +112,7 @@ pub fn write_stacks(
 
 pub use flame_graph::write_difference;
 
-/// What stands for the frames of a trace that has none.
+/// The text in place of the frames of a trace that has none.
 const NO_FRAMES: &str = "<empty trace>";
 
 /// The name of a thread as a frame has it.

@@ -51,7 +51,7 @@ mod field {
     }
 }
 
-/// What a weight is called where profiles of Go set the custom, so that servers know it.
+/// Returns the name of a weight. It follows the custom of Go's profiles, which servers know.
 fn type_and_unit(weight: Weight) -> [&'static str; 2] {
     match weight {
         Weight::CpuSamples => ["samples", "count"],
@@ -169,7 +169,7 @@ impl Builder {
         Some(self.location(function, line))
     }
 
-    /// The functions and locations, whose numbers count from 1.
+    /// Writes the functions and locations. Their numbers count from 1.
     fn tables(&mut self, message: &mut Message) {
         for (id, (function, line)) in (1..).zip(&self.locations) {
             let mut lines = Message::default();

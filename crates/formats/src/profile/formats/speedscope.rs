@@ -88,7 +88,7 @@ fn sampled(
     )
 }
 
-/// What stands before the element of a list with this index.
+/// Returns the text before the element of a list with this index.
 fn comma(index: usize) -> &'static str {
     if index == 0 { "" } else { "," }
 }

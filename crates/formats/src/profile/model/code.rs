@@ -6,7 +6,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
-/// A method. What is not known of it is the empty name.
+/// A method. An unknown part of it is the empty name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Method {
     /// The name of its class, with dots.
@@ -27,14 +27,14 @@ pub enum Line {
     /// It is not known, or lines were not asked for.
     #[default]
     Unknown,
-    /// Of compiled code of which no lines are known.
+    /// In compiled code without known lines.
     Compiled,
     /// Of a native method.
     Native,
 }
 
 impl Line {
-    /// The line that JVMPI and binary files tell by this number.
+    /// Returns the line that JVMPI and binary files encode as this number.
     pub fn from_code(code: i32) -> Self {
         match code {
             -2 => Self::Compiled,
@@ -44,7 +44,7 @@ impl Line {
         }
     }
 
-    /// The number by which JVMPI and binary files tell it.
+    /// Returns its number in JVMPI and binary files.
     pub fn code(self) -> i32 {
         match self {
             Self::Number(line) => i32::try_from(line).unwrap_or(-1),
@@ -81,12 +81,12 @@ macro_rules! tables {
                 self.0.get_index(id.0 as usize).copied()
             }
 
-            /// How many there are; their IDs are 0 to one less.
+            /// Returns the number of entries; their IDs are 0 to one less.
             pub fn len(&self) -> usize {
                 self.0.len()
             }
 
-            /// Whether there is none.
+            /// Returns true if there are no entries.
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
             }
@@ -357,12 +357,12 @@ impl Traces {
         self.traces.iter().map(|stored| self.trace(stored))
     }
 
-    /// How many there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.traces.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.traces.is_empty()
     }

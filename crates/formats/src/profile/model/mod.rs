@@ -24,14 +24,14 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::borrow::Cow;
 
-/// What a file of HPROF tells, without the objects of its heap dumps.
+/// The contents of a file of HPROF, without the objects of its heap dumps.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// When the profiler started.
+    /// The time when the profiler started.
     pub created: Time,
-    /// What text has between its first line and `--------`.
+    /// The text between the first line and `--------` (text).
     pub preamble: String,
-    /// How the profiler was set (binary).
+    /// The settings of the profiler (binary).
     pub settings: Option<Settings>,
     /// The names that the other tables refer to.
     pub names: Names,
@@ -45,18 +45,18 @@ pub struct Profile {
     pub threads: IndexMap<ThreadSerial, Thread, FxBuildHasher>,
     /// The classes that sections and heap dumps refer to.
     pub classes: Classes,
-    /// What was dumped, in the order of the file; [`Profile::sites`] and its like pick one kind.
+    /// The dumped sections, in the order of the file; [`Profile::sites`] and its like pick one kind.
     pub sections: Vec<Section>,
 }
 
-/// How a profiler was set.
+/// The settings of a profiler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
-    /// Whether objects have the trace of their allocation.
+    /// True if objects have the trace of their allocation.
     pub alloc_traces: bool,
-    /// Whether the CPU is sampled.
+    /// True if the CPU is sampled.
     pub cpu_sampling: bool,
-    /// How many frames a trace has at most.
+    /// The greatest number of frames in a trace.
     pub depth: u16,
 }
 
@@ -73,11 +73,11 @@ pub struct Thread {
     pub group: NameId,
     /// The name of the parent of its group (binary).
     pub parent_group: NameId,
-    /// Where it was started (binary).
+    /// The trace of its start (binary).
     pub trace: TraceSerial,
-    /// When it was started (binary).
+    /// The time of its start (binary).
     pub started: Option<Time>,
-    /// Whether it has ended.
+    /// True if it has ended.
     pub ended: bool,
 }
 
@@ -90,9 +90,9 @@ pub struct Class {
     pub object: ObjectId,
     /// Its name, with dots.
     pub name: NameId,
-    /// Where it was loaded (binary).
+    /// The trace of its loading (binary).
     pub trace: TraceSerial,
-    /// Whether it was unloaded (binary).
+    /// True if it was unloaded (binary).
     pub unloaded: bool,
 }
 
@@ -140,8 +140,8 @@ impl Profile {
         self.methods.get(frame.method).map(|method| (frame, method))
     }
 
-    /// The name of what was allocated at a site: that of the class, or `[I` and the like for an array whose
-    /// class is not known.
+    /// Returns the name of the objects allocated at a site: that of the class, or `[I` and the like for an array
+    /// of unknown class.
     pub fn site_name(&self, site: &Site) -> &str {
         match (self.classes.get(site.class), site.array_of) {
             (Some(class), _) => self.names.get(class.name),
@@ -150,8 +150,8 @@ impl Profile {
         }
     }
 
-    /// The type of what was allocated at a site, as Java's source has it: `java.lang.Object[]`, of whose class a
-    /// site names that of the elements, or `int[]`.
+    /// Returns the type of the objects allocated at a site, in Java source: `java.lang.Object[]`, for which a
+    /// site has the class of the elements, or `int[]`.
     pub fn site_type(&self, site: &Site) -> Cow<'_, str> {
         let name = self.site_name(site);
         let is_array = site.array_of.is_some();

@@ -40,7 +40,7 @@ impl Names {
         self.0.get_index(id.0 as usize).map_or("", |name| name)
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     #[allow(clippy::len_without_is_empty, reason = "the empty name is always there")]
     pub fn len(&self) -> usize {
         self.0.len()

@@ -12,7 +12,7 @@ fn rank<T>(rows: &mut Vec<T>, total: f64, cutoff: f32, amount: impl Fn(&T) -> f6
 }
 
 impl Sites {
-    /// Puts the largest rows first and drops those whose part of the total is less than `cutoff`.
+    /// Puts the largest rows first and drops those with a part of the total below `cutoff`.
     pub fn rank(&mut self, cutoff: f32) {
         self.cutoff = cutoff;
         if self.by_allocation {
@@ -25,21 +25,21 @@ impl Sites {
 }
 
 impl CpuSamples {
-    /// Puts the largest rows first and drops those whose part of the total is less than `cutoff`.
+    /// Puts the largest rows first and drops those with a part of the total below `cutoff`.
     pub fn rank(&mut self, cutoff: f32) {
         rank(&mut self.rows, self.total as f64, cutoff, |row| row.samples as f64);
     }
 }
 
 impl CpuTimes {
-    /// Puts the largest rows first and drops those whose part of the total is less than `cutoff`.
+    /// Puts the largest rows first and drops those with a part of the total below `cutoff`.
     pub fn rank(&mut self, cutoff: f32) {
         rank(&mut self.rows, self.total.as_secs_f64(), cutoff, |row| row.own.as_secs_f64());
     }
 }
 
 impl MonitorTimes {
-    /// Puts the largest rows first and drops those whose part of the total is less than `cutoff`.
+    /// Puts the largest rows first and drops those with a part of the total below `cutoff`.
     pub fn rank(&mut self, cutoff: f32) {
         rank(&mut self.rows, self.total.as_secs_f64(), cutoff, |row| row.time.as_secs_f64());
     }

@@ -1,4 +1,4 @@
-//! What a dump tells: allocation sites, CPU time, monitors, the heap's size.
+//! The sections of a dump: allocation sites, CPU time, monitors, the heap's size.
 
 use super::{
     ClassSerial, MethodId, NameId, ObjectId, Profile, StackId, ThreadSerial, Time, TraceSerial,
@@ -43,24 +43,24 @@ macro_rules! kinds {
 kinds! {
     /// The monitor dumps in the order of the file; `next_back()` is the last.
     monitor_dumps: MonitorDump;
-    /// The monitor times in the order of the file; each tells what has come since the one before.
+    /// The monitor times in the order of the file; each counts from the one before.
     monitor_times: MonitorTimes;
     /// The heap dumps in the order of the file; `next_back()` is the last.
     heap_dumps: HeapDump;
     /// The sizes of the heap in the order of the file; `next_back()` is the last.
     heap_summaries: HeapSummary;
-    /// The allocation sites in the order of the file; `next_back()` tells of the whole run.
+    /// The allocation sites in the order of the file; `next_back()` covers the whole run.
     sites: Sites;
-    /// The CPU samples in the order of the file; each tells what has come since the one before.
+    /// The CPU samples in the order of the file; each counts from the one before.
     cpu_samples: CpuSamples;
-    /// The CPU times in the order of the file; each tells what has come since the one before.
+    /// The CPU times in the order of the file; each counts from the one before.
     cpu_times: CpuTimes;
     /// The calls of `cpu=old` in the order of the file.
     cpu_old: CpuOld;
 }
 
 impl Section {
-    /// What it is called.
+    /// Returns the name of the section.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::MonitorDump(_) => "monitor dump",
@@ -74,7 +74,7 @@ impl Section {
         }
     }
 
-    /// When it was written; a monitor dump and the calls of `cpu=old` do not tell.
+    /// Returns the time when it was written; a monitor dump and the calls of `cpu=old` have none.
     pub fn at(&self) -> Option<Time> {
         match self {
             Self::MonitorDump(_) | Self::CpuOld(_) => None,
@@ -91,28 +91,28 @@ impl Section {
 /// Instances and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amount {
-    /// How many bytes they have together.
+    /// Their size in bytes, all together.
     pub bytes: u64,
-    /// How many they are.
+    /// Their number.
     pub instances: u64,
 }
 
-/// Which objects were allocated where.
+/// The objects by the place of their allocation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sites {
-    /// When the section was written.
+    /// The time when the section was written.
     pub at: Option<Time>,
-    /// Whether it is ordered by what was allocated, not by what lives.
+    /// True if it is ordered by what was allocated, not by what lives.
     pub by_allocation: bool,
-    /// Whether it tells only what has changed since the section before (binary).
+    /// True if it has only the changes since the section before (binary).
     pub incremental: bool,
-    /// Whether a collection was made first (binary).
+    /// True if a collection was made first (binary).
     pub after_gc: bool,
-    /// Rows whose part of the whole is less than this are left out (binary tells it).
+    /// The part of the whole below which rows are left out (binary).
     pub cutoff: f32,
-    /// What lives, also of the sites that were cut off (binary; of text the sum of the rows).
+    /// The live objects, including sites that were cut off (binary; in text the sum of the rows).
     pub live: Amount,
-    /// What was allocated, also of the sites that were cut off (binary; of text the sum of the rows).
+    /// The allocated objects, including sites that were cut off (binary; in text the sum of the rows).
     pub allocated: Amount,
     /// The sites, largest first.
     pub rows: Vec<Site>,
@@ -123,56 +123,56 @@ pub struct Sites {
 pub struct Site {
     /// The class; of an array of references, the class of the elements.
     pub class: ClassSerial,
-    /// The type of the elements if the objects are arrays. Text tells it only where the class is not known.
+    /// The type of the elements if the objects are arrays. Text has it only if the class is unknown.
     pub array_of: Option<Type>,
-    /// Where.
+    /// The trace of the allocation.
     pub trace: TraceSerial,
-    /// What lives.
+    /// The live objects.
     pub live: Amount,
-    /// What was allocated.
+    /// The allocated objects.
     pub allocated: Amount,
 }
 
-/// How large the heap is (binary).
+/// The size of the heap (binary).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HeapSummary {
-    /// When.
+    /// The time of the count.
     pub at: Option<Time>,
-    /// What lives.
+    /// The live objects.
     pub live: Amount,
-    /// What was allocated since the VM started.
+    /// The objects allocated since the VM started.
     pub allocated: Amount,
 }
 
-/// What threads were found to execute.
+/// The traces that threads were found to execute.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CpuSamples {
-    /// When the section was written.
+    /// The time when the section was written.
     pub at: Option<Time>,
-    /// The time between samples. No file tells it.
+    /// The time between samples. No file has it.
     pub interval: Option<Duration>,
-    /// How many samples there are, also of the traces that were cut off.
+    /// The number of samples, including the traces that were cut off.
     pub total: u64,
     /// The traces, most frequent first.
     pub rows: Vec<CpuSample>,
 }
 
-/// How often a trace was found.
+/// The number of times a trace was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CpuSample {
     /// The trace.
     pub trace: TraceSerial,
-    /// The samples since the last dump. Text tells them, if `hits` is not the same, by a percentage with two
-    /// digits after the point.
+    /// The samples since the last dump. If `hits` differs, text has them as a percentage with two digits
+    /// after the point.
     pub samples: u64,
     /// The samples since the VM started: the column `count` of text.
     pub hits: u64,
 }
 
-/// How long methods ran.
+/// The running times of methods.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CpuTimes {
-    /// When the section was written.
+    /// The time when the section was written.
     pub at: Option<Time>,
     /// The time of all traces, also of those that were cut off.
     pub total: Duration,
@@ -180,15 +180,15 @@ pub struct CpuTimes {
     pub rows: Vec<CpuTime>,
 }
 
-/// How long the innermost method of a trace ran, called by the others.
+/// The running time of the innermost method of a trace, called by the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CpuTime {
     /// The trace.
     pub trace: TraceSerial,
-    /// The time since the last dump without that of called methods. Text tells it by a percentage with two
+    /// The time since the last dump without that of called methods. Text has it as a percentage with two
     /// digits after the point.
     pub own: Duration,
-    /// How often it was called since the VM started.
+    /// The number of its calls since the VM started.
     pub calls: u64,
 }
 
@@ -199,13 +199,13 @@ pub struct StackTime {
     pub thread: ThreadSerial,
     /// The stack.
     pub stack: StackId,
-    /// As [`CpuTime::own`].
+    /// The same as [`CpuTime::own`].
     pub own: Duration,
-    /// As [`CpuTime::calls`].
+    /// The same as [`CpuTime::calls`].
     pub calls: u64,
 }
 
-/// Who called whom: `cpu=old`, as `java -prof` told it (text).
+/// The calls by caller and callee: `cpu=old`, in the format of `java -prof` (text).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CpuOld {
     /// The pairs, most frequent first.
@@ -215,7 +215,7 @@ pub struct CpuOld {
 /// The calls of one method by another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// How many.
+    /// The number of calls.
     pub count: u64,
     /// The method that was called.
     pub callee: Option<MethodId>,
@@ -244,10 +244,10 @@ pub enum Monitor {
     },
 }
 
-/// How long threads waited to enter monitors (text).
+/// The time that threads waited to enter monitors (text).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MonitorTimes {
-    /// When the section was written.
+    /// The time when the section was written.
     pub at: Option<Time>,
     /// The time of all, also of those that were cut off.
     pub total: Duration,
@@ -255,16 +255,16 @@ pub struct MonitorTimes {
     pub rows: Vec<MonitorTime>,
 }
 
-/// How long a monitor was waited for at a trace.
+/// The time that a monitor was waited for at a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MonitorTime {
     /// The monitor.
     pub monitor: Monitor,
-    /// Where.
+    /// The trace where it was waited for.
     pub trace: TraceSerial,
-    /// How often.
+    /// The number of waits.
     pub hits: u64,
-    /// How long. Text tells it by a percentage with two digits after the point.
+    /// The time waited. Text has it as a percentage with two digits after the point.
     pub time: Duration,
 }
 
@@ -277,22 +277,22 @@ pub struct MonitorDump {
     pub monitors: Vec<MonitorStatus>,
 }
 
-/// What a thread does.
+/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadStatus {
     /// The thread.
     pub thread: ThreadSerial,
     /// Its stack.
     pub trace: TraceSerial,
-    /// What it waits for.
+    /// The reason why it waits.
     pub state: ThreadState,
-    /// Whether it is suspended.
+    /// True if it is suspended.
     pub suspended: bool,
-    /// Whether it is interrupted.
+    /// True if it is interrupted.
     pub interrupted: bool,
 }
 
-/// What a thread waits for.
+/// The reasons why a thread waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ThreadState {
     /// Nothing; `R`.
@@ -303,14 +303,14 @@ pub enum ThreadState {
     CondVarWait,
 }
 
-/// Who owns a monitor and who waits for it. Thread 0 is one that is not known.
+/// The owner of a monitor and the threads that wait for it. Thread 0 is unknown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MonitorStatus {
     /// The monitor.
     pub monitor: Monitor,
     /// Its owner, if it has one.
     pub owner: Option<ThreadSerial>,
-    /// How often the owner has entered it.
+    /// The number of times the owner has entered it.
     pub entry_count: u32,
     /// The threads that wait to enter.
     pub waiting_to_enter: Vec<ThreadSerial>,
@@ -322,9 +322,9 @@ pub struct MonitorStatus {
 /// one after the other.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HeapDump {
-    /// When it was made.
+    /// The time when it was made.
     pub at: Option<Time>,
-    /// What lives, as the profiler has counted it (text).
+    /// The live objects, as the profiler counted them (text).
     pub live: Option<Amount>,
     /// The places of its records in the file: one, or the segments.
     pub parts: Vec<Range<u64>>,

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::time::{Duration, SystemTime};
 
-/// A moment: milliseconds since 1970 began in UTC. Text tells whole seconds, as local time.
+/// A moment: milliseconds since 1970 began in UTC. Text has whole seconds, as local time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Time(pub u64);
 
@@ -14,12 +14,12 @@ impl Time {
         Self(since.as_millis() as u64)
     }
 
-    /// How long after `earlier` it is.
+    /// Returns the time that has passed since `earlier`.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// As `ctime` writes it, without the end of the line: `Sun Nov 22 01:03:08 2026`.
+    /// Returns the time in `ctime`'s format, without the end of the line: `Sun Nov 22 01:03:08 2026`.
     pub fn to_text(self) -> String {
         let Ok(seconds) = libc::time_t::try_from(self.0 / 1000) else { return String::new() };
         let mut text = [0; 64];
@@ -57,7 +57,7 @@ impl Time {
         parts.tm_min = clock.next()?.ok()?.into();
         parts.tm_sec = clock.next()?.ok()?.into();
         parts.tm_year = year.checked_sub(1900)?;
-        // Whether summer time was in force is for the C library to find out.
+        // The C library finds out if summer time was in force.
         parts.tm_isdst = -1;
         // SAFETY: the pointer is to live data that only this call uses.
         let seconds = unsafe { libc::mktime(&mut parts) };
@@ -79,7 +79,7 @@ mod tests {
         for seconds in [0, 951_782_400, 1_795_309_388, 4_102_444_799] {
             let time = Time(seconds * 1000);
             let text = time.to_text();
-            // Where C's own have 32 bits they end in 2038.
+            // A 32-bit `time_t` of C ends in 2038.
             if libc::time_t::try_from(seconds).is_err() {
                 assert_eq!(text, "");
                 continue;

@@ -1,9 +1,9 @@
-//! The stream that a profiler sends to the command that has started it: the model in a compact form.
+//! The stream that a profiler sends to the command that started it: the model in a compact form.
 //!
 //! A stream is a row of records: a tag, the length of the body, the body. All numbers are LEB128. The tables
-//! come before what refers to them, each entry once and numbered in its order: names, methods, frames and
-//! stacks, of which each is a frame and the number of its caller's. Then sections, and the end of a dump. The
-//! form is not stable: both ends are of the same version.
+//! of names, methods, frames and stacks come before records that refer to them. Each entry comes once and is
+//! numbered in its order; a stack is a frame and the number of its caller's stack. Then follow sections, and
+//! the end of a dump. The form is not stable: both ends are of the same version.
 
 mod read;
 mod write;
@@ -48,7 +48,7 @@ mod tag {
 /// The kind of a dump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DumpKind {
-    /// A dump whose times and samples the next one does not repeat.
+    /// A dump; the next one does not repeat its times and samples.
     Dump,
     /// A dump that the next one repeats.
     Snapshot,

@@ -1,4 +1,4 @@
-//! Reads a stream as it comes. Whoever sends it is not trusted to send one that makes sense.
+//! Reads a stream as it comes. The sender is not trusted: the stream may make no sense.
 
 use super::{DumpKind, MOST, VERSION, tag};
 use crate::profile::model::{
@@ -84,7 +84,7 @@ impl StreamReader {
         &self.profile
     }
 
-    /// Takes what has come of a dump whose end has not.
+    /// Takes the sections of a dump that has not ended.
     pub fn take_cut_off(&mut self) -> Vec<Section> {
         std::mem::take(&mut self.dump)
     }

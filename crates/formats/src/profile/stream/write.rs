@@ -52,7 +52,7 @@ impl<W: Write> StreamWriter<W> {
     /// A writer that has written the beginning of the stream.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Returns the errors of `out`.
     pub fn new(out: W, profile: &Profile) -> io::Result<Self> {
         let mut writer = Self {
             out,

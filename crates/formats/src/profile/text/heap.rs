@@ -117,7 +117,7 @@ fn record<T>(line: &str, below: &[Cow<'_, str>], each: impl FnOnce(&Record<'_>) 
                 elements.push((index, object));
             }
             let elements = Elements::NotNull { length, elements: &elements };
-            // JVMTI's HPROF tells the class of the array, with brackets.
+            // JVMTI's HPROF has the class of the array, with brackets.
             let (class_name, class, array_class) = match class_name.strip_suffix("[]") {
                 Some(elements) => (elements, ObjectId(0), class),
                 None => (class_name, class, ObjectId(0)),
@@ -159,7 +159,7 @@ fn field(line: &str) -> Option<(&str, ObjectId)> {
     Some((name.strip_suffix('\t').unwrap_or(name), object))
 }
 
-/// What stands in the parentheses of a root.
+/// Returns the contents of a root's parentheses.
 fn root(mut words: Words<'_>) -> Option<RootKind<'_>> {
     words.text("kind=<")?;
     let kind = words.until(">")?;

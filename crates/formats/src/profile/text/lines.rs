@@ -8,10 +8,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
     bytes: &'a [u8],
-    /// Where the next line begins.
+    /// The offset of the next line.
     next: usize,
     end: usize,
-    /// Where the line begins that was read last.
+    /// The offset of the line that was read last.
     at: usize,
 }
 
@@ -45,12 +45,12 @@ impl<'a> Lines<'a> {
         self.next()
     }
 
-    /// Where the next line begins.
+    /// Returns the offset of the next line.
     pub fn place(self) -> usize {
         self.next
     }
 
-    /// Goes on after the next line that consists of `text`, and returns where that line begins; goes to the
+    /// Moves past the next line that consists of `text`, and returns the offset of that line; moves to the
     /// end if there is none.
     pub fn skip_past(&mut self, text: &str) -> Option<usize> {
         let rest = &self.bytes[..self.end];
@@ -86,14 +86,14 @@ impl<'a> Words<'a> {
         Some(())
     }
 
-    /// What stands before `end`, which is skipped.
+    /// Returns the text before `end`, which is skipped.
     pub fn until(&mut self, end: &str) -> Option<&'a str> {
         let (before, after) = self.0.split_once(end)?;
         self.0 = after;
         Some(before)
     }
 
-    /// What stands before the last `end`, which is skipped.
+    /// Returns the text before the last `end`, which is skipped.
     pub fn until_last(&mut self, end: &str) -> Option<&'a str> {
         let (before, after) = self.0.rsplit_once(end)?;
         self.0 = after;

@@ -9,10 +9,10 @@ pub use heap::HeapReader;
 pub use read::{is_text, read};
 pub use write::TextWriter;
 
-/// What files have between their first line and `--------` if the profiler has nothing else to say.
+/// The default text between the first line and `--------`.
 pub const PREAMBLE: &str = include_str!("preamble.txt");
 
-/// The headings of sections, whose rows are below these words.
+/// The headings of sections; the rows are below these words.
 mod heading {
     pub const SITES: [&str; 2] = [
         "          percent         live       alloc'ed  stack class",

@@ -15,12 +15,12 @@ use std::time::Duration;
 const FIRST_LINE: &str = "JAVA PROFILE 1.0.1, created ";
 const END_OF_PREAMBLE: &str = "--------";
 
-/// The sections whose first line is their name and `BEGIN`, with more behind it, and whose last is the name
-/// and `END`.
+/// The sections that begin with a line of their name, `BEGIN` and more, and end with a line of the name and
+/// `END`.
 const SECTIONS: [&str; 6] =
     ["MONITOR DUMP", "MONITOR TIME", "HEAP DUMP", "SITES", "CPU SAMPLES", "CPU TIME (ms)"];
 
-/// The section of which this is the first line.
+/// Returns the section that begins with this line.
 fn section_begun(line: &[u8]) -> Option<&'static str> {
     let begins = |name: &&str| {
         let rest = line.strip_prefix(name.as_bytes());
@@ -29,7 +29,7 @@ fn section_begun(line: &[u8]) -> Option<&'static str> {
     SECTIONS.into_iter().find(begins)
 }
 
-/// Whether these bytes are of a text file. One of `cpu=old` begins with any section.
+/// Returns true if these bytes are of a text file. A file of `cpu=old` begins with any section.
 pub fn is_text(bytes: &[u8]) -> bool {
     let starts = ["JAVA PROFILE ", heading::CPU_OLD, "TRACE "];
     let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -221,8 +221,7 @@ impl Reader<'_> {
         if end.is_none() { Err(self.cut_off("a heap dump")) } else { Ok(Some(())) }
     }
 
-    /// Passes each line of a section up to its last, without the headings, whose spaces are not the same in
-    /// files of all versions.
+    /// Passes each line of a section up to its last, without the headings: their spaces differ between versions.
     fn rows(
         &mut self,
         last: &str,
@@ -269,7 +268,7 @@ impl Reader<'_> {
         read.map(Some)
     }
 
-    /// What a site's name says of its class and, where that is not known, of an array's elements.
+    /// Returns the class that a site's name stands for and, where that is unknown, an array's elements.
     fn site_name(&mut self, name: &str) -> (ClassSerial, Option<Type>) {
         if name == "<Unknown>" {
             return (ClassSerial(0), None);
@@ -298,8 +297,8 @@ impl Reader<'_> {
         let read = self.rows("CPU SAMPLES END", |_, line| {
             let (part, hits, trace, _) = ranked(line)?;
             let by_part = total as f64 * part;
-            // The column counts from the beginning. Only if it can't be what has come since the last dump, which
-            // the percentage tells with two digits, it is not taken for it.
+            // The column counts from the beginning. Its value is ignored only if it contradicts the percentage
+            // since the last dump, which has two digits.
             let exact = (by_part - hits as f64).abs() <= total as f64 * 0.000_051;
             let samples_now = if exact { hits } else { by_part.round() as u64 };
             samples.rows.push(CpuSample { trace, samples: samples_now, hits });

@@ -18,9 +18,9 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct TextWriter<W> {
     out: W,
-    /// How many traces of the profile's are written.
+    /// The number of the profile's traces that are written.
     traces: usize,
-    /// Whether threads are told; `cpu=old` does not.
+    /// True if threads are written; `cpu=old` has none.
     threads: bool,
 }
 
@@ -484,7 +484,7 @@ fn reference(value: Value) -> Option<ObjectId> {
     }
 }
 
-/// The number of a frame, of which the original writes -1 for none.
+/// Returns the number of a frame; the original writes -1 for none.
 fn frame_number(frame: Option<u32>) -> i64 {
     frame.map_or(-1, i64::from)
 }
@@ -524,7 +524,7 @@ impl Display for ThreadName {
     }
 }
 
-/// When a section was written.
+/// The time when a section was written.
 struct At(Option<Time>);
 
 impl Display for At {
