@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// What [`Options::agent`] chooses from; later fields override earlier ones.
+/// The settings that [`Options::agent`] chooses from; later fields override earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agents {
     pub top: Vec<Setting>,
@@ -28,7 +28,8 @@ static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
 pub struct Quirk {
     /// `key=value`.
     pub setting: String,
-    /// What must stand among the agent's own options for it to hold; empty if nothing must.
+    /// The text that must be among the agent's own options for the quirk to apply; empty for any
+    /// options.
     pub option: String,
 }
 
@@ -53,7 +54,8 @@ pub fn quirks_of(library: impl AsRef<Path>) -> Vec<Quirk> {
     quirks.collect()
 }
 
-/// What sections call the library: the name of its file, and its checksum if one of them has any.
+/// Returns the names by which sections refer to the library: its file name, and its checksum if any
+/// section has one.
 fn names_of(library: &Path, sections: &Sections) -> [String; 2] {
     let name = library.file_name().unwrap_or_default().to_string_lossy();
     let by_checksum = |section: &Section| section.library.starts_with(CHECKSUM);
@@ -68,7 +70,8 @@ impl Options {
         self.agent_with(&QUIRKS, library.as_ref(), options)
     }
 
-    /// As [`agent`](Self::agent), for a library that is not the one known by its name.
+    /// Returns the options like [`agent`](Self::agent), for a library other than the one known by its
+    /// name.
     pub fn agent_without_quirks(&self, library: impl AsRef<Path>, options: &str) -> AgentOptions {
         self.agent_with(&Sections::new(), library.as_ref(), options)
     }
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_section_can_name_its_library_by_checksum() {
-        // That of this file stands for a library's.
+        // The checksum of this file stands for a library's.
         let library = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/agents.rs"));
         let checksum = checksum_of(library).unwrap();
         assert_eq!(checksum.len(), CHECKSUM.len() + 64);

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 /// The environment variable that names the file.
 pub const CONFIG_VARIABLE: &str = "JVMPI_CONFIG";
-/// What comes before the checksum where a section names a library by that.
+/// The prefix of a checksum where a section names a library by it.
 pub const CHECKSUM: &str = "sha256:";
 
 /// The settings in a file.
@@ -78,7 +78,7 @@ pub type Sections = BTreeMap<Section, Vec<Setting>>;
 pub struct Section {
     /// The name of the library's file, or its checksum behind [`CHECKSUM`].
     pub library: String,
-    /// What stands among the agent's own options; empty if they do not matter.
+    /// The text that must be among the agent's own options; empty if they do not matter.
     pub option: String,
 }
 
@@ -87,7 +87,7 @@ impl Section {
         Self { library: library.into(), option: option.into() }
     }
 
-    /// Whether it is for a library of this name, whose agent has these options.
+    /// Returns true if it is for a library of this name, loaded with these options.
     pub fn is_for(&self, library: &str, options: &str) -> bool {
         let has_option = || options.split(',').any(|option| option.trim() == self.option);
         self.library == library && (self.option.is_empty() || has_option())
@@ -139,7 +139,7 @@ fn not_per_agent(Setting { source, key, .. }: &Setting) -> OptionsError {
     )
 }
 
-/// Whether a section's library is named as it can be.
+/// Returns true if a section's library is a valid name or checksum.
 fn is_name_or_checksum(library: &str) -> bool {
     let is_checksum = |digits: &str| {
         digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))

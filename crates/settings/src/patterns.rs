@@ -3,8 +3,8 @@
 use super::settings::Value;
 use std::fmt;
 
-/// Patterns, one of which a class's name must match: `com.acme.Foo:org.*`. A `*` stands for any
-/// characters, none included.
+/// Patterns of class names: a class must match one of them. In `com.acme.Foo:org.*`, a `*` stands
+/// for any characters, or none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patterns(Vec<String>);
 
@@ -22,7 +22,7 @@ impl Patterns {
         Self(Vec::new())
     }
 
-    /// Whether a class of this name is meant, which may be spelled with dots or slashes.
+    /// Returns true if a class of this name matches. The name may be spelled with dots or slashes.
     pub fn match_name(&self, name: &[u8]) -> bool {
         self.0.iter().any(|pattern| matches(pattern.as_bytes(), name))
     }

@@ -8,7 +8,7 @@ use std::fmt;
 /// A setting as the table below declares it.
 #[derive(Debug, PartialEq)]
 pub struct Key {
-    /// How the setting is written.
+    /// The name of the setting, as it is written.
     pub name: &'static str,
     /// The values it takes.
     pub valid: &'static [&'static str],
@@ -114,19 +114,19 @@ settings! {
     struct Options with agents: Agents {
         /// Which messages go to stderr.
         log: Log {
-            /// Only what stops the JVM from starting or an agent from working.
+            /// Only failures that stop the JVM from starting or an agent from working.
             Error = "error",
-            /// Also what an agent or its user should know.
+            /// Also messages that an agent or its user should know.
             Warn = "warn",
             /// Also one line at the start of the JVM.
             Info = "info",
-            /// Also what the shim does for the agents.
+            /// Also the actions of the shim for the agents.
             Debug = "debug",
         } = Log::Warn;
 
         /// How a running thread is stopped to take its call trace.
         suspend: Suspend {
-            /// By a signal, the trace being taken right there.
+            /// By a signal; the trace is taken in its handler.
             Auto = "auto",
             /// By the JVMTI function `SuspendThread` only.
             Jvmti = "jvmti",
@@ -156,9 +156,9 @@ settings! {
         ids: Ids {
             /// Never.
             Unique = "unique",
-            /// When there are no others left that fit into 32 bits.
+            /// Only when no unused IDs are left that fit into 32 bits.
             Bits32 = "32bit",
-            /// As soon as may be.
+            /// At the earliest time.
             Reused = "reused",
         } = Ids::Unique;
 
@@ -170,9 +170,9 @@ settings! {
 
         /// Whose instructions are reported.
         instructions: Instructions {
-            /// Those of classes that do not belong to the boot loader.
+            /// Instructions of classes that do not belong to the boot loader.
             Program = "program",
-            /// Those of all classes.
+            /// Instructions of all classes.
             All = "all",
         } = Instructions::Program;
 
@@ -221,7 +221,7 @@ settings! {
 
         /// Whether `CLASS_UNLOAD` is sent.
         unload: Unload {
-            /// As the specification has it.
+            /// According to the specification.
             On = "on",
             /// Not to agents that cannot deal with it.
             Off = "off",
@@ -229,25 +229,25 @@ settings! {
 
         /// Of which classes `CLASS_LOAD_HOOK` shows the class files.
         hook: Hook {
-            /// Also of those that are loaded when the agent first enables the event.
+            /// Also of classes that are loaded when the agent first enables the event.
             Replay = "replay",
-            /// Of those that are loaded later.
+            /// Only of classes that are loaded later.
             Late = "late",
         } = Hook::Replay;
 
         /// Which thread the `env_id` of `CLASS_LOAD` names.
         classload: ClassLoad {
-            /// The one that sends it, which has linked the class or names it.
+            /// The thread that sends it, which has linked the class or names it.
             Link = "link",
-            /// The one that has loaded the class, as long as it is there.
+            /// The thread that has loaded the class, as long as it exists.
             Load = "load",
         } = ClassLoad::Link;
 
         /// When `JVM_OnLoad` is called.
         onload: OnLoad {
-            /// As soon as JNI answers.
+            /// At the time when JNI becomes available.
             Start = "start",
-            /// When the VM is ready to run the program.
+            /// At the time when the VM is ready to run the program.
             Init = "init",
         } = OnLoad::Start;
 
@@ -255,7 +255,7 @@ settings! {
         reset: Reset {
             /// Only if the user asks for it.
             Off = "off",
-            /// After each `DATA_DUMP_REQUEST`, as the specification has one trigger for both.
+            /// After each `DATA_DUMP_REQUEST`: the specification has one trigger for both.
             AfterDump = "after-dump",
         } = Reset::Off;
 

@@ -56,7 +56,7 @@ pub fn find_key(source: &str, name: &str) -> Result<&'static Key, OptionsError> 
     })
 }
 
-/// What to say of a setting without a value.
+/// Returns the error for a setting without a value.
 pub fn missing_value(source: &str, Key { name, valid, .. }: &Key) -> OptionsError {
     let (example, valid) = (valid[0], valid.join(", "));
     let example = match source {

@@ -184,8 +184,8 @@ fn linkage_in(header: &Native, data: Bounded<'_>) -> Result<Linkage, String> {
     Ok(linkage)
 }
 
-/// A file whose sections may overlap, and whose strings may have no end: a name of more than 4 KiB is an error, so that
-/// reading the names of many symbols takes no longer than the file is long.
+/// A file with sections that may overlap and strings that may lack an end. A name of more than 4 KiB is an error, so
+/// that reading the names of many symbols takes no longer than the file is long.
 #[derive(Clone, Copy)]
 struct Bounded<'data>(&'data [u8]);
 
