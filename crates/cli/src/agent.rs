@@ -1,4 +1,4 @@
-//! An agent, and how a JVM is told to load it.
+//! An agent, and the options that make a JVM load it.
 
 use crate::attach;
 use crate::installation;
@@ -25,16 +25,16 @@ impl Agent {
         Self { name: part().unwrap_or_default(), options: part() }
     }
 
-    /// HPROF with these options.
+    /// Returns HPROF with these options.
     ///
     /// # Errors
-    /// Where its library was looked for.
+    /// Returns the places that were searched for its library.
     pub fn hprof(options: &str) -> Result<Self, String> {
         let name = installation::libhprof()?.into_os_string();
         Ok(Self { name, options: Some(options.into()) })
     }
 
-    /// The agent's library. None if it was given by name and only the JVM can tell where it is.
+    /// The agent's library. None if it was given by name, so that only the JVM can find it.
     ///
     /// # Errors
     /// There is no file of this path.
@@ -53,10 +53,10 @@ impl Agent {
         Ok(candidates.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()))
     }
 
-    /// The option with which a JVM loads it.
+    /// Returns the option with which a JVM loads it.
     ///
     /// # Errors
-    /// What is wrong with its library, or that its path cannot be written in the option.
+    /// Returns the fault of its library, or an error if its path cannot be written in the option.
     pub fn agentpath_option(&self) -> Result<OsString, String> {
         let name = self.examined()?.map_or_else(|| self.name.clone(), PathBuf::into_os_string);
         let mut option = OsString::from("-agentpath:");
@@ -66,18 +66,18 @@ impl Agent {
         Ok(option)
     }
 
-    /// Has a JVM that runs already load it.
+    /// Loads it into a running JVM.
     ///
     /// # Errors
-    /// What is wrong with its library, or what the JVM says.
+    /// Returns the fault of its library, or the message of the JVM.
     pub fn attach(&self, process: &Process, waiting: &Waiting) -> Result<(), String> {
         self.attach_with(&[], process, waiting)
     }
 
-    /// Has a JVM that runs already load it, with these settings of libjvmpi.so.
+    /// Loads it into a running JVM, with these settings of libjvmpi.so.
     ///
     /// # Errors
-    /// As [`Self::attach`]; also a line about a bad setting.
+    /// The same as for [`Self::attach`]; also a line about a bad setting.
     pub fn attach_with(
         &self,
         settings: &[String],
@@ -106,7 +106,7 @@ impl Agent {
         Ok(library)
     }
 
-    /// What libjvmpi.so is told of it, when this is its name or path.
+    /// Returns the specification that libjvmpi.so gets, when this is the agent's name or path.
     fn specification(&self, name: &OsStr) -> Result<OsString, String> {
         if name.as_bytes().contains(&b':') {
             return Err(format!(

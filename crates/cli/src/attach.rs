@@ -22,11 +22,11 @@ use std::time::Duration;
 
 /// The version of the protocol, which all JVMs from JDK 6 on understand.
 const PROTOCOL: &[u8] = b"1";
-/// How many arguments a command of this version has.
+/// The number of arguments of a command in this version.
 const ARGUMENTS: usize = 3;
 
-/// How much time of its own a JVM may take to open its socket. Nothing shows that one never will, because it was
-/// told not to by `-XX:+DisableAttachMechanism`, or hangs; the JDK's own tools wait as long, on the clock.
+/// The CPU time that a JVM may take to open its socket. A JVM that hangs or has `-XX:+DisableAttachMechanism` never
+/// opens it, and nothing shows that. The JDK's own tools wait as long in real time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Has the JVM load the first of these libraries, once with each of the options that `commands` makes of the paths under
@@ -172,7 +172,7 @@ impl<'a> View<'a> {
             Err(_) => {}
         }
         process.takes_signals()?;
-        // A stopped JVM would print a thread dump when it continues: nobody waits for the socket by then.
+        // A stopped JVM would print a thread dump when it continues: no command waits for the socket by then.
         not_stopped(process)?;
         let _request = Request::make(self)?;
         process.signal(libc::SIGQUIT)?;
@@ -294,7 +294,7 @@ impl Drop for Copies {
         let Some((directory, name, tmp)) = self.tmp.as_ref().filter(|_| !self.are_kept) else {
             return;
         };
-        // Somebody may have removed them, or put something there.
+        // Another process may have removed them, or put something there.
         for file in &self.files {
             let _ = directory.remove(file);
         }

@@ -1,9 +1,9 @@
 //! The connections of HPROF with this process: what it records comes in, commands go out.
 //!
-//! HPROF connects to a port that is open on the loopback interface while it is used. So it can
-//! profile a JVM whose user may not write where the profile goes, and be told to stop. Every user of the
-//! machine can connect to the port too: a JVM begins with a secret that it got from this process, and a
-//! connection that does not is closed.
+//! HPROF connects to a port that is open on the loopback interface while it is used. So it can profile a JVM of a
+//! user who may not write to the profile's place, and it can be stopped. Every user of the machine can connect to
+//! the port too. A JVM therefore begins with a secret that it got from this process; a connection without it is
+//! closed.
 
 use crate::process::Process;
 use jvmpi_formats::hprof::control::Command;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where JVMs connect to.
+/// The port that JVMs connect to.
 pub struct Channel {
     listener: TcpListener,
     address: SocketAddr,
@@ -33,7 +33,7 @@ struct Secrets {
     own: String,
 }
 
-/// Maximum number of open connections whose secret has not arrived. Further ones are closed at once.
+/// The maximum number of open connections that have not sent a secret. Further ones are closed at once.
 const MOST_UNKNOWN: usize = 64;
 
 /// Maximum time for a connection to send its secret. A JVM sends it when it connects.
@@ -49,14 +49,14 @@ pub struct Connection {
     commands: u32,
 }
 
-/// What happens to a connection.
+/// The events of a connection.
 #[derive(Debug)]
 pub enum Event {
     /// A peer has connected; the number is the connection's.
     Opened(usize),
     /// It is a JVM.
     Connected(usize, Connection),
-    /// It is [`Entrance::knock`]. All that were opened before have been heard of.
+    /// The connection is from [`Entrance::knock`]. All that were opened before have been reported.
     Knocked(usize),
     /// It has sent this.
     Received(usize, Vec<u8>),
@@ -65,10 +65,10 @@ pub enum Event {
 }
 
 impl Channel {
-    /// Opens a port, in the network namespace of the process if one is given: that is what it sees.
+    /// Opens a port, in the network namespace of the process if one is given, so that the process can reach it.
     ///
     /// # Errors
-    /// What is in the way.
+    /// Returns the error of the system.
     pub fn open(process: Option<&Process>) -> Result<Self, String> {
         let listener = match process.map(Process::directory) {
             Some(directory) if is_other_network(&directory)? => in_network_of(&directory),
@@ -98,7 +98,7 @@ impl Channel {
         (SECRET, &self.secrets.of_jvms)
     }
 
-    /// Takes connections from now on. `hear` is called with what happens, from threads of their own.
+    /// Accepts connections from now on. `hear` is called with each event, from threads of its own.
     pub fn serve(self, hear: impl Fn(Event) + Clone + Send + 'static) -> Entrance {
         let entrance = Entrance { address: self.address, secret: self.secrets.own.clone() };
         let unknown = Arc::new(AtomicUsize::new(0));
@@ -135,18 +135,18 @@ impl Channel {
     }
 }
 
-/// Where connections are taken, in the order in which they are made.
+/// The address where connections are accepted, in the order in which they are made.
 pub struct Entrance {
     address: SocketAddr,
     secret: String,
 }
 
 impl Entrance {
-    /// Makes a connection and closes it again. When [`Event::Knocked`] has come, all connections have been heard
-    /// of that were made before.
+    /// Makes a connection and closes it again. After [`Event::Knocked`], all connections that were made before have
+    /// been reported.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn knock(&self) -> io::Result<()> {
         TcpStream::connect(self.address)?.write_all(self.secret.as_bytes())
     }
@@ -235,7 +235,7 @@ impl Connection {
         let _ = command.write(&mut self.stream, self.commands);
     }
 
-    /// Closes it: the JVM ends the profiling and goes on.
+    /// Closes the connection: the JVM ends the profiling and continues to run.
     pub fn close(&self) {
         let _ = self.stream.shutdown(Shutdown::Both);
     }

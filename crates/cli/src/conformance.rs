@@ -117,14 +117,14 @@ fn places(jvms: &[jvms::Jvm], collectors: &[String]) -> Vec<Place> {
     let mut places = Vec::new();
     for jvm in jvms.iter().filter(|jvm| probe::starts(jvm).is_ok()) {
         for (name, flag) in probe::collectors(jvm) {
-            // Epsilon collects nothing, and there is nothing to be told of it.
+            // Epsilon collects nothing, so there is nothing to report.
             if name == "epsilon" || !collectors.is_empty() && !collectors.iter().any(|c| c == name)
             {
                 continue;
             }
             let version = jvm.version.split('.').next().unwrap_or("?");
             let mut place = format!("{version}/{name}");
-            // Several of one version are told apart by their directories.
+            // Several JDKs of one version are distinguished by their directories.
             if places.iter().any(|other: &Place| other.name == place) {
                 let directory = jvm.home.file_name().unwrap_or_default().to_string_lossy();
                 place = format!("{version}/{name}/{directory}");
@@ -132,7 +132,7 @@ fn places(jvms: &[jvms::Jvm], collectors: &[String]) -> Vec<Place> {
             let flags = vec!["-XX:+UnlockExperimentalVMOptions".to_owned(), flag.to_owned()];
             places.push(Place { name: place, java: jvm.java(), flags });
         }
-        // A second VM, which some JDKs have beside HotSpot's own: it has no compiler.
+        // A second VM, which some JDKs have in addition to HotSpot's own: it has no compiler.
         let is_wanted = collectors.is_empty() || collectors.iter().any(|c| c == "serial");
         if is_wanted && jvm.home.join("lib/zero/libjvm.so").is_file() {
             let version = jvm.version.split('.').next().unwrap_or("?");

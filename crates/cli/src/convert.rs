@@ -73,7 +73,7 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(if file.problem().is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What pages call the file.
+/// Returns the name of the file in pages.
 pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

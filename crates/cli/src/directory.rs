@@ -37,19 +37,19 @@ impl Directory {
         self.0.try_clone().map(Self)
     }
 
-    /// Opens a directory of those who see this one as `/`.
+    /// Opens a directory as seen by processes that have this one as `/`.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     pub fn directory_in_root(&self, path: &Path) -> io::Result<Self> {
         self.in_root(path, PATH_ONLY | libc::O_DIRECTORY).map(|file| Self(file.into()))
     }
 
-    /// Opens what those who see this directory as `/` find under this path. Links are followed as they follow
-    /// them, but for the last part of the path if `flags` has `O_NOFOLLOW`.
+    /// Opens the file that processes with this directory as `/` find under this path. Links are followed as in those
+    /// processes, except the last part of the path if `flags` has `O_NOFOLLOW`.
     ///
     /// # Errors
-    /// The system's. Where it has no `openat2`, links in the path are an error.
+    /// Returns the error of the system. Without `openat2`, links in the path are an error.
     pub fn in_root(&self, path: &Path, flags: libc::c_int) -> io::Result<File> {
         let opened = self.openat2(path, flags).or_else(|error| match error.raw_os_error() {
             // Before Linux 5.6, or forbidden by a filter that does not know it.
@@ -65,7 +65,7 @@ impl Directory {
         let mut how: libc::open_how = unsafe { std::mem::zeroed() };
         how.flags = u64::from((flags | libc::O_CLOEXEC).unsigned_abs());
         how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
-        // SAFETY: the path ends with NUL, and `how` is as long as the call is told.
+        // SAFETY: the path ends with NUL, and `how` has the length that the call gets.
         let number = unsafe {
             libc::syscall(
                 libc::SYS_openat2,
@@ -93,10 +93,10 @@ impl Directory {
         Ok(found)
     }
 
-    /// What has this name, for its metadata alone; a link is not followed.
+    /// Opens the file of this name for its metadata only; a link is not followed.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     pub fn entry(&self, name: &str) -> io::Result<File> {
         let flags = PATH_ONLY | libc::O_NOFOLLOW;
         open_at(self.0.as_raw_fd(), OsStr::new(name), flags, 0).map(File::from)
@@ -123,7 +123,7 @@ impl Directory {
         if unsafe { libc::mkdirat(self.0.as_raw_fd(), c_name.as_ptr(), 0o700) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // Whoever may rename what is in this directory can put another in its place, but no link.
+        // A user who may rename files in this directory can put another in its place, but no link.
         let flags = PATH_ONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let created = open_at(self.0.as_raw_fd(), OsStr::new(&name), flags, 0)?;
         Ok((Self(created), name.into()))

@@ -1,4 +1,4 @@
-//! What a command that fails says, and the exit status it ends with.
+//! The message of a command that fails, and the exit status it ends with.
 
 use jvmpi_formats::profile::printable;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ impl Failure {
 
     /// Says it on standard error.
     pub fn report(self) -> ExitCode {
-        // Parts of it may come from a file or a JVM of somebody else.
+        // Parts of it may come from a file or a JVM of another user.
         eprintln!("jvmpi: error: {}", printable(&self.message));
         ExitCode::from(self.status)
     }

@@ -1,16 +1,16 @@
-//! Where the libraries lie that the command works with.
+//! The paths of the libraries that the command works with.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The variable that names `libjvmpi.so` where it does not lie beside the command.
+/// The variable that names `libjvmpi.so` where it does not lie next to the command.
 pub const LIBRARY_VARIABLE: &str = "JVMPI_LIBRARY";
 
-/// The path of `libjvmpi.so`.
+/// Returns the path of `libjvmpi.so`.
 ///
 /// # Errors
-/// Where it was looked for.
+/// Returns the place where it was searched for.
 pub fn libjvmpi() -> Result<PathBuf, String> {
     match env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()) {
         Some(path) => named_by_the_variable(path),
@@ -18,10 +18,10 @@ pub fn libjvmpi() -> Result<PathBuf, String> {
     }
 }
 
-/// The path of `libhprof.so`, which lies beside `libjvmpi.so`.
+/// Returns the path of `libhprof.so`, which lies next to `libjvmpi.so`.
 ///
 /// # Errors
-/// Where it was looked for.
+/// Returns the place where it was searched for.
 pub fn libhprof() -> Result<PathBuf, String> {
     let path = libjvmpi()?.with_file_name("libhprof.so");
     if path.is_file() {
@@ -40,7 +40,8 @@ fn named_by_the_variable(path: OsString) -> Result<PathBuf, String> {
     })
 }
 
-/// Beside the command, as it is built or unpacked; or where a package puts libraries.
+/// Returns the path next to the command, as it is built or unpacked, or else where a package puts
+/// libraries.
 fn beside_the_command(file: &str) -> Result<PathBuf, String> {
     let command = env::current_exe().and_then(|path| path.canonicalize());
     let command = command.map_err(|error| format!("cannot tell where jvmpi lies: {error}"))?;

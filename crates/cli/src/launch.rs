@@ -1,4 +1,4 @@
-//! Starting a program whose JVM loads an agent.
+//! Starting a program with an agent in its JVM.
 
 use crate::failure::{Failure, NO_PROGRAM, NOT_EXECUTABLE};
 use jvmpi_settings::Options;
@@ -9,11 +9,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::Command;
 
-/// The program with an option for its JVM: on the command line of `java`, in `JAVA_TOOL_OPTIONS` of
-/// others, which may start several.
+/// Returns the program with an option for its JVM: on the command line of `java`, in `JAVA_TOOL_OPTIONS` of others,
+/// which may start several JVMs.
 ///
 /// # Errors
-/// What is wrong with the settings, which are those of libjvmpi.so.
+/// Returns the fault of the settings, which are those of libjvmpi.so.
 pub fn with_jvm_option(
     program: &[OsString],
     option: &OsStr,
@@ -63,7 +63,7 @@ pub fn check_settings(settings: &[String]) -> Result<(), String> {
         .map_err(|error| error.to_string().replace("JVMPI_OPTIONS", "--setting"))
 }
 
-/// What `JVMPI_OPTIONS` becomes with more settings.
+/// Returns `JVMPI_OPTIONS` with these settings added.
 fn with_settings(settings: &[String]) -> Result<OsString, String> {
     check_settings(settings)?;
     let mut all = env::var_os("JVMPI_OPTIONS").unwrap_or_default();

@@ -8,20 +8,20 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What a profile becomes.
+/// The output made of a profile.
 pub struct Output {
-    /// In which format.
+    /// The format of the output.
     pub format: Format,
-    /// What the stacks are weighed by, if not by the first of which there is anything.
+    /// The weight of the stacks; None for the first one that has data.
     pub weight: Option<Weight>,
 }
 
 impl Output {
-    /// Writes the profile of a file of this name, which may just have been recorded; returns what it could not hold,
-    /// or what is wrong with the profile's file.
+    /// Writes the profile of a file of this name, which may just have been recorded. Returns the data that the output
+    /// could not hold, or the fault of the profile's file.
     ///
     /// # Errors
-    /// What is wrong with `out`.
+    /// Returns the error of `out`.
     pub fn write(
         &self,
         name: &str,
@@ -68,7 +68,7 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Creates it beside its place, so that it shows now if that cannot be done.
+    /// Creates the file next to its place, so that a failure shows now.
     ///
     /// # Errors
     /// One line.

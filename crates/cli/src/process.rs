@@ -40,7 +40,7 @@ impl Process {
     /// The JVM of this number.
     ///
     /// # Errors
-    /// That there is no such process, that it is no JVM, or whose it is if it cannot be looked at.
+    /// Returns an error if there is no such process, if it is no JVM, or, with its user, if it is not accessible.
     pub fn jvm(number: libc::pid_t) -> Result<Self, String> {
         let directory = format!("/proc/{number}");
         let status = fs::read_to_string(format!("{directory}/status"))
@@ -98,7 +98,7 @@ impl Process {
         Err(format!("process {self} is no JVM, or none yet: it runs {}", executable.display()))
     }
 
-    /// What the system tells of it.
+    /// Returns the system's directory about the process.
     pub fn directory(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}", self.number))
     }
@@ -108,15 +108,15 @@ impl Process {
         self.number
     }
 
-    /// The user with whose rights it runs.
+    /// Returns the user whose rights the process has.
     pub fn user(&self) -> libc::uid_t {
         self.identity.user
     }
 
-    /// Whether it is still there.
+    /// Checks that the process still exists.
     ///
     /// # Errors
-    /// That it has ended.
+    /// Returns an error if it has exited.
     pub fn is_alive(&self) -> Result<(), String> {
         match fs::metadata(self.directory()) {
             Ok(_) => Ok(()),
@@ -131,15 +131,15 @@ impl Process {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
     }
 
-    /// So much time of its own, to wait for something that it does.
+    /// Returns a timeout of this much CPU time of the process, to wait for something that it does.
     pub fn patience(&self, time: Duration) -> Patience {
         Patience::new(time, vec![self.number.unsigned_abs()])
     }
 
-    /// Whether SIGQUIT reaches the JVM, rather than ends it.
+    /// Checks that SIGQUIT reaches the JVM instead of ending it.
     ///
     /// # Errors
-    /// That it does not.
+    /// Returns an error if it does not.
     pub fn takes_signals(&self) -> Result<(), String> {
         if self.caught_signals & 1 << (libc::SIGQUIT - 1) != 0 {
             return Ok(());
@@ -150,10 +150,10 @@ impl Process {
         ))
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the system.
     pub fn signal(&self, signal: libc::c_int) -> Result<(), String> {
         // SAFETY: kill has no precondition.
         if unsafe { libc::kill(self.number, signal) } == 0 {
@@ -165,7 +165,7 @@ impl Process {
     /// Acts as the process's user while it lives: JVMs trust nobody else, older ones not even root.
     ///
     /// # Errors
-    /// Whose the process is.
+    /// Returns the user that the process belongs to.
     pub fn as_its_user(&self) -> Result<AsUser, String> {
         let own = Identity::of_this_process();
         let is_its_user = own.has_the_user_of(&self.identity);
@@ -248,8 +248,8 @@ impl Drop for AsUser {
 
 impl Identity {
     fn of_this_process() -> Self {
-        // SAFETY: the first calls have no precondition; the last one writes no more groups than it is told,
-        // and the first time none.
+        // SAFETY: the first calls have no precondition; the last one writes at most `count` groups, and the first
+        // time none.
         unsafe {
             let count = libc::getgroups(0, std::ptr::null_mut());
             let mut groups = vec![0; usize::try_from(count).unwrap_or(0)];
@@ -270,7 +270,7 @@ impl Identity {
         }
         // Only root may change groups, so before it becomes another user or after it is root again.
         for _ in 0..2 {
-            // SAFETY: the groups are as many as the call is told.
+            // SAFETY: there are as many groups as the call gets as their number.
             unsafe {
                 libc::setgroups(self.groups.len(), self.groups.as_ptr());
                 libc::setegid(self.group);

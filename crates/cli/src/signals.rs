@@ -1,4 +1,4 @@
-//! Signals to this process, heard by a thread of its own.
+//! Signals to this process, received by a thread of its own.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -7,15 +7,16 @@ use std::process::Command;
 use std::ptr;
 use std::thread;
 
-/// Those that ask a process to end.
+/// The signals that ask a process to end.
 pub const HEARD: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// A signal that has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
-    /// Which.
+    /// The number of the signal.
     pub number: libc::c_int,
-    /// Whether a process has sent it to this one alone. What a terminal sends gets to all that it runs.
+    /// True if a process has sent it to this one alone. A signal from a terminal goes to all processes
+    /// that it runs.
     pub is_ours_alone: bool,
 }
 
@@ -28,7 +29,7 @@ pub fn listen(mut hear: impl FnMut(Signal) + Send + 'static) {
     thread::spawn(move || {
         loop {
             let mut info = MaybeUninit::uninit();
-            // SAFETY: the set is initialised, and the place is for what is told of a signal.
+            // SAFETY: the set is initialised, and the place is for the report of a signal.
             let number = unsafe { libc::sigwaitinfo(&heard, info.as_mut_ptr()) };
             if number > 0 {
                 // SAFETY: the call has succeeded and filled it in.

@@ -67,7 +67,7 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(status)
 }
 
-/// Opens a recording. What is wrong with its end is a warning.
+/// Opens a recording. A fault at its end is a warning.
 pub fn open(path: &Path) -> Result<Trace, String> {
     let trace = Trace::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
     trace.problem().into_iter().for_each(|problem| warn(path, problem));

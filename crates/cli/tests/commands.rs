@@ -398,7 +398,7 @@ fn parts_of_a_conformance_run_are_put_together() {
     assert!(text(&output.stderr).contains("expected PART/PARTS, for example 2/3"));
 }
 
-/// 6 MB whose threads were 3 GB when they were read.
+/// The file has 6 MB; its threads took 3 GB when they were read.
 #[test]
 fn recording_with_100_000_threads_is_shown_in_little_memory() {
     let directory = Directory::new("threads");

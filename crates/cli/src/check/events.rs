@@ -1,4 +1,4 @@
-//! Which events the code of an agent seems to use.
+//! The events that the code of an agent seems to use.
 //!
 //! An agent calls EnableEvent and RequestEvent through the interface's table, mostly with a constant:
 //!
@@ -7,9 +7,9 @@
 //! call [rax+16]               # EnableEvent's place in the table
 //! ```
 //!
-//! Unoptimized code loads the function's address into a register before. Both are looked for,
-//! within straight stretches of code. Whether `rax` points to the table cannot be known; but what
-//! else is called through such a table gets a pointer first, not the number of an event.
+//! Unoptimized code loads the function's address into a register first. Both forms are searched for, within
+//! straight stretches of code. It is unknown if `rax` points to the table; but other functions called
+//! through such a table get a pointer first, not the number of an event.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
@@ -20,8 +20,7 @@ use jvmpi_sys::{EventType, JVMPI_Interface};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
-/// The places in the table whose functions take the number of an event first, of those that say what
-/// an agent wants.
+/// The functions in the table that take the number of an event first, and show the agent's wishes.
 const CALLED: [u64; 2] = [
     offset_of!(JVMPI_Interface, EnableEvent) as u64,
     offset_of!(JVMPI_Interface, RequestEvent) as u64,
@@ -38,7 +37,7 @@ pub fn used_in(code: &[Code]) -> Option<Vec<&'static str>> {
     Some(numbers.into_iter().filter_map(EventType::of).map(EventType::name).collect())
 }
 
-/// What is known at one instruction of the registers.
+/// The known values of the registers at one instruction.
 #[derive(Default)]
 struct Known {
     /// The constant in `edi`, the first argument.
@@ -95,7 +94,7 @@ impl Known {
     }
 }
 
-/// Whether the instruction calls a function of the table; compilers jump to one that is called last.
+/// Returns true if the instruction calls a function of the table; compilers jump to one that is called last.
 fn calls_one(instruction: &Instruction, known: &Known) -> bool {
     if !matches!(
         instruction.flow_control(),
@@ -110,7 +109,7 @@ fn calls_one(instruction: &Instruction, known: &Known) -> bool {
     }
 }
 
-/// Whether it reads one of the places at a register, other than one of those that lead to variables.
+/// Returns true if it reads one of the places at a register, other than one that leads to variables.
 fn is_place_in_a_table(instruction: &Instruction) -> bool {
     let base = instruction.memory_base();
     CALLED.contains(&instruction.memory_displacement64())
@@ -118,7 +117,7 @@ fn is_place_in_a_table(instruction: &Instruction) -> bool {
         && !matches!(base, Register::None | Register::RIP | Register::RSP | Register::RBP)
 }
 
-// What is read is code for x86-64.
+// The tests read code for x86-64.
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;

@@ -39,7 +39,7 @@ pub fn check(Arguments { library, json }: &Arguments) -> Result<ExitCode, Failur
     Ok(if findings.is_fit() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What a look at a library shows.
+/// The result of examining a library.
 enum Findings {
     Refused(LibraryError),
     Agent(Agent),

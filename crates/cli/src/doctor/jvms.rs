@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 pub struct Jvm {
     /// Its root directory.
     pub home: PathBuf,
-    /// As in `17.0.9`; `?` if it does not say.
+    /// The version, such as `17.0.9`; `?` if it is unknown.
     pub version: String,
-    /// Who has built it; empty if it does not say.
+    /// The vendor; empty if it is unknown.
     pub vendor: String,
-    /// What the library of the JVM was built for; None if there is no such library where HotSpot has it.
+    /// The machine that the JVM's library was built for; None if HotSpot's place has no such library.
     pub machine: Option<Machine>,
 }
 
 impl Jvm {
-    /// What lies at `home`; None if that is no Java runtime.
+    /// Returns the JVM at `home`; None if there is no Java runtime.
     fn at(home: &Path) -> Option<Self> {
         let home = home.canonicalize().ok().filter(|home| home.join("bin/java").is_file())?;
         let release = fs::read_to_string(home.join("release")).unwrap_or_default();
@@ -51,10 +51,10 @@ pub fn found() -> Vec<Jvm> {
     jvms
 }
 
-/// Those that the user names.
+/// Returns the JVMs that the user names.
 ///
 /// # Errors
-/// Which of them is none.
+/// Returns the directory that has none.
 pub fn at(homes: &[PathBuf]) -> Result<Vec<Jvm>, String> {
     let jvm = |home: &PathBuf| {
         let none = || format!("{} has no bin/java: name the root of a JVM", home.display());
@@ -63,8 +63,7 @@ pub fn at(homes: &[PathBuf]) -> Result<Vec<Jvm>, String> {
     homes.iter().map(jvm).collect()
 }
 
-/// Where runtimes may be: what the environment names, and where package managers and build tools put
-/// them.
+/// Returns the places where runtimes may be: from the environment, package managers and build tools.
 fn homes() -> Vec<PathBuf> {
     let variable = |name| env::var_os(name).map(PathBuf::from);
     let mut homes: Vec<PathBuf> =

@@ -93,7 +93,7 @@ impl Patient {
         Self { jvm, tried }
     }
 
-    /// Whether there is a collector with which it works.
+    /// Returns true if it works with any collector.
     fn works(&self) -> bool {
         self.tried.iter().any(|(_, result)| result.is_ok())
     }

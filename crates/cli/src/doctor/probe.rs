@@ -20,10 +20,10 @@ pub const COLLECTORS: [(&str, &str); 6] = [
     ("epsilon", "-XX:+UseEpsilonGC"),
 ];
 
-/// Whether the JVM starts at all, with its defaults.
+/// Checks that the JVM starts at all, with its defaults.
 ///
 /// # Errors
-/// What it says.
+/// Returns the message of the JVM.
 pub fn starts(jvm: &Jvm) -> Result<(), String> {
     run(jvm, &["-version"], "").map(drop)
 }
@@ -50,10 +50,10 @@ impl Program {
         Ok(Self(directory))
     }
 
-    /// Whether libjvmpi.so works in the JVM with this collector: HPROF tells exactly what the program does.
+    /// Checks that libjvmpi.so works in the JVM with this collector: HPROF reports exactly what the program does.
     ///
     /// # Errors
-    /// What the JVM or libjvmpi.so says, or what is not told.
+    /// Returns the message of the JVM or libjvmpi.so, or the figure that is missing.
     pub fn works(&self, jvm: &Jvm, libjvmpi: &Path, collector: &str) -> Result<(), String> {
         let directory = self.0.path();
         let file = directory.join("probe.txt");
@@ -81,7 +81,7 @@ impl Program {
     }
 }
 
-/// What the program has done.
+/// The program's own counts.
 struct Counts {
     calls: u64,
     objects: u64,
@@ -122,7 +122,7 @@ impl Counts {
     }
 }
 
-/// What a JVM has printed.
+/// The output of a JVM.
 struct Said {
     stdout: String,
     stderr: String,

@@ -1,4 +1,4 @@
-//! What a bug report should tell of the machine.
+//! The facts about the machine for a bug report.
 
 use std::env;
 use std::ffi::CStr;
@@ -28,7 +28,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
-/// What follows `name` at the start of a line of the file.
+/// Returns the text after `name` at the start of a line of the file.
 fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;

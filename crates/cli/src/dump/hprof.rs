@@ -88,7 +88,7 @@ fn at(time: Option<Time>) -> String {
     time.map_or_else(String::new, |time| format!(" of {}", time.to_text()))
 }
 
-/// What the object is: the name of its class, as Java writes it.
+/// Returns the object's class, by its name in Java.
 fn class_of(record: &Record<'_>) -> Option<String> {
     match record {
         Record::Root(_) => None,

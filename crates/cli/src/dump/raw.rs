@@ -1,9 +1,9 @@
 //! Dumps as agents get them in HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP, saved as they are.
 //!
-//! A dump says neither what a class is called nor which fields it has: that is CLASS_LOAD's. An agent
-//! can write it to a file, with a line for each class: its ID in hexadecimal, the number of its
-//! interfaces, the types of its static fields and those of its instance fields, each the first letter
-//! of its descriptor (`-` for none), and the name:
+//! A dump has neither the names of classes nor their fields: these are in CLASS_LOAD. An agent can
+//! write them to a file, with a line for each class. It has the ID in hexadecimal, the number of
+//! interfaces, the types of the static fields and of the instance fields, and the name. A type is the
+//! first letter of its descriptor (`-` for no fields):
 //!
 //! ```text
 //! 0x4e0 2 [J IBLL java.lang.String
@@ -28,7 +28,7 @@ struct Known {
 #[derive(Default)]
 struct Universe {
     classes: HashMap<Id, Known>,
-    /// The superclasses, as far as the dump has told them.
+    /// The superclasses, as far as they were in the dump.
     superclasses: HashMap<Id, Id>,
 }
 
@@ -186,7 +186,7 @@ fn print_monitors(dump: &[u8], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a saved dump is.
+/// The kind of a saved dump.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Kind {
     /// A heap dump of level 0: which objects there are
@@ -204,10 +204,11 @@ pub enum Kind {
     Monitors,
 }
 
-/// Prints the dump in this file, a record in each line, with what the other file tells of classes.
+/// Prints the dump in this file, a record in each line, with the facts about classes from the other
+/// file.
 ///
 /// # Errors
-/// What is wrong with one of the files.
+/// Returns the fault of one of the files.
 pub fn show(
     kind: Kind,
     dump: &Path,

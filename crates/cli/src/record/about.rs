@@ -35,7 +35,7 @@ fn of(arguments: &Arguments) -> Recording {
     Recording { interval: samples.then_some(interval), ..Recording::default() }
 }
 
-/// The version of the JDK whose `java` the program is.
+/// Returns the version of the JDK if the program is its `java`.
 fn java_of_program(program: &OsString) -> Option<String> {
     let program = Path::new(program);
     if program.file_name()? != "java" {

@@ -153,7 +153,7 @@ impl Arguments {
     }
 }
 
-/// What happens while it is recorded.
+/// The events of a recording.
 #[derive(Debug)]
 enum Event {
     Channel(channel::Event),
@@ -220,7 +220,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
     let mut recording = Recording::new(events, arguments.every, Progress::title());
     recording.program = Some(program);
-    // What it leaves running when it ends is not waited for.
+    // Processes that the program leaves running are not waited for.
     recording.until(arguments.duration, |recording| recording.ended.is_some());
     let caught_up = entrance.knock().map_err(|error| format!("own port: {error}"));
     let over = caught_up.and_then(|()| {
@@ -230,7 +230,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         about.duration = recording.started.elapsed();
         files.write(mem::take(&mut recording.jvms), &about)
     });
-    // The program goes on after its profile.
+    // The program continues after its profile.
     while recording.ended.is_none() {
         recording.next(None);
     }
@@ -246,7 +246,7 @@ fn hear_signals(sender: &SyncSender<Event>, waiting: &Waiting) {
     let (sender, waiting) = (sender.clone(), waiting.clone());
     signals::listen(move |signal| {
         waiting.interrupt();
-        // Nobody listens any more when the command ends.
+        // No thread receives any more when the command ends.
         let _ = sender.send(Event::Signal(signal));
     });
 }
@@ -258,13 +258,13 @@ fn serve(channel: Channel, sender: &SyncSender<Event>) -> Entrance {
     })
 }
 
-/// Tells when the program has ended. It still has its number then, so that no signal gets to another.
+/// Reports the end of the program. The process still has its number then, so that no signal gets to another.
 fn hear_of_the_end(program: &Child, sender: &SyncSender<Event>) {
     let (number, sender) = (program.id(), sender.clone());
     thread::spawn(move || {
         let mut info = MaybeUninit::uninit();
         let options = libc::WEXITED | libc::WNOWAIT;
-        // SAFETY: the place is for what is told of the end, which is not read.
+        // SAFETY: the place is for the report of the end, which is not read.
         while unsafe { libc::waitid(libc::P_PID, number, info.as_mut_ptr(), options) } != 0
             && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
         {}
@@ -276,13 +276,13 @@ fn hear_of_the_end(program: &Child, sender: &SyncSender<Event>) {
 struct Jvm {
     connection: Connection,
     told: Told,
-    /// When a snapshot was asked for that has not come yet.
+    /// The time when a snapshot was requested that has not arrived yet.
     asked: Option<Instant>,
-    /// When the next one is asked for; None for never.
+    /// The time when the next one is requested; None for never.
     due: Option<Instant>,
-    /// When it was closed.
+    /// The time when it was closed.
     closed: Option<Instant>,
-    /// Why what it has sent makes no sense.
+    /// The reason why the data that it has sent is invalid.
     problem: Option<String>,
 }
 
@@ -293,7 +293,7 @@ const WAITING: usize = 64;
 /// The longest wait for an event before the process is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How many times the time that a snapshot takes passes before the next one is asked for, at least.
+/// The least time between two snapshots, as a multiple of the time that a snapshot takes.
 const REST: u32 = 20;
 
 impl Jvm {
@@ -326,7 +326,7 @@ impl Jvm {
         }
     }
 
-    /// When it is to be asked for a snapshot. Not while a dump is coming: it may be the last one, and a
+    /// Returns the time to request a snapshot. None while a dump is arriving: it may be the last one, and a
     /// command that nobody reads any more would cut it off.
     fn due(&self) -> Option<Instant> {
         self.due.filter(|_| self.is_open() && self.asked.is_none() && !self.told.is_coming())
@@ -339,7 +339,7 @@ impl Jvm {
         }
     }
 
-    /// What it has told, unless that is nothing.
+    /// Returns the profile that it has sent, if there is any data.
     fn recorded(self) -> Option<Recorded> {
         let (taken, closed) = (self.told.taken(), self.closed);
         let mut warnings = self.told.notes.clone();
@@ -364,21 +364,21 @@ impl Jvm {
     }
 }
 
-/// What a JVM has told.
+/// The profile that a JVM has sent.
 struct Recorded {
     file: File,
-    /// Whether it is all that the JVM had recorded when it told that.
+    /// True if it is everything that the JVM had recorded at that time.
     is_whole: bool,
-    /// What there is to say of it.
+    /// The warnings about it.
     warnings: Vec<String>,
 }
 
-/// What is known of a recording.
+/// The state of a recording.
 struct Recording {
     events: Receiver<Event>,
     /// By the numbers of their connections.
     jvms: BTreeMap<usize, Jvm>,
-    /// The connections whose secret has not arrived.
+    /// The connections that have not sent a secret.
     unknown: BTreeSet<usize>,
     /// The connection that was made when the program had ended.
     knocked: Option<usize>,
@@ -388,10 +388,10 @@ struct Recording {
     program: Option<Child>,
     /// Its exit status.
     ended: Option<u8>,
-    /// How often the user wanted it to end.
+    /// The number of times that the user interrupted it.
     interrupts: u32,
     started: Instant,
-    /// How often JVMs are asked for snapshots.
+    /// The time between requests for snapshots.
     every: Duration,
     progress: Progress,
 }
@@ -432,8 +432,8 @@ impl Recording {
         }
     }
 
-    /// Hears of all JVMs that had connected when [`Entrance::knock`] did: one may have ended since, with the
-    /// program. A user who is tired of waiting for somebody else's connection interrupts it.
+    /// Receives events up to [`Entrance::knock`], so that all JVMs that had connected are known: one may have
+    /// ended since, with the program. The user can interrupt the wait for a foreign connection.
     fn catch_up(&mut self) {
         let before = self.interrupts;
         let is_all = |recording: &Self| {
@@ -445,8 +445,8 @@ impl Recording {
         }
     }
 
-    /// Has the JVMs tell what they have recorded and stop. One that does not is not waited for any more
-    /// when the user is tired of it.
+    /// Requests the profiles of the JVMs and stops them. The user can interrupt the wait for one that does
+    /// not answer.
     fn stop(&mut self) {
         // A JVM that was not stopped by us would end with its program.
         for jvm in self.jvms.values_mut().filter(|jvm| jvm.is_open()) {
@@ -550,11 +550,11 @@ impl<'a> Files<'a> {
         Ok(Self { path, first: NewFile::create(path)?, output: Output { format, weight } })
     }
 
-    /// Writes what each JVM has recorded: the first into the file that the user has named, others into
-    /// files beside it.
+    /// Writes the profile of each JVM: the first into the file that the user has named, others into files
+    /// next to it.
     ///
     /// # Errors
-    /// One line, also if all that there is to write is cut off.
+    /// Returns one line, also if everything to write is cut off.
     fn write(self, jvms: BTreeMap<usize, Jvm>, about: &report::Recording) -> Result<(), String> {
         if jvms.is_empty() {
             return Err(
@@ -602,7 +602,7 @@ fn numbered(path: &Path, number: u32, format: Format) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}{extension}"))
 }
 
-/// What there is in a profile, in a few words.
+/// Summarizes the contents of a profile in a few words.
 fn summary(file: &File) -> String {
     let profile = file.profile();
     let told = Weight::of(profile).into_iter().map(|weight| {

@@ -1,4 +1,4 @@
-//! What a terminal shows while it is recorded.
+//! The progress of a recording, on the terminal.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 pub enum Progress {
     /// On a line of its own.
     Line(String),
-    /// In the title of the terminal, whose lines belong to the program.
+    /// In the title of the terminal, because its lines belong to the program.
     Title,
     /// Nowhere.
     None,
@@ -66,6 +66,6 @@ impl Drop for Progress {
 
 fn say(what: impl Display) {
     let mut terminal = io::stderr().lock();
-    // It is only for who looks at it.
+    // The text is only for a viewer; a failure does not matter.
     let _ = write!(terminal, "{what}").and_then(|()| terminal.flush());
 }

@@ -1,4 +1,4 @@
-//! What a JVM has told so far, of which only the newest is kept.
+//! The data that a JVM has sent so far; only the newest snapshot is kept.
 //!
 //! A dump is a row of sections. The next dump repeats everything in a snapshot, so only the newest
 //! snapshot is kept. All other dumps are kept; SIGQUIT requests one.
@@ -12,7 +12,7 @@ pub struct Told {
     reader: StreamReader,
     /// The sections of the dumps that are no snapshots.
     kept: Vec<Section>,
-    /// Those of the newest snapshot.
+    /// The sections of the newest snapshot.
     snapshot: Vec<Section>,
     taken: Option<Instant>,
     has_all: bool,
@@ -41,12 +41,12 @@ impl Told {
         })
     }
 
-    /// Whether more must come of what has begun.
+    /// Returns true if a dump has begun and is not complete.
     pub fn is_coming(&self) -> bool {
         self.reader.is_coming()
     }
 
-    /// When the last snapshot has come.
+    /// Returns the time when the last snapshot arrived.
     pub fn taken(&self) -> Option<Instant> {
         self.taken
     }

@@ -43,7 +43,7 @@ pub struct Arguments {
     every: u64,
 }
 
-/// What happens meanwhile.
+/// The events while a table is shown.
 #[derive(Debug)]
 enum Event {
     Channel(channel::Event),
@@ -62,7 +62,7 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = waiting.clone();
     signals::listen(move |_| {
         interrupted.interrupt();
-        // Nobody listens any more when the command ends.
+        // No thread receives any more when the command ends.
         let _ = to.send(Event::Signal);
     });
     let channel = Channel::open(Some(&process))?;
@@ -87,7 +87,7 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(Top::new(arguments, shown, events).run()?)
 }
 
-/// Where tables go.
+/// The destination of tables.
 enum Shown {
     Lines,
     Screen(Screen),

@@ -1,4 +1,4 @@
-//! The terminal, taken over while a table is shown on it.
+//! The terminal in raw mode, while a table is shown on it.
 
 use super::table::Order;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
@@ -7,7 +7,7 @@ use crossterm::{cursor, execute, queue, style};
 use std::io::{self, Write};
 use std::thread;
 
-/// What the user wants.
+/// The user's commands.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
     /// To end it.
@@ -22,10 +22,10 @@ pub enum Key {
 pub struct Screen(());
 
 impl Screen {
-    /// Takes the terminal over. `hear` is called with keys, from a thread of its own.
+    /// Takes control of the terminal. `hear` is called with keys, from a thread of its own.
     ///
     /// # Errors
-    /// What the terminal cannot do.
+    /// Returns the feature that the terminal lacks.
     pub fn open(mut hear: impl FnMut(Key) + Send + 'static) -> Result<Self, String> {
         terminal::enable_raw_mode()
             .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, cursor::Hide))
@@ -41,10 +41,10 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Shows a line, the lines that `lines` makes of their greatest number, and the keys.
+    /// Shows a line, the lines that `lines` makes for a maximum number, and the keys.
     ///
     /// # Errors
-    /// What the terminal says.
+    /// Returns the error of the terminal.
     pub fn show(&mut self, head: &str, lines: impl Fn(usize) -> Vec<String>) -> io::Result<()> {
         let (columns, rows) = terminal::size()?;
         let (columns, rows) = (usize::from(columns), usize::from(rows));

@@ -3,14 +3,14 @@
 use jvmpi_formats::profile::{CpuSample, Frame, MethodId, Profile, TraceSerial, printable};
 use std::collections::HashMap;
 
-/// How often methods were found, from one look to the next and in all.
+/// The numbers of samples that found each method, since the last look and in all.
 #[derive(Debug, Default)]
 pub struct Table {
     /// The samples of each trace at the last look.
     before: HashMap<TraceSerial, u64>,
     /// All samples, and those since the look before.
     pub all: u64,
-    /// Those since the look before.
+    /// The samples since the look before.
     pub new: u64,
     /// The methods, hottest first.
     pub rows: Vec<Row>,
@@ -29,12 +29,12 @@ pub struct Row {
     pub name: String,
 }
 
-/// What methods are ordered by.
+/// The order of the methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// What they have consumed themselves.
+    /// By the time that they have consumed themselves.
     Own,
-    /// With what they have called.
+    /// By that time and the time of the methods they called.
     Total,
 }
 
@@ -85,8 +85,8 @@ impl Table {
         });
     }
 
-    /// The table as text, with at most so many methods: those that were executed or have called what
-    /// was since the last look, or ever if it is the first.
+    /// Returns the table as text, with at most `most` methods. They are the methods found on a stack
+    /// since the last look, or ever if it is the first.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let share = |part: u64, of: u64| {
             if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
