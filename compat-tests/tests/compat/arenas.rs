@@ -79,7 +79,8 @@ fn copying_under_churn(vm: &Vm<'_>) -> Result<(), String> {
     under_churn(vm, "copying")
 }
 
-/// While the first agent is told of the arena, a thread begins of which the second one is told.
+/// A thread begins while the first agent gets the event of the arena; the second agent gets the
+/// thread's event.
 fn each_agent_hears_of_it_first(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Hello")?.agent("native_thread", "mode=arena")?;
     let outcome = java.another_agent("checker", "")?.run()?;
@@ -90,7 +91,7 @@ fn each_agent_hears_of_it_first(vm: &Vm<'_>) -> Result<(), String> {
     equal("arenas", checker.lines("arena_new").count(), 1)
 }
 
-/// An agent that enables ARENA_NEW when the VM is running hears of an arena when that is named next.
+/// An agent that enables ARENA_NEW in a running VM gets the event of an arena when that is named next.
 fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
     let java = objects(vm, "late")?.settings("arenas=generational");
     let outcome = java.agent("checker", "late=2")?.run()?;

@@ -22,7 +22,8 @@ fn run(vm: &Vm<'_>, options: &str, argument: &str) -> Result<Outcome, String> {
     vm.java("LoadedFiles")?.agent("loaded_files", options)?.argument(argument).run()
 }
 
-/// How many classes were shown once and before their CLASS_LOAD, as all were but these.
+/// Returns the number of classes that were shown once and before their CLASS_LOAD, as all but
+/// `others` were.
 fn all_shown_but(outcome: &Outcome, others: &[&str]) -> Result<i64, String> {
     let wrong = outcome.report().lines("wrong").map(|line| line.text("name"));
     equal("not shown once", wrong.collect::<Result<Vec<_>, _>>()?, others.to_vec())?;
@@ -105,7 +106,7 @@ fn the_next_agent_gets_what_the_last_has_made(vm: &Vm<'_>) -> Result<(), String>
     equal("what they were shown", texts, vec!["@".to_owned(), "#".to_owned()])
 }
 
-/// What is loaded while it is disabled is not shown, also when it is enabled again.
+/// Classes loaded while the event is disabled are not shown, even when it is enabled again.
 fn files_are_shown_when_the_event_is_enabled(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = run(vm, "late=1", "late")?;
     equal("before JVM_INIT_DONE", outcome.report().one("jvm_init_done")?.int("shown")?, 0)?;

@@ -90,7 +90,8 @@ fn named_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
     equal("violations", violations, Vec::<String>::new())
 }
 
-/// References to such a Class object, its monitor and arrays are told of when they can be, or not at all.
+/// References to such a Class object, its monitor and arrays are reported once that is possible, or not at
+/// all.
 fn used_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Unready")?.agent("checker", "mode=monitors")?;
     let outcome = java.patience(Duration::from_secs(20)).run()?;
@@ -262,7 +263,7 @@ fn unload(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// IDs stay valid while the agent has collections disabled, although the VM goes on collecting.
+/// IDs stay valid while the agent has collections disabled, although the VM continues to collect.
 fn unload_waits_until_gc_is_enabled(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Unload")?.agent("unload", "")?.argument("held").run()?;
     let line = outcome.expects.find("expect", "test", "held")?;
@@ -271,7 +272,7 @@ fn unload_waits_until_gc_is_enabled(vm: &Vm<'_>) -> Result<(), String> {
     equal("unloaded in the end", last.int("unloaded")?, 10)
 }
 
-/// What the shim knows of a class that nobody was told of goes with the class.
+/// The shim's data about a class that was never reported is freed with the class.
 fn what_was_not_announced_is_forgotten(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Unload")?.agent("unload", "mode=traced")?.argument("traced");
     let outcome = java.property("victim.trace", "true").settings("log=debug").run()?;
@@ -282,8 +283,7 @@ fn what_was_not_announced_is_forgotten(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Methods of new classes get the numbers of those that were unloaded, and no event is told of one of
-/// these.
+/// Methods of new classes get the numbers of unloaded ones, and no event reports an unloaded one.
 fn numbers_of_methods_are_given_again(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Unload")?.agent("unload", "mode=called")?.argument("called");
     let outcome = java.settings("log=debug include=Unload$Victim:Unload$Second").run()?;
@@ -297,7 +297,7 @@ fn numbers_of_methods_are_given_again(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// They are given again too, and so are those of classes whose definition fails.
+/// These numbers are reused too, and so are those of classes with a failed definition.
 fn numbers_of_methods_that_are_never_called(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Unload")?.agent("unload", "mode=called")?.argument("never called");
     let outcome = java.settings("log=debug include=Unload$Victim:Unload$Orphan").run()?;
@@ -307,7 +307,7 @@ fn numbers_of_methods_that_are_never_called(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// How many numbers rewritten code has for methods, used or free.
+/// Returns the number of method numbers of rewritten code, used or free.
 fn numbers_of_methods(outcome: &Outcome) -> Result<i64, String> {
     let is_it = |line: &&str| line.contains("rewritten code has ");
     let said = outcome.stderr.lines().find(is_it).ok_or("nothing is said of numbers")?;

@@ -51,10 +51,10 @@ cases![
     top_shows_the_hottest_method,
 ];
 
-/// How often a condition is looked at.
+/// The period of checking a condition.
 const TICK: Duration = Duration::from_millis(2);
 
-/// The agent `events`, its options, and a folder whose name has to be quoted.
+/// The agent `events` with options, and a folder with a name that has to be quoted.
 fn events_agent(vm: &Vm<'_>) -> Result<String, String> {
     let directory = vm.file("with blank's");
     let copy = |to: &PathBuf| {
@@ -176,14 +176,14 @@ fn run_attaches_after_an_upgrade(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Another user's JVM cannot be attached to; the line says who can.
+/// Another user's JVM cannot be attached to; the line names the users who can.
 fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
     // SAFETY: has no precondition.
     if unsafe { libc::geteuid() } != 0 {
         println!("skipped: only root can be two users");
         return Ok(());
     }
-    // Where everybody may execute it.
+    // A directory where every user may execute it.
     let directory = std::env::temp_dir().join(format!("jvmpi-user-{}", std::process::id()));
     fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
     let command = directory.join("jvmpi");
@@ -205,10 +205,10 @@ fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-/// A user who owns nothing.
+/// A user without files.
 const NOBODY: u32 = 65534;
 
-/// What `jvmpi` prints with these arguments, which may be about this process.
+/// Returns the output of `jvmpi` with these arguments, which may be about this process.
 fn jvmpi(partner: Option<u32>, arguments: &[&str]) -> Result<String, String> {
     let mut jvmpi = jvmpi_command(arguments)?;
     let output = hung::output(&mut jvmpi, partner)?;
@@ -225,7 +225,7 @@ fn profile(path: &Path) -> Result<profile::File, String> {
     }
 }
 
-/// The last line of the program's standard error: what was recorded, of which file.
+/// Returns the last line of the program's standard error: a summary of the recording in this file.
 fn summary<'a>(outcome: &'a Outcome, file: &Path) -> Result<&'a str, String> {
     let last = outcome.stderr.lines().last().ok_or("nothing was said")?;
     let start = format!("jvmpi: {} ", text(file)?);
@@ -249,7 +249,7 @@ fn record_tells_what_a_program_does(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Those of java.util.concurrent too, unless the user wants none.
+/// Locks of java.util.concurrent are included, unless the user wants none.
 fn record_shows_locks(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("locks.txt");
@@ -268,7 +268,7 @@ fn record_shows_locks(vm: &Vm<'_>) -> Result<(), String> {
     equal("waits of threads that park", rows.filter(|row| is_of_parking(profile, row)).count(), 0)
 }
 
-/// How often a method of the program was called.
+/// Returns the number of calls of a method of the program.
 fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
     let times = profile.cpu_times().next_back().ok_or("no section")?;
     let is_of = |trace| {
@@ -282,7 +282,7 @@ fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
     i64::try_from(calls.sum::<u64>()).map_err(|e| e.to_string())
 }
 
-/// What is sent to the command gets to the program, which ends in its own way and tells its profile.
+/// Signals sent to the command reach the program, which ends in its own way and sends its profile.
 fn record_passes_signals_on(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("ended.collapsed");
@@ -311,7 +311,7 @@ fn record_tells_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The program goes on when its time is over.
+/// The program continues after the end of the profile.
 fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("attached.txt");
@@ -380,8 +380,8 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
     Ok(())
 }
 
-/// How many sockets the system has under this path: the one that listens, and those that it has not taken yet. A JVM renames
-/// its socket, which the system does not notice.
+/// Returns the number of sockets under this path: the listening one, and connections not accepted yet. The system does
+/// not notice that a JVM renames its socket.
 fn connections(path: &str) -> Result<usize, String> {
     let sockets = fs::read_to_string("/proc/net/unix").map_err(|e| e.to_string())?;
     let paths = sockets.lines().filter_map(|line| line.split_whitespace().last());
@@ -461,7 +461,7 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let pid = java.process().to_string();
     let arguments = ["record", "--alloc", "--locks", "-o", text(&file)?, "--pid", &pid];
     let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
-    // What is written beside its place is there when signals are heard.
+    // The file next to its place exists once signals are handled.
     while unfinished(&file).is_none() {
         ensure!(!java.has_ended_with_input_open()?, "the program has ended");
         thread::sleep(TICK);
@@ -500,9 +500,8 @@ fn record_ends_as_the_program(vm: &Vm<'_>) -> Result<(), String> {
     summary(&outcome, &file).map(|_| ())
 }
 
-/// What it has told last is there, whatever happens to it. When that was cannot be seen from here, so the
-/// program gets more time until all that it has done is told: it is not asked again for twenty times as long as
-/// it took to tell.
+/// The last snapshot survives a killed JVM. Its time cannot be seen from here, so the program gets more time until all
+/// its work is reported: the pause before the next request is twenty times as long as the snapshot took.
 fn record_keeps_what_a_killed_jvm_has_told(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let mut told = (0, 0);
@@ -525,11 +524,11 @@ fn record_keeps_what_a_killed_jvm_has_told(vm: &Vm<'_>) -> Result<(), String> {
     Err(format!("only {told:?} objects and calls are told"))
 }
 
-/// How many objects a program keeps and how often it makes a call, and the profile that is left when it is
-/// killed so long after that.
+/// Returns the number of objects that a program keeps and its number of calls, and the profile that remains when it is
+/// killed after this time.
 fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String> {
     let file = vm.file("killed.txt");
-    // What runs in the background has no other input.
+    // A background process has no other input.
     let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
     let mut arguments = vec!["record", "--alloc", "--calls", "--every", "0.01"];
     arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
@@ -592,8 +591,8 @@ impl Impersonated {
     }
 }
 
-/// What JVMs tell that come to their ends one after the other, by whatever way: the command under which they run
-/// ends so, and says so. Their program ends with 0.
+/// Runs the command with JVMs that send these bytes and end one after the other, in any way. It ends with this status
+/// and prints these lines. The program ends with 0.
 fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> Result<(), String> {
     let file = vm.file("told.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
@@ -613,8 +612,8 @@ fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> R
     equal("whether there is a file", file.exists(), told.iter().any(|told| !told.is_empty()))
 }
 
-/// Who starts the command from a script learns so of a profile that is cut off. Where another one is whole, lines
-/// tell of what is missing, and the exit status is the program's.
+/// A script that starts the command notices a profile that is cut off. If another one is complete, lines name the
+/// missing data, and the exit status is the program's.
 fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let stream = |dumps: &[Option<DumpKind>]| told_dumps(7, dumps);
@@ -657,7 +656,7 @@ fn told_dumps(samples: u64, dumps: &[Option<DumpKind>]) -> Result<Vec<u8>, Strin
     write().map_err(|e: std::io::Error| e.to_string())
 }
 
-/// Other users of the machine can connect too. Who does not know the secret is closed and named, however much he
+/// Other users of the machine can connect too. A connection without the secret is closed and reported, however much it
 /// sends, and the named file is the JVM's.
 fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;

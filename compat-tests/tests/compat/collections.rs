@@ -1,4 +1,4 @@
-//! Collections: how many the agent is told of, on which thread, and what dies in them.
+//! Collections: the number of reports, their threads, and the objects that die.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn as_many(vm: &Vm<'_>, flags: &[&str]) -> Result<(), String> {
     let [young, requested] = phases(&outcome)?;
     answered([young, requested])?;
     match vm.gc {
-        // What a cycle does is known by its effect only, and some have none.
+        // A cycle shows only by its effect, and some have none.
         Gc::Z | Gc::Shenandoah => Ok(()),
         Gc::Serial | Gc::G1 | Gc::Parallel => {
             equal("young ones", young.int("brackets")?, young.int("collections")?)?;
@@ -136,13 +136,13 @@ fn dropped_objects_are_freed(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Those of `GC_FINISH` against those of `java.lang.Runtime` and the objects that are alive.
+/// Compares the figures of `GC_FINISH` with those of `java.lang.Runtime` and the live objects.
 fn figures(vm: &Vm<'_>) -> Result<(), String> {
     const MB: i64 = 1 << 20;
     let outcome = collect(vm, "figures", &[])?;
     let concurrent = matches!(vm.gc, Gc::Z | Gc::Shenandoah);
     for (what, least, most) in [
-        // What the program itself allocates in between; ZGC counts in pages of 2 MB and more.
+        // The program's own allocations in between; ZGC counts in pages of 2 MB and more.
         ("used", -8 * MB, 8 * MB),
         // These give memory back to the system while the program runs.
         ("total", if concurrent { -64 * MB } else { 0 }, if concurrent { 64 * MB } else { 0 }),
@@ -157,7 +157,7 @@ fn figures(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What passes between `GC_START` and `GC_FINISH`, and how much the program's thread computed, both in
+/// Returns the time between `GC_START` and `GC_FINISH`, and the CPU time of the program's thread, both in
 /// microseconds.
 fn time_of_collections(vm: &Vm<'_>, settings: &str) -> Result<Line, String> {
     let java = vm.java("GcTime")?.flag("-Xmx256m").agent("cpu_time", "gc=1")?.settings(settings);
@@ -186,7 +186,7 @@ fn take_their_time_by_the_wall(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// While it is disabled no ID dies, although the VM goes on collecting; `DisableGC` counts.
+/// While it is disabled no ID dies, although the VM continues to collect; calls of `DisableGC` are counted.
 fn disabled(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = collect(vm, "disable", &[])?;
     let line = |disabled: &str| outcome.expects.find("expect", "disabled", disabled);
@@ -205,7 +205,7 @@ fn classes_after_their_instances(vm: &Vm<'_>) -> Result<(), String> {
     equal("unloaded", unloaded, 10)
 }
 
-/// How long churn lasts: a minute with the variable `JVMPI_LONG`.
+/// Returns the duration of the churn: a minute with the variable `JVMPI_LONG`.
 fn churning_time() -> Duration {
     Duration::from_secs(if std::env::var_os("JVMPI_LONG").is_some() { 60 } else { 3 })
 }
@@ -217,7 +217,7 @@ fn churn(vm: &Vm<'_>) -> Result<(), String> {
     churned(&outcome)
 }
 
-/// How much is done in that time depends on the machine.
+/// The amount of work in that time depends on the machine.
 fn churned(outcome: &Outcome) -> Result<(), String> {
     let kept = keeps_rules(outcome)?;
     ensure!(kept.int("brackets")? > 0 && kept.int("freed")? > 1_000, "{kept}");
@@ -231,8 +231,8 @@ fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
     churned(&outcome)
 }
 
-/// Walks through the heap and collections race for who finds the dead: all are told, and classes are
-/// unloaded. (JDK 11 reports the dead in the pause.)
+/// Heap walks and collections compete to find dead objects: all are reported, and classes are unloaded. (JDK 11
+/// reports the dead in the pause.)
 fn dumps_take_no_deaths_away(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Churn")?.argument("3000").argument("dumps");
     let outcome = checked(java, "")?;
@@ -242,7 +242,7 @@ fn dumps_take_no_deaths_away(vm: &Vm<'_>) -> Result<(), String> {
     equal("left", end.int("left")?, 0)
 }
 
-/// Sixteen threads at work under an agent without locks: what it says of its collections.
+/// Runs sixteen threads under an agent without locks and returns its report on collections.
 fn without_locks(vm: &Vm<'_>, options: &str) -> Result<Line, String> {
     let java = vm.java("Churn")?.property("churn.threads", "16").argument("1500");
     let outcome = java.agent("brackets", options)?.run()?;
@@ -253,7 +253,7 @@ fn without_locks(vm: &Vm<'_>, options: &str) -> Result<Line, String> {
     Ok(seen.clone())
 }
 
-/// Between `GC_START` and `GC_FINISH` no other thread is told anything.
+/// Between `GC_START` and `GC_FINISH` no other thread gets an event.
 fn nobody_else_in_a_collection(vm: &Vm<'_>) -> Result<(), String> {
     without_locks(vm, "mode=all").map(drop)
 }

@@ -45,7 +45,7 @@ fn every_method_compiled(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What was compiled before the agent asked is told then.
+/// Methods compiled before the agent's request are reported on request.
 fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Hello")?.agent("events", "events=42+46,late=7")?;
     let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
@@ -67,7 +67,7 @@ fn unloaded_is_what_was_loaded(vm: &Vm<'_>) -> Result<(), String> {
     equal("loaded again", line.int("again")?, 0)
 }
 
-/// What one agent asks for late, the other has had.
+/// One agent requests late the events that the other already had.
 fn enabled_late_by_another_agent(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Hello")?.another_agent("compiled", "")?;
     let java = java.another_agent("events", "events=42+46,late=7")?;
@@ -79,8 +79,8 @@ fn enabled_late_by_another_agent(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The VM tells of code some time after it is there. What an agent has been told because it asked is not told
-/// again then.
+/// The VM reports code some time after it exists. Code that an agent got on request is not reported again
+/// then.
 fn enabled_before_what_is_compiled_is_told(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Compiled")?.agent("compiled", "when=behind")?;
     let java = java.another_agent("compiled", "when=late")?;

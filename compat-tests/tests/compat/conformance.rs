@@ -46,7 +46,7 @@ fn every_function_and_event_is_noticed(_: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What is checked in is what the compiler makes of the sources beside it.
+/// The checked-in classes equal the compiler's output of the sources next to them.
 fn the_programs_are_those_of_the_sources(vm: &Vm<'_>) -> Result<(), String> {
     let fresh = vm.file("workloads.jar");
     fs::create_dir_all(fresh.parent().unwrap_or(&fresh)).map_err(|e| e.to_string())?;

@@ -40,7 +40,7 @@ cases![
     objects_of_a_dump_are_found_by_a_table.only(17),
 ];
 
-/// What CLASS_LOAD has told of a class.
+/// The contents of a class's CLASS_LOAD.
 struct Known {
     name: String,
     interfaces: usize,
@@ -120,7 +120,7 @@ impl Files {
     }
 }
 
-/// A dump of level 1 or 2: what it tells of each object, and the roots.
+/// A dump of level 1 or 2: the record of each object, and the roots.
 struct Heap<'a> {
     files: &'a Files,
     level: Level,
@@ -255,7 +255,7 @@ impl<'a> Heap<'a> {
                         }
                     }
                 }
-                // An agent that does not hear of a class any more may ask for it.
+                // An agent that gets no events of a class any more may ask for it.
                 Record::Instance { class, .. } if !self.files.classes.contains_key(class) => {
                     there(*class, record)?;
                 }
@@ -417,7 +417,7 @@ fn levels_agree(files: &Files, heap: &Heap<'_>) -> Result<(), String> {
         let object = object.map_err(|e| e.to_string())?;
         ensure!(list.insert(object.id, object.elements).is_none(), "twice: {object:x?}");
     }
-    // What the program itself has made meanwhile.
+    // The number of objects that the program itself may have made meanwhile.
     const MORE: usize = 3000;
     let missing = |there: &dyn Fn(&Id) -> bool| heap.objects.keys().filter(|id| !there(id)).count();
     for (level, count, missing) in [
@@ -456,7 +456,7 @@ fn object_dumps_agree(files: &Files, outcome: &Outcome) -> Result<(), String> {
     Ok(())
 }
 
-/// How many objects of each class the VM counts.
+/// Returns the VM's number of objects of each class.
 fn histogram(text: &str) -> BTreeMap<String, i64> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
@@ -551,13 +551,13 @@ fn monitors(vm: &Vm<'_>) -> Result<(), String> {
     monitors_with(vm, "-Xint")
 }
 
-/// Of which the VM keeps neither dead variables nor the objects of native methods' frames.
+/// The VM keeps neither dead variables of compiled code nor the objects of native methods' frames.
 fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
     monitors_with(vm, "-Xcomp")
 }
 
-/// What is made for the dump while all threads stand still is not told: they may hold the locks that
-/// the agent's handler needs.
+/// Objects that the dump needs while all threads are stopped are not reported: threads may hold the locks that the
+/// agent's handler needs.
 fn monitors_make_no_objects(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Deadlock")?.agent("dumps", "in=4")?.run()?;
     equal("objects told of", outcome.report().count("snapshot"), 0)
@@ -640,7 +640,7 @@ fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
     equal("status of one that wants to enter", status("wants")?, 2)?;
     equal("status in wait", status("waits 0")?, 3)?;
 
-    // In the dump, and as GetThreadStatus tells it.
+    // The status is the same in the dump and from GetThreadStatus.
     let statuses = report.one("statuses")?;
     for (word, expected) in [("owner", 1), ("wants", 2), ("waits", 3)] {
         equal(word, traced(report, "monitors", env(word)?)?.int("status")?, expected)?;
@@ -663,8 +663,8 @@ fn monitors_of_virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
     monitors_of_virtual_threads_with(vm, "-Xint", "virtual=own")
 }
 
-/// A virtual thread that is none of its own and owns a monitor or waits for one counts as its carrier. From JDK 24 on one that
-/// does not run need not have a carrier, and is not told.
+/// A virtual thread that is no thread of its own and owns a monitor or waits for one counts as its carrier. From JDK 24
+/// on, one that does not run may have no carrier, and is not reported.
 fn monitors_of_virtual_threads_with(vm: &Vm<'_>, flag: &str, settings: &str) -> Result<(), String> {
     let java = vm.java_for(21, "VirtualOwners")?.agent("dumps", "")?.flag(flag);
     let are_threads = settings == "virtual=own";
@@ -738,8 +738,7 @@ fn contexts(vm: &Vm<'_>) -> Result<(), String> {
     ["lock", "system", "shutdown"].iter().try_for_each(|point| whole(&files, &outcome, point))
 }
 
-/// Right after every event was disabled. A thread that has begun since is in the dumps, and told before
-/// them.
+/// Every event was just disabled. A thread that has begun since is in the dumps, and reported before them.
 fn disabled(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?;
     let outcome = java.argument("disabled").run()?;
@@ -756,7 +755,7 @@ fn disabled(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// On the thread that plays collections, of which agents do not know.
+/// The dump is requested on the thread that delivers GC events, which agents do not know.
 fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "gc=1")?;
     let outcome = java.argument("collect").run()?;
@@ -780,7 +779,7 @@ fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
     Err("no monitor of the agent's".to_owned())
 }
 
-/// Where objects get new IDs, a dump has none that is out of date.
+/// If objects get new IDs, a dump has no outdated ones.
 fn after_moves(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?.settings("arenas=copying");
     java.argument("heap2 first").argument("run_gc").argument("heap2 moved").run()?;
@@ -819,8 +818,8 @@ fn in_data_dump_request(vm: &Vm<'_>) -> Result<(), String> {
     whole(&Files::of(vm)?, &outcome, "request")
 }
 
-/// Where another agent has `can_suspend`, dumps that need the program at a standstill are refused in one
-/// line each, and the program goes on.
+/// With another agent that has `can_suspend`, dumps that need all threads stopped are refused with one line each, and
+/// the program continues.
 fn without_a_standstill(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.jvmti_agent("holder", "suspend")?;
     let outcome = java.agent("dumps", "")?.argument("all refused").run()?;
@@ -847,7 +846,7 @@ fn what_a_standstill_takes_is_given_back(vm: &Vm<'_>) -> Result<(), String> {
     whole(&Files::of(vm)?, &outcome, "first")
 }
 
-/// A dump for which there is no memory is refused in one line, and the program goes on.
+/// A dump without enough memory is refused in one line, and the program continues.
 fn without_memory(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?;
     let outcome = ["large", "all before", "no_memory", "all after"]

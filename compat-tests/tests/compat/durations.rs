@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use compat_tests::build;
 
-/// How many of the slowest cases are printed.
+/// The number of the slowest cases that are printed.
 const PRINTED: usize = 10;
 
 static DURATIONS: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());

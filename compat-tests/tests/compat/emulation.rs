@@ -1,4 +1,4 @@
-//! What cannot be tested where an emulator takes the place of the processor.
+//! The tests that cannot run under an emulator of the processor.
 
 use compat_tests::machine::Machine;
 

@@ -1,4 +1,4 @@
-//! HPROF, `libhprof.so`: what it tells is what the program counts.
+//! HPROF, `libhprof.so`: its figures equal the program's own counts.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -154,14 +154,14 @@ fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
     samples_are_shared(vm, 2, 50, Ok)
 }
 
-/// Most of the threads wait for a processor at any time. What each does first has other shares, and is a large part
-/// of few samples: methods are not compiled yet, and whoever is in one that is not known yet goes on until it can be
-/// stopped.
+/// Most of the threads wait for a processor at any time. The first samples of each have other shares, and are a large
+/// part of few samples: methods are not compiled yet, and a thread in a method that is unknown continues until it can
+/// be stopped.
 fn samples_of_many_threads(vm: &Vm<'_>) -> Result<(), String> {
     samples_are_shared(vm, 40, 1_000, Ok)
 }
 
-/// Beside an agent that has `can_suspend`, without a line about it: it is not needed.
+/// Sampling works next to an agent that has `can_suspend`, without a message, because it does not need that.
 fn samples_without_suspending(vm: &Vm<'_>) -> Result<(), String> {
     samples_are_shared(vm, 2, 50, |java| java.jvmti_agent("holder", "suspend"))
 }
@@ -211,7 +211,7 @@ fn samples_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The workload whose virtual threads compute for so long, with HPROF.
+/// Runs the workload of virtual threads that compute for this long, with HPROF.
 fn computing_virtually(
     vm: &Vm<'_>,
     settings: &str,
@@ -244,14 +244,14 @@ fn times_of_virtual_threads_are_counted_once(vm: &Vm<'_>) -> Result<(), String> 
     Ok(())
 }
 
-/// What is sampled and has no name.
+/// Returns the sampled methods without a name.
 fn unknown_methods(profile: &Profile) -> Vec<String> {
     let rows = profile.cpu_samples().flat_map(|section| &section.rows);
     let all = rows.flat_map(|row| methods(profile, row.trace));
     all.filter(|method| method.contains("<Unknown>")).collect()
 }
 
-/// How many samples of what computes there are. Their shares are those of the time, if they are enough.
+/// Returns the number of samples of computing methods. With enough samples, their shares are those of the time.
 fn follow_the_time(profile: &Profile, enough: u64) -> Result<u64, String> {
     let samples = profile.cpu_samples().next_back().ok_or("no section")?;
     equal("methods without names", unknown_methods(profile), Vec::<String>::new())?;
@@ -383,14 +383,14 @@ fn waits_for_monitors(vm: &Vm<'_>) -> Result<(), String> {
     equal("threads without THREAD_START", unknown, 0)
 }
 
-/// Who parks at a lock has waited for it, if that is told. To wait for a notification does not count.
+/// A thread that parks at a lock has waited for it, if that is reported. A wait for a notification does not count.
 fn waits_for_locks(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "locks", "locks.txt", "monitor=y,cutoff=0")?;
     let outcome = java.settings("park=monitor").run()?;
     has_waited_for_locks(&outcome, &file)
 }
 
-/// The file tells what the workload says that waits for a ReentrantLock, and of none other of its waits.
+/// Checks that the file reports the workload's waits for a ReentrantLock, and none of its other waits.
 pub fn has_waited_for_locks(outcome: &Outcome, file: &Path) -> Result<(), String> {
     let expected = outcome.expects.one("expect")?;
     let file = read(file)?;
@@ -514,7 +514,7 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
         if vm.jdk.feature >= 21 { java.flag("-XX:+EnableDynamicAgentLoading") } else { java };
     let mut running = java.argument("compute-1-200").argument("wait").argument("calls").start()?;
     running.wait_for("waits")?;
-    // The first run is told of no classes, the second one of all.
+    // The first run needs no events of classes, the second one needs all.
     for (name, options) in [("first.txt", "cpu=samples"), ("second.txt", "cpu=samples,monitor=y")] {
         let file = vm.file(name);
         let _ = fs::remove_file(&file);
@@ -535,7 +535,7 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the file holds follows its name.
+/// The extension of the file name selects the format.
 fn formats_by_name(vm: &Vm<'_>) -> Result<(), String> {
     for (name, options, beginning) in [
         ("x.collapsed", "cpu=times", ""),
@@ -582,7 +582,7 @@ fn killed_while_it_dumps(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The file beside this one that is to become it.
+/// Returns the unfinished file next to this one.
 pub fn unfinished(file: &Path) -> Option<PathBuf> {
     let name = file.file_name()?.to_str()?;
     let entries = fs::read_dir(file.parent()?).ok()?.flatten().map(|entry| entry.path());
@@ -595,7 +595,7 @@ pub fn unfinished(file: &Path) -> Option<PathBuf> {
     parts.next()
 }
 
-/// It dies as it would alone, and the dump tells of what.
+/// The program dies as it would alone, and the dump shows the reason.
 fn a_dump_of_a_program_that_dies_of_memory(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "exhaust", "exhausted.hprof", "heap=dump")?;
     let outcome = java.flag("-Xmx24m").run_to(1)?;
@@ -605,7 +605,7 @@ fn a_dump_of_a_program_that_dies_of_memory(vm: &Vm<'_>) -> Result<(), String> {
     has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?, false)
 }
 
-/// The first dump goes into a pipe that nobody reads from. The second is refused in a line, meanwhile.
+/// The first dump goes into a pipe without a reader. The second is refused in a line, meanwhile.
 fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
     let (java, pipe) = profiled(vm, "objects wait", "pipe", "heap=sites,cutoff=0,depth=16")?;
     let name = std::ffi::CString::new(text(&pipe)?).map_err(|e| e.to_string())?;
@@ -648,7 +648,7 @@ fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
     equal("kept", site_of(&profile, "Profiled$Kept", "Profiled.objects")?, (kept, kept))
 }
 
-/// How many bytes there are to be read.
+/// Returns the number of bytes that can be read.
 fn waiting(pipe: &fs::File) -> libc::c_int {
     let mut count = 0;
     // SAFETY: the descriptor is open, and the number is written where there is room for it.
@@ -720,7 +720,7 @@ fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStre
     }
 }
 
-/// A front end has all that there is, ends the profiling, and the program goes on.
+/// A front end gets all data and ends the profiling, and the program continues.
 fn a_front_end(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "objects wait", "heap=sites,format=b,cutoff=0")?;
     running.wait_for("waits")?;
@@ -761,7 +761,7 @@ fn a_front_end(vm: &Vm<'_>) -> Result<(), String> {
     has_the_chain(&file, kept, false)
 }
 
-/// As the system does with a connection of which not all was read.
+/// Acts like the system on a connection with unread data.
 fn reset_when_closed(stream: &TcpStream) -> Result<(), String> {
     let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
     let size = size_of_val(&at_once) as libc::socklen_t;
@@ -800,7 +800,8 @@ fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// It is given up, with a line, and the program goes on. So many dumps are more than the system keeps for it.
+/// HPROF abandons the connection, with a line, and the program continues. This many dumps are more than the system
+/// buffers.
 fn a_front_end_that_takes_nothing(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "objects wait", "heap=dump,format=b")?;
     running.wait_for("waits")?;
@@ -819,7 +820,7 @@ fn a_front_end_that_takes_nothing(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn bad_options(vm: &Vm<'_>) -> Result<(), String> {
-    // Nobody listens where somebody has just listened.
+    // No process listens on the port that was just closed.
     let closed =
         TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(|e| e.to_string())?;
     let net = format!("net={closed}");
@@ -852,7 +853,7 @@ fn help(vm: &Vm<'_>) -> Result<(), String> {
     equal("output", outcome.stdout.as_str(), jvmpi_formats::hprof::options::HELP)
 }
 
-/// One that is found by its name beside libjvmpi.so, and a copy. The same library twice is refused.
+/// One is found by its name next to libjvmpi.so, the other is a copy. The same library twice is refused.
 fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
     let library = build::hprof()?;
     let java = vm.java("Profiled")?.argument("calls").argument("objects");

@@ -61,7 +61,7 @@ fn follow(
         let Some(code) = method.code().map_err(|e| e.to_string())? else { continue };
         let instructions: BTreeMap<i64, Instruction<'_>> =
             code.instructions().flatten().map(|i| (i64::from(i.bci), i)).collect();
-        // Where control may be next; none before a call and after one.
+        // The possible next instructions; none before a call and after one.
         let mut next = vec![0];
         let mut returns = Vec::new();
         for step in steps {
@@ -109,7 +109,7 @@ fn follow(
     Ok(branches)
 }
 
-/// Where a switch goes, by the event.
+/// Returns the target of a switch, according to the event.
 fn chosen(instruction: &Instruction<'_>, step: &Line) -> Result<i64, String> {
     let switch = instruction.switch().ok_or("no switch")?;
     let mut cases = switch.cases();

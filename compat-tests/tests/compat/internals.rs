@@ -14,14 +14,14 @@ use crate::cases;
 
 cases![each_taken_away.only(25), all_taken_away, transitions_stay_unknown.since(21)];
 
-/// How long the program runs: long enough for agents to ask for everything.
+/// The program's running time: long enough for agents to ask for everything.
 const LENGTH: Duration = Duration::from_millis(1500);
 
 /// A round in which agents enable all events, sample, request and dump.
 const SEED: u64 = 0;
 
-/// What is looked for in every such round. The rest is looked for only where it is needed: by what the
-/// agents happen to request, by virtual threads, or by a thread that waits.
+/// Returns the internals that are searched for in every such round. The others are needed only by the agents' random
+/// requests, by virtual threads, or by a thread that waits.
 fn always(feature: u32) -> Vec<&'static str> {
     let mut names = vec![
         "eetop",
@@ -60,7 +60,7 @@ fn without(vm: &Vm<'_>, case: &str, names: &str) -> Result<Vec<String>, String> 
     Ok(said.map(|rest| rest.split(": ").next().unwrap_or_default().to_owned()).collect())
 }
 
-/// Whether it is never there: an emulator's calls of the system have other numbers, so that none shows a mutex.
+/// Returns true if it is never found: an emulator's system calls have other numbers, so that none shows a mutex.
 fn is_hidden(name: &str) -> bool {
     name == "mutex" && Machine::this().emulator().is_some()
 }
@@ -80,7 +80,7 @@ fn each_taken_away(vm: &Vm<'_>) -> Result<(), String> {
 
 fn all_taken_away(vm: &Vm<'_>) -> Result<(), String> {
     let mut said = without(vm, "all", "all")?;
-    // Without the first of these, nobody gets to the second.
+    // Without the first of these, the second is never reached.
     let is_looked_for = |name: &&str| *name != "enumConstants";
     for name in always(vm.jdk.feature).into_iter().filter(is_looked_for) {
         equal(name, said.iter().filter(|said| *said == name).count(), 1)?;
@@ -91,8 +91,8 @@ fn all_taken_away(vm: &Vm<'_>) -> Result<(), String> {
     equal("lines", said.len(), times)
 }
 
-/// A scheduler that does not tell of transitions is not expected to when more is reported later: what its threads do
-/// between virtual threads is reported.
+/// A scheduler that does not report transitions need not report them when more is reported later. Actions of its
+/// threads between virtual threads are reported.
 fn transitions_stay_unknown(vm: &Vm<'_>) -> Result<(), String> {
     let java =
         vm.java_for(21, "OwnScheduler")?.agent("methods", "events=1,late=3,prefix=OwnScheduler")?;

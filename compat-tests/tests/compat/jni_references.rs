@@ -7,8 +7,8 @@ use crate::cases;
 
 cases![on_a_thread_that_runs, of_the_verifier];
 
-/// Each event by itself tells what it is for, on a thread that is older than it; the table has the
-/// VM's own functions while none is enabled; of the shim's own references nothing is told.
+/// Each event alone reports its references, on a thread that is older than it. The table has the VM's own functions
+/// while none is enabled. The shim's own references are not reported.
 fn on_a_thread_that_runs(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("References")?.agent("references", "")?.run()?;
     // The types of the events for a strong and a weak reference.
@@ -30,7 +30,7 @@ fn on_a_thread_that_runs(vm: &Vm<'_>) -> Result<(), String> {
         let found = ["replaced", "on_worker", "strong", "weak", "pending"].map(|key| line.int(key));
         equal(when, found, [replaced, replaced, strong, weak, strong].map(Ok))?;
     }
-    // A dump names the reference if the agent was told of it, else the object.
+    // A dump names the reference if it was reported to the agent, else the object.
     let roots = outcome.expects.find("expect", "roots", "in dumps")?;
     equal("roots", (roots.int("unknown")?, roots.int("known")?), (1, 2))?;
     for word in ["alloc", "free"] {

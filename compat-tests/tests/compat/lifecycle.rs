@@ -157,7 +157,7 @@ fn a_reset_after_each_dump(vm: &Vm<'_>) -> Result<(), String> {
 fn a_reset_without_agents(vm: &Vm<'_>) -> Result<(), String> {
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
-    // Whether jcmd itself fails then differs between JDKs.
+    // The command jcmd itself fails then on some JDKs only.
     let _ = ask_for_reset(vm, &java);
     let outcome = java.finish(0)?;
     equal("output", outcome.stdout.as_str(), "ready\ndone\n")?;

@@ -157,7 +157,7 @@ fn native_library_without_agent(vm: &Vm<'_>) -> Result<(), String> {
     outcome.checks(&["version 1", "version 1.2", "same table", "time"])
 }
 
-/// What another library of the program asks for comes to the agent.
+/// A request of another library of the program reaches the agent.
 fn library_beside_the_agent(vm: &Vm<'_>) -> Result<(), String> {
     let control = build::agent("control")?;
     let java = vm.java("Control")?.agent("events", "events=46")?;
@@ -169,7 +169,7 @@ fn library_beside_the_agent(vm: &Vm<'_>) -> Result<(), String> {
     outcome.report().find("class_load", "name", "Control$Loaded").map(|_| ())
 }
 
-/// It may be anybody's, but nobody else is there; beside several agents it cannot be told.
+/// Any agent could be the caller, but there is only one; with several agents the caller is unknown.
 fn library_without_agent_that_returns_to_the_vm(vm: &Vm<'_>) -> Result<(), String> {
     let control = build::agent("control")?;
     let alone = vm.java("Control")?.shim_alone()?.property("control.path", text(&control)?);
@@ -332,7 +332,7 @@ fn attach_failure_leaves_the_program_alone(vm: &Vm<'_>) -> Result<(), String> {
     let shim = build::shim()?;
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
-    // Whether jcmd itself fails then differs between JDKs.
+    // The command jcmd itself fails then on some JDKs only.
     let _ = java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, "no_such_agent"]);
     let outcome = java.finish(0)?;
     equal("output", outcome.stdout.as_str(), "ready\ndone\n")?;
@@ -399,7 +399,7 @@ fn library_of_another_width(vm: &Vm<'_>) -> Result<(), String> {
     // EI_CLASS is ELFCLASS32, or ELFCLASS64 where pointers have 32 bits.
     let (class, flag) = if usize::BITS == 64 { (1, "-m32") } else { (2, "-m64") };
     is_refused(vm, &with_header("libclass.so", 4, &[class])?)?;
-    // Where the compiler can, a real one too.
+    // If the compiler can make one, a real one is tested too.
     match build::agent_with("onload_fails", "libwidth.so", &[flag]) {
         Ok(library) => is_refused(vm, &library),
         Err(_) => Ok(()),
@@ -425,7 +425,7 @@ fn agent_that_refuses(vm: &Vm<'_>) -> Result<(), String> {
     is_refused(vm, &build::agent("onload_fails")?)
 }
 
-/// Here it is the JVM that gives up.
+/// Here the JVM itself refuses to start.
 fn xrun_agent_that_refuses(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Hello")?.shim_alone()?.xrun("onload_fails", "")?.run_to(1)?;
     equal("output", outcome.stdout.contains("hello"), false)

@@ -25,7 +25,7 @@ fn churn(vm: &Vm<'_>, options: &str) -> Result<Line, String> {
     let done = outcome.report().one("done")?;
     ensure!(done.int("events")? > 10_000, "{done}");
     ensure!(done.int("brackets")? >= 1, "{done}");
-    // What it asks for lives.
+    // The objects that it asks for are alive.
     ensure!(done.int("served")? == done.int("requests")?, "{done}");
     Ok(done.clone())
 }
@@ -62,7 +62,7 @@ fn everything(vm: &Vm<'_>) -> Result<(), String> {
     did(&churn(vm, EVERYTHING)?, &["collections", "requests", "frames", "disabled"])
 }
 
-/// Beside an agent that looks whether all that it is told keeps the rules.
+/// The other agent checks that all of its events keep the rules.
 fn beside_another(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Churn")?.argument("2000").agent("checker", "mode=all")?;
     let outcome = java.another_agent("big_lock", EVERYTHING)?.run()?;
@@ -75,8 +75,8 @@ fn everything_under_a_mutex(vm: &Vm<'_>) -> Result<(), String> {
     did(&done, &["collections", "requests", "frames", "disabled"])
 }
 
-/// While the program stands still for a dump, a thread that holds the agent's lock does too. So the agent
-/// is told of nothing that the dump makes the VM load.
+/// While the program is stopped for a dump, a thread that holds the agent's lock is stopped too. So the agent gets no
+/// events of things that the dump makes the VM load.
 fn held_during_dumps(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Deadlock")?.agent("keeper", "")?.run()?;
     let dumped = outcome.report().one("dumped")?;

@@ -62,7 +62,7 @@ struct Case {
     except: Option<(u32, Gc)>,
     /// The Java release that its workload is compiled for.
     release: u32,
-    /// Whether it runs beside spinning processes.
+    /// True if it runs beside spinning processes.
     under_load: bool,
 }
 
@@ -98,21 +98,21 @@ impl Case {
         self
     }
 
-    /// Beside processes that spin, four to a processor. Its name says so: the same case may run
+    /// Runs the case beside processes that spin, four to a processor. Its name says so: the same case may run
     /// without them too. Each such case runs on every second JDK, because it slows down all others.
     const fn under_load(mut self) -> Self {
         self.under_load = true;
         self
     }
 
-    /// Whether the case is for this JVM.
+    /// Returns true if the case is for this JVM.
     fn wants(&self, feature: u32, gc: Gc) -> bool {
         let feature = feature.min(NEWEST);
         let runs = self.jdks.contains(&feature) && self.gcs.contains(&gc);
         runs && self.except != Some((feature, gc)) && (!self.under_load || self.is_loaded(feature))
     }
 
-    /// Whether the case runs under load on this JDK: one half of the cases on 11 and 21, the other on 17 and 25.
+    /// Returns true if the case runs under load on this JDK: half of the cases on 11 and 21, the others on 17 and 25.
     fn is_loaded(&self, feature: u32) -> bool {
         self.name.len() % 2 == usize::from(matches!(feature, 17 | 25))
     }

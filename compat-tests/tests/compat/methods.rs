@@ -58,7 +58,7 @@ fn calls(vm: &Vm<'_>, options: &str, argument: &str) -> Result<Outcome, String> 
     Ok(outcome)
 }
 
-/// What the program counted is what the agent was told, in each of these fields.
+/// The program's counts equal the agent's, in each of these fields.
 fn counted(outcome: &Outcome, fields: &[&str]) -> Result<(), String> {
     let calls = |method: &str, field: &str| -> Result<i64, String> {
         // The compiler numbers the bodies of lambdas; those of a name count together.
@@ -110,8 +110,8 @@ fn switched_on_and_off(vm: &Vm<'_>) -> Result<(), String> {
     equal("exits", fib.int("exits")?, expected)
 }
 
-/// An agent that has disabled events may unload what its handler uses. If another agent goes on with them,
-/// disabling is so quick that threads are still in the handler.
+/// An agent that has disabled events may unload its handler's data. If another agent still has them, disabling is so
+/// quick that threads are still in the handler.
 fn over_when_they_are_disabled(vm: &Vm<'_>) -> Result<(), String> {
     for (events, other, rounds) in [("1+3", "", 4), ("2+3", "1+2+3", 10), ("4", "4", 10)] {
         // The program calls the last one.
@@ -129,8 +129,8 @@ fn over_when_they_are_disabled(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Its exit, which is the first that is heard of the method, comes from code that is no longer that of
-/// its class, and still names the method that CLASS_LOAD has named.
+/// The exit is the first event of the method. It comes from code that is no longer that of its class, and still names
+/// the method of CLASS_LOAD.
 fn rewritten_while_it_runs(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = calls(vm, "events=3,late=56,prefix=Calls", "rewritten")?;
     well_nested(&outcome)?;
@@ -191,7 +191,7 @@ fn native_methods(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Those of the JDK that were bound before any agent began, as long as the compiler has not replaced their
+/// Methods of the JDK that were bound before any agent began are reported, unless the compiler has replaced their
 /// calls.
 fn native_methods_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("NativeCalls")?.agent("methods", "events=1+3,off=3+1,prefix=None")?;
@@ -207,7 +207,7 @@ fn native_methods_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
     equal("native methods", seen, 8)
 }
 
-/// The program whose native methods are bound before the agent comes into the running VM.
+/// Runs the program that binds its native methods before the agent is attached.
 fn attached(vm: &Vm<'_>, without: &str) -> Result<Outcome, String> {
     let (shim, agent) = (build::shim()?, build::agent("methods")?);
     let java = vm.java("NativeCalls")?.property("agent.path", text(&agent)?).flag("-Xint");
@@ -219,8 +219,8 @@ fn attached(vm: &Vm<'_>, without: &str) -> Result<Outcome, String> {
     java.finish(0)
 }
 
-/// Those that were bound before the agent came into a running VM: by their names, by `RegisterNatives`, and those
-/// of the JDK.
+/// Methods bound before the agent was attached are reported: bound by their names, by `RegisterNatives`, and those of
+/// the JDK.
 fn native_methods_of_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = attached(vm, "")?;
     ensure!(!outcome.stdout.contains("e-registering"), "the VM complains: {}", outcome.stdout);
@@ -241,7 +241,7 @@ fn native_methods_of_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the VM keeps what they are bound to is not known: one line says so, and those that are bound later are seen.
+/// If the VM's place of the bound functions is unknown, one line says so, and methods bound later are reported.
 fn native_methods_of_a_running_vm_that_are_not_found(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = attached(vm, "native_function")?;
     ensure!(outcome.stdout.ends_with("done\n"), "{}", outcome.stdout);
@@ -307,7 +307,7 @@ fn classes_that_are_just_linked(vm: &Vm<'_>) -> Result<(), String> {
     equal("events", line.int("told")?, 2 * line.int("calls")?)
 }
 
-/// Where the stack is too full even for the report of an exit, that comes with the next one.
+/// If the stack has no room for the report of an exit, that comes with the next one.
 fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
     for mode in ["-Xint", "-Xmixed"] {
         for events in ["1+3", "1+2+3"] {
@@ -330,8 +330,8 @@ fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// The program compares the number of entered methods where it catches an exception with the number before. The
-/// exception has left constructors in their call of another constructor, where no code can report the exit, or
-/// methods whose stack was too full for a report.
+/// exception has left constructors in their call of another constructor, where no code can report the exit, or methods
+/// with a stack too full for a report.
 fn exits_where_exceptions_are_caught(
     vm: &Vm<'_>,
     thread: &str,
@@ -382,7 +382,7 @@ fn constants_that_are_not_numbers(vm: &Vm<'_>) -> Result<(), String> {
     let line = outcome.expects.one("expect")?;
     let rounds = line.int("rounds")?;
     equal("sum", line.int("sum")?, 2 * 5 * rounds)?;
-    // When it is left as it is, it has come to report both.
+    // The class is left as it is at a stage that reports both.
     let calls = outcome.report().one("calls")?;
     equal("calls", (calls.int("entries")?, calls.int("exits")?), (rounds, rounds))?;
     let warnings: Vec<_> =
@@ -412,8 +412,7 @@ fn hooked_classes(vm: &Vm<'_>) -> Result<(), String> {
     equal("calls", (line.int("entries")?, line.int("exits")?), (1, 1))
 }
 
-/// Code that reports names a class of the shim's. The loaders of programs are not asked for it, and no event
-/// tells of it.
+/// Code that reports names a class of the shim's. Loaders of programs are not asked for it, and no event reports it.
 fn loaders_that_refuse_what_they_do_not_know(vm: &Vm<'_>) -> Result<(), String> {
     let run = |options: &str, arguments: &[&str], settings: &str| {
         let java = vm.java("Loaders")?.agent("methods", options)?.settings(settings);
@@ -469,7 +468,7 @@ fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
     for line in outcome.report().lines("calls") {
         let name = line.text("method")?;
         if name == "Receivers$Copy.<init>" {
-            // Those that were left before anybody could know their object need not have one.
+            // Entries that were left before their object could be known need not have one.
             equal(&format!("entries of {name}"), line.int("entries2")?, line.int("exits")?)?;
         } else if name.ends_with(".<init>") {
             equal(&line.to_string(), line.int("receivers")?, line.int("entries2")?)?;
@@ -499,9 +498,8 @@ fn enabled_while_a_method_handle_is_made(vm: &Vm<'_>) -> Result<(), String> {
     equal("constructors", (line.int("entries2")?, line.int("receivers")?), (made, made))
 }
 
-/// What is allocated belongs to the innermost method that was entered, whatever reports it: in
-/// OBJECT_ALLOC of an object none of its constructors has been entered. So says the call trace, also
-/// where nobody wants to know of calls.
+/// An allocation belongs to the innermost method that was entered, whatever reports it: in OBJECT_ALLOC of an object
+/// none of its constructors has been entered. The call trace agrees, even if no agent wants events of calls.
 fn allocations_belong_to_the_innermost(vm: &Vm<'_>) -> Result<(), String> {
     for source in ["alloc=bytecode", "alloc=sampled"] {
         for events in ["", "1+3", "1+2+3"] {
@@ -534,7 +532,7 @@ fn allocations_belong_to_the_innermost(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What is compiled are the methods that agents know, not those that the shim adds.
+/// Compiled methods are those that agents know, not those that the shim adds.
 fn compiled_methods(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Calls")?.agent("compiled", "")?.argument("threads");
     let java =
@@ -577,8 +575,8 @@ fn clojure(vm: &Vm<'_>) -> Result<(), String> {
     runs_as_ever(vm, "clojure")
 }
 
-/// Those that go on after they have waited for a monitor are heard of. What begins on one carrier and
-/// ends on another has no exit, so there is but one.
+/// Virtual threads that continue after waiting for a monitor are reported. A call that begins on one carrier and ends
+/// on another has no exit, so there is but one.
 fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
     let java =
         vm.java_for(21, "VirtualCalls")?.agent("methods", "events=1+3,prefix=VirtualCalls")?;

@@ -65,7 +65,7 @@ fn ways_out(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Synchronized native methods, beside their own events and without them.
+/// Synchronized native methods are tested with and without their own events.
 fn ways_out_of_native_methods(vm: &Vm<'_>) -> Result<(), String> {
     for (way, events) in [
         ("NATIVE", "54+55+56"),
@@ -125,7 +125,8 @@ fn handed_on_in(outcome: &Outcome, waiters: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Who is notified, or interrupted, waits for the monitor once more, as the one that does that owns it.
+/// A notified or interrupted thread waits for the monitor again, because the thread that wakes it owns
+/// the monitor.
 fn notified(vm: &Vm<'_>) -> Result<(), String> {
     let (outcome, rounds) = staged(vm, "NOTIFIED", 3, "54+55+56+57+58")?;
     let report = outcome.report();
@@ -143,7 +144,7 @@ fn notified(vm: &Vm<'_>) -> Result<(), String> {
     equal("entered", count(report, "entered"), enters)
 }
 
-/// What a thread parks at is what it waits for, as `LockSupport.getBlocker` has it.
+/// A parked thread waits for the object that `LockSupport.getBlocker` returns.
 fn parking(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Parks")?.agent("monitors", "events=57+58")?;
     let outcome = java.settings("park=monitor").run()?;
@@ -210,7 +211,7 @@ fn waiting(vm: &Vm<'_>) -> Result<(), String> {
         equal("timeout", lines[0].int("timeout")?, timeout)?;
         let waited = lines[1].int("timeout")?;
         match outcome.expects.find("expect", "thread", name).and_then(|line| line.int("millis")) {
-            // What is rounded up as a timeout is not rounded up as time that passes.
+            // A timeout is rounded up, passing time is not.
             Ok(millis) => {
                 ensure!((timeout - 1..=millis).contains(&waited), "{name}: {waited} ms");
             }
@@ -221,9 +222,9 @@ fn waiting(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// JDK 21 keeps the carrier of a virtual thread that waits for a monitor, and so it is what is told
-/// to wait. Later ones let it run other threads, and nothing is told. Whoever leaves the monitor is
-/// told in both cases: a carrier, too.
+/// JDK 21 keeps the carrier of a virtual thread that waits for a monitor, so the carrier is reported as
+/// waiting. Later JDKs let it run other threads and report nothing. A thread that leaves the monitor is
+/// reported in both cases, carriers too.
 fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     let carriers_wait = vm.jdk.feature < 24;
     let told = if carriers_wait { 6 } else { 2 };
@@ -263,7 +264,7 @@ fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     equal("sleep of carriers", slept.count(), 0)
 }
 
-/// Where each virtual thread is a thread of its own, all that wait are told of, on every JDK.
+/// If each virtual thread is a thread of its own, all waits are reported, on every JDK.
 fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(21, "VirtualContended")?.agent("monitors", "events=54+55+56+57+58")?;
     let java = java.settings("virtual=own").property("jdk.virtualThreadScheduler.parallelism", "8");
@@ -303,8 +304,8 @@ fn rules_with_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     objects::checked(vm.java_for(21, "Virtual")?, "mode=monitors").map(|_| ())
 }
 
-/// An owner that waits to be notified lets in those that wait to enter, however often it has
-/// entered. It was notified by one who owned the monitor. Nobody waits for it when it leaves.
+/// An owner that waits to be notified admits threads that wait to enter, however often it has entered.
+/// The notifying thread owned the monitor. No thread waits for it when it leaves.
 fn waiting_lets_others_in(vm: &Vm<'_>) -> Result<(), String> {
     let (outcome, rounds) = staged(vm, "WAIT", 3, "54+55+56+57+58")?;
     let report = outcome.report();
@@ -317,7 +318,7 @@ fn waiting_lets_others_in(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What began unseen has no end, and nobody whose end was not seen is taken to be waiting still.
+/// A wait that began unseen has no end, and a thread with an unseen end is not taken to be waiting.
 fn switched_while_threads_wait(vm: &Vm<'_>) -> Result<(), String> {
     let (outcome, _) = staged(vm, "SWITCHED", 3, "54+55+56")?;
     let report = outcome.report();

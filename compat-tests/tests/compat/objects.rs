@@ -52,8 +52,8 @@ pub fn keeps_rules(outcome: &Outcome) -> Result<&Line, String> {
     Ok(kept)
 }
 
-/// As many objects of each kind were reported as were made, and all of one size, which is that of
-/// what they hold, a header of 8 to 24 bytes, and padding.
+/// The reported number of objects of each kind equals the number made, and all have one size. It is the size of
+/// their contents, a header of 8 to 24 bytes, and padding.
 fn exact(outcome: &Outcome) -> Result<(), String> {
     let mut wrong = Vec::new();
     for line in outcome.expects.all() {
@@ -86,7 +86,7 @@ fn made(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
 
 fn plain_objects(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = made(vm, "objects", &[])?;
-    // Those with one int have the same shape, however they are made.
+    // Objects with one int have the same shape, however they are made.
     let of_four_bytes = outcome.expects.all().iter().filter(|line| line.int("payload") == Ok(4));
     let sizes: HashSet<_> = of_four_bytes.map(|line| line.int("size")).collect::<Result<_, _>>()?;
     equal("sizes of objects with an int", sizes.len(), 1)
@@ -122,13 +122,13 @@ fn on_the_main_thread(vm: &Vm<'_>) -> Result<(), String> {
     exact(&checked(vm.java("MainObjects")?, "")?)
 }
 
-/// On threads that were there before. What was allocated earlier is not known then.
+/// The threads existed before. Earlier allocations are unknown then.
 fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
     exact(&objects(vm, "late")?.agent("checker", "late=1")?.run()?)
 }
 
-/// On threads that are older than the shim, of which the VM has settled long ago how much they may
-/// allocate until it looks.
+/// The threads are older than the shim; the VM settled long ago how much they may allocate before the next
+/// sample.
 fn enabled_in_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     let (shim, agent) = (build::shim()?, build::agent("checker")?);
     let mut java = objects(vm, "attached")?.property("agent.path", text(&agent)?).start()?;
@@ -138,8 +138,8 @@ fn enabled_in_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     exact(&java.finish(0)?)
 }
 
-/// Only one agent can have the VM report allocations to it. Where the shim is not the one, rewritten
-/// code reports them, and one line says so.
+/// Only one agent can have the VM report allocations to it. If the shim is not the one, rewritten code reports
+/// them, and one line says so.
 fn beside_another_profiler(vm: &Vm<'_>) -> Result<(), String> {
     let java = objects(vm, "arrays")?.jvmti_agent("holder", "sampled")?;
     let outcome = checked(java, "")?;
@@ -159,7 +159,7 @@ fn reports_are_left_to_others(vm: &Vm<'_>) -> Result<(), String> {
     exact(&java.finish(0)?)
 }
 
-/// What is older than the VM's readiness comes after the classes and before `JVM_INIT_DONE`.
+/// Objects older than the VM's readiness come after the classes and before `JVM_INIT_DONE`.
 fn replay_after_classes(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = checked(vm.java("Hello")?, "")?;
     let replayed = outcome.report().one("replayed")?;
@@ -319,13 +319,13 @@ fn lines_that_begin(outcome: &Outcome, with: &str) -> i64 {
     outcome.stderr.lines().filter(|line| line.starts_with(&with)).count() as i64
 }
 
-/// No ID is greater than those that there are, and so many lines say that none is left.
+/// No ID is greater than the number of IDs, and this many lines report that none is left.
 fn has_few_ids(outcome: &Outcome, kept: &Line, few: i64, lines: i64) -> Result<(), String> {
     ensure!(kept.int("greatest")? / 16 <= few, "{kept}");
     equal("lines", lines_about_ids(outcome), lines)
 }
 
-/// What a thread has taken and not needed, others get: each has a thousand at a time.
+/// IDs that a thread has taken and not used go to others: each takes a thousand at a time.
 fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
     // Half of what 400 threads take.
     const FEW: i64 = 200 * 1024;
@@ -335,7 +335,7 @@ fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
     has_few_ids(&outcome, keeps_rules(&outcome)?, FEW, 0)
 }
 
-/// Objects without an ID are not told of, and are asked for in vain, until there are IDs again.
+/// Objects without an ID are not reported, and cannot be requested, until there are IDs again.
 fn no_ids_are_left(vm: &Vm<'_>) -> Result<(), String> {
     const FEW: i64 = 50_000;
     let java = vm.java("Exhaustion")?.settings("ids=32bit").variable(IDS, &FEW.to_string());

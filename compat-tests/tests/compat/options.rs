@@ -90,7 +90,7 @@ fn a_known_agent_gets_what_it_needs(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The other agent, which has no such setting, hears of it.
+/// The other agent, which has no such setting, gets the event.
 fn unloading_is_not_told_to_who_cannot_bear_it(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent("unload")?;
     let java = vm.java("Unload")?.shim(text(&agent)?)?.property("agent.path", text(&agent)?);

@@ -1,9 +1,9 @@
-//! What cannot be tested on the zero VM, and on JDKs that are newer than the tested ones.
+//! The tests that cannot run on the zero VM, and on JDKs newer than the tested ones.
 
 use compat_tests::jdk::{Jdk, Vm};
 
 const COMPILES_NOTHING: &str = "the zero VM compiles nothing";
-/// Without any agent `System.gc()` does not return beside one.
+/// Even without an agent, `System.gc()` does not return while a thread is in such a loop.
 const DOES_NOT_STOP: &str = "the zero VM does not stop a thread in a loop without calls";
 
 /// The beginnings of the names of cases that zero cannot run, and why.

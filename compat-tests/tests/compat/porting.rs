@@ -1,5 +1,5 @@
-//! The examples of the documentation. Those of `docs/howto/port-to-jvmti.md` run as agents of JVMTI and are compared
-//! with agents of JVMPI that do the same on the shim.
+//! The examples of the documentation. The listings of `docs/howto/port-to-jvmti.md` run as agents of JVMTI and are
+//! compared with agents of JVMPI that do the same on the shim.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -52,7 +52,7 @@ fn blocks(info: &str) -> Vec<&'static str> {
     blocks.filter_map(|block| block.strip_prefix(info)?.strip_prefix('\n')).collect()
 }
 
-/// Returns the cells of the page's table whose heading row contains this cell.
+/// Returns the cells of the page's table with this cell in its heading row.
 fn table(heading: &str) -> Vec<Vec<&'static str>> {
     let rows = PAGE.lines().skip_while(|line| {
         !(line.starts_with('|') && line.split('|').any(|cell| cell.trim() == heading))
@@ -79,8 +79,8 @@ fn allocations_through_both_entry_points(vm: &Vm<'_>) -> Result<(), String> {
     equal("thread names", with_jvmti.get("Points"), counts(&jvmpi).get("Points"))
 }
 
-/// Returns the entries of the output that concern the program. An entry is a line with the indented lines after it, of
-/// which only the program's frames are kept. The entries are sorted, because threads run at different speeds.
+/// Returns the entries of the output that concern the program. An entry is a line with the indented lines after it,
+/// reduced to the program's frames. The entries are sorted, because threads run at different speeds.
 fn entries(outcome: &Outcome) -> Result<Vec<String>, String> {
     let mut entries: Vec<String> = Vec::new();
     for line in outcome.stdout.lines() {

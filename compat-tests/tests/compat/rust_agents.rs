@@ -137,8 +137,8 @@ fn requests(vm: &Vm<'_>) -> Result<(), String> {
     equal("points", dumped, outcome.expects.one("expect")?.int("kept")?)
 }
 
-/// Each thread counts for itself, while another looks at all of them, and what a thread has of its own is
-/// dropped when it ends, but not under the eyes of the other.
+/// Each thread counts for itself, while another looks at all of them. A thread's own data is dropped when
+/// it ends, but not while the other looks at it.
 fn threads(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = probe(vm, "threads")?.run()?;
     outcome.checks(&["probe-0", "probe-1", "probe-2", "probe-3", "probe-4"])?;

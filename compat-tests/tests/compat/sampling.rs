@@ -56,7 +56,7 @@ fn value(profile: &str, key: &str) -> Result<u64, String> {
     line.and_then(|rest| rest.trim().parse().ok()).ok_or_else(|| format!("no {key}:\n{profile}"))
 }
 
-/// JDK 11 can do it only at a price, of which one line tells.
+/// JDK 11 can do it only at a price, which one line reports.
 fn finds_the_hot_methods(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = profile(vm, "log=info")?;
     let price = |line: &&str| line.starts_with("[jvmpi] info: on this JDK");
@@ -102,8 +102,8 @@ fn threads_inside_malloc_are_not_stopped(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// As [`profile`], with another agent that has `can_suspend`, loaded before the shim or after it. One
-/// line says what does not work then.
+/// Like [`profile`], with another agent that has `can_suspend`, loaded before the shim or after it. One line names the
+/// features that do not work then.
 fn beside(
     vm: &Vm<'_>,
     settings: &str,
@@ -288,7 +288,7 @@ fn stacks_are_possible(report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// A native method is in `ppoll` most of the time, beside samplers that suspend and that do not, on a platform thread and
+/// A native method is in `ppoll` most of the time, with samplers that suspend and that do not, on a platform thread and
 /// on a virtual one.
 fn native_calls_are_not_interrupted(vm: &Vm<'_>) -> Result<(), String> {
     for (options, settings) in

@@ -1,4 +1,4 @@
-//! The command `jvmpi` as root, beside other users and containers.
+//! The command `jvmpi` as root, with other users and containers on the machine.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -18,7 +18,7 @@ cases![
     attaching_copies_what_the_user_may_not_read.only(17),
 ];
 
-/// A user who owns nothing.
+/// A user without files.
 const NOBODY: u32 = 65534;
 
 /// A JVM of another user in a container of its own, which does not see the libraries.
@@ -64,7 +64,7 @@ impl Container {
         PathBuf::from(format!("/proc/{}/root/{name}", self.java.process()))
     }
 
-    /// How many directories with copies of libraries there are.
+    /// Returns the number of directories with copies of libraries.
     fn copies(&self) -> Result<usize, String> {
         let entries = fs::read_dir(self.file("tmp")).map_err(|e| e.to_string())?.flatten();
         let is_one = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("jvmpi-");
@@ -92,7 +92,7 @@ impl Container {
     }
 }
 
-/// Links and sockets that somebody has put where the JVM's own are expected.
+/// Links and sockets that another user has put in the places of the JVM's own are refused.
 fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
     let Some(container) = Container::start(vm, "rw")? else { return Ok(()) };
     let pid = container.java.process();

@@ -9,11 +9,11 @@ use crate::cases;
 
 cases![everything_at_random];
 
-/// How long the program runs.
+/// The running time of the program.
 const LENGTH: Duration = Duration::from_secs(4);
 
 fn everything_at_random(vm: &Vm<'_>) -> Result<(), String> {
-    // Each JDK with other agents. What happens when still depends on how threads take turns.
+    // Each JDK has other agents. The order of events still depends on the scheduling of threads.
     let seed = u64::from(vm.jdk.feature);
     let round = Round { jdk: vm.jdk, gc: vm.gc, program: None, length: LENGTH, seed, without: "" };
     match round.run(vm.case(), &mut Expected::default())? {

@@ -30,7 +30,7 @@ const SUCCESS: i64 = 0;
 const NOT_AVAILABLE: i64 = 1;
 const FAIL: i64 = -1;
 
-/// Whether an event of this number can be enabled. Agents stop at the first that cannot.
+/// Returns true if an event of this number can be enabled. Agents stop at the first that cannot.
 fn can_be_enabled(event: i64) -> bool {
     matches!(event, 1..=9 | 33..=35 | 38..=49 | 51..=58 | 60 | 61)
 }
@@ -75,7 +75,7 @@ fn requests_for_nothing(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The VM refuses a thread that it does not know; the event is as if nobody had asked.
+/// The VM refuses an unknown thread; the event behaves as if it were not requested.
 fn what_failed_does_not_stick(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Switching")?.agent("switching", "")?.settings("include=Switching*");
     let outcome = java.argument("outside").run()?;
@@ -173,7 +173,7 @@ fn exit_from_java_thread(vm: &Vm<'_>) -> Result<(), String> {
 /// The functions that agents call in every event; `cargo xtask bench calls` has their time.
 fn what_every_event_calls_does_not_allocate(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent("table_cost")?;
-    // As a preloaded library its `malloc` is everybody's, and counts.
+    // The `malloc` of a preloaded library is used by every library, and counts.
     let java = vm.java("Hello")?.variable("LD_PRELOAD", text(&agent)?);
     let outcome = java.agent("table_cost", "times=1000")?.run()?;
     let costs: Vec<_> = outcome.report().lines("cost").collect();

@@ -43,7 +43,7 @@ cases![
     virtual_threads_seen_from_outside.since(21),
 ];
 
-/// Every thread is announced by itself, ends once, and is not heard of afterwards.
+/// Every thread is announced by itself, ends once, and has no events afterwards.
 fn starts_and_ends_pair(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Threads")?.agent("events", "events=33+34+42+46+47")?.run()?;
     let report = outcome.report();
@@ -58,8 +58,8 @@ fn starts_and_ends_pair(vm: &Vm<'_>) -> Result<(), String> {
                 let started = line.id("thread_env")?;
                 ensure!(alive.insert(started), "started twice: {line}");
                 ensure!(line.id("thread")? != 0, "no thread object: {line}");
-                // Those that were there before are announced by the main thread, unless they get to
-                // run only now.
+                // The main thread announces threads that existed before, unless they begin to run only
+                // now.
                 let by_main = i < initialized && env == main;
                 let is_right = (by_main || env == started) && line.id("self")? == env;
                 ensure!(is_right, "not on its own thread: {line}");
@@ -221,7 +221,7 @@ fn status(vm: &Vm<'_>) -> Result<(), String> {
 /// True if the call traces of suspended threads are asynchronous where possible, or all JVMTI's.
 const CALL_TRACES: [&str; 2] = ["suspend=auto", "suspend=jvmti"];
 
-/// What holds of one of the program's tests, of which it prints a line.
+/// Checks one of the program's tests, by the line that it prints.
 fn suspend_test(
     vm: &Vm<'_>,
     test: &str,
@@ -279,12 +279,12 @@ fn resume_undoes_no_one_elses_suspension(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "java", stands_still)
 }
 
-/// The program suspends a thread wherever it may be in the shim, and goes on itself.
+/// The program suspends a thread wherever it may be in the shim, and continues itself.
 fn suspended_by_java_anywhere(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "anywhere", |_| Ok(()))
 }
 
-/// It goes on when the last of them has resumed it.
+/// The thread continues when the last of them has resumed it.
 fn several_agents_suspend_one_thread(vm: &Vm<'_>) -> Result<(), String> {
     for traces in CALL_TRACES {
         let other = build::agent_copy("suspend", 1)?;
@@ -306,7 +306,7 @@ fn suspended_while_it_links(vm: &Vm<'_>) -> Result<(), String> {
     })
 }
 
-/// What the program that has threads end prints of this test.
+/// Returns the line that the program with ending threads prints about this test.
 fn ending(vm: &Vm<'_>, test: &str) -> Result<Line, String> {
     let outcome = vm.java("Ending")?.argument(test).agent("ending", "")?.run()?;
     Ok(outcome.expects.one("expect")?.clone())
@@ -317,7 +317,7 @@ fn suspended_while_it_ends(vm: &Vm<'_>) -> Result<(), String> {
     equal("ended when resumed", line.int("ended")?, line.int("rounds")?)
 }
 
-/// Nobody takes it for a live thread, and a thread that gets its environment is announced.
+/// An ending thread does not count as live, and a thread that gets its environment is announced.
 fn looked_at_while_it_ends(vm: &Vm<'_>) -> Result<(), String> {
     let line = ending(vm, "looked_at")?;
     equal("THREAD_START refused", line.int("refused")?, line.int("rounds")?)?;
@@ -360,7 +360,7 @@ fn wall_time(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What they do is reported on their carriers, also while these are sampled.
+/// Their actions are reported on their carriers, also while these are sampled.
 fn virtual_threads_run_undisturbed(vm: &Vm<'_>) -> Result<(), String> {
     let right = "expect sum=499500 monitor=1000 lock=1000\n";
     let outcome = vm.java_for(21, "Virtual")?.agent("events", "events=33+34+42+46")?.run()?;
@@ -461,8 +461,8 @@ fn virtual_threads_seen_from_outside(vm: &Vm<'_>) -> Result<(), String> {
         let is_it = |line: &Line| line.text("method").is_ok_and(|found| found == method);
         ensure!(frames.any(is_it), "{trace}: no frame of {method}");
     }
-    // Eight threads have used 20 ms each, and a little for their beginning. The clocks of the carriers
-    // would tell of the others' time as well.
+    // Eight threads have used 20 ms each, and a little for their start. The carriers' clocks would include
+    // the others' time.
     let cpu: i64 = printed("cpu")?.parse().map_err(|_| "no number")?;
     ensure!((160_000_000..280_000_000).contains(&cpu), "{cpu} ns");
     let report = outcome.report().one("threads")?;

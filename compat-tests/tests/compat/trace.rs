@@ -201,8 +201,8 @@ fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// A thread of the agent's own has as many rounds in the replay as it had, also if it does less in each. What it
-/// asks for comes in whatever order it asks.
+/// A thread of the agent's own has the recorded number of rounds in the replay, even if it does less in each. It may
+/// make its calls in any order.
 fn rounds_are_kept_apart(vm: &Vm<'_>) -> Result<(), String> {
     let trace = recording(vm, "trace")?;
     let outcome = recorded(vm.java("Rounds")?, &trace).agent("rounds", "")?.run()?;
@@ -220,7 +220,8 @@ fn rounds_are_kept_apart(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// An event waits for a lock that a thread of the agent's own holds, whose next call came after the event.
+/// An event waits for a lock that is held by a thread of the agent's own, and that thread's next call came after the
+/// event.
 fn a_lock_of_the_agents_own(vm: &Vm<'_>) -> Result<(), String> {
     let trace = recording(vm, "trace")?;
     let launch = recorded(vm.java("Rounds")?.argument("threads"), &trace);
@@ -262,7 +263,7 @@ fn a_program_that_is_killed(vm: &Vm<'_>) -> Result<(), String> {
     let launch = recorded(vm.java("Wait")?, &trace).agent("events", "events=33+42+46+47")?;
     let mut running = launch.start()?;
     running.wait_for_report("jvm_init_done")?;
-    // What threads keep goes to the file by and by.
+    // The threads' buffers go to the file gradually.
     loop {
         let shown = jvmpi(vm, &["trace", "show", &trace, "--event", "JVM_INIT_DONE"], 0)?;
         if !shown.stdout.is_empty() {

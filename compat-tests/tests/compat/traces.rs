@@ -72,7 +72,7 @@ fn equal_to_java(frames: &[&Line], expected: &[Line]) -> Result<(), String> {
     Ok(())
 }
 
-/// The same for each of so many traces, all equally deep.
+/// Compares each of `count` traces, all equally deep.
 fn all_same_as_java(outcome: &Outcome, count: usize) -> Result<(), String> {
     let traces = all_traces(outcome.report(), "self 100");
     equal("traces", traces.len(), count)?;
@@ -168,7 +168,7 @@ fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A sampler gets the stack of a thread wherever in its code that is, suspended or in passing.
+/// A sampler gets the stack of a thread at any place in its code, suspended or by asynchronous sampling.
 fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(17, "Loops")?.agent("traces", "")?;
     // There the VM does not get all stacks right where a method begins: see "Suspension" in
@@ -185,7 +185,7 @@ fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a running thread has left the VM may free before its ID is asked for anything.
+/// The VM may free code that a running thread has left before anything asks for its ID.
 fn of_a_thread_whose_code_changes(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Traces")?.agent("traces", "")?.settings("include=Traces$Changing");
     let outcome = java.argument("running").argument("150").run()?;
@@ -216,8 +216,8 @@ fn in_every_handler(vm: &Vm<'_>) -> Result<(), String> {
     equal("methods that no CLASS_LOAD named", line.int("unresolved")?, 0)
 }
 
-/// Whether rewritten code has reported the event or the VM, and what of it is hidden, agents see all of the
-/// code that they run themselves.
+/// Agents see all of the code that they run themselves, whether rewritten code or the VM has reported the event,
+/// and whatever of it is hidden.
 fn of_code_that_a_handler_runs(vm: &Vm<'_>) -> Result<(), String> {
     for alloc in ["alloc=bytecode", "alloc=sampled"] {
         let java = vm.java("Traces")?.agent("traces", "")?.argument("inside").settings(alloc);
