@@ -36,13 +36,13 @@ static inline const char *option(const char *key, const char *fallback)
     return fallback;
 }
 
-/* Whether the option mode= has this value. */
+/* Returns true if the option mode= has this value. */
 static inline int mode_is(const char *mode)
 {
     return strcmp(option("mode", ""), mode) == 0;
 }
 
-/* What the C library has given out, to the VM, the shim and agents. */
+/* Returns the memory that the C library has allocated for the VM, the shim and agents. */
 static inline size_t memory_in_use(void)
 {
     struct mallinfo2 memory = mallinfo2();
@@ -173,7 +173,7 @@ static inline void sleep_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-/* Whether a thread of this process sleeps, as the system knows: the letter behind its name. */
+/* Returns true if a thread of this process sleeps, according to the system: the letter after its name. */
 static inline int sleeps(pid_t thread)
 {
     char path[64], stat[512] = "", *p;
@@ -188,7 +188,7 @@ static inline int sleeps(pid_t thread)
     return p != NULL && p[2] == 'S';
 }
 
-/* Waits for the condition, however long that takes: who hangs is killed by whoever has started it. True. */
+/* Waits for the condition without a limit: the test kills a process that hangs. Its value is true. */
 #define WAIT_UNTIL(condition) \
     __extension__({ \
         while (!(condition)) \

@@ -1,6 +1,6 @@
 /*
  * allocator.c - no agent, but a native library that allocates objects by JNI and stores them in an
- * array: so many of each kind, one after the other.
+ * array: `count` of each kind, one after the other.
  */
 #include <jni.h>
 
@@ -38,7 +38,7 @@ JNIEXPORT void JNICALL Java_Allocator_newObjectArray(JNIEnv *env, jclass self, j
     ALLOCATE((*env)->NewObjectArray(env, length, type, NULL));
 }
 
-/* A string of so many letters. */
+/* Strings of `length` letters. */
 JNIEXPORT void JNICALL Java_Allocator_newStringUTF(JNIEnv *env, jclass self, jobjectArray into, jint count, jint length)
 {
     char text[4096];

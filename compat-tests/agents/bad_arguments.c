@@ -1,6 +1,6 @@
 /*
- * bad_arguments.c - every function with arguments that mean nothing. That the program goes on is
- * the first thing that is tested.
+ * bad_arguments.c - calls every function with invalid arguments. The first test is that the
+ * program continues.
  */
 #include "call.h"
 

@@ -15,7 +15,7 @@ static JVMPI_RawMonitor monitor;
 static pthread_mutex_t mutex;
 static int uses_mutex, requests, traces, collections, disabling;
 
-/* What stands below belongs to who holds the lock. */
+/* The following belongs to the owner of the lock. */
 static JNIEnv *threads[MAX_THREADS];
 static jobjectID last_class;
 static long events, requests_made, requests_served, traces_taken, frames_seen, collections_run, brackets, times_disabled;

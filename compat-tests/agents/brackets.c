@@ -1,7 +1,7 @@
 /*
- * brackets.c - an agent without locks, which relies on what the specification says of GC_START and
- * GC_FINISH: all other threads stand still in between. It counts the events of others that begin or
- * end in a collection, and the object events that are under way when one begins.
+ * brackets.c - an agent without locks. It relies on the specification of GC_START and GC_FINISH:
+ * all other threads are stopped in between. It counts the events of others that begin or end in a
+ * collection, and the object events in progress when one begins.
  *
  * Options: mode=all   also events of methods
  *          disable=1  a thread of its own disables and enables collections all the while
@@ -10,7 +10,7 @@
 
 enum { THREADS = 256 };
 
-/* What each thread is just being told, 0 if nothing. */
+/* The event that each thread is just getting, 0 if none. */
 static volatile struct {
     jint event;
     char rest[60];

@@ -16,7 +16,7 @@ static volatile jobjectID freed_now;
 static const char *volatile kept_name;
 static __thread const char *hook;
 
-/* What the handler of a requested THREAD_START does wrong. */
+/* The fault of the handler of a requested THREAD_START. */
 static __thread enum { NOTHING, WRITE, KEEP, STAY_IN_LOCK, LEAVE_DISABLED } fault;
 static int stays_in_collection_lock;
 
@@ -313,7 +313,7 @@ static void take_class_file(JVMPI_Event *e)
         memcpy(copy, data, (size_t)length);
         e->u.class_load_hook.new_class_data = copy;
     } else if (how != NULL) {
-        /* The name of the source file, of which the VM takes what comes. */
+        /* The name of the source file; the VM accepts any. */
         ((unsigned char *)memmem(data, (size_t)length, "Rules.java", 10))[0] = 'r';
     } else if (length < 1000) {
         copy = e->u.class_load_hook.malloc_f((unsigned)length);

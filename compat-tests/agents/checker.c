@@ -1,11 +1,11 @@
 /*
- * checker.c - looks whether every event keeps the rules of rules.h, and counts what is allocated
- * and collected, for a program that knows better.
+ * checker.c - checks that every event keeps the rules of rules.h, and counts allocated and
+ * collected objects, for a program that knows the right numbers.
  *
  * Options: mode=all   enables every event but INSTRUCTION_START, not only those about objects
- *          mode=monitors  enables those of Java monitors and JNI references besides
+ *          mode=monitors  also enables those of Java monitors and JNI references
  *          hold=1     keeps its lock from GC_START to GC_FINISH, as real agents do
- *          again=1    takes it that IDs of the dead are given again
+ *          again=1    allows that IDs of the dead are given again
  *          late=1     enables OBJECT_ALLOC only when the program says so
  *          late=2     ARENA_NEW too
  */
@@ -28,8 +28,8 @@ static int is_named(jobjectID class_id, const char *name)
 }
 
 /*
- * What stands at JVM_INIT_DONE, and how many objects came before most classes. Some come with the
- * first of their objects only: those that lie in the VM's archive and are not linked.
+ * Reports the state at JVM_INIT_DONE, and the number of objects before most classes. Some classes
+ * come only with the first of their objects: those in the VM's archive that are not linked.
  */
 static void report_replay(const JVMPI_Event *e)
 {
@@ -78,7 +78,7 @@ static void notify(JVMPI_Event *e)
 }
 
 /*
- * "objects" or "arrays" of a class, or "elements" with a type and a number: arrays of so many
+ * "objects" or "arrays" of a class, or "elements" with a type and a number: arrays of that many
  * elements. Their headers are 12 to 24 bytes, their ends rounded up to 8.
  */
 static Sum sum_named(const char *what, jobject object)
@@ -118,7 +118,7 @@ static void clear(void)
     jvmpi->RawMonitorExit(lock);
 }
 
-/* The collections that were told on this thread before RunGC returned. */
+/* Returns the number of collections reported on this thread before RunGC returned. */
 static jlong run_gc(void)
 {
     long before = own_brackets;

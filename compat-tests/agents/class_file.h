@@ -11,7 +11,7 @@ static inline unsigned two(const unsigned char *p)
     return (unsigned)p[0] << 8 | p[1];
 }
 
-/* Where the constants of this class file begin, by number; returns what is behind the last one. */
+/* Finds the constants of this class file, by number; returns the place after the last one. */
 static inline const unsigned char *find_constants(const unsigned char *file, const unsigned char **constants)
 {
     unsigned count = two(file + 8), i;

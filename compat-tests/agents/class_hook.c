@@ -8,7 +8,7 @@
  *             copied     sets a copy in memory from malloc_f
  *             replaced   changes the text ORIGINAL in Hook$Target to a longer one, in such a copy
  *             in_place   changes it where it is to one as long
- *             pairs      sets the new bytes to the old ones; reports what classes a thread has seen
+ *             pairs      sets the new bytes to the old ones; reports the classes that a thread saw
  *                        in a hook and not in CLASS_LOAD when it ends
  */
 #include "agent.h"
@@ -55,7 +55,7 @@ static void hook(JVMPI_Event *e)
     e->u.class_load_hook.new_class_data_len = mode_is("null") || mode_is("empty") ? 0 : (jint)length;
 }
 
-/* The classes of this thread whose CLASS_LOAD is still to come. */
+/* The classes of this thread with a CLASS_LOAD still to come. */
 static __thread char *pending[4096];
 
 static void add_pending(const char *name)

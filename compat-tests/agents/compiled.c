@@ -1,9 +1,9 @@
 /*
- * compiled.c - compiled methods: whether each was announced by CLASS_LOAD before, whether its line
- * table is in order, and the tables of the class Compiled.
+ * compiled.c - compiled methods: checks that each was announced by CLASS_LOAD before, and that its
+ * line table is in order, and prints the tables of the class Compiled.
  *
  * Options: when=late    compiled methods are asked for when the program has begun
- *          when=behind  those that are told of when the program begins are told of after that
+ *          when=behind  methods reported at the start of the program are reported again after that
  */
 #include <pthread.h>
 

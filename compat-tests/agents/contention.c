@@ -1,7 +1,7 @@
 /*
- * contention.c - the events of raw monitors: two threads meet at one whose name is the option
- * name=NAME. With mode=leave the one inside leaves it by waiting, with mode=return the other one has
- * to wait again when it was notified.
+ * contention.c - the events of raw monitors: two threads meet at the one named by the option name=NAME. With
+ * mode=leave the thread inside leaves it by waiting, with mode=return the other one has to wait again when it was
+ * notified.
  */
 #include "call.h"
 
@@ -21,7 +21,7 @@ static void notify(JVMPI_Event *e)
         told = 1;
 }
 
-/* Whether the other one waits to enter, of which it has told before unless the monitor's name forbids that. */
+/* Returns true if the other thread waits to enter. It reports that before, unless the monitor's name forbids it. */
 static int is_blocked(void)
 {
     return (told || option("name", "plain")[0] == '_') && sleeps(task);

@@ -1,6 +1,6 @@
 /*
- * control.c - a native library of the program that asks for the interface to control the agent beside
- * it. It is none itself.
+ * control.c - a native library of the program that asks for the interface to control the agent. It is no agent
+ * itself.
  */
 #include "agent.h"
 

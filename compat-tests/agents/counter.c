@@ -1,11 +1,11 @@
 /*
- * counter.c - counts events by type, as cheaply as it can be done: what a benchmark then measures is
- * the cost of the events.
+ * counter.c - counts events by type, at the least cost: a benchmark then measures the cost of the
+ * events.
  *
  * Options: events=1+3    those that are enabled in JVM_OnLoad
  *          until=start   disables them when the VM has started
- *          clock=y       also reads the processor's counter at each event, and adds up what has
- *                        passed since the last: the least that an agent does which times calls
+ *          clock=y       also reads the processor's counter at each event, and adds up the
+ *                        differences: the least work of an agent that times calls
  */
 #include "agent.h"
 
@@ -84,7 +84,7 @@ static __attribute__((noinline)) void report_counts(void)
             report("thread ticks=%llu", (unsigned long long)c->ticks);
 }
 
-/* What happens once. */
+/* Handles the events that come once. */
 static __attribute__((noinline)) void start_or_end(const JVMPI_Event *e)
 {
     if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)

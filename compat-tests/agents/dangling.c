@@ -1,5 +1,5 @@
 /*
- * dangling.c - reads the name of a thread after the event that told it, which may be freed by then.
+ * dangling.c - reads the name of a thread after its event, when it may be freed.
  */
 #include "agent.h"
 

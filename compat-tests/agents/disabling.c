@@ -1,5 +1,5 @@
 /*
- * disabling.c - counts the events whose handler is over when DisableEvent has returned, and the others.
+ * disabling.c - counts the events with a handler that is over when DisableEvent returns, and the others.
  *
  * Options: events=1+3...
  * Commands: "enable" and "disable" the events; "come": how many have since they were enabled; "report" both counts.

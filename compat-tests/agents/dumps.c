@@ -1,6 +1,6 @@
 /*
  * dumps.c - asks for dumps when the program says so, and saves them in files of the working folder:
- * the bytes as they came, with what CLASS_LOAD told of classes in "classes" and "fields".
+ * the bytes as they came, with the contents of CLASS_LOAD in "classes" and "fields".
  *
  * Options: in=TYPE+TYPE... enables these events and asks for dumps in the first of each; shutdown=1
  * asks in JVM_SHUT_DOWN, after it has switched every event off, shutdown=2 with all events on; gc=1 asks in GC_FINISH, with a raw monitor
@@ -18,7 +18,7 @@ static jobjectID some_object;
 static volatile int armed, owned, entering, waiting, collected;
 static JNIEnv *wanting, *being_notified;
 static int asked[JVMPI_MAX_EVENT_TYPE_VAL + 1];
-/* Where the dump goes that this thread has asked for. */
+/* The file for the dump that this thread has requested. */
 static __thread const char *file_name;
 
 static void save(const void *begin, size_t length)

@@ -1,12 +1,12 @@
 /*
  * ending.c - looks at the thread "victim" while it ends, and suspends it. Commands:
- * "hold handler", "hold after": where the next victim is held, in its THREAD_END or between that and
- * the end of the thread; "await": waits until it is there; "release": lets it go on.
+ * "hold handler", "hold after": the place where the next victim is held, in its THREAD_END or
+ * between that and the end of the thread; "await": waits until it is there; "release": lets it
+ * continue.
  * "suspend", "resume": the victim.
  * "look": asks for THREAD_START of the victim, and for a monitor dump, which looks at all threads;
- * what came of the first.
- * "reused": whether the calling thread has the environment that the last victim had.
- * "announced": whether the calling thread has had a THREAD_START.
+ * returns the result of the first. "reused": returns true if the calling thread has the environment
+ * of the last victim. "announced": returns true if the calling thread has had a THREAD_START.
  */
 #include <jvmti.h>
 
@@ -34,7 +34,7 @@ static void JNICALL thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
         hold(AFTER);
 }
 
-/* JVMTI tells environments in the order in which they were made: this one after the shim's. */
+/* JVMTI notifies environments in the order in which they were made: this one after the shim's. */
 static void hear_of_ends(void)
 {
     jvmtiEventCallbacks callbacks = { .ThreadEnd = thread_end };

@@ -1,5 +1,5 @@
 /*
- * events.c - reports every event it is told to enable, with all its fields.
+ * events.c - enables the events of its options and reports them with all fields.
  *
  * Options: events=42+33+...  the events, enabled in JVM_OnLoad
  *          late=43+...       those enabled only in JVM_INIT_DONE

@@ -1,7 +1,7 @@
 /*
- * hidden.c - what is told of a hidden class, and what JVMTI lets anyone do with it.
+ * hidden.c - the events of a hidden class, and the actions that JVMTI allows on it.
  *
- * The program calls "look" with an object whose class is hidden, when it has run its method.
+ * The program calls "look" with an object of the hidden class, when it has run its method.
  */
 #include "call.h"
 #include "class_file.h"

@@ -1,6 +1,6 @@
 /*
- * keeper.c - an agent whose lock, taken in every event, is always held by a thread of its own, which
- * gives it up when somebody else wants it. Asks for dumps when the program says so.
+ * keeper.c - an agent with a lock that every event takes. A thread of its own always holds the lock,
+ * and releases it when another one wants it. Asks for dumps when the program says so.
  */
 #include <sched.h>
 

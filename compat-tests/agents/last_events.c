@@ -1,8 +1,9 @@
 /*
- * last_events.c - a collection during which the program ends. It goes on until all that allocate wait
- * for its end, and the thread that ends the VM too; none of them may send an event after JVM_SHUT_DOWN.
- * Commands: "step": the calling thread is one that allocates, and goes on; "collect";
- * "end": the calling thread ends the VM next, the collection has begun. Each returns how many allocate.
+ * last_events.c - a collection during which the program ends. It lasts until all allocating threads
+ * wait for its end, and the thread that ends the VM too; none of them may send an event after
+ * JVM_SHUT_DOWN. Commands: "step": the calling thread allocates, and continues; "collect"; "end": the
+ * calling thread ends the VM next, the collection has begun. Each returns the number of allocating
+ * threads.
  */
 #include "call.h"
 #include "threads.h"
@@ -19,7 +20,7 @@ static volatile int places, count;
 static volatile pid_t ending;
 static volatile int is_asked_for, is_collecting, is_over, late;
 
-/* Who waits looks again and again whether it may go on, so they do not all sleep at the same time. */
+/* Waiting threads wake again and again, so they do not all sleep at the same time. */
 static int all_wait(void)
 {
     static int ending_has_slept;

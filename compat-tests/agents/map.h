@@ -42,7 +42,7 @@ static inline void *map_get(const Map *map, const void *key)
     return map->room == 0 || key == NULL ? NULL : map_slot(map, key)->value;
 }
 
-/* Gives it room for this many slots, of which all that are used must find a place. */
+/* Makes room for this many slots; all used ones must find a place. */
 static inline void map_resize(Map *map, size_t room)
 {
     Map other = { calloc(room, sizeof *other.slots), room, map->used };
@@ -80,7 +80,7 @@ static inline void *map_remove(Map *map, const void *key)
     if (value == NULL)
         return NULL;
     map->used--;
-    /* What lies behind the hole moves up, unless it is nearer to its home there. */
+    /* Entries after the hole move up, unless they are nearer to their home there. */
     for (i = (size_t)(hole - map->slots + 1) & (map->room - 1); map->slots[i].key != NULL;
          i = (i + 1) & (map->room - 1)) {
         size_t from_home = (i - map_home(map, map->slots[i].key)) & (map->room - 1);

@@ -1,19 +1,19 @@
 /*
- * methods.c - counts calls by method, and watches that exits belong to entries.
+ * methods.c - counts calls by method, and checks that exits belong to entries.
  *
  * Options: events=1+2+3   enabled in JVM_OnLoad
- *          prefix=NAME    reports the methods of the classes whose names begin so
+ *          prefix=NAME    reports the methods of the classes with this prefix
  *          late=1+2+3     the events of the commands, if those are others
  *          off=3+2+1      those that are disabled, in this order, if they are others
- *          when=NAME      enables them when a class whose name begins so is loaded
- *          allocations=1  OBJECT_ALLOC too: what is allocated belongs to the innermost method entered
+ *          when=NAME      enables them when a class with this prefix is loaded
+ *          allocations=1  OBJECT_ALLOC too: objects belong to the innermost method entered
  *          tops=1         the method that is entered is on top of the call trace
  *          count=0        only watches the nesting, for programs that make many calls
- * Commands: "enable" and "disable" the events; "events" there were so far on this thread; "depth": how many
- * methods the thread has entered and not left;
- * "receiver": whether the last METHOD_ENTRY2 that this thread had of Calls$Receiver named the
- * object; "register": gives the class its native methods, "register anew" gives it others, "unregister" takes
- * them away; "trace": reports the call trace; "memory": what is in use.
+ * Commands: "enable" and "disable" the events; "events": the number so far on this thread; "depth": the
+ * number of methods that the thread has entered and not left; "receiver": true if the last METHOD_ENTRY2 of
+ * Calls$Receiver on this thread named the object; "register": gives the class its native methods, "register
+ * anew" gives it others, "unregister" takes them away; "trace": reports the call trace; "memory": the memory
+ * in use.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,7 +28,7 @@ typedef struct Count {
     struct Count *next;
     const Method *method;
     long entries, entries2, exits, receivers, allocations;
-    /* How many constructors were entered with receivers of the method. */
+    /* The number of constructors entered with receivers of the method. */
     long constructors;
 } Count;
 
@@ -71,8 +71,8 @@ static Count *count_of(jmethodID id)
 }
 
 /*
- * How many of the thread's last constructors were entered with the object; of a constructor that is
- * entered itself, none.
+ * Returns the number of the thread's last constructors that were entered with the object; 0 for a constructor
+ * that is entered itself.
  */
 static int constructors_of(const Method *method, jobjectID object)
 {

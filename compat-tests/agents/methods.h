@@ -22,7 +22,7 @@ static inline Method **bucket_of(jmethodID id)
     return &known_methods[((uintptr_t)id >> 3) * 2654435761u % METHOD_BUCKETS];
 }
 
-/* The method, or NULL if no CLASS_LOAD has told of it. */
+/* Returns the method, or NULL if no CLASS_LOAD has named it. */
 static inline const Method *method_of(jmethodID id)
 {
     const Method *m = *bucket_of(id);

@@ -1,5 +1,5 @@
 /*
- * mutex.c - a lock of the system's, of which a VM knows nothing: a thread of the agent's holds it while it
+ * mutex.c - a lock of the system that is unknown to the VM: a thread of the agent's holds it while it
  * makes calls, and THREAD_START takes it.
  *
  * Options: again=y   the thread does not wait until an event wants the lock

@@ -17,7 +17,7 @@ static void JNICALL failing(JNIEnv *env, jobject self)
     (*env)->ThrowNew(env, (*env)->FindClass(env, "java/lang/IllegalStateException"), "native");
 }
 
-/* As registered(), for a method that is registered anew. */
+/* Like registered(), for a method that is registered anew. */
 static jint JNICALL registered_anew(JNIEnv *env, jclass type, jint n, jlong m, jobject o)
 {
     return 2 * registered(env, type, n, m, o);

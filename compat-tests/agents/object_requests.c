@@ -10,16 +10,16 @@ enum { LEVELS = 4 };
 static jobjectID watched_class, gone;
 static jclass watched;
 static volatile int was_freed;
-/* What the handler is to ask for next, and how many times it still does. */
+/* The objects that the handler requests next, and the number of requests still to be made. */
 static __thread jobjectID chain[LEVELS];
 static __thread int level;
 
-/* What is asked for in a run, and what the last event told of it. */
+/* The objects requested in a run, and the contents of the last event. */
 static jobjectID *many;
 static int many_count;
 static __thread jobjectID told;
 static __thread long told_number;
-/* How many of them the handler of the next heap dump asks for. */
+/* The number of them that the handler of the next heap dump requests. */
 static int in_heap_dump;
 
 static jint request(jobjectID id)
@@ -53,7 +53,7 @@ static void read_number(const char *record, size_t length)
     told_number = (long)value[0] << 24 | (long)value[1] << 16 | (long)value[2] << 8 | (long)value[3];
 }
 
-/* Whether the request for this one of the many objects succeeds and tells of it. */
+/* Returns true if the request for this one of the many objects succeeds and its event comes. */
 static int is_told(int i)
 {
     told = NULL;
@@ -145,7 +145,7 @@ static void check_made_up(jobjectID id)
     }
 }
 
-/* The object that was told of as "goes" is gone. */
+/* The object reported as "goes" is gone. */
 static void check_gone(void)
 {
     CHECK("freed", was_freed || !mode_is("all"));
@@ -191,8 +191,8 @@ static void check_changes(JNIEnv *env, jobjectArray objects, jmethodID collect)
 }
 
 /*
- * What requests for all objects of an array cost, which are among many others, compared with a dump of
- * the heap.
+ * Compares the cost of requests for all objects of an array, among many others, with that of a heap
+ * dump.
  */
 static void ask_for_many(JNIEnv *env, jobjectArray objects)
 {

@@ -50,7 +50,7 @@ impl Report {
     }
 }
 
-/// What CLASS_LOAD has told.
+/// The contents of CLASS_LOAD.
 #[derive(Default)]
 struct Known {
     classes: HashMap<Id, Class>,
@@ -80,7 +80,7 @@ impl Known {
     }
 }
 
-/// What a thread has of its own.
+/// The data of a thread.
 struct Own {
     /// `ALIVE` until it is dropped.
     state: AtomicU64,
@@ -105,7 +105,7 @@ impl Drop for Own {
     }
 }
 
-/// What the sampling thread has seen, and how it is told to end.
+/// The stacks that the sampling thread has seen, and the signal for its end.
 #[derive(Default)]
 struct Sampler {
     end: Cell<bool>,
@@ -116,7 +116,7 @@ struct Sampler {
     dead: Cell<u64>,
 }
 
-/// What is on the heap as far as events tell.
+/// The state of the heap according to events.
 #[derive(Default)]
 struct Heap {
     points: HashSet<ObjectId>,
@@ -237,7 +237,7 @@ impl Agent for Probe {
                 let own = self.own.get_or_init(jvmpi, Own::new).expect("the thread lives");
                 own.touches.fetch_add(1, Ordering::Relaxed);
             }
-            // What was made before and is not kept is garbage now.
+            // Earlier objects that are not kept are garbage now.
             (What::Collections, "Points.slow") => {
                 jvmpi.run_gc();
                 let heap = self.heap.enter(jvmpi);

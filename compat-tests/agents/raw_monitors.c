@@ -44,7 +44,7 @@ static void recursion(void)
     CHECK("free after the last exit", entered == 1);
 }
 
-/* Nothing that another thread does changes who owns the monitor, and nothing hangs. */
+/* Another thread's calls do not change the owner of the monitor, and nothing hangs. */
 static void *not_the_owner(void *unused)
 {
     jvmpi->RawMonitorExit(m);
@@ -96,7 +96,7 @@ static int all_wait(void)
     return all;
 }
 
-/* Waiting gives up all levels, and takes as many again: else the others would not get out. */
+/* Waiting releases all levels and takes as many again, so that the others get out. */
 static void wait_and_notify(void)
 {
     pthread_t threads[3];

@@ -1,12 +1,12 @@
 /*
- * references.c - makes and deletes JNI references when the program asks, and looks what it is told
- * of them. References of others are reported: "alloc" and "free", with the type of the event.
+ * references.c - makes and deletes JNI references when the program asks, and checks their events.
+ * References of others are reported: "alloc" and "free", with the type of the event.
  */
 #include "call.h"
 
 static void *originals[4];
 
-/* What the calling thread is just doing, and what it was told of it. */
+/* The current action of the calling thread, and its events so far. */
 static __thread struct {
     jint allocs, frees;
     jobjectID object;
@@ -71,7 +71,7 @@ static void table_of(JNIEnv *env, void *slots[4])
     slots[3] = (void *)(*env)->DeleteWeakGlobalRef;
 }
 
-/* How many of the four functions are not those that were there before any event was enabled. */
+/* Returns the number of the four functions that differ from those before any event was enabled. */
 static int replaced(JNIEnv *env)
 {
     void *slots[4];
@@ -85,8 +85,8 @@ static int replaced(JNIEnv *env)
 
 /*
  * Makes a reference and deletes it, as "strong", "weak" or, with an exception pending when it is
- * deleted, "pending". Returns the types of the events: those that told of the making, then those of
- * the deletion; -1 if anything in them was wrong.
+ * deleted, "pending". Returns the types of the events, first of the making, then of the deletion; -1
+ * if anything in them was wrong.
  */
 static jlong make(JNIEnv *env, const char *kind, jobject object)
 {
@@ -109,13 +109,13 @@ static jlong make(JNIEnv *env, const char *kind, jobject object)
         own.wrong |= !(*env)->ExceptionCheck(env);
         (*env)->ExceptionClear(env);
     }
-    /* There is nothing to tell of these. */
+    /* These have no events. */
     (*env)->DeleteGlobalRef(env, (*env)->NewGlobalRef(env, NULL));
     own.busy = 0;
     return own.wrong ? -1 : (jlong)own.allocs * 10000 + own.frees;
 }
 
-/* How a heap dump tells of a reference. */
+/* Returns the record of a reference in a heap dump. */
 static jlong dump(JNIEnv *env, jobject object)
 {
     memset(&own, 0, sizeof own);

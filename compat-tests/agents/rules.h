@@ -1,11 +1,11 @@
 /*
- * rules.h - what is alive according to the events so far, and the rules that every event keeps:
- * it names only what has been defined and is alive, nothing is defined twice, and what a collection
- * does is told between GC_START and GC_FINISH, on one thread of the system.
+ * rules.h - the live entities according to the events so far, and the rules of every event. It names
+ * only live entities that were defined, and defines none twice. The actions of a collection are
+ * reported between GC_START and GC_FINISH, on one thread of the system.
  *
  * keep_rules() is to be called for every event, with OBJECT_ALLOC, OBJECT_FREE, OBJECT_MOVE, the
  * arenas', classes', threads' and collections' events enabled in JVM_OnLoad. The caller sees to it
- * that only one thread at a time is in here. What breaks a rule is reported in a line `violation`.
+ * that only one thread at a time is in here. A broken rule is reported in a line `violation`.
  */
 #ifndef RULES_H
 #define RULES_H
@@ -29,11 +29,12 @@ typedef struct {
 static Map objects, classes, methods, threads, arenas;
 static long violations, objects_seen, objects_freed, objects_moved, brackets;
 static unsigned long greatest_id;
-/* Whether the IDs of objects that are gone may be used again. */
+/* True if the IDs of objects that are gone may be used again. */
 static int ids_come_again;
 static int primitive_classes;
 
-/* The collection that is being told: on which thread of the system, 0 for none, and in whose name. */
+/* The collection being reported: its thread of the system, 0 for none, and the thread named in the
+   events. */
 static struct {
     long thread;
     JNIEnv *env;
@@ -142,7 +143,7 @@ static inline void object_allocated(const JVMPI_Event *e, int requested)
         named_object(e, id);
         return;
     }
-    /* Those of the primitive types and void are never loaded: nothing else can define them. */
+    /* Classes of the primitive types and void are never loaded: nothing else can define them. */
     if (is_class && (map_get(&classes, id) != NULL || ++primitive_classes > 9)) {
         violation(e, "an unasked OBJECT_ALLOC of a Class object", id);
         return;

@@ -28,7 +28,7 @@ struct Counts {
 
 thread_local!(static MINE: Cell<Option<&'static Counts>> = const { Cell::new(None) });
 
-/// As cheap as that of C: no other thread adds.
+/// Adds one as cheaply as C does: no other thread adds.
 fn increase(count: &AtomicU64) {
     count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }

@@ -38,7 +38,7 @@ static int interval, max_depth, looks;
 static long ticks, samples, num_stacks, unresolved;
 static long long began;
 static volatile int done;
-/* What stands above belongs to who holds lock; on timer nobody but the sampler waits. */
+/* The variables above belong to the owner of lock; only the sampler waits on timer. */
 static JVMPI_RawMonitor lock, timer;
 
 static void *must(void *memory)
@@ -74,7 +74,7 @@ static void thread_ended(JNIEnv *env)
         }
 }
 
-/* Counts one stack, of which every method must be known. */
+/* Counts one stack. Every method in it must be known. */
 static void count(const JVMPI_CallTrace *trace)
 {
     size_t size = (size_t)trace->num_frames * sizeof(Frame);

@@ -38,7 +38,7 @@ static volatile struct {
     long events, done[MAX_DRIVERS];
 } *progress;
 
-/* The last IDs met. What they name may be gone when they are used. */
+/* The last IDs met. Their objects and classes may be gone when they are used. */
 static jobjectID objects[RECENT], classes[RECENT];
 static unsigned next_object, next_class;
 static JVMPI_RawMonitor contended;
@@ -108,7 +108,7 @@ static void switch_event(uint64_t *random)
     if (which >= FREQUENT) {
         result = off ? jvmpi->DisableEvent(type, NULL) : jvmpi->EnableEvent(type, NULL);
     } else {
-        /* Who is at it already must not be waited for: this may be one of its events. */
+        /* The code must not wait for a thread that does this already: this may be one of its events. */
         if (pthread_mutex_trylock(&taken) != 0)
             return;
         type = frequent[which];
@@ -249,7 +249,7 @@ static void act(uint64_t *random, JNIEnv *self)
         look(random);
 }
 
-/* What is left enabled shows that the program gets on. */
+/* Leaves events enabled that show that the program makes progress. */
 static void leave_alone(void)
 {
     int i;
@@ -267,7 +267,7 @@ static size_t memory_after_collection(void)
     return memory_in_use();
 }
 
-/* When nobody knows of dead objects: after one collection somebody may, if an agent has just put it off. */
+/* Reports the memory without dead objects. An agent can put off a collection, so one may not be enough. */
 static void report_memory(void)
 {
     size_t least = memory_after_collection(), next;
@@ -297,7 +297,7 @@ static void drive(void *unused)
         leave_alone();
 }
 
-/* What a handler may do with what it is told. */
+/* Does at random one of the things that a handler of the event may do. */
 static void act_in_event(const JVMPI_Event *e)
 {
     static __thread uint64_t random;

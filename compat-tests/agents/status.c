@@ -1,5 +1,5 @@
 /*
- * status.c - what GetThreadStatus says of the thread whose name the program gives.
+ * status.c - the result of GetThreadStatus for the thread named by the program.
  */
 #include "call.h"
 #include "threads.h"

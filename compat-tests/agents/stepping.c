@@ -6,8 +6,8 @@
  * The program calls Agent.call("compiled") for the number of compiled methods, Agent.call("begin") and Agent.call("end")
  * around what is stepped, and Agent.call("sampled") for the number of samples since the last such call.
  *
- * Options: class=NAME  the class whose methods are sampled, all but main
- *          times=2     how often each instruction is sampled
+ * Options: class=NAME  the class with the sampled methods, all but main
+ *          times=2     the number of samples of each instruction
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -43,7 +43,7 @@ static JVMPI_RawMonitor lock;
 static _Atomic(JNIEnv *) stepped;
 static _Atomic(Code *) place_code;
 static atomic_size_t place_offset;
-/* How many samples the thread has asked for, and how many the sampler has taken. */
+/* The numbers of samples that the thread has asked for, and that the sampler has taken. */
 static atomic_long asked, taken, reported;
 static atomic_int is_stepping, done, methods_compiled;
 

@@ -68,7 +68,7 @@ static void toggle(int thread, unsigned seed)
     }
 }
 
-/* What came since "forget" against what was wanted. */
+/* Compares the events since "forget" with the expected ones. */
 static void verify(void)
 {
     int thread, i;

@@ -1,6 +1,6 @@
 /*
- * system_thread.c - threads made by CreateSystemThread: when, of which kind, and that they do not
- * keep the JVM from ending.
+ * system_thread.c - threads made by CreateSystemThread: their times and kinds, and that they do
+ * not keep the JVM from ending.
  */
 #include "call.h"
 

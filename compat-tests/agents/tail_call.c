@@ -1,6 +1,6 @@
 /*
- * tail_call.c - an agent whose JVM_OnLoad ends with its call of GetEnv, which so returns to whoever has
- * called JVM_OnLoad.
+ * tail_call.c - an agent with a JVM_OnLoad that ends with its call of GetEnv, so that GetEnv returns to
+ * the caller of JVM_OnLoad.
  */
 #include "call.h"
 

@@ -49,7 +49,7 @@ static inline void clear_tallies(void)
             t->count = 0;
 }
 
-/* What was allocated of some shapes: how many, of how many sizes, and the largest of these. */
+/* The allocated objects of some shapes: their number, the number of sizes, the largest size. */
 typedef struct {
     long count, sizes, size;
 } Sum;

@@ -4,8 +4,8 @@
  * the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
  * computes, and returns how many traces there were; it reports how many of them are not whole. "asked COUNT NAME"
  * does so without suspending it.
- * "running COUNT NAME" takes that many of a thread that goes on meanwhile, and reports how many have frames
- * and how many of these a method that was not announced.
+ * "running COUNT NAME" takes that many of a thread that continues meanwhile. It reports how many have frames, and
+ * how many of these have a method that was not announced.
  * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array. "inside" has
  * handlers call a method of this class: see run_inside.
  * Option events=1: also takes a trace in the handler of every event.
@@ -62,7 +62,7 @@ static int is_whole(const JVMPI_CallTrace *trace)
     return outermost != NULL && strcmp(outermost->name, "java.lang.Thread.run") == 0;
 }
 
-/* How many methods of the loops, none of which is native, are shown as native. */
+/* Returns the number of methods of the loops that are shown as native; none of them is. */
 static int not_native(const JVMPI_CallTrace *trace)
 {
     int count = 0, i;
@@ -86,7 +86,7 @@ static void take_suspended(JVMPI_CallTrace *trace)
     jvmpi->EnableGC();
 }
 
-/* As above, of a thread that goes on. One that waits for a processor has its trace the next time. */
+/* Does the same with a thread that continues. A thread that waits for a processor has its trace the next time. */
 static void take_in_passing(JVMPI_CallTrace *trace)
 {
     trace->num_frames = 0;

@@ -1,7 +1,7 @@
 /*
- * turns.c - two threads ask for a collection at once. One owns a lock then, for which the other waits as soon as it
- * has had its own. Commands, which return how many collections the calling thread was told of in RunGC:
- * "owner": with the lock; "guest": and takes the lock then. "reset": before they begin.
+ * turns.c - two threads ask for a collection at once. One owns a lock then, and the other waits for it after its
+ * own collection. The commands return the number of collections reported to the calling thread in RunGC: "owner":
+ * with the lock; "guest": and takes the lock then. "reset": before they begin.
  */
 #include "call.h"
 

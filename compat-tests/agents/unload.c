@@ -1,6 +1,6 @@
 /*
- * unload.c - counts the classes named Victim that are loaded and unloaded, and methods of theirs
- * whose compiled code is. With mode=traced it hears of no classes and knows the methods from call
+ * unload.c - counts the loaded and unloaded classes named Victim, and their methods with unloaded
+ * compiled code. With mode=traced it gets no events of classes and knows the methods from call
  * traces only. With mode=called it counts the calls of Victim.step and Second.leap.
  */
 #include "call.h"

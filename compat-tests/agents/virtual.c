@@ -1,13 +1,13 @@
 /*
- * virtual.c - virtual threads as threads of their own: each begins and ends once, and everything that
- * happens on it is told of itself. What the agent knows of a thread is in its thread-local storage.
+ * virtual.c - virtual threads as threads of their own: each begins and ends once, and all events on it
+ * name it. The agent keeps its data on a thread in thread-local storage.
  *
  * Options: events=1+3     besides THREAD_START and THREAD_END
- *          prefix=NAME    counts the entries of the methods of the classes whose names begin so
+ *          prefix=NAME    counts the entries of the methods of the classes with this prefix
  *          traces=1       takes a call trace with each of these entries
- * Commands: "trace" reports that of the calling thread, by the event's name of it; "jni" whether a call by
- * the environment that events name has come through; "id", "live" threads, "cpu" time;
- * "suspend", "resume", "status" and "stack" of the thread with this name.
+ * Commands: "trace" reports that of the calling thread, by the event's name of it; "jni" returns true if a
+ * call by the environment that events name has come through; "id", "live" threads, "cpu" time; "suspend",
+ * "resume", "status" and "stack" of the thread with this name.
  */
 #include <pthread.h>
 #include <stdatomic.h>
