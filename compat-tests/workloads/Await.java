@@ -1,8 +1,8 @@
 import java.util.function.BooleanSupplier;
 
-/** Waits for conditions, however long that takes: who hangs is killed by whoever has started it. */
+/** Waits for conditions without a limit: the test kills a process that hangs. */
 final class Await {
-    /** When it says for what it waits: much later than is usual. */
+    /** The time after which it prints what it waits for: much longer than usual. */
     private static final long LONG_NANOS = 20_000_000_000L;
 
     private Await() {}

@@ -25,7 +25,7 @@ final class Busy {
         }
         System.out.println("ready");
         while (System.in.read() >= 0) {
-            // what is said to it does not matter
+            // the contents of the input do not matter
         }
         over = true;
         for (Thread thread : threads) {

@@ -6,7 +6,7 @@ import javax.management.ObjectName;
 
 /** Methods of every kind, which count their own calls. */
 final class Calls {
-    /** How often a method was called; only one thread at a time calls it. */
+    /** Counts the calls of a method; only one thread at a time calls it. */
     static final class Counter {
         static final List<Counter> ALL = new ArrayList<>();
         final String method;
@@ -308,7 +308,7 @@ final class Calls {
         }
     }
 
-    /** Objects of which each is called twice in each round, while they move, die and are replaced. */
+    /** Each object is called twice in each round, while objects move, die and are replaced. */
     private static void moved() throws Exception {
         final int rounds = 30;
         Receiver[] kept = new Receiver[500];

@@ -4,11 +4,11 @@ import java.lang.reflect.InvocationTargetException;
 import java.math.BigDecimal;
 
 /**
- * Catches what constructors throw before they are constructors of an object, and what a full stack throws. Where
- * something is caught, as many methods are entered as before it was thrown.
+ * Catches exceptions of constructors before they are constructors of an object, and errors of a full stack. A handler
+ * has as many methods entered as there were before the exception.
  */
 final class Caught {
-    /** The depth of which nothing is asked, as the stack may be nearly full. */
+    /** The depth that is not checked, because the stack may be nearly full. */
     private static final int UNKNOWN = -1;
 
     /** The least deep calls of a recursion, which have room to ask. */
@@ -16,7 +16,7 @@ final class Caught {
 
     private static int checks, overflows;
     private static boolean failed;
-    /** How often the stack is to be full. */
+    /** The number of times that the stack is to be full. */
     private static int overflowing;
 
     static class Refusing {
@@ -52,7 +52,7 @@ final class Caught {
         }
     }
 
-    /** Its constructor catches what leaves others of its own kind, of which none is as deep as it is. */
+    /** Its constructor catches exceptions of others of its own kind; none of them is as deep as it is. */
     static final class Nested extends Refusing {
         Nested(int depth, int leaving) {
             super(depth - leaving);
@@ -169,7 +169,7 @@ final class Caught {
         }
     }
 
-    /** What catches may itself have been left. */
+    /** A catching method may itself have been left. */
     private static void overflow(int depth) {
         long before = depth < SHALLOW ? depth() : UNKNOWN;
         try {
@@ -182,7 +182,7 @@ final class Caught {
         }
     }
 
-    /** Each goes on with the error. */
+    /** Each passes the error on. */
     private static void overflowLastly(int depth) {
         long before = depth < SHALLOW ? depth() : UNKNOWN;
         try {

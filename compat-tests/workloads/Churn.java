@@ -53,7 +53,7 @@ final class Churn {
                 + " left=" + left() + " collections=" + collections + " dumps=" + Agent.call("dumps"));
     }
 
-    /** Until this time, and for so many rounds; how many there were. */
+    /** Runs until this time, and for at least this many rounds; returns their number. */
     private static int churn(long end, int least, boolean dumps) throws Exception {
         byte[] victim = read();
         Throwable[] failure = new Throwable[1];
@@ -124,7 +124,7 @@ final class Churn {
         return threads;
     }
 
-    /** How many of the threads' objects the agent takes for alive. */
+    /** Returns the number of the threads' objects that the agent takes for alive. */
     private static long left() {
         return Agent.call("instances", Node.class);
     }

@@ -1,4 +1,4 @@
-/** A class whose superclass needs it to be verified: until it is loaded, that one cannot be linked. */
+/** A class that its superclass needs for verification: until it is loaded, the superclass cannot be linked. */
 final class Circular {
     static class Made {}
 

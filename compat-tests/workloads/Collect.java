@@ -2,7 +2,7 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.function.BooleanSupplier;
 
-/** Has garbage collected, and prints what the JVM says of that and what the agent was told. */
+/** Requests collections, and prints the figures of the JVM and of the agent. */
 final class Collect {
     private static final int OBJECTS = 200_000, REQUESTS = 3, YOUNG = 6;
     private static volatile Object kept;
@@ -42,7 +42,7 @@ final class Collect {
             this.brackets = brackets;
         }
 
-        /** Waits until the agent was told of all that has happened, and nothing has happened meanwhile. */
+        /** Waits until the agent has all events, and nothing has happened meanwhile. */
         static Counts settled() throws InterruptedException {
             long collections, brackets;
             do {
@@ -59,7 +59,7 @@ final class Collect {
         }
     }
 
-    /** Whether the condition comes true. */
+    /** Returns true if the condition comes true within 5 s. */
     private static boolean within5s(BooleanSupplier condition) throws InterruptedException {
         long end = System.nanoTime() + 5_000_000_000L;
         while (!condition.getAsBoolean() && System.nanoTime() < end) {
@@ -90,7 +90,7 @@ final class Collect {
                 + Counts.settled().since(young));
     }
 
-    /** Parallel's full collections, for each of which the JVM counts the young one before it, too. */
+    /** Parallel's full collections: the JVM also counts the young one before each. */
     private static long countedTwice() {
         for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
             if (bean.getName().equals("PS MarkSweep")) {

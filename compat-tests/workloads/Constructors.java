@@ -3,7 +3,7 @@ import java.lang.management.ThreadMXBean;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Measures what constructors cost: on each of some threads so many objects are made. */
+/** Measures the cost of constructors: each of some threads makes a number of objects. */
 public final class Constructors {
     static class Base {
         final int value;
@@ -13,7 +13,7 @@ public final class Constructors {
         }
     }
 
-    /** Two constructors for each object, beside that of Object. */
+    /** Two constructors for each object, besides that of Object. */
     static final class Plain extends Base {
         Plain(int value) {
             super(value);

@@ -17,7 +17,7 @@ public class Contended {
         void run();
     }
 
-    /** How a monitor is owned while the body runs. */
+    /** The ways to own a monitor while the body runs. */
     private enum Way {
         BLOCK {
             @Override
@@ -44,7 +44,7 @@ public class Contended {
                 staticMethod(body);
             }
         },
-        /** In a file of Java 1.4, whose code cannot push classes. */
+        /** In a file of Java 1.4; its code cannot push classes. */
         OLD_STATIC {
             private final Object owner = old();
 
@@ -285,7 +285,7 @@ public class Contended {
         }
     }
 
-    /** The owner waits until all others have been in: once as one who has entered twice. */
+    /** The owner waits until all others have been in: once as an owner that has entered twice. */
     private static void letIn(Contended object, int waiters) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             int all = inside + waiters;
@@ -370,7 +370,7 @@ public class Contended {
         }
     }
 
-    /** Has threads wait, of which the agent hears of so many, and does something before they get in. */
+    /** Makes threads wait until the agent has seen {@code told} of them, and runs {@code then} before they get in. */
     private static void stage(Way way, Contended object, int waiters, int told, Body then)
             throws InterruptedException {
         Object monitor = way.monitor(object);

@@ -9,7 +9,7 @@ import java.util.zip.Deflater;
 final class CriticalSections {
     private static final int WAITING = 16;
     private static final int CHUNK = 1 << 16;
-    /** What stays free of the heap. */
+    /** The number of bytes of the heap that stay free. */
     private static final int FREE = 1 << 20;
 
     public static void main(String[] arguments) {

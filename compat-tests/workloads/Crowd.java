@@ -1,4 +1,4 @@
-/** Four threads allocate for so many milliseconds, and others come and go. */
+/** Four threads allocate for a number of milliseconds, and others come and go. */
 final class Crowd {
     private static final int THREADS = 4;
     private static volatile boolean over;

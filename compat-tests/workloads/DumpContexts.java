@@ -1,7 +1,7 @@
 import java.util.Scanner;
 import java.util.concurrent.locks.LockSupport;
 
-/** Gives the agent occasions to ask for dumps; other threads work meanwhile, and go on afterwards. */
+/** Gives the agent occasions to ask for dumps; other threads work meanwhile and afterwards. */
 final class DumpContexts {
     private static volatile boolean over;
     private static volatile long[] kept;

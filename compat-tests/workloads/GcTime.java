@@ -14,7 +14,7 @@ final class GcTime {
         }
     }
 
-    /** How long the program stood still, as the JVM has counted: cycles of concurrent collectors are no pauses. */
+    /** Returns the time of pauses according to the JVM: cycles of concurrent collectors are no pauses. */
     private static long pauses() {
         long sum = 0;
         boolean tellsPauses = false;

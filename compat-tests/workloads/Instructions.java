@@ -190,7 +190,7 @@ final class Instructions {
                 0xc4, 0xa9, 1, 0x10});              // 31: wide ret 272
     }
 
-    /** Comparisons of an object whose constructor has not run. */
+    /** Comparisons of an object before its constructor has run. */
     static byte[] uninitialized() throws IOException {
         return made("MadeNew", 52, 4, 1, new int[] {
                 0xbb, 0, 10,                        // 0: new Object

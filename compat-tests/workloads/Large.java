@@ -2,7 +2,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 
-/** A method that is as long as methods can be, beside a short one. */
+/** A method of the greatest possible length, and a short one. */
 final class Large {
     static byte[] file() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();

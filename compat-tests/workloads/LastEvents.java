@@ -15,7 +15,7 @@ final class LastEvents {
         }
         Await.until("threads that allocate", () -> Agent.call("") == ALLOCATORS);
         start(() -> Agent.call("collect"));
-        // What allocates would wait for the end of the collection.
+        // An allocating thread would wait for the end of the collection.
         String end = "end";
         Runtime runtime = Runtime.getRuntime();
         Agent.call(end);

@@ -57,7 +57,7 @@ final class Loaders {
         }
     }
 
-    /** In a file of Java 1.4, whose code cannot push classes. */
+    /** In a file of Java 1.4; its code cannot push classes. */
     public static final class Old extends Strict {
         @Override
         public Class<?> loadClass(String name) throws ClassNotFoundException {

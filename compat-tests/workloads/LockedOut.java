@@ -5,7 +5,7 @@ import java.lang.reflect.Array;
 
 /**
  * A thread uses the Class object of a class that is not linked while it has a lock; another one waits for that
- * lock in the class loader, of which linking the class would ask another class.
+ * lock in the class loader. Linking the class would ask this loader for another class.
  */
 final class LockedOut {
     static class Made {}

@@ -3,7 +3,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 
-/** Prints what reflection says of the members of one class. */
+/** Prints the members of one class according to reflection. */
 final class Members {
     abstract static class Known implements Runnable, Cloneable {
         static int counter = Integer.parseInt("5");

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Native methods of every kind, of its own and of the JDK, whose calls it counts. */
+/** Native methods of every kind, of its own and of the JDK. It counts their calls. */
 final class NativeCalls {
     static native double mixed(
             int a, float b, long c, double d, byte e, float f, short g, double h, char i, float j, boolean k,
@@ -159,11 +159,11 @@ final class NativeCalls {
         isCounted = true;
         System.out.println("ready");
         while (System.in.read() >= 0) {
-            // What is said to it does not matter.
+            // The contents of the input do not matter.
         }
     }
 
-    /** What looks for its caller finds it, and native methods are what they were. */
+    /** Code that looks for its caller finds it, and native methods are unchanged. */
     private static void callers() throws Exception {
         System.out.println(new Throwable().getStackTrace().length);
         // Not in Java 8, for which this is compiled.

@@ -1,4 +1,4 @@
-/** Names objects of all kinds, of which the agent asks for OBJECT_ALLOC; or many of one kind. */
+/** Names objects of all kinds, or many of one kind; the agent requests their OBJECT_ALLOC. */
 final class ObjectRequests {
     private static final class Watched {}
 

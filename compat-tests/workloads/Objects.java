@@ -9,8 +9,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.function.IntSupplier;
 
 /**
- * Allocates known numbers of objects in every way there is, on four threads, and prints how many the
- * agent was told of. Each kind is made a few times by code that never ran before, then many times.
+ * Allocates known numbers of objects in every way there is, on four threads, and prints the number reported to
+ * the agent. Each kind is made a few times by code that never ran before, then many times.
  */
 final class Objects {
     private static final int THREADS = 4, COLD = 25, HOT = 2_000, MANY = 50_000;
@@ -25,7 +25,7 @@ final class Objects {
         void run(Object[] into, int count) throws Exception;
     }
 
-    /** What the agent is to count, how many of it one round makes, and how many bytes each holds. */
+    /** The kind of object that the agent counts, the number made in one round, and the bytes that each holds. */
     private static final class Expected {
         final String what;
         final Class<?> type;

@@ -1,4 +1,4 @@
-/** Tells whether the agent has called it before it runs. */
+/** Prints how often the agent has called it before it runs. */
 final class OnLoad {
     private static int called;
 

@@ -31,7 +31,7 @@ final class Parks {
                 lock.unlock();
             }, () -> {
                 for (int i = 0; i < THREADS; i++) {
-                    // One at a time: who finds the lock owned parks once more.
+                    // One at a time: a thread that finds the lock owned parks again.
                     int left = THREADS - i - 1;
                     lock.lock();
                     condition.signal();

@@ -21,7 +21,7 @@ final class Passing {
     static void read() {
         try {
             while (System.in.read() >= 0) {
-                // What is said to it does not matter.
+                // The contents of the input do not matter.
             }
         } catch (IOException e) {
             System.out.println(e);

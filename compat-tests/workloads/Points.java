@@ -17,7 +17,7 @@ final class Points {
     static final int SLOW = 3;
     static final int FAILING = 2;
     static final int THREADS = 20;
-    /** What a slow call waits, in milliseconds. */
+    /** The time that a slow call waits, in milliseconds. */
     static final int WAIT = 30;
 
     static final Point[] kept = new Point[KEPT];
@@ -47,7 +47,7 @@ final class Points {
             try {
                 failing();
             } catch (IllegalStateException e) {
-                // As it should.
+                // The exception is expected.
             }
         }
         Thread[] threads = new Thread[THREADS];

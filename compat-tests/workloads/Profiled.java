@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Does what a profiler tells of, and counts for itself: the arguments say what. */
+/** Does the things that a profiler reports, and counts them itself: the arguments select them. */
 final class Profiled {
     static final class Kept {
         final Object next;
@@ -28,7 +28,7 @@ final class Profiled {
     static final class Brief {
     }
 
-    /** So many constructors run for a {@link Deep} that one look at the stack does not show who makes it. */
+    /** One look at the stack does not show the creator of a {@link Deep}: this many constructors run for it. */
     static class D1 { }
     static class D2 extends D1 { }
     static class D3 extends D2 { }
@@ -92,7 +92,7 @@ final class Profiled {
                 try {
                     new Refused();
                 } catch (IllegalStateException e) {
-                    // As it should.
+                    // The exception is expected.
                 }
             }
             for (int i = 0; i < CALLS; i++) {
@@ -101,7 +101,7 @@ final class Profiled {
             try {
                 recursive(DEPTH);
             } catch (IllegalStateException e) {
-                // As it should.
+                // The exception is expected.
             }
         });
         System.out.println("expect outer=" + outer + " inner=" + inner + " recursive=" + recursive);
@@ -124,7 +124,7 @@ final class Profiled {
         System.out.println("expect kept=" + KEPT + " dropped=" + DROPPED + " deep=" + deep.length);
     }
 
-    /** So many objects on each of four threads that live until the next one is there. */
+    /** Each of four threads makes this many objects; each object lives until the next one is made. */
     static void brief() throws InterruptedException {
         inThreads(THREADS, () -> {
             for (int i = 0; i < BRIEF; i++) {
@@ -154,8 +154,8 @@ final class Profiled {
     }
 
     /**
-     * A thread waits for the lock, which is held for 20 ms more when it shows as blocked. It does so a moment
-     * before the VM tells of it.
+     * A thread waits for the lock, which is held for 20 ms more when the thread shows as blocked. That is a moment
+     * before the VM reports it.
      */
     static void contention() throws InterruptedException {
         AtomicLong waited = new AtomicLong();
@@ -239,12 +239,12 @@ final class Profiled {
         result = work(10_000);
     }
 
-    /** So many threads compute, while others wait for a connection and for input. */
+    /** A number of threads compute, while others wait for a connection and for input. */
     static void compute(int threads, long millis) throws Exception {
         ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         Socket socket = new Socket(server.getInetAddress(), server.getLocalPort());
         Socket other = server.accept();
-        // What accepts and reads is loaded here, so that those who wait have nothing else to do.
+        // Accepting and reading are loaded here, so that waiting threads have nothing else to do.
         other.getOutputStream().write(1);
         socket.getInputStream().read();
         Thread accepting = daemon(() -> server.accept()), reading = daemon(() -> socket.getInputStream().read());

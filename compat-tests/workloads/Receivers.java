@@ -1,6 +1,6 @@
 import java.util.function.LongSupplier;
 
-/** Constructs objects in every way, whose constructors METHOD_ENTRY2 has to name the object of. */
+/** Constructs objects in every way; METHOD_ENTRY2 has to name the object of each constructor. */
 public final class Receivers {
     static final int ROUNDS = 3000;
 

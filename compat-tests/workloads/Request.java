@@ -1,4 +1,4 @@
-/** Names classes and threads of which the agent asks for the events. */
+/** Names classes and threads; the agent requests their events. */
 final class Request {
     public static void main(String[] arguments) throws InterruptedException {
         Thread over = new Thread(() -> {}, "over");

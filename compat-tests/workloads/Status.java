@@ -1,7 +1,7 @@
 import java.net.ServerSocket;
 import java.util.concurrent.locks.LockSupport;
 
-/** Brings a thread into every state and prints what the agent says of it. */
+/** Brings a thread into every state and prints the agent's status of it. */
 final class Status {
     private static final Object LOCK = new Object();
     private static volatile long work;

@@ -73,7 +73,7 @@ final class Suspend {
         Await.until("the witness to run", () -> witness > before + PROGRESS);
     }
 
-    /** Whether it moves while it is suspended, at once or later. */
+    /** Measures the movement of a suspended thread, at once and later. */
     private static void one() {
         long moved = 0, status = 0;
         for (int i = 0; i < ROUNDS; i++) {
@@ -88,7 +88,7 @@ final class Suspend {
         System.out.println("expect test=one moved=" + moved + " status=" + status);
     }
 
-    /** As a sampler suspends a thread: for a moment, again and again. */
+    /** Suspends a thread like a sampler: for a moment, again and again. */
     private static void atOnce() {
         long moved = 0;
         for (int i = 0; i < 10 * ROUNDS; i++) {
@@ -118,7 +118,7 @@ final class Suspend {
         spinnerRuns();
     }
 
-    /** What Java code has suspended, before an agent did, goes on when Java code resumes it. */
+    /** A thread suspended by Java code, before an agent did, continues when Java code resumes it. */
     @SuppressWarnings("deprecation")
     private static void java(Thread thread) {
         long moved = 0;
@@ -165,7 +165,7 @@ final class Suspend {
         System.out.println("expect test=anywhere rounds=" + ROUNDS);
     }
 
-    /** What two agents have suspended goes on when both have resumed it. */
+    /** A thread suspended by two agents continues when both have resumed it. */
     private static void agents() {
         long moved = 0;
         for (int i = 0; i < ROUNDS; i++) {
@@ -214,7 +214,7 @@ final class Suspend {
         }
     }
 
-    /** Loads one class while it is told to wait. */
+    /** Loads one class and waits in it until it may continue. */
     private static final class Loader extends ClassLoader {
         volatile boolean isLoading, mayGoOn;
 
@@ -301,7 +301,7 @@ final class Suspend {
         }
     }
 
-    /** A thread that waits, suspended and released meanwhile, goes on only when resumed. */
+    /** A waiting thread, suspended and released meanwhile, continues only when resumed. */
     private static void waiting(Thread thread) {
         waiter = 0;
         Agent.call("suspend waiter");

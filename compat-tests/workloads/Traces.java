@@ -90,7 +90,7 @@ final class Traces {
         work += new Made().number;
     }
 
-    /** What an agent runs in a handler. */
+    /** Runs in a handler of an agent. */
     static void inside() {
         Agent.call("self 100"); print(new Throwable());
         Lazy.touch();
@@ -158,7 +158,7 @@ final class Traces {
         }
     }
 
-    /** A thread goes on while the agent takes its traces, and its code changes so many times meanwhile. */
+    /** A thread continues while the agent takes its traces, and its code changes this many times meanwhile. */
     private static void running(int changes) throws InterruptedException {
         Thread running = new Thread(Changing::enter, "running");
         running.start();
@@ -250,7 +250,7 @@ final class Traces {
 
     /** A trace with a frame of each version that the class gets. */
     private static void versions(String... switches) {
-        // What reports these moves all that follows by several lines.
+        // The code that reports these moves the following code by several lines.
         Object[] made = {new int[1], new int[2], new int[3], new int[4], new int[5], new int[6], new int[7]};
         if (switches.length == 0) {
             Agent.call("self 100"); print(new Throwable());

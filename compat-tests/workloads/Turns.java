@@ -1,6 +1,6 @@
 import java.util.concurrent.CyclicBarrier;
 
-/** Two threads ask for collections at once; prints in how many rounds each was told of its own. */
+/** Two threads ask for collections at once; prints the number of rounds in which each got its own events. */
 final class Turns {
     private static final int ROUNDS = 20;
 

@@ -55,7 +55,7 @@ final class Unusable {
         }
     }
 
-    /** Whether the class cannot be initialized. */
+    /** Returns true if the class cannot be initialized. */
     static boolean fails(Class<?> type) throws Exception {
         try {
             Class.forName(type.getName(), true, type.getClassLoader());

@@ -5,7 +5,7 @@ final class Wait {
     public static void main(String[] arguments) throws IOException {
         System.out.println("ready");
         while (System.in.read() >= 0) {
-            // what is said to it does not matter
+            // the contents of the input do not matter
         }
         System.out.println("done");
     }

@@ -1,7 +1,7 @@
 import java.util.ArrayList;
 import java.util.List;
 
-/** Virtual threads that make calls after they have waited for a monitor, in it, and to be told to go on. */
+/** Virtual threads that make calls in a monitor, after a wait for it, and after a notification. */
 final class VirtualCalls {
     private static final int THREADS = 20;
     private static final int ROUNDS = 50;

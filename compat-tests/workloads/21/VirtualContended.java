@@ -3,8 +3,8 @@ import java.util.List;
 
 /**
  * Virtual and platform threads wait for a monitor that a platform thread owns, then for one that a
- * virtual thread owns; virtual threads wait to be notified and sleep. The argument is how many of the
- * six that wait to enter the agent is told of.
+ * virtual thread owns; virtual threads wait to be notified and sleep. The argument is the number of waits
+ * of the six that are reported to the agent.
  */
 final class VirtualContended {
     private static final Object CONTENDED = new Object(), WAITED = new Object();

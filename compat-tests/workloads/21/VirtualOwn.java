@@ -46,7 +46,7 @@ final class VirtualOwn {
             thread.join();
         }
 
-        // Each is told of its own time, whoever else has used the carriers.
+        // Each gets its own time, whatever other threads have used the carriers.
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
             threads.add(Thread.ofVirtual().start(() -> {
@@ -87,7 +87,7 @@ final class VirtualOwn {
         }
     }
 
-    /** Uses 20 ms of its own in small pieces, and lets others go on in between; what the agent is told. */
+    /** Uses 20 ms of its own in small pieces, and lets others run in between; returns the agent's figure. */
     private static long consume() {
         long begun = Agent.call("cpu"), now;
         do {

@@ -55,7 +55,7 @@ final class VirtualProfiled {
         return (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * 10;
     }
 
-    /** So many threads, for so many milliseconds. */
+    /** The arguments are the numbers of threads and of milliseconds. */
     public static void main(String[] arguments) throws Exception {
         long millis = Long.parseLong(arguments[1]);
         long before = consumed();

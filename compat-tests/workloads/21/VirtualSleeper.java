@@ -1,4 +1,4 @@
-/** A virtual thread that sleeps: the VM loads classes meanwhile, of which JVMTI says nothing on JDK 21. */
+/** A virtual thread that sleeps: the VM loads classes meanwhile, which JVMTI does not report on JDK 21. */
 final class VirtualSleeper {
     private static final long[] KEPT = new long[3];
 

@@ -2,8 +2,8 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Short virtual threads, some at a time; each makes calls before and after it has let others go on, so that
- * it may go on with another carrier.
+ * Short virtual threads, some at a time; each makes calls before and after it has let others run, so that
+ * it may continue on another carrier.
  */
 final class VirtualThreads {
     private static final int AT_A_TIME = 200;
