@@ -10,11 +10,12 @@ use compat_tests::{target_dir, workspace_root};
 use crate::options::Options;
 
 /// Pages outside `docs/` that the site includes, with their titles. Other files that pages link to are copied.
-const PROJECT: [(&str, &str); 4] = [
+const PROJECT: [(&str, &str); 5] = [
     ("README.md", "Overview"),
     ("CHANGELOG.md", "Changes"),
     ("CONTRIBUTING.md", "Contributing"),
     ("SECURITY.md", "Reporting a vulnerability"),
+    ("packaging/REVIEWED.md", "Packages in the two libraries"),
 ];
 
 /// The folder of the site for files that are outside `docs/`.
@@ -194,27 +195,61 @@ fn check_pages(root: &Path) -> Result<usize, String> {
         wrong.push(format!("docs/SUMMARY.md lacks {page}"));
     }
     pages.extend(PROJECT.map(|(page, _)| page.to_owned()));
-    let mut anchors = BTreeMap::new();
-    let mut count = 0;
+    let mut checked = Links::new(root, anchors_of, ("heading", ""), wrong);
     for page in &pages {
         let text = fs::read_to_string(root.join(page)).map_err(|e| format!("{page}: {e}"))?;
-        for link in links(&text).into_iter().filter(|link| is_local(link)) {
-            count += 1;
-            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
-            let target = resolve(page, path);
-            if !root.join(&target).exists() {
-                wrong.push(format!("{page}: {link}: no such file"));
-            } else if !anchor.is_empty() {
-                let known = anchors.entry(target.clone()).or_insert_with(|| {
-                    anchors_of(&fs::read_to_string(root.join(&target)).unwrap_or_default())
-                });
-                if !known.contains(anchor) {
-                    wrong.push(format!("{page}: {link}: no such heading"));
-                }
+        links(&text).iter().for_each(|link| checked.check(page, link));
+    }
+    checked.finish()
+}
+
+/// The links of many files, each checked against the file and the place in it that it leads to.
+struct Links<'a> {
+    root: &'a Path,
+    /// Returns the names of the places in a text, which are called `place` in an error.
+    anchors_of: fn(&str) -> BTreeSet<String>,
+    place: &'static str,
+    /// The ending of the files whose anchors are checked.
+    ending: &'static str,
+    /// By file.
+    anchors: BTreeMap<String, BTreeSet<String>>,
+    count: usize,
+    wrong: Vec<String>,
+}
+
+impl<'a> Links<'a> {
+    fn new(
+        root: &'a Path,
+        anchors_of: fn(&str) -> BTreeSet<String>,
+        (place, ending): (&'static str, &'static str),
+        wrong: Vec<String>,
+    ) -> Self {
+        Self { root, anchors_of, place, ending, anchors: BTreeMap::new(), count: 0, wrong }
+    }
+
+    /// Checks a link of a page. Links to other sites are ignored.
+    fn check(&mut self, page: &str, link: &str) {
+        if !is_local(link) {
+            return;
+        }
+        self.count += 1;
+        let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+        let target = resolve(page, path);
+        let file = self.root.join(&target);
+        if !file.exists() {
+            self.wrong.push(format!("{page}: {link}: no such file"));
+        } else if !anchor.is_empty() && target.ends_with(self.ending) {
+            let read = || (self.anchors_of)(&fs::read_to_string(&file).unwrap_or_default());
+            if !self.anchors.entry(target).or_insert_with(read).contains(anchor) {
+                self.wrong.push(format!("{page}: {link}: no such {}", self.place));
             }
         }
     }
-    if wrong.is_empty() { Ok(count) } else { Err(wrong.join("\n")) }
+
+    /// Returns the number of links, or everything that is wrong.
+    fn finish(self) -> Result<usize, String> {
+        if self.wrong.is_empty() { Ok(self.count) } else { Err(self.wrong.join("\n")) }
+    }
 }
 
 /// Returns the anchors of the headings of a page, as code hosts form them.
@@ -255,8 +290,8 @@ fn check_site(site: &Path, source: &Path) -> Result<usize, String> {
             wrong.push(format!("{page} was not rendered"));
         }
     }
-    let mut count = 0;
-    let mut ids = BTreeMap::new();
+    let ids = |html: &str| attributes(html, "id").map(String::from).collect();
+    let mut checked = Links::new(site, ids, ("element", ".html"), wrong);
     for page in files_below(site, "")?.iter().filter(|file| file.ends_with(".html")) {
         // These are for the whole site and have links from its root, or repeat other pages.
         if matches!(page.as_str(), "404.html" | "print.html" | "toc.html") {
@@ -264,26 +299,10 @@ fn check_site(site: &Path, source: &Path) -> Result<usize, String> {
         }
         let html = fs::read_to_string(site.join(page)).map_err(|e| format!("{page}: {e}"))?;
         for link in attributes(&html, "href").chain(attributes(&html, "src")) {
-            if !is_local(link) {
-                continue;
-            }
-            count += 1;
-            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let target = resolve(page, path);
-            if !site.join(&target).exists() {
-                wrong.push(format!("{page}: {link}: no such file"));
-            } else if !anchor.is_empty() && target.ends_with(".html") {
-                let known: &BTreeSet<String> = ids.entry(target.clone()).or_insert_with(|| {
-                    let html = fs::read_to_string(site.join(&target)).unwrap_or_default();
-                    attributes(&html, "id").map(String::from).collect()
-                });
-                if !known.contains(anchor) {
-                    wrong.push(format!("{page}: {link}: no such element"));
-                }
-            }
+            checked.check(page, link);
         }
     }
-    if wrong.is_empty() { Ok(count) } else { Err(wrong.join("\n")) }
+    checked.finish()
 }
 
 /// Returns the values of an attribute in HTML that mdBook has written.
@@ -331,6 +350,7 @@ mod tests {
         let root = target_dir().join("tmp/docs-links");
         let _ = fs::remove_dir_all(&root);
         fs::create_dir_all(root.join("docs")).unwrap();
+        fs::create_dir_all(root.join("packaging")).unwrap();
         for (page, _) in PROJECT {
             fs::write(root.join(page), "# Title\n").unwrap();
         }
