@@ -24,16 +24,20 @@ pub fn machine(arguments: &mut Vec<String>) -> Result<&'static Machine, String> 
 
 /// Removes an option and its value from the arguments in front of `--`.
 pub fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
-    let ours = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let ours = ours(arguments);
     let at = arguments[..ours].iter().position(|argument| argument == option)?;
     (at + 1 < ours).then(|| arguments.drain(at..at + 2).next_back())?
 }
 
 /// Removes an option without a value. Returns true if it was there.
 pub fn take_flag(arguments: &mut Vec<String>, flag: &str) -> bool {
-    let ours = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    let at = arguments[..ours].iter().position(|argument| argument == flag);
+    let at = arguments[..ours(arguments)].iter().position(|argument| argument == flag);
     at.map(|at| arguments.remove(at)).is_some()
+}
+
+/// Returns the number of arguments in front of `--`.
+fn ours(arguments: &[String]) -> usize {
+    arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len())
 }
 
 /// Returns a Cargo command that compiles for the machine and runs the result.
