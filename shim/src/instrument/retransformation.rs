@@ -38,9 +38,10 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
     log::info!("rewriting {} loaded classes{pause}", affected.len());
     let start = Instant::now();
     let classes = in_order(&affected);
+    let clock = StopClock::new();
     let (calls, longest) = in_batches(&classes, |batch| {
-        let clock = StopClock::start();
-        retransform(batch).map(|()| clock.elapsed())
+        let (result, stopped) = clock.measure(|| retransform(batch));
+        result.map(|()| stopped)
     })?;
     log::info!(
         "rewriting the loaded classes took {} ms; the program was stopped {calls} times, for at most {} ms",
@@ -86,23 +87,28 @@ fn next_batch(last: usize, stopped: Duration, all: usize) -> usize {
 /// Measures for how long the VM stops the program: the CPU time of the VM's thread. A busy machine does not change that. If
 /// there is no such thread, it is the time on the clock.
 struct StopClock {
-    start: Instant,
-    /// The thread and its CPU time at the start.
-    vm_thread: Option<(i32, i64)>,
+    vm_thread: Option<i32>,
 }
 
 impl StopClock {
-    fn start() -> Self {
-        let vm_thread = os_thread::named("VM Thread");
-        let vm_thread = vm_thread.and_then(|thread| Some((thread, cpu_clock::of(thread)?)));
-        Self { start: Instant::now(), vm_thread }
+    fn new() -> Self {
+        Self { vm_thread: os_thread::named("VM Thread") }
     }
 
-    fn elapsed(&self) -> Duration {
-        let consumed = self.vm_thread.and_then(|(thread, before)| {
-            u64::try_from(cpu_clock::of(thread)? - before).ok().map(Duration::from_nanos)
-        });
-        consumed.unwrap_or_else(|| self.start.elapsed())
+    /// Runs `work`. Returns its result, and for how long it has stopped the program.
+    fn measure<R>(&self, work: impl FnOnce() -> R) -> (R, Duration) {
+        let (start, before) = (Instant::now(), self.cpu());
+        let result = work();
+        let consumed = self
+            .cpu()
+            .zip(before)
+            .and_then(|(now, before)| u64::try_from(now - before).ok().map(Duration::from_nanos));
+        (result, consumed.unwrap_or_else(|| start.elapsed()))
+    }
+
+    /// Nanoseconds of CPU time of the VM's thread.
+    fn cpu(&self) -> Option<i64> {
+        self.vm_thread.and_then(cpu_clock::of)
     }
 }
 

@@ -22,15 +22,19 @@ pub fn os_thread() -> i32 {
         .unwrap_or_else(|_| ask())
 }
 
-/// The kernel's number of the oldest thread of this process that has this name.
+/// Returns the kernel's numbers of all threads of this process.
+pub fn all() -> impl Iterator<Item = i32> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok())
+}
+
+/// Returns the kernel's number of the oldest thread of this process that has this name.
 pub fn named(name: &str) -> Option<i32> {
-    let threads = fs::read_dir("/proc/self/task").ok()?;
-    let numbers = threads.filter_map(|thread| thread.ok()?.file_name().to_str()?.parse().ok());
     let has_name = |number: &i32| {
         fs::read_to_string(format!("/proc/self/task/{number}/comm"))
             .is_ok_and(|found| found.trim_end() == name)
     };
-    numbers.filter(has_name).min()
+    all().filter(has_name).min()
 }
 
 #[cfg(test)]

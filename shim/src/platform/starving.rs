@@ -1,9 +1,8 @@
 //! Threads of the process that want a processor and do not get one: what seems blocked may only wait for them.
 
 use super::cpu_clock;
-use super::os_thread::os_thread;
+use super::os_thread::{self, os_thread};
 use super::scheduling::is_asleep;
-use std::fs;
 
 /// A thread that has had a processor for so many nanoseconds has released locks that are held for a
 /// moment only, as the VM's are: it is about the scheduler's time slice.
@@ -31,17 +30,11 @@ impl Starving {
             let wants = |os_thread: &i32| *os_thread != me && !is_asleep(*os_thread);
             let waiting =
                 |os_thread| Some(Waiting { os_thread, until: cpu_clock::of(os_thread)? + SLICE });
-            os_threads().filter(wants).filter_map(waiting).collect()
+            os_thread::all().filter(wants).filter_map(waiting).collect()
         });
         starving.retain(|Waiting { os_thread, until }| {
             cpu_clock::of(*os_thread).is_some_and(|cpu| cpu < *until) && !is_asleep(*os_thread)
         });
         !starving.is_empty()
     }
-}
-
-/// All threads of the process.
-fn os_threads() -> impl Iterator<Item = i32> {
-    let all = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

@@ -1,6 +1,7 @@
 //! The signal that has a thread take its own call trace.
 
 use crate::jvm::internals;
+use crate::platform::os_thread;
 use libc::{c_int, c_void, siginfo_t};
 use std::fs;
 use std::mem::{self, MaybeUninit};
@@ -51,9 +52,8 @@ fn bit(number: c_int) -> u64 {
 /// shim's own do, waits for none of them.
 fn blocked() -> u64 {
     let all = candidates().fold(0, |all, number| all | bit(number));
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let masks = threads.filter_map(|thread| {
-        let status = fs::read_to_string(thread.path().join("status")).ok()?;
+    let masks = os_thread::all().filter_map(|thread| {
+        let status = fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;
         let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
         u64::from_str_radix(mask.trim(), 16).ok()
     });
