@@ -58,9 +58,9 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         return;
     }
     let is_own = thread.is_quiet();
-    let delivery = || Delivery::begin(&thread, JVMPI_EVENT_OBJECT_ALLOC);
     // An object that cannot be announced now is announced when it is named.
-    let mut delivery = if is_own { None } else { delivery() };
+    let mut delivery =
+        if is_own { None } else { Delivery::begin(&thread, JVMPI_EVENT_OBJECT_ALLOC) };
     let announced = classes::with(jni, class, |class| {
         // CLASS_LOAD is what defines a Class object.
         if matches!(class.instances(), Instances::Classes) {
