@@ -49,9 +49,10 @@ pub fn load_agent(
     let mut copies = Copies { tmp: None, files: Vec::new(), are_kept: false };
     let paths = sources.into_iter().map(|source| match source {
         Source::Loaded(path) => Ok(path),
-        Source::Seen(path, _) if view.is_readable(&path) => Ok(path),
-        Source::Seen(path, file) => copies.add(&view, path.file_name().unwrap_or_default(), file),
-        Source::Unseen(name, file) => copies.add(&view, &name, file),
+        Source::File { path, is_seen: true, .. } if view.is_readable(&path) => Ok(path),
+        Source::File { path, file, .. } => {
+            copies.add(&view, path.file_name().unwrap_or_default(), file)
+        }
     });
     let paths = paths.collect::<io::Result<Vec<_>>>().map_err(|error| {
         format!(
@@ -99,10 +100,8 @@ struct View<'a> {
 enum Source {
     /// The JVM has loaded it from this path.
     Loaded(PathBuf),
-    /// The JVM sees it under this path, if its user may read it.
-    Seen(PathBuf, File),
-    /// A file of this name that it does not see.
-    Unseen(OsString, File),
+    /// This process sees it under this path, and perhaps the JVM does too.
+    File { path: PathBuf, file: File, is_seen: bool },
 }
 
 impl<'a> View<'a> {
@@ -126,11 +125,8 @@ impl<'a> View<'a> {
         let file = File::open(library).and_then(|file| Ok((identity(file.metadata()?), file)));
         let (own, file) = file.map_err(|error| format!("{}: {error}", library.display()))?;
         let seen = self.root.in_root(library, libc::O_PATH).and_then(|file| file.metadata());
-        Ok(if seen.is_ok_and(|seen| identity(seen) == own) {
-            Source::Seen(library.to_owned(), file)
-        } else {
-            Source::Unseen(name.to_owned(), file)
-        })
+        let is_seen = seen.is_ok_and(|seen| identity(seen) == own);
+        Ok(Source::File { path: library.to_owned(), file, is_seen })
     }
 
     /// Returns true if this process, with the rights that it has now, can read a file that the JVM sees.
