@@ -46,6 +46,7 @@ cases![
     record_admits_jvms_alone.only(17),
     record_shows_nobody_the_secret.only(17),
     record_forgets_what_has_ended.since(17),
+    recording_of_calls_rewrites_classes_twice.since(17),
     record_says_that_there_are_too_many_stacks.only(17),
     record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
@@ -739,6 +740,22 @@ fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
     }
     ensure!(ended_before.is_some(), "no thread has ended in any recording");
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// A recording rewrites the loaded classes once at its beginning and once at its end, although it enables and disables two
+/// events of methods. The second recording finds the shim loaded, the first does not.
+fn recording_of_calls_rewrites_classes_twice(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let mut java = vm.java("Passing")?.settings("log=info").start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let file = vm.file("twice.txt");
+    for _ in 0..2 {
+        let record = ["record", "--calls", "-d", "1", "-o", text(&file)?, "--pid", &pid];
+        jvmpi(Some(java.process()), &record)?;
+    }
+    let outcome = java.finish(0)?;
+    equal("rewritings", outcome.stderr.matches("rewriting the loaded classes took").count(), 4)
 }
 
 /// Beyond the limit the calls of each method are still counted, and one line says that the limit was reached.

@@ -55,6 +55,10 @@ pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jin
 fn switch_on(agent: &Agent, event_type: jint) -> jint {
     loop {
         agent.set_wants(event_type, true);
+        if agent.is_beginning() {
+            // One update enables everything when JVM_OnLoad has returned, so loaded classes are rewritten once.
+            return JVMPI_SUCCESS;
+        }
         let updated = subscriptions::update();
         // The agent may have disabled the event meanwhile. Or another thread, whose update failed, has undone this
         // change.

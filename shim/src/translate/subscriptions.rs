@@ -161,6 +161,12 @@ impl Switches {
         if phase::now() == Phase::ShuttingDown {
             needed.code = is_on;
         }
+        // Agents disable METHOD_ENTRY and METHOD_EXIT one after the other. Code that reports entries stays until exits
+        // are disabled too, so loaded classes are rewritten once for both.
+        let calls = &mut needed.code.calls;
+        if calls.exits && !calls.entries && !calls.receivers {
+            *calls = Calls { exits: true, ..is_on.calls };
+        }
         // Loaded classes own the numbers that are in their code: ClassLoad is on as long as others may be
         // rewritten.
         if [needed.code, is_on].iter().any(|code| *code != Reports::NONE) {
