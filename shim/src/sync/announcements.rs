@@ -1,8 +1,8 @@
-//! Announcements in progress: a thread that is about to name such a thing to an agent waits until the
-//! agent has got its defining event.
+//! Announcements in progress: before a thread names a class, thread, arena or object to an agent, it
+//! waits until the agent has got its defining event.
 //!
-//! No thread waits for one that cannot go on ([`BoundedWait`]): the agent's handler may need a lock
-//! that the waiting thread holds.
+//! A wait ends early if the announcing thread cannot continue ([`BoundedWait`]): the agent's handler
+//! may need a lock that the waiting thread holds.
 
 use super::bounded_wait::BoundedWait;
 use crate::lock::{Lock, Locked};
@@ -12,11 +12,11 @@ use crate::records::announced::{Announced, Sent};
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Begins what one thread at a time does, when no other thread does it. None if it need not be done
-/// any more, if the current thread is doing it, and if the thread that is doing it cannot go on.
+/// Calls `try_to` until it begins an announcement. Returns None if the announcement is done, if the
+/// current thread is already making it, or if the thread that makes it cannot continue.
 ///
-/// The current thread must have passed the gate, or a thread that waits for it would wait for the
-/// thread that has closed the gate.
+/// The current thread must have passed the gate. Otherwise a thread that waits for it would wait for
+/// the thread that has closed the gate.
 fn begin<T>(mut try_to: impl FnMut() -> Result<T, Sent>) -> Option<T> {
     let mut waiting = BoundedWait::new();
     loop {
@@ -31,8 +31,8 @@ fn begin<T>(mut try_to: impl FnMut() -> Result<T, Sent>) -> Option<T> {
     }
 }
 
-/// Sends the defining event of a class, thread or arena unless it was sent; returns when it has been,
-/// or early as for [`begin`].
+/// Sends the defining event of a class, thread or arena unless it was sent before. Returns when it has
+/// been sent, or earlier if [`begin`] returns None.
 pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
     if let Some(sending) = begin(|| announced.begin(agent)) {
         send();
@@ -44,7 +44,7 @@ pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
 struct Announcement {
     agent: usize,
     object: usize,
-    /// The OS thread that announces.
+    /// The OS thread that announces the object.
     by: i32,
 }
 
@@ -54,8 +54,8 @@ fn under_way() -> Locked<'static, Vec<Announcement>> {
     UNDER_WAY.lock()
 }
 
-/// Runs `announce`, which announces the object to the agent unless that has been done by now, while no
-/// other thread does so. Does nothing where [`begin`] does not.
+/// Runs `announce` while no other thread announces the object to this agent. `announce` must check
+/// whether the agent has got the event by now. Does nothing if [`begin`] returns None.
 pub fn of_object(agent: &Agent, object: jobjectID, announce: impl FnOnce()) {
     let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
     if let Some(_under_way) = begin(|| this.begin()) {
@@ -64,7 +64,7 @@ pub fn of_object(agent: &Agent, object: jobjectID, announce: impl FnOnce()) {
 }
 
 impl Announcement {
-    /// Begins, unless a thread announces the object already.
+    /// Begins the announcement unless a thread is already making it.
     fn begin(self) -> Result<UnderWay, Sent> {
         let is_same = |other: &&Self| other.agent == self.agent && other.object == self.object;
         let mut all = under_way();
@@ -76,7 +76,7 @@ impl Announcement {
     }
 }
 
-/// An announcement that has begun.
+/// An announcement in progress.
 struct UnderWay(Announcement);
 
 impl Drop for UnderWay {
@@ -85,19 +85,19 @@ impl Drop for UnderWay {
     }
 }
 
-/// By agent, the OS thread that announces what a walk through the heap has found, which is marked as
-/// announced already; 0 if there is none.
+/// By agent, the OS thread that announces the objects found by a walk through the heap, or 0. The walk
+/// has already marked these objects as announced.
 static REPLAYS: [AtomicI32; MAX_AGENTS] = [const { AtomicI32::new(0) }; MAX_AGENTS];
 
-/// While it lives, objects that are marked as announced are still being announced to the agent.
+/// While this exists, some objects marked as announced have not been announced to the agent yet.
 pub struct Replay {
     agent: usize,
-    /// The value before: the agent's handler may ask for another replay.
+    /// The previous value: the agent's handler may request another replay.
     outer: i32,
 }
 
 impl Replay {
-    /// Begins before any object is marked.
+    /// Begins a replay. Must be called before any object is marked.
     pub fn begin(agent: &Agent) -> Self {
         let outer = REPLAYS[agent.index].swap(os_thread(), Ordering::SeqCst);
         Self { agent: agent.index, outer }
@@ -110,14 +110,14 @@ impl Drop for Replay {
     }
 }
 
-/// Whether an object that is marked as announced may still be about to be announced.
+/// Returns true if an object marked as announced may not have been announced yet.
 #[inline]
 pub fn is_replaying(agent: &Agent) -> bool {
-    // If not, what the agent has done in the announcements is seen.
+    // Acquire: if no replay is running, the effects of the agent's handler are visible.
     REPLAYS[agent.index].load(Ordering::Acquire) != 0
 }
 
-/// Waits until what is marked has been announced to the agent, or as long as [`begin`] does.
+/// Waits until all marked objects have been announced to the agent. Returns earlier if [`begin`] does.
 pub fn wait_for_replay(agent: &Agent) {
     begin(|| match REPLAYS[agent.index].load(Ordering::Acquire) {
         0 => Ok(()),
@@ -134,7 +134,7 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;
 
-    /// Objects are numbers here, which threads can share.
+    /// Announces an object given by a number, because threads can share numbers.
     fn one(agent: &Agent, object: usize, announce: impl FnOnce()) {
         of_object(agent, without_provenance_mut(object), announce);
     }

@@ -1,20 +1,21 @@
-//! Waiting for other threads, as long as they can go on.
+//! Bounded waits: a wait for other threads that ends if they cannot continue.
 //!
-//! The other thread may be in an agent's handler, blocked on a lock that the waiting thread holds:
-//! such a wait never ends. Time does not tell this deadlock from a thread that merely waits for a
-//! processor, which may take as long as the machine is busy. So a wait is given up only when the other
-//! thread cannot go on, which is so in three cases:
+//! The other thread may be in an agent's handler, blocked on a lock that the waiting thread holds: such
+//! a wait never ends. A timeout cannot distinguish this deadlock from a thread that merely waits for a
+//! processor, which takes as long as the machine is busy. So a wait ends early only if the other thread
+//! cannot continue, in one of three cases:
 //!
-//! - It waits for the waiting thread, directly or through others: at raw monitors, at mutexes of the C
-//!   library, as the VM's locks are, in waits of this kind, or as an agent has suspended it; of all of
-//!   which the owner, the awaited thread or that which has suspended it is known. (If it waits for a third thread in a wait of this kind, it gives that up when it
-//!   has to, and so goes on.)
-//! - It is blocked, at a lock or in a call that the shim does not know of, and stays blocked without
-//!   having used its processor in between. The VM has not stopped it at a safepoint, as the waiting
-//!   thread looks only when it may run in the VM itself; and the owner of that lock is not merely kept
-//!   from a processor, as each thread of the process that wants one has had one meanwhile.
-//! - It has computed for longer than any handler takes, without a step of what is waited for. Then it
-//!   is no event that is about to end. The owner of a mutex releases it, however long that takes.
+//! - There is a wait-for cycle back to the waiting thread. The known edges are: the owner of a raw
+//!   monitor, the owner of a glibc mutex (the VM's locks are such mutexes), the target of another
+//!   bounded wait, and the thread that suspended it. (A chain through another bounded wait that does
+//!   not lead back is no deadlock, because that wait ends.)
+//! - The thread is blocked, on a lock or in a call that the shim does not know, and uses no CPU time in
+//!   [`TURNS`] checks. It is not stopped at a safepoint, because the waiting thread passes a safepoint
+//!   before each check. The owner of the lock is not just without a processor, because every runnable
+//!   thread of the process has run meanwhile.
+//! - The thread has computed for longer than any handler takes, without a step of the awaited work: it
+//!   is not in an event that is about to end. The owner of a mutex is exempt: it releases the mutex in
+//!   the end.
 
 use super::lock_owner;
 use super::raw_monitors;
@@ -32,44 +33,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Counts the steps of work for which others wait: a collection that is played, a replay.
+/// Counts the steps of work that other threads wait for: a collection's events, a replay.
 static STEPS: AtomicU64 = AtomicU64::new(0);
 
-/// Takes note of a step in work for which others wait.
+/// Records a step of such work.
 pub fn count_step() {
     STEPS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How often in a row a thread is found asleep until it counts as blocked for good. This is no guess
-/// at a time: the thread that counts is itself slowed down where there are too few processors.
+/// The number of consecutive checks that must find a thread asleep before it counts as blocked. This is
+/// not a timeout: the checking thread itself is slowed down if there are too few processors.
 const TURNS: u32 = 24;
 
-/// How many nanoseconds of its processor's time a thread may use without a step.
+/// The CPU time in nanoseconds that a thread may use without a step.
 const COMPUTING: i64 = 250_000_000;
 
-/// The pauses between two looks: most waits are over after the first.
+/// The first and the longest pause between two checks. Most waits are over after the first pause.
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
 const LAST_PAUSE: Duration = Duration::from_millis(1);
 
-/// One wait for others.
+/// A wait for one or more threads.
 pub struct BoundedWait {
     pause: Duration,
     steps: u64,
     seen: Vec<Seen>,
-    /// Those that have wanted a processor since all awaited threads have seemed blocked.
+    /// The threads without a processor since all awaited threads have seemed blocked.
     starving: Starving,
-    /// The current thread's record, which shows to others what it waits for.
+    /// The current thread's record, in which other threads see the wait target.
     me: Option<Arc<Thread>>,
 }
 
-/// A thread that is waited for.
+/// An awaited thread.
 struct Seen {
     os_thread: i32,
-    /// Its CPU time at the first look, or at the first one after a step.
+    /// Its CPU time at the first check, or at the first check after a step.
     begun: i64,
-    /// Its CPU time at the last look.
+    /// Its CPU time at the last check.
     cpu: i64,
-    /// How often it has been found asleep in a row.
+    /// The number of consecutive checks that found it asleep.
     asleep: u32,
 }
 
@@ -84,25 +85,26 @@ impl BoundedWait {
         }
     }
 
-    /// How long to pause before the next look.
+    /// Returns the pause before the next check, which is twice as long each time.
     pub fn pause(&mut self) -> Duration {
         let next = LAST_PAUSE.min(self.pause * 2);
         std::mem::replace(&mut self.pause, next)
     }
 
-    /// Pauses before the next look.
+    /// Pauses before the next check.
     pub fn sleep(&mut self) {
         sleep(self.pause());
     }
 
-    /// Whether this thread can go on, so that it is still worth waiting for. No lock may be held, as
-    /// the VM may stop the current thread here.
+    /// Returns true if the thread can continue, so that waiting is useful. The caller must hold no
+    /// lock: the VM may stop the current thread here.
     pub fn can_go_on(&mut self, other: i32) -> bool {
         self.aim_at(other);
         self.can_any_go_on(&[other])
     }
 
-    /// Shows which thread the current one waits for, to those that wait for the current one.
+    /// Publishes the thread that the current thread waits for. Threads that wait for the current one
+    /// read it.
     pub fn aim_at(&mut self, other: i32) {
         if self.me.is_none() {
             self.me = registry::by_env(running::known_current_env());
@@ -112,13 +114,13 @@ impl BoundedWait {
         }
     }
 
-    /// Shows that the wait of the current thread ends whatever others do.
+    /// Publishes that the wait of the current thread ends whatever other threads do.
     pub fn ends_by_itself(&mut self) {
         self.aim_at(os_thread());
     }
 
-    /// Whether one of these threads can go on, so that all of them are still worth waiting for. No lock
-    /// may be held, as above.
+    /// Returns true if one of the threads can continue: then waiting for all is useful. The caller must
+    /// hold no lock, as above.
     pub fn can_any_go_on(&mut self, others: &[i32]) -> bool {
         let threads = registry::all();
         // A thread that is still asleep after this is not stopped at a safepoint.
@@ -130,7 +132,7 @@ impl BoundedWait {
             self.steps = steps;
             self.seen.clear();
         }
-        // By the thread, which is looked at once however many chains lead to it.
+        // By thread, so that each is checked once even if several chains lead to it.
         let (mut ends, mut one_ends) = (BTreeMap::new(), false);
         for other in others {
             match end_of_chain(&threads, *other) {
@@ -142,7 +144,7 @@ impl BoundedWait {
             }
         }
         self.seen.retain(|seen| ends.contains_key(&seen.os_thread));
-        // No short circuit: each look counts.
+        // No short circuit: every thread has to be checked.
         let goes_on =
             |(os_thread, has_mutex): &(&i32, &bool)| self.goes_on(**os_thread, **has_mutex);
         let one_goes_on = ends.iter().filter(goes_on).count() > 0 || one_ends;
@@ -152,7 +154,7 @@ impl BoundedWait {
         one_goes_on || !ends.is_empty() && self.starving.is_any()
     }
 
-    /// Whether a thread that waits for no known thread can go on.
+    /// Returns true if a thread that waits for no known thread can continue.
     fn goes_on(&mut self, os_thread: i32, has_mutex: bool) -> bool {
         // The state is read first: if the thread runs after that, its clock shows it.
         let is_asleep = is_asleep(os_thread);
@@ -183,22 +185,22 @@ fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
     threads.iter().find(|thread| thread.os_thread() == os_thread)
 }
 
-/// Where the chain of threads that wait for each other ends.
+/// The end of a chain of threads in which each waits for the next.
 enum End {
-    /// At the current thread: a deadlock.
+    /// The current thread: a deadlock.
     Me,
-    /// At a wait of this kind, which is given up if need be: it ends.
+    /// The chain contains a bounded wait, which ends by itself.
     BoundedWait,
-    /// At a thread that waits for no known thread, and whether the chain leads there by its mutex.
+    /// A thread that waits for no known thread. `has_mutex` is true if its mutex is the last edge.
     Other { os_thread: i32, has_mutex: bool },
 }
 
-/// Follows the threads that wait one for the other, beginning with `first`.
+/// Follows the wait-for edges from the thread `first`.
 fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
     let me = os_thread();
     let (mut last, mut is_bounded, mut has_mutex) = (first, false, false);
-    // The bound ends a circle of other threads. Any of them then stands for all: if it is no deadlock,
-    // they wake.
+    // The bound ends a cycle of other threads. Any of them then stands for all of them: if it is no
+    // deadlock, they wake up.
     for _ in 0..threads.len().max(8) {
         if last == me {
             return End::Me;
@@ -312,7 +314,7 @@ mod tests {
                 assert!(waiting.can_go_on(other));
                 waiting.sleep();
             }
-            // A step shows that what is waited for is being done.
+            // A step shows that the awaited work makes progress.
             let begun = clock();
             count_step();
             while waiting.can_go_on(other) {
@@ -322,7 +324,7 @@ mod tests {
         });
     }
 
-    /// Does `work` while threads of the usual priority take all processors from it.
+    /// Runs `work` on a thread of the lowest priority while others occupy all processors.
     fn starved<R>(work: impl FnOnce() -> R + Send) -> R
     where
         R: Send,

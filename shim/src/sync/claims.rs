@@ -1,17 +1,17 @@
-//! What one thread at a time may do although it takes calls of the VM: tag objects, and change which
-//! threads agents have suspended. No other lock is held over such calls (`lock`).
+//! Two locks that a thread holds during calls of the VM, called claims: to tag objects, and to change
+//! which threads agents have suspended. No other lock is held during such calls (`lock`).
 //!
-//! In a call of the VM a thread can be suspended. It must not hold a claim then, or all threads that
-//! want the claim would be blocked, perhaps also the one that is to resume it. Hence the rules:
+//! A thread can be suspended in a call of the VM. If it held a claim then, all threads that need the
+//! claim would block, perhaps also the thread that would resume it. Hence the rules:
 //!
 //! - A thread that suspends others holds both claims. So no owner of a claim is suspended.
 //! - JVMTI lets native code of a suspended thread run until it calls the VM, so a suspended thread may
-//!   take a claim. It releases it at once and waits until it has been resumed.
-//! - Resuming takes [`to_resume`] alone, which no thread holds that waits for [`to_tag`].
+//!   take a claim. It releases the claim at once and waits until it has been resumed.
+//! - Resuming takes [`to_resume`] alone, and no thread that holds it waits for [`to_tag`].
 //!
-//! So the owner of a claim always goes on, unless it was suspended without a claim: by the program's
-//! `Thread.suspend`, or by a debugger. The thread that is to resume it may be blocked too, so a thread
-//! that finds the owner suspended in this way goes on without the claim. What that can cost is an
+//! So the owner of a claim makes progress, unless it was suspended without a claim: by the program's
+//! `Thread.suspend`, or by a debugger. The thread that would resume it may be blocked too, so a thread
+//! that finds the owner suspended in this way continues without the claim. The worst result is an
 //! object with two IDs.
 
 use super::bounded_wait::BoundedWait;
@@ -23,27 +23,26 @@ use crate::records::{registry, running};
 use jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Something that one thread at a time may do.
+/// A lock that is held during calls of the VM.
 struct Claim {
-    /// The OS thread that owns it, 0 for none; with [`AWAITED`].
+    /// The OS thread that owns it, or 0; [`AWAITED`] is added while threads wait.
     owner: AtomicU32,
-    /// How many threads wait for it that do not want to suspend others.
+    /// The number of waiting threads that do not want to suspend others.
     waiting: AtomicU32,
-    /// Counts those of them whose wait is over.
+    /// Counts the waits of such threads that have ended.
     served: AtomicU32,
 }
 
-/// Whether threads wait: a bit of no thread's number.
+/// Set while threads wait. No thread's number has this bit.
 const AWAITED: u32 = 1 << 31;
-/// Nanoseconds between two looks whether the owner has been suspended. It can be any number: it
-/// passes only if the owner holds the claim for so long. It is also the limit for which a thread that
-/// is to suspend others lets waiting threads have the claim first.
+/// Nanoseconds between two checks of the owner's suspension; any value is correct. It also limits the
+/// time for which a thread that will suspend others lets waiting threads go first.
 const LOOK: i64 = 10_000_000;
 
 static TAGGING: Claim = Claim::new();
 static SUSPENSIONS: Claim = Claim::new();
 
-/// Holds the claim until it is dropped; None where the thread holds it already, or goes on without.
+/// Holds the claim until it is dropped. None if the thread already holds it or continues without it.
 #[must_use]
 pub struct Claimed(Option<&'static Claim>);
 
@@ -55,34 +54,35 @@ impl Drop for Claimed {
     }
 }
 
-/// The right to look at objects and tag them, or to do something else that one thread at a time may
-/// do over calls of the VM. Its owner may take it again.
+/// Takes the claim to read and set tags. It also serves for other work that calls the VM and that only
+/// one thread at a time may do. Its owner may take it again.
 pub fn to_tag() -> Claimed {
     TAGGING.take()
 }
 
-/// The right to resume threads, and to look at the stacks of suspended ones.
+/// Takes the claim to resume threads, and to read the stacks of suspended threads.
 pub fn to_resume() -> Claimed {
     SUSPENSIONS.take()
 }
 
-/// The right to suspend threads, and all that the other claims allow.
+/// Both claims: the owner may suspend threads, and do everything that the single claims allow.
 #[must_use]
 pub struct ToSuspend {
     _suspensions: Claimed,
     _tagging: Claimed,
 }
 
-/// Whether the current thread holds the claim to suspend others. It must not call an agent then, nor
-/// have another thread do so: a suspended thread may hold the agent's lock.
+/// Returns true if the current thread may suspend others. Then neither it nor another thread on its
+/// behalf may call an agent: a suspended thread may hold the agent's lock.
 pub fn is_suspending() -> bool {
     SUSPENSIONS.is_mine()
 }
 
-/// See [`ToSuspend`].
+/// Takes both claims.
 ///
-/// Samplers take this all the time, and hold it for long where each suspension stops the world, as
-/// before JDK 17: without precedence for others, a thread that starts or ends would wait for seconds.
+/// Samplers call this all the time, and hold the claims for long if each suspension stops the world,
+/// as before JDK 17. So other threads go first. Otherwise a thread that starts or ends would wait for
+/// seconds.
 pub fn to_suspend() -> ToSuspend {
     if !TAGGING.is_mine() {
         TAGGING.let_others_first();
@@ -111,7 +111,7 @@ impl Claim {
             return Claimed(None);
         }
         while self.wait_for(suspending) {
-            // Others may have suspended it before it has run any of the shim's code.
+            // The thread may have been suspended before it ran any of the shim's code.
             let current = running::recorded();
             let release = || self.release();
             if !current.is_some_and(|me| me.suspension.wait_until_resumed(release)) {
@@ -121,7 +121,7 @@ impl Claim {
         Claimed(None)
     }
 
-    /// Waits until the claim is free and takes it; false if its owner cannot go on.
+    /// Waits until the claim is free and takes it. Returns false if the owner cannot continue.
     fn wait_for(&self, suspending: bool) -> bool {
         let me = os_thread() as u32;
         if self.change(0, me) {
@@ -155,7 +155,7 @@ impl Claim {
         loop {
             let owner = self.owner.load(Ordering::Relaxed);
             if owner == 0 {
-                // Others may still wait.
+                // Other threads may still be waiting.
                 if self.change(0, me | AWAITED) {
                     return true;
                 }
@@ -163,7 +163,8 @@ impl Claim {
                 let awaited = owner | AWAITED;
                 let is_woken = futex::wait(&self.owner, awaited, Some(LOOK));
                 let is_owner = || self.owner.load(Ordering::Relaxed) == awaited;
-                // Once more after the look: it may have released it, and wait for this thread.
+                // The owner is compared again after the check: it may have released the claim and now
+                // wait for this thread.
                 if !is_woken && is_owner() && is_stuck(owner, &mut waiting) && is_owner() {
                     return false;
                 }
@@ -178,12 +179,13 @@ impl Claim {
     }
 }
 
-/// Whether the owner of a claim was suspended without a claim, or cannot go on.
+/// Returns true if the owner was suspended without a claim, or cannot continue.
 fn is_stuck(owner: u32, waiting: &mut BoundedWait) -> bool {
     let os_thread = (owner & !AWAITED) as i32;
     let known = registry::by_os_thread(os_thread);
     let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
-        // It is starting, and gives an ID to its own Thread object, of which JVMTI says nothing yet.
+        // The thread is starting and gives its own Thread object an ID. JVMTI does not report its
+        // state yet.
         return !waiting.can_go_on(os_thread);
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);

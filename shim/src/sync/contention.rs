@@ -1,5 +1,5 @@
-//! The Java monitors that threads wait to enter, as far as the VM reports it, and the flag by which
-//! rewritten code learns of it.
+//! The threads that wait to enter Java monitors, as the VM reports them, and the flag that makes
+//! rewritten code check for them.
 
 use super::claims;
 use crate::jvm::Jni;
@@ -10,32 +10,33 @@ use jvmpi_sys::jobjectID;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How many threads wait to enter each monitor, by the ID of its object.
+/// The number of threads that wait to enter each monitor, by the ID of its object.
 static WAITING: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
-/// The sum of them.
+/// The sum of these numbers.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Whether the Tracker's flag is in use.
+/// True while rewritten code reads the Tracker's flag.
 static IS_USED: AtomicBool = AtomicBool::new(false);
-/// The Tracker's flag as it was set last.
+/// The last value written to the Tracker's flag.
 static FLAG: AtomicBool = AtomicBool::new(false);
 
-/// Makes rewritten code look, or look no longer, whether a thread waits for a monitor that it leaves.
+/// Makes rewritten code check, or not check any more, whether a thread waits for a monitor that it
+/// exits.
 pub fn tell_rewritten_code(jni: Jni, on: bool) {
     IS_USED.store(on, Ordering::SeqCst);
     settle(jni);
 }
 
-/// Whether a thread waits to enter any monitor.
+/// Returns true if a thread waits to enter any monitor.
 pub fn is_any_awaited() -> bool {
     COUNT.load(Ordering::SeqCst) > 0
 }
 
-/// Whether a thread waits to enter the monitor of the object with this ID.
+/// Returns true if a thread waits to enter the monitor of the object with this ID.
 pub fn is_awaited(id: jobjectID) -> bool {
     is_any_awaited() && WAITING.contains(id.addr())
 }
 
-/// The object has got another ID.
+/// Moves the count of an object to its new ID.
 pub fn rename(from: jobjectID, to: jobjectID) {
     if is_any_awaited()
         && let Some(waiting) = WAITING.remove(from.addr())
@@ -56,14 +57,14 @@ fn remove(id: jobjectID) {
     }
 }
 
-/// The thread is about to wait to enter the monitor of the object with this ID.
+/// Records that the thread is about to wait to enter the monitor of the object with this ID.
 pub fn enter(jni: Jni, thread: &Waits, id: jobjectID) {
     thread.enter();
     add(id);
     settle(jni);
 }
 
-/// The thread owns the monitor now; false if it is not known to have waited.
+/// Records that the thread owns the monitor now. Returns false if no wait of it was recorded.
 pub fn entered(jni: Jni, thread: &Waits, id: jobjectID) -> bool {
     let has_waited = thread.entered();
     if has_waited {
@@ -73,11 +74,11 @@ pub fn entered(jni: Jni, thread: &Waits, id: jobjectID) -> bool {
     has_waited
 }
 
-/// Brings the Tracker's flag in line with whether any thread waits.
+/// Sets the Tracker's flag if any thread waits, and clears it otherwise.
 ///
-/// Threads that change the count at the same time may both come here: the flag is set through the
-/// VM, so only one thread at a time may do it, and reads the count again after it has stored in
-/// [`FLAG`] what it is about to set.
+/// Threads that change the count at the same time may both come here. Only one thread at a time sets
+/// the flag, because that is a call of the VM. It stores the new value in [`FLAG`] and then reads the
+/// count again.
 fn settle(jni: Jni) {
     let wanted = || IS_USED.load(Ordering::SeqCst) && COUNT.load(Ordering::SeqCst) > 0;
     if FLAG.load(Ordering::SeqCst) == wanted() {
@@ -97,7 +98,7 @@ fn settle(jni: Jni) {
     }
 }
 
-/// Forgets the waiting threads: the VM does not report them any more.
+/// Discards the counts, because the VM no longer reports waiting threads.
 pub fn forget_waiting(jni: Jni) {
     ENTRIES.end();
     for waiting in WAITING.take_all() {

@@ -1,28 +1,28 @@
-//! The owner of the mutex for which a thread waits in the kernel.
+//! The owner of the mutex that a thread waits for in the kernel.
 //!
-//! The VM's locks and most agents' are mutexes of the C library. Of a thread that waits for one, Linux
-//! shows the system call with its arguments, so the address of the mutex, in which glibc keeps the
-//! owner's number. What was read is believed only if all of it fits.
+//! The VM's locks and most agents' locks are mutexes of the C library. Linux shows the system call in
+//! which a thread waits, with the address of the mutex, in which glibc keeps the owner's number. The
+//! result is used only if everything that was read is consistent.
 
 use crate::jvm::{internals, own_memory};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// How much of a mutex is read.
+/// The number of 32-bit words of a mutex that are read.
 const WORDS: usize = 3;
 
-/// What a mutex of glibc's begins with, and has next but one.
+/// The first and the third word of a glibc mutex.
 struct Mutex {
     lock: u32,
     owner: i32,
 }
 
-/// glibc's value of a lock that is held and for which threads wait.
+/// glibc's value of a lock that is held and that threads wait for.
 const CONTENDED: u32 = 2;
 
-/// The OS thread that owns the mutex for which this one waits; None if it waits for none, or the owner
-/// cannot be known.
+/// Returns the owner of the mutex that this thread waits for. None if it waits for none, or if the
+/// owner cannot be determined.
 pub fn of(os_thread: i32) -> Option<i32> {
     if !is_shown() {
         return None;
@@ -42,12 +42,12 @@ pub fn of(os_thread: i32) -> Option<i32> {
     (is_one && mutex.owner > 0 && exists(mutex.owner)).then_some(mutex.owner)
 }
 
-/// Whether the kernel shows what it takes, which a sandbox may forbid.
+/// Returns true if the kernel shows the needed data, which a sandbox may forbid.
 pub fn is_shown() -> bool {
     static IS_SHOWN: OnceLock<bool> = OnceLock::new();
     let look = || {
         let words = [0_u32; WORDS];
-        // An emulator's own call of the system may have another number.
+        // An emulator's own system call may have another number.
         let call = fs::read_to_string("/proc/thread-self/syscall").unwrap_or_default();
         let is_this = call.split(' ').next() == Some(&libc::SYS_read.to_string());
         is_this && read(words.as_ptr().expose_provenance()).is_some()
@@ -55,8 +55,8 @@ pub fn is_shown() -> bool {
     *IS_SHOWN.get_or_init(|| internals::MUTEX_OWNER.is_there(look))
 }
 
-/// The mutex at an address of this process; None if no memory is there: the thread may have gone on,
-/// and the mutex be gone.
+/// Reads the mutex at an address of this process. None if the memory is unmapped, because the thread
+/// may have continued and freed the mutex.
 fn read(address: usize) -> Option<Mutex> {
     let mut words = [[0; size_of::<u32>()]; WORDS];
     let is_there = own_memory::read(address, words.as_flattened_mut());
@@ -72,10 +72,11 @@ pub mod tests {
     use std::cell::UnsafeCell;
     use std::sync::atomic::{AtomicI32, Ordering};
 
-    /// A mutex of the C library, as agents have them.
+    /// A mutex of the C library, such as agents use.
     pub struct CMutex(UnsafeCell<libc::pthread_mutex_t>);
 
-    // SAFETY: that is what a mutex is for.
+    // SAFETY: a `pthread_mutex_t` may be used by several threads at once, and only its address is
+    // passed on.
     unsafe impl Sync for CMutex {}
 
     impl CMutex {
@@ -84,7 +85,7 @@ pub mod tests {
         }
 
         pub fn lock(&self) {
-            // SAFETY: it was made by its initializer.
+            // SAFETY: the mutex has the value of its static initializer.
             unsafe { libc::pthread_mutex_lock(self.0.get()) };
         }
 
@@ -93,7 +94,8 @@ pub mod tests {
             unsafe { libc::pthread_mutex_unlock(self.0.get()) };
         }
 
-        /// Locks it, and runs `f` with the number of a thread that waits for it. `f` unlocks it.
+        /// Locks the mutex, and runs `f` with the number of a thread that waits for it. `f` unlocks
+        /// the mutex.
         pub fn while_awaited(&self, f: impl FnOnce(i32)) {
             self.lock();
             let number = AtomicI32::new(0);
@@ -103,7 +105,7 @@ pub mod tests {
                     self.lock();
                     self.unlock();
                 });
-                // It is on its way there.
+                // Waits until the thread is blocked on the mutex.
                 while of(number.load(Ordering::Relaxed)).is_none() {
                     std::thread::yield_now();
                 }
@@ -112,7 +114,7 @@ pub mod tests {
         }
     }
 
-    /// Whether there is something to be tested.
+    /// Returns true if the tests can run.
     pub fn is_shown() -> bool {
         let is_shown = super::is_shown();
         if !is_shown {

@@ -1,4 +1,4 @@
-//! Threads wait for each other here: locks that are held over calls of the VM, announcements, raw monitors.
+//! Waits for other threads: locks held during calls of the VM, announcements, raw monitors.
 
 pub mod announcements;
 pub mod bounded_wait;

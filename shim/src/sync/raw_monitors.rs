@@ -1,7 +1,7 @@
-//! JVMPI raw monitors: recursive, owned, usable by every thread in every phase of the VM.
+//! JVMPI raw monitors: recursive, with an owner, usable by every thread in every phase of the VM.
 //!
-//! JVMTI's raw monitors cannot be used before the VM has started, when agents create theirs, and do not
-//! show their owner, which a monitor dump needs.
+//! JVMTI's raw monitors cannot be used before the VM has started, which is when agents create theirs. They
+//! also do not show their owner, which a monitor dump needs.
 
 use crate::lock::{Condition, Lock, Locked};
 use crate::platform::os_thread::os_thread;
@@ -15,19 +15,19 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What happens to a thread at a raw monitor that another thread owns or waits for.
+/// An event of a thread at a raw monitor that another thread owns or waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contention {
     /// The thread is about to block.
     Enter,
     /// The thread that blocked owns the monitor now.
     Entered,
-    /// The owner has left the monitor while others were blocked.
+    /// The owner has exited the monitor while others were blocked.
     Exit,
 }
 
-/// A raw monitor's slot. Slots are never freed, so that every handle, even one that was destroyed or is
-/// garbage, can be checked safely.
+/// The memory of a raw monitor. Slots are never freed, so every handle can be checked safely, even a
+/// destroyed or an invalid one.
 #[derive(Default)]
 struct Slot {
     state: Lock<State>,
@@ -39,7 +39,8 @@ struct Slot {
 
 #[derive(Default)]
 struct State {
-    /// How often the slot was used; a handle of another generation is a dead one.
+    /// Counts the monitors that have used the slot. A handle with another generation belongs to a destroyed
+    /// monitor.
     generation: u32,
     /// None while the slot is vacant.
     name: Option<Arc<CStr>>,
@@ -66,7 +67,7 @@ impl Default for Env {
 }
 
 impl Env {
-    /// That of the current thread; NULL for a hidden one.
+    /// Returns the ID of the current thread; NULL for a hidden thread.
     fn current() -> Self {
         let thread = running::known_current().filter(|thread| !thread.is_hidden());
         Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
@@ -76,23 +77,23 @@ impl Env {
 static SLOTS: AppendOnly<Slot, 512, 2048> = AppendOnly::new();
 static VACANT: Lock<Vec<usize>> = Lock::new(Vec::new());
 
-/// Where the generation begins in a handle. The numbers of a million slots fit below; where pointers have 32
-/// bits, 7 are left for the generation.
+/// The first bit of the generation in a handle. The numbers of a million slots fit below it. 32-bit pointers
+/// leave 7 bits for the generation.
 const GENERATION: u32 = if usize::BITS == 64 { 32 } else { 25 };
-/// The bits of the number.
+/// The bits of the slot's number.
 const NUMBER: usize = (1 << GENERATION) - 1;
 
-/// A handle is the slot's number, counted from 1, times 16, with the generation above it.
+/// Returns the handle: the slot's number, counted from 1, times 16, with the generation above it.
 fn handle(number: usize, generation: u32) -> JVMPI_RawMonitor {
     ptr::without_provenance_mut((generation as usize) << GENERATION | (number + 1) << 4)
 }
 
-/// The number of the slot, for a valid handle.
+/// Returns the slot's number of a valid handle.
 fn number(handle: JVMPI_RawMonitor) -> usize {
     ((handle.addr() & NUMBER) >> 4) - 1
 }
 
-/// The OS thread that owns the monitor in the slot with this number, 0 if none does.
+/// Returns the OS thread that owns the monitor in the slot with this number, 0 if none does.
 pub fn owner(number: usize) -> Option<i32> {
     Some(SLOTS.known(number)?.state.lock().owner)
 }
@@ -104,7 +105,7 @@ pub struct RawMonitor {
     handle: JVMPI_RawMonitor,
 }
 
-/// Makes a monitor; the name is copied. NULL when there are a million monitors already.
+/// Creates a monitor and copies the name. Returns NULL if a million monitors exist.
 pub fn create(name: &CStr) -> JVMPI_RawMonitor {
     let number = VACANT.lock().pop().unwrap_or_else(|| SLOTS.reserve(1));
     let Some(place) = SLOTS.get(number) else { return ptr::null_mut() };
@@ -121,7 +122,7 @@ pub struct Snapshot {
     _name: Arc<CStr>,
 }
 
-/// All monitors that are not destroyed.
+/// Returns all monitors that are not destroyed.
 pub fn all() -> Vec<Snapshot> {
     let numbers = 0..SLOTS.count();
     numbers.filter_map(|number| snapshot(number, &SLOTS.known(number)?.state.lock())).collect()
@@ -146,8 +147,8 @@ fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
     Some(Snapshot { monitor, _name: name })
 }
 
-/// The monitor of a handle; None for NULL and garbage. On one that was destroyed every operation
-/// does nothing.
+/// Returns the monitor of a handle; None for NULL and invalid handles. Every operation on a destroyed
+/// monitor does nothing.
 pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
     let bits = handle.addr() & NUMBER;
     if bits == 0 || !bits.is_multiple_of(16) {
@@ -157,7 +158,7 @@ pub fn get(handle: JVMPI_RawMonitor) -> Option<RawMonitor> {
 }
 
 impl RawMonitor {
-    /// Its state, None once it was destroyed.
+    /// Locks and returns the state. None if the monitor is destroyed.
     fn lock(&self) -> Option<Locked<'static, State>> {
         let state = self.place.state.lock();
         self.is_alive(&state).then_some(state)
@@ -175,8 +176,8 @@ impl RawMonitor {
         self.lock()?.name.clone()
     }
 
-    /// Enters, once more if the thread owns the monitor already. `contended` is called outside all locks
-    /// when the thread has to wait, and again when it has entered.
+    /// Enters the monitor, also if the thread owns it already. If the thread has to wait, `contended` is
+    /// called before the wait and after the entry, with no lock held.
     pub fn enter(&self, contended: impl Fn(&Self, Contention)) {
         let me = os_thread();
         let Some(mut state) = self.lock() else { return };
@@ -187,7 +188,7 @@ impl RawMonitor {
         self.take_or_block(state, me, 1, contended);
     }
 
-    /// Takes the monitor, after blocking if another thread owns it.
+    /// Enters the monitor, and blocks first if another thread owns it.
     fn take_or_block(
         &self,
         mut state: Locked<'static, State>,
@@ -206,7 +207,7 @@ impl RawMonitor {
         }
     }
 
-    /// Waits until the monitor is free and takes it; false if it was destroyed meanwhile.
+    /// Waits until the monitor is free and enters it. Returns false if it was destroyed meanwhile.
     fn block(&self, me: i32, entry_count: u32) -> bool {
         let Some(mut state) = self.lock() else { return false };
         let env = Env::current();
@@ -217,7 +218,7 @@ impl RawMonitor {
             }
             state
         };
-        // A thread that waits for this one follows it to the monitor's owner.
+        // A thread that waits for this one follows the wait-for edge to the monitor's owner.
         let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match running::known_current() {
             Some(current) => current.waits_for.while_blocked(number(self.handle), || wait(state)),
             None => wait(state),
@@ -230,8 +231,8 @@ impl RawMonitor {
         alive
     }
 
-    /// Exits once; does nothing if the thread does not own the monitor. `contended` is called outside
-    /// all locks when the monitor became free and others wait for it.
+    /// Exits once. Does nothing if the thread does not own the monitor. If the monitor became free and
+    /// others wait for it, `contended` is called with no lock held.
     pub fn exit(&self, contended: impl Fn(&Self, Contention)) {
         let Some(mut state) = self.lock() else { return };
         if state.owner != os_thread() {
@@ -259,8 +260,8 @@ impl RawMonitor {
         }
     }
 
-    /// Releases the monitor, waits until notified or until the time is over (None: no limit), and enters
-    /// as often as before. Returns at once if the thread does not own the monitor.
+    /// Releases the monitor, waits for a notification or for `at_most` (None: no limit), and enters as often
+    /// as before. Returns at once if the thread does not own the monitor.
     pub fn wait(&self, at_most: Option<Duration>, contended: impl Fn(&Self, Contention)) {
         let me = os_thread();
         let Some(mut state) = self.lock() else { return };
@@ -278,7 +279,7 @@ impl RawMonitor {
         }
 
         let end = at_most.and_then(|time| Instant::now().checked_add(time));
-        // The slot outlives the monitor, so a monitor that is destroyed meanwhile only ends the wait:
+        // The slot outlives the monitor. Destroying the monitor meanwhile only ends the wait, because
         // `destroy` notifies.
         let mut state = self.place.state.lock();
         state = has_status(JVMPI_THREAD_CONDVAR_WAIT, || {
@@ -298,7 +299,7 @@ impl RawMonitor {
         }
     }
 
-    /// Notifies all waiting threads; does nothing if the thread does not own the monitor.
+    /// Notifies all waiting threads. Does nothing if the thread does not own the monitor.
     pub fn notify_all(&self) {
         let Some(mut state) = self.lock() else { return };
         if state.owner == os_thread() {
@@ -308,7 +309,7 @@ impl RawMonitor {
         }
     }
 
-    /// Makes the handle a dead one. Wakes all threads that wait for the monitor, also to enter.
+    /// Destroys the monitor. Wakes all threads that wait for it or to enter it.
     pub fn destroy(&self) {
         let Some(mut state) = self.lock() else { return };
         state.name = None;
@@ -323,7 +324,7 @@ impl RawMonitor {
     }
 }
 
-/// Waits; meanwhile the current thread has this status.
+/// Calls `wait`, during which the current thread has this status.
 fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
     match running::known_current() {
         Some(thread) => thread.at_raw_monitor(status, wait),
@@ -362,7 +363,7 @@ mod tests {
         get(MONITOR.load(Ordering::Acquire)).expect("it is there")
     }
 
-    /// Each thread waits until it is its turn, and then passes it on.
+    /// Waits until the count reaches this thread's turn, then increments it.
     fn take_turns(number: usize) {
         threads::adopt_for_test(0x1000 + number);
         let monitor = monitor();

@@ -1,4 +1,4 @@
-//! Objects get their IDs. The ID is kept in the object's JVMTI tag ([`ids`]).
+//! Gives objects their IDs, which are kept in the objects' JVMTI tags ([`ids`]).
 
 use super::claims;
 use crate::jvm::{self, Result};
@@ -6,19 +6,19 @@ use crate::records::ids::{self, Tag};
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 
-/// The object's tag; [`Tag::NONE`] for NULL.
+/// Returns the object's tag, [`Tag::NONE`] for NULL.
 pub fn tag(object: jobject) -> Result<Tag> {
     if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag::from_raw) }
 }
 
-/// The object's tag; the object gets an ID if it has none.
+/// Returns the object's tag, and gives the object an ID if it has none.
 pub fn identify(object: jobject) -> Result<Tag> {
     let known = tag(object)?;
     let has_id = !known.id().is_null() || object.is_null();
     if has_id { Ok(known) } else { update(object, |tag| tag) }
 }
 
-/// Gives the object an ID if it has none, and changes its tag; returns the new tag.
+/// Gives the object an ID if it has none, and changes its tag. Returns the new tag.
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     let _claim = claims::to_tag();
     let before = tag(object)?;
@@ -30,7 +30,7 @@ pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     Ok(after)
 }
 
-/// The object's ID, which it gets now if it has none; NULL for NULL.
+/// Returns the object's ID, and gives the object one if it has none. NULL for NULL.
 pub fn id_of(object: jobject) -> Result<jobjectID> {
     identify(object).map(Tag::id)
 }
