@@ -1,4 +1,4 @@
-//! The calls that a thread is in and whose entry agents have got.
+//! The open calls of a thread: calls for which an agent has got the entry, but not the exit.
 
 use super::agents::{Agent, MAX_AGENTS};
 use crate::jvm::{Jni, WeakRef};
@@ -7,27 +7,26 @@ use jni_sys::jobject;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-/// Whether all code that reports entries reports exits too.
+/// True if all code that reports entries reports exits too.
 static EXITS_FOLLOW: AtomicBool = AtomicBool::new(false);
 
-/// Takes note whether all code that reports entries reports exits too.
+/// Sets whether all code that reports entries reports exits too.
 pub fn expect_exits(follow: bool) {
     EXITS_FOLLOW.store(follow, Ordering::Relaxed);
 }
 
-/// Whether an exit follows each entry that is reported now. While code is being rewritten so that it does, calls would
-/// be kept of which no exit ever tells that they are over.
+/// Returns true if an exit follows each entry that is reported now. Otherwise entries are not recorded, because
+/// nothing would remove them: code is still being rewritten.
 #[inline]
 pub fn exits_follow() -> bool {
     EXITS_FOLLOW.load(Ordering::Relaxed)
 }
 
-/// For each agent the calls of one thread whose entry it has got, and not the exit. Only the thread
-/// itself changes this.
+/// For each agent, the open calls of one thread. Only the thread itself changes them.
 #[derive(Default)]
 pub struct OpenCalls {
     of_agents: [OfAgent; MAX_AGENTS],
-    /// The `StackOverflowError` that was caught last.
+    /// The last `StackOverflowError` that was caught.
     overflow: Lock<Option<WeakRef>>,
 }
 
@@ -35,14 +34,14 @@ pub struct OpenCalls {
 #[derive(Default)]
 #[repr(align(64))]
 struct OfAgent {
-    /// The numbers that rewritten code passes for their methods, outermost first.
+    /// The numbers that rewritten code passes for the methods, outermost first.
     numbers: Numbers,
-    /// How many other calls are not over, in unknown order.
+    /// The number of other open calls, in unknown order.
     aside: AtomicU32,
 }
 
 impl OpenCalls {
-    /// The agent gets an entry.
+    /// Records that the agent gets an entry.
     #[inline]
     pub fn enter(&self, agent: &Agent, number: u32) {
         let calls = self.of(agent);
@@ -51,16 +50,16 @@ impl OpenCalls {
         }
     }
 
-    /// The agent gets an exit, if it is that of the innermost call. Else nothing is changed, and
-    /// [`Self::exit`] decides.
+    /// Records that the agent gets an exit, if it belongs to the innermost call. Otherwise changes nothing;
+    /// [`Self::exit`] must decide.
     #[inline]
     pub fn exit_innermost(&self, agent: &Agent, number: u32) -> bool {
         self.of(agent).numbers.pop_if(number)
     }
 
-    /// Whether an exit belongs to an entry that the agent has got. Calls inside that were left without
-    /// a report are passed to `lost`, innermost first. Methods are looked up before their numbers are
-    /// removed: a number that no thread has may get another method.
+    /// Returns true if an exit belongs to an entry that the agent has got. Calls inside it have ended without a
+    /// report: they are passed to `lost`, innermost first. Each method is looked up before its number is removed,
+    /// because another method may get a number that no thread has.
     pub fn exit<M>(
         &self,
         agent: &Agent,
@@ -73,7 +72,7 @@ impl OpenCalls {
         if others == 0 && !numbers.contains(number) {
             return false;
         }
-        // `lost` may call the agent, which may call Java methods: so the stack is read anew each time.
+        // `lost` may call the agent, which may call Java methods, so the stack is read again each time.
         while let Some(innermost) = numbers.last() {
             let left = method(innermost);
             numbers.pop();
@@ -86,16 +85,16 @@ impl OpenCalls {
         others > 0
     }
 
-    /// Whether the innermost call is one of this method.
+    /// Returns true if the innermost call is a call of this method.
     #[inline]
     pub fn is_innermost(&self, agent: &Agent, number: u32) -> bool {
         self.of(agent).numbers.last() == Some(number)
     }
 
-    /// Closes the calls inside the call of this method that has caught an exception. All of them were left by
-    /// the exception, and are passed to `lost` as by [`Self::exit`]. `frames` is called only if several calls of
-    /// the method are open. If the innermost of them may have been left too, `frames` returns the number of calls of
-    /// the method that the thread is in: the innermost of these has caught the exception.
+    /// Closes the calls inside the call of this method that has caught an exception. The exception has ended all of
+    /// them; they are passed to `lost` as by [`Self::exit`]. `frames` is called only if several calls of the method
+    /// are open. If the innermost of them may have ended too, `frames` returns the number of frames that the method
+    /// has on the stack: the innermost of these has caught the exception.
     pub fn go_on<M>(
         &self,
         agent: &Agent,
@@ -109,7 +108,7 @@ impl OpenCalls {
         let mut from_innermost = numbers.all().rev().filter(is_it).map(|(at, _)| at);
         let kept = match (from_innermost.next(), from_innermost.next()) {
             (None, _) if aside.load(Ordering::Relaxed) == 0 => return,
-            // It is one of those in unknown order.
+            // The call is one of those in unknown order.
             (None, _) => 0,
             (Some(last), None) => last + 1,
             (Some(last), Some(_)) => {
@@ -125,9 +124,8 @@ impl OpenCalls {
         }
     }
 
-    /// True if this `StackOverflowError` is not the one that the thread has caught last. While the same error
-    /// leaves one method after the other, no further call is left without a report: an error in the report would
-    /// have replaced it.
+    /// Returns true if this `StackOverflowError` is not the last one that the thread has caught. While the same error
+    /// ends one method after the other, no further exit report is lost: an error in a report would have replaced it.
     pub fn is_new_overflow(&self, jni: Jni, error: jobject) -> bool {
         let before = self.overflow.lock().take();
         let is_same = |before: &WeakRef| jni.same_object(before.get_alive(), error);
@@ -137,14 +135,14 @@ impl OpenCalls {
         is_new
     }
 
-    /// A virtual thread has been mounted or unmounted: exits that come now need not belong to the
-    /// entries before.
+    /// Only counts the calls that are open now. A virtual thread has been mounted or unmounted, so exits that come now
+    /// need not belong to the entries before.
     pub fn set_aside(&self) {
         self.of_agents.iter().for_each(OfAgent::set_aside);
     }
 
-    /// The numbers of all calls. Another thread may call this: it gets those that stay there meanwhile,
-    /// and some of the others.
+    /// Returns the numbers of all calls. Called by another thread, it returns those that stay open meanwhile and some
+    /// of the others.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
         self.of_agents.iter().flat_map(|of_agent| of_agent.numbers.all().map(|(_, number)| number))
     }
@@ -164,12 +162,12 @@ impl OfAgent {
     }
 }
 
-/// A stack of numbers. When its array is full it goes on in a longer one; the old ones are kept, so
-/// that a slot found by an index stays valid.
+/// A stack of numbers. A full array is replaced by a longer one. The old arrays are kept, so that a slot found by an
+/// index stays valid.
 #[derive(Default)]
 struct Numbers {
     count: AtomicU32,
-    /// The length of the array, or of a shorter one before it.
+    /// The length of the array, or of an earlier, shorter one.
     room: AtomicU32,
     slots: AtomicPtr<AtomicU32>,
     arrays: Lock<Vec<Box<[AtomicU32]>>>,
@@ -177,11 +175,11 @@ struct Numbers {
 
 const FIRST_ROOM: u32 = 256;
 
-/// The stack of a thread has a gigabyte at most, which hardly has room for so many calls.
+/// The limit. The stack of a thread has at most a gigabyte, which hardly has room for so many calls.
 const MOST: u32 = 1 << 24;
 
 impl Numbers {
-    /// False if there are too many.
+    /// Adds a number. Returns false if there are too many.
     #[inline]
     fn push(&self, number: u32) -> bool {
         let count = self.count.load(Ordering::Relaxed);
@@ -191,17 +189,17 @@ impl Numbers {
         true
     }
 
-    /// The one pushed last.
+    /// Returns the number that was pushed last.
     #[inline]
     fn last(&self) -> Option<u32> {
         let last = self.count.load(Ordering::Acquire).checked_sub(1)?;
-        // SAFETY: there was a slot before it was counted. Of the arrays only longer ones follow, and
-        // each lives as long as `self`.
+        // SAFETY: a slot exists before `count` includes it. Only longer arrays replace an array, and each lives as
+        // long as `self`.
         let slot = unsafe { &*self.slots.load(Ordering::Relaxed).add(last as usize) };
         Some(slot.load(Ordering::Relaxed))
     }
 
-    /// Removes the last one if it is this one.
+    /// Removes the last number if it is this one.
     #[inline]
     fn pop_if(&self, number: u32) -> bool {
         let is_last = self.last() == Some(number);
@@ -214,7 +212,7 @@ impl Numbers {
     #[inline]
     fn pop(&self) {
         let count = self.count.load(Ordering::Relaxed);
-        // Release: a number is looked up before another thread sees that it is gone.
+        // Release: a number is looked up before another thread sees that it is removed.
         self.count.store(count.saturating_sub(1), Ordering::Release);
     }
 
@@ -226,7 +224,7 @@ impl Numbers {
         self.count.load(Ordering::Acquire)
     }
 
-    /// All, the one pushed first first, each with its place.
+    /// Returns all numbers in the order of their push, each with its index.
     fn all(&self) -> impl DoubleEndedIterator<Item = (u32, u32)> {
         let slots = (0..self.count()).filter_map(|at| Some((at, self.slot(at)?)));
         slots.map(|(at, slot)| (at, slot.load(Ordering::Relaxed)))
@@ -235,8 +233,8 @@ impl Numbers {
     #[inline]
     fn slot(&self, at: u32) -> Option<&AtomicU32> {
         let has_room = at < self.room.load(Ordering::Acquire);
-        // SAFETY: the array is at least as long as `room`, as it is stored before its length is, and
-        // only longer ones follow. It lives as long as `self`.
+        // SAFETY: the array is at least as long as `room`, because it is stored before its length is, and only longer
+        // arrays replace it. It lives as long as `self`.
         has_room.then(|| unsafe { &*self.slots.load(Ordering::Relaxed).add(at as usize) })
     }
 
@@ -269,7 +267,7 @@ mod tests {
         calls
     }
 
-    /// The exits that an agent gets, given those that are reported.
+    /// Returns the exits that an agent gets for these reported exits.
     fn exits(calls: &OpenCalls, reported: &[u32]) -> Vec<u32> {
         let agent = agents::get(0);
         let mut exits = Vec::new();
@@ -296,14 +294,14 @@ mod tests {
 
     #[test]
     fn calls_that_are_left_unseen_are_sent_with_the_next_exit() {
-        // The last two are an argument of super(), and what it calls.
+        // The last two are an argument of super(), and the method that it calls.
         let calls = entered([1, 7, 8, 2, 9]);
         assert_eq!(exits(&calls, &[9, 2, 1]), [9, 2, 8, 7, 1]);
         assert_eq!(exits(&calls, &[1]), []);
         assert_eq!(exits(&entered([1, 5, 5, 5]), &[5, 5, 1]), [5, 5, 5, 1]);
     }
 
-    /// The exits that an agent gets when a call of method 7 goes on, and what is open then.
+    /// Returns the exits that an agent gets when a call of method 7 catches an exception, and the calls open then.
     fn caught(calls: &OpenCalls, frames: Option<usize>) -> (Vec<u32>, Vec<u32>) {
         let mut exits = Vec::new();
         calls.go_on(agents::get(0), 7, || frames, |method| method, |lost| exits.push(lost));
@@ -348,7 +346,7 @@ mod tests {
         calls.set_aside();
         calls.enter(agents::get(0), 3);
         calls.enter(agents::get(0), 4);
-        // 4 is left unseen. How many others may be left is known, not which.
+        // The exit of 4 is not reported. The number of the other open calls is known, but not their methods.
         assert_eq!(exits(&calls, &[3, 8, 9, 1]), [4, 3, 8, 9]);
     }
 

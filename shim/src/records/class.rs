@@ -21,24 +21,24 @@ pub struct Class {
     object: WeakRef,
     with_dots: CString,
     with_slashes: CString,
-    /// The methods of which something is known, which is dropped with the class.
+    /// The methods with cached data, which is dropped with the class.
     methods: Lock<Vec<usize>>,
-    /// Whether linking the class has failed.
+    /// True if linking the class has failed.
     cannot_be_linked: AtomicBool,
-    /// The first of the numbers by which rewritten code reports the methods, for each shape that the
+    /// The first of the numbers with which rewritten code reports the methods, for each shape that the
     /// class has had.
     numbers: Lock<Vec<(u64, usize)>>,
-    /// All the numbers of its methods.
+    /// All numbers of its methods.
     all_numbers: Lock<Vec<Range<usize>>>,
-    /// How many constants it has got more because it was rewritten.
+    /// The number of constants that rewriting has added.
     growth: AtomicUsize,
-    /// Whether it must not be rewritten any more.
+    /// True if it must not be rewritten any more.
     keeps_as_it_is: AtomicBool,
-    /// Where dumps have its fields, once that was asked for.
+    /// The positions of its fields in dumps, once requested.
     pub layout: OnceLock<Arc<Layout>>,
-    /// The environment and the ID of the thread that has loaded the class, if that was seen.
+    /// The environment and the object ID of the thread that loaded the class, if known.
     pub loaded_by: OnceLock<(usize, usize)>,
-    /// The agents that have had CLASS_LOAD.
+    /// The agents that have got CLASS_LOAD.
     pub announced: Announced,
 }
 
@@ -47,11 +47,11 @@ unsafe impl Send for Class {}
 // SAFETY: as above.
 unsafe impl Sync for Class {}
 
-/// What the objects of a class are, as OBJECT_ALLOC shows it.
+/// The kind of the objects of a class, as OBJECT_ALLOC shows it.
 pub enum Instances {
-    /// Class objects: `java.lang.Class` itself.
+    /// Class objects: the class is `java.lang.Class`.
     Classes,
-    /// Plain objects, with the bytes that each occupies once that is known.
+    /// Plain objects, with the size of each in bytes once it is known.
     Objects(OnceLock<jlong>),
     /// Arrays of references, with the class of their elements.
     References(Option<Arc<Class>>),
@@ -59,19 +59,19 @@ pub enum Instances {
     Primitives(jint),
 }
 
-/// Whether the class is linked, or an array class: JVMTI gives neither methods nor fields of others.
+/// Returns true if the class is linked or an array class. JVMTI shows methods and fields of no others.
 pub fn is_ready(class: jclass) -> bool {
     let ready = JVMTI_CLASS_STATUS_PREPARED | JVMTI_CLASS_STATUS_ARRAY;
     jvm::get().jvmti.class_status(class).is_ok_and(|status| status & ready as jint != 0)
 }
 
-/// A class descriptor without the `L` and `;` around ordinary classes; arrays keep theirs.
+/// Returns a class descriptor without the `L` and `;` of ordinary classes. Array classes keep theirs.
 pub fn name_in_signature(signature: &[u8]) -> &[u8] {
     signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).unwrap_or(signature)
 }
 
-/// The name as `Class.getName` spells it: dots between packages, and a slash where the VM has
-/// the one dot of a hidden class's name.
+/// Returns the name as `Class.getName` spells it: dots between packages, and a slash in place of the one
+/// dot in the name of a hidden class.
 fn with_dots(name: &[u8]) -> Vec<u8> {
     let swap = |byte: &u8| match byte {
         b'/' => b'.',
@@ -79,7 +79,7 @@ fn with_dots(name: &[u8]) -> Vec<u8> {
         other => *other,
     };
     let mut dotted: Vec<u8> = name.iter().map(swap).collect();
-    // JDK 11 writes a number behind the class that stands behind a lambda expression.
+    // JDK 11 adds a slash and a number to the name of a lambda expression's class.
     if let Some(slash) = name.iter().rposition(|byte| *byte == b'/')
         && name[slash + 1..].iter().all(u8::is_ascii_digit)
     {
@@ -93,7 +93,7 @@ fn c_string(bytes: Vec<u8>) -> CString {
 }
 
 impl Class {
-    /// The record of a class whose name is spelled as in class files.
+    /// Creates the record of a class whose name is spelled as in class files.
     pub fn new(id: jobjectID, instances: Instances, object: WeakRef, name: &[u8]) -> Self {
         Self {
             id,
@@ -113,32 +113,33 @@ impl Class {
         }
     }
 
-    /// The class's ID.
+    /// Returns the class's ID.
     pub fn id(&self) -> jobjectID {
         self.id
     }
 
-    /// True if the class has this name, as class files spell it.
+    /// Returns true if the class has this name, as class files spell it.
     pub fn has_name(&self, with_slashes: &CStr) -> bool {
         *self.with_slashes == *with_slashes
     }
 
-    /// Whether the class is the shim's own, which is hidden.
+    /// Returns true for the shim's own class, which is hidden.
     pub fn is_own(&self) -> bool {
         *self.with_slashes == *tracker::NAME
     }
 
-    /// What the class's objects are.
+    /// Returns the kind of the class's objects.
     pub fn instances(&self) -> &Instances {
         &self.instances
     }
 
-    /// True if the class's objects are arrays.
+    /// Returns true if the class's objects are arrays.
     pub fn is_array(&self) -> bool {
         matches!(self.instances, Instances::References(_) | Instances::Primitives(_))
     }
 
-    /// The bytes that an object of this class occupies; all plain objects of a class are as large.
+    /// Returns the size in bytes of an object of this class. All plain objects of a class have the same
+    /// size.
     pub fn size_of(&self, object: jobject) -> Result<jlong> {
         let ask = || jvm::get().jvmti.object_size(object);
         let Instances::Objects(size) = &self.instances else { return ask() };
@@ -148,13 +149,14 @@ impl Class {
         }
     }
 
-    /// The class object in the current frame, None if the class was unloaded.
+    /// Returns a local reference to the class. None if the class was unloaded.
     pub fn object(&self, jni: Jni) -> Option<jobject> {
         self.object.get(jni)
     }
 
-    /// Whether the class is ready ([`is_ready`]), after `link` if need be, which says whether it has tried.
-    /// It tries only once: a class that cannot be linked may still be named often, by arrays of it.
+    /// Returns true if the class is ready ([`is_ready`]), if necessary after `link`, which returns true if
+    /// it tried to link. A failed attempt is not repeated: arrays may often name a class that cannot be
+    /// linked.
     pub fn is_linked(&self, object: jclass, link: impl FnOnce() -> bool) -> bool {
         if is_ready(object) {
             return true;
@@ -168,22 +170,22 @@ impl Class {
         is_linked
     }
 
-    /// Has [`Self::is_linked`] try again if it has failed: what was missing may be loaded by now.
+    /// Lets [`Self::is_linked`] try again after a failure, because a missing class may be loaded by now.
     pub fn let_be_linked(&self) {
         self.cannot_be_linked.store(false, Ordering::Relaxed);
     }
 
-    /// As [`Self::object`], of a class that stays alive as long as the reference is used.
+    /// Returns the class like [`Self::object`]. It must stay alive as long as the reference is used.
     pub fn object_alive(&self) -> jobject {
         self.object.get_alive()
     }
 
-    /// The name as class files spell it.
+    /// Returns the name as class files spell it.
     pub fn internal_name(&self) -> &[u8] {
         self.with_slashes.to_bytes()
     }
 
-    /// The name as an agent wants it spelled; it lives as long as the class does.
+    /// Returns the name as an agent wants it spelled. It lives as long as the class does.
     pub fn name(&self, names: Names) -> &CStr {
         match names {
             Names::Dot => &self.with_dots,
@@ -191,8 +193,8 @@ impl Class {
         }
     }
 
-    /// The first of the numbers by which its methods are reported, which stay the same as long as
-    /// the methods' names and order do, whose hash is `shape`.
+    /// Returns the first of the numbers with which its methods are reported. It is the same for each
+    /// `shape`, a hash of the methods' names and order.
     pub fn numbers(&self, shape: u64, reserve: impl FnOnce() -> usize) -> usize {
         let known = self.numbers.lock().iter().find(|(known, _)| *known == shape).copied();
         if let Some((_, first)) = known {
@@ -203,7 +205,7 @@ impl Class {
         first
     }
 
-    /// Takes over numbers by which its methods are reported, which are of this shape.
+    /// Makes these numbers, for methods of this shape, numbers of the class.
     pub fn own_numbers(&self, shape: u64, numbers: Range<usize>) {
         self.numbers(shape, || {
             self.add_numbers(numbers.clone());
@@ -211,7 +213,7 @@ impl Class {
         });
     }
 
-    /// Takes note that these numbers are those of its methods.
+    /// Records that these numbers belong to its methods.
     pub fn add_numbers(&self, numbers: Range<usize>) {
         self.all_numbers.lock().push(numbers);
     }
@@ -221,27 +223,27 @@ impl Class {
         std::mem::take(&mut self.all_numbers.lock())
     }
 
-    /// Takes note that the class gets so many constants more by being rewritten; how many those are in all.
+    /// Records that rewriting adds so many constants. Returns the sum of all added constants.
     pub fn grow(&self, constants: usize) -> usize {
         self.growth.fetch_add(constants, Ordering::Relaxed) + constants
     }
 
-    /// From now on the class is not rewritten; false if that was so before.
+    /// Prevents further rewriting of the class. Returns false if it was prevented before.
     pub fn keep_as_it_is(&self) -> bool {
         !self.keeps_as_it_is.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether the class must not be rewritten any more.
+    /// Returns true if the class must not be rewritten any more.
     pub fn is_kept_as_it_is(&self) -> bool {
         self.keeps_as_it_is.load(Ordering::Relaxed)
     }
 
-    /// Takes note that something is known of a method of the class.
+    /// Records that data about a method of the class is cached.
     pub fn add_method(&self, method: jmethodID) {
         self.methods.lock().push(method.addr());
     }
 
-    /// Takes the methods of which something is known.
+    /// Takes the methods with cached data.
     pub fn take_methods(&self) -> Vec<usize> {
         std::mem::take(&mut self.methods.lock())
     }

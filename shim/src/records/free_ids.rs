@@ -1,5 +1,5 @@
-//! IDs that may be given and are not new: those that a thread has taken and not used, and, with the settings
-//! `ids=32bit` and `ids=reused`, those of dead objects.
+//! Free IDs that are not new: IDs that a thread has taken and not used, and, with the settings `ids=32bit` and
+//! `ids=reused`, IDs of dead objects.
 
 use super::id_range::{self, Run, STEP};
 use super::object_tag::Tag;
@@ -8,23 +8,23 @@ use std::ops::Range;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What IDs in 32 bits are below.
+/// The limit of IDs of 32 bits.
 const LIMIT: i64 = 1 << 32;
-/// The part of them that stays new when IDs of the dead begin to be given, for what is not yet known to be dead.
+/// Reuse begins when 1/256 of these IDs is left. The rest is for use while no dead objects are known.
 const RESERVE: i64 = 256;
-/// Free IDs are looked for while there are as many as one to so many that were given. So a search comes by few
-/// others for each that it finds.
+/// A search is made only while more than 1/64 of all taken IDs are free. So a search passes few others for each
+/// free one that it finds.
 const SCARCE: i64 = 64;
 
-/// The bits of a word.
+/// The number of bits of a word.
 const BITS: usize = usize::BITS as usize;
 
-/// The free ones of the IDs below a limit.
+/// The set of free IDs below a limit.
 pub struct FreeIds {
-    /// A bit for each ID.
+    /// A bit for each ID, 1 if it is free.
     words: Box<[AtomicUsize]>,
     count: AtomicUsize,
-    /// The word where the last search ended.
+    /// The word at which the last search ended.
     place: AtomicUsize,
 }
 
@@ -34,8 +34,8 @@ fn limit() -> i64 {
     LIMIT.min(id_range::end())
 }
 
-/// When IDs are given again. Survivors that get new IDs are told from the others by their age, so there
-/// none is. Where pointers have 32 bits, IDs have no more.
+/// Returns the effective setting. With `arenas=copying` no ID is reused, because survivors get new IDs and are
+/// distinguished by age. With 32-bit pointers IDs have 32 bits.
 fn setting() -> Ids {
     let options = jvmpi_settings::get();
     match options.ids {
@@ -45,7 +45,7 @@ fn setting() -> Ids {
     }
 }
 
-/// At most so many free IDs, if they may be given now; `last` is the greatest that was given.
+/// Takes at most `most` free IDs, if reuse is allowed now; `last` is the greatest ID taken so far.
 pub fn take(last: i64, most: i64) -> Option<Run> {
     let is_due = match setting() {
         Ids::Unique | Ids::Reused => true,
@@ -54,19 +54,19 @@ pub fn take(last: i64, most: i64) -> Option<Run> {
     if is_due && FREE.count() * SCARCE > last / STEP { FREE.take(last, most) } else { None }
 }
 
-/// At most so many free IDs, if there are any: there are no new ones any more.
+/// Takes at most `most` free IDs, if there are any. Called when no new IDs are left.
 pub fn take_scarce(last: i64, most: i64) -> Option<Run> {
     FREE.take(last, most)
 }
 
-/// The object with this tag is dead, and all agents have been told.
+/// Frees the ID of a dead object. All agents must have got its OBJECT_FREE.
 pub fn is_dead(tag: Tag) {
     if setting() != Ids::Unique && tag != Tag::OWN {
         FREE.put(Run { first: tag.id().addr() as i64, count: 1 });
     }
 }
 
-/// These were not given to any object.
+/// Frees IDs that no object has got.
 pub fn are_unused(ids: Run) {
     if jvmpi_settings::get().arenas != Arenas::Copying {
         FREE.put(ids);
@@ -76,10 +76,10 @@ pub fn are_unused(ids: Run) {
 impl FreeIds {
     fn below(limit: i64) -> Self {
         let words = (limit / STEP) as usize / BITS + 1;
-        // Zeroed by the system: what is not used takes no memory.
+        // The system zeroes the memory, so unused pages cost nothing.
         let words = Box::<[AtomicUsize]>::new_zeroed_slice(words);
         Self {
-            // SAFETY: all bits 0 are the number 0.
+            // SAFETY: an atomic whose bits are all 0 has the value 0.
             words: unsafe { words.assume_init() },
             count: AtomicUsize::new(0),
             place: AtomicUsize::new(0),
@@ -90,7 +90,7 @@ impl FreeIds {
         self.count.load(Ordering::Relaxed) as i64
     }
 
-    /// These are free. Those above the limit are given once.
+    /// Frees these IDs. IDs above the limit are never reused.
     fn put(&self, ids: Run) {
         let mut number = (ids.first / STEP) as usize;
         let end = number + ids.count as usize;
@@ -104,7 +104,7 @@ impl FreeIds {
         }
     }
 
-    /// At most so many IDs that were free, one after the other, of those up to the last that was given.
+    /// Takes at most `most` consecutive free IDs from the IDs up to `last`.
     fn take(&self, last: i64, most: i64) -> Option<Run> {
         if self.count() == 0 {
             return None;
@@ -123,12 +123,12 @@ impl FreeIds {
     }
 }
 
-/// So many bits are set.
+/// Returns a word whose `count` lowest bits are set.
 fn lowest(count: usize) -> usize {
     usize::MAX >> (BITS - count)
 }
 
-/// Clears the lowest bits that are set in one piece, at most so many, and tells which they were.
+/// Clears the lowest run of set bits, at most `most` of them. Returns their range.
 fn take_bits(word: &AtomicUsize, most: i64) -> Option<Range<usize>> {
     let mut bits = word.load(Ordering::Relaxed);
     while bits != 0 {
@@ -158,7 +158,7 @@ mod tests {
         put(10..20);
         put(100..300);
         (500..510).for_each(|number| put(number..number + 1));
-        // Those above the limit are none of them.
+        // IDs above the limit are not added.
         put(2000..3000);
         assert_eq!(free.count(), 220);
         let numbers = |run: Run| {
@@ -170,7 +170,7 @@ mod tests {
         given.sort_unstable();
         assert_eq!(given, (10..20).chain(100..300).chain(500..510).collect::<Vec<_>>());
         assert_eq!(free.count(), 0);
-        // Behind the place where the last search ended, too.
+        // An ID before the place where the last search ended is found too.
         put(5..6);
         assert_eq!(free.take(LAST, 50), Some(Run { first: 5 * STEP, count: 1 }));
     }

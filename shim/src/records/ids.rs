@@ -1,9 +1,8 @@
-//! Objects' IDs.
+//! The IDs of objects.
 //!
-//! An ID is a multiple of 16 starting at 16, because agents hash IDs by shifting them, and stays
-//! below 2^32 as long as such IDs last, because some agents keep them in 32 bits. It is kept in
-//! the object's JVMTI tag, together with which agents the object was announced to. An ID is given once, unless
-//! a [setting](free_ids) says otherwise.
+//! An ID is a multiple of 16, starting at 16, because agents hash IDs by shifting them. It stays below 2^32 as
+//! long as possible, because some agents keep IDs in 32 bits. It is kept in the object's JVMTI tag, with a bit
+//! for each agent that got the announcement. No ID is used twice, unless a [setting](free_ids) allows it.
 
 use super::free_ids;
 use super::id_range::{Run, STEP, end};
@@ -14,12 +13,12 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 static LAST: AtomicI64 = AtomicI64::new(0);
 
-/// The greatest ID that was ever given.
+/// Returns the greatest ID that was ever taken.
 pub fn last() -> i64 {
     LAST.load(Ordering::Relaxed)
 }
 
-/// Takes at most so many new IDs, if there are any.
+/// Takes at most `most` new IDs; None if none are left.
 fn take_new(most: i64) -> Option<Run> {
     let count = |last: i64| most.min((end() - last) / STEP - 1);
     let after = |last: i64| Some(last + count(last) * STEP).filter(|after| *after > last);
@@ -27,13 +26,13 @@ fn take_new(most: i64) -> Option<Run> {
     Some(Run { first: last + STEP, count: count(last) })
 }
 
-/// How many IDs were taken for a second time.
+/// The number of IDs that were taken for a second time.
 static TAKEN_AGAIN: AtomicI64 = AtomicI64::new(0);
 
-/// Takes at most so many IDs.
+/// Takes at most `most` IDs.
 ///
 /// # Errors
-/// If there are none left, which is said once.
+/// If no IDs are left. The first time, a warning is logged.
 fn take(most: i64) -> Result<Run> {
     let again = |run: Run| {
         TAKEN_AGAIN.fetch_add(run.count, Ordering::Relaxed);
@@ -54,10 +53,10 @@ fn take(most: i64) -> Result<Run> {
     })
 }
 
-/// A tag with an ID that no living object has.
+/// Returns a tag with an ID that no living object has.
 ///
 /// # Errors
-/// If there are none left.
+/// If no IDs are left.
 pub fn fresh() -> Result<Tag> {
     take(1).map(|run| Tag::of(run.first))
 }
@@ -69,15 +68,14 @@ pub struct Supply {
     end: AtomicI64,
 }
 
-/// How many IDs a thread takes at a time.
+/// The number of IDs that a thread takes at a time.
 const BATCH: i64 = 1024;
 
 impl Supply {
-    /// A tag with an ID that no living object has. Only the thread that owns the supply may
-    /// call this.
+    /// Returns a tag with an ID that no living object has. Only the thread that owns the supply may call this.
     ///
     /// # Errors
-    /// If there are none left.
+    /// If no IDs are left.
     pub fn fresh(&self) -> Result<Tag> {
         let mut next = self.next.load(Ordering::Relaxed);
         let is_used_up = next == self.end.load(Ordering::Relaxed);
@@ -91,7 +89,7 @@ impl Supply {
         Ok(Tag::of(next))
     }
 
-    /// Leaves the IDs that are left to another one of the current thread.
+    /// Moves the remaining IDs to another supply of the current thread.
     pub fn hand_over(&self, to: &Self) {
         to.give_up();
         for (from, to) in [(&self.next, &to.next), (&self.end, &to.end)] {
@@ -99,7 +97,7 @@ impl Supply {
         }
     }
 
-    /// The IDs that are left do not count as live any more, and others may have them.
+    /// Stops counting the remaining IDs as live, and makes them available to other threads.
     fn give_up(&self) {
         let (first, end) =
             (self.next.swap(0, Ordering::Relaxed), self.end.swap(0, Ordering::Relaxed));
@@ -115,34 +113,34 @@ impl Drop for Supply {
     }
 }
 
-/// The last ID of earlier generations: where survivors get new IDs, all IDs up to this one are those of
-/// dead objects, but for classes and threads.
+/// The last ID of earlier generations. If survivors get new IDs, all IDs up to this one belong to dead
+/// objects, except those of classes and threads.
 static EARLIER: AtomicI64 = AtomicI64::new(0);
 
-/// From now on new IDs are greater than all that have been given.
+/// Makes all new IDs greater than those already taken.
 pub fn begin_generation() {
     EARLIER.store(last(), Ordering::Relaxed);
 }
 
-/// Whether the ID was given before the last [`begin_generation`].
+/// Returns true if the ID was taken before the last [`begin_generation`].
 pub fn is_of_earlier_generation(tag: Tag) -> bool {
     tag.id().addr() as i64 <= EARLIER.load(Ordering::Relaxed)
 }
 
-/// How many objects with an ID have died, IDs that were replaced included.
+/// The number of objects with an ID that have died, plus the IDs that were replaced.
 static DIED: AtomicI64 = AtomicI64::new(0);
 
-/// Takes note that an object with an ID is gone.
+/// Records that an object with an ID is dead, or that its ID was replaced.
 pub fn count_death() {
     DIED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many live objects have an ID. IDs that threads keep in supply count as live.
+/// Returns the number of live objects with an ID. IDs in threads' supplies count as live.
 pub fn live() -> i64 {
     last() / STEP + TAKEN_AGAIN.load(Ordering::Relaxed) - DIED.load(Ordering::Relaxed)
 }
 
-/// Whether the ID was ever given to an object.
+/// Returns true if the ID was ever taken for an object.
 pub fn was_given(id: jobjectID) -> bool {
     let id = id.addr() as i64;
     id > 0 && id % STEP == 0 && id <= last()

@@ -1,41 +1,41 @@
-//! Whether objects may have moved: how often the collector has begun to move them, and ended.
+//! Counts the beginnings and ends of collections, to detect that objects may have moved.
 //!
-//! An address that is read between two collections is that of its object until the next one begins. JVMTI
-//! tells of both ends while all threads are stopped. A thread in native code runs on meanwhile, so that one
-//! that reads an address must look before and after.
+//! An address that is read between two collections stays the object's address until the next one begins.
+//! JVMTI reports both ends while all threads are stopped. But a thread in native code keeps running, so
+//! code that reads an address must check before and after.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// As long as it is not known that the collector moves objects only in its pauses, one is always under way.
+/// Starts at 1: a collection counts as running until [`only_in_pauses`] is called.
 static BEGUN: AtomicU64 = AtomicU64::new(1);
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// The collector moves objects in pauses only, and JVMTI tells of all of them. To be called once.
+/// Declares that the collector moves objects only in pauses, all of them reported by JVMTI. Called once.
 pub fn only_in_pauses() {
     end();
 }
 
-/// A pause begins. All threads are stopped.
+/// Records that a pause begins. All threads are stopped.
 pub fn begin() {
     BEGUN.fetch_add(1, Ordering::SeqCst);
-    // What is moved from here on is not seen before that, by no processor.
+    // No processor sees an object moved from here on before it sees the new count.
     fence(Ordering::Release);
 }
 
-/// A pause ends. All threads are still stopped.
+/// Records that a pause ends. All threads are still stopped.
 pub fn end() {
     ENDED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Which of the times between two collections it is; None while objects may be moving.
+/// Returns the number of the current time between two collections; None while objects may be moving.
 #[inline]
 pub fn between() -> Option<u64> {
-    // In this order: who has ended had begun.
+    // In this order: every pause that is counted as ended is then also counted as begun.
     let ended = ENDED.load(Ordering::Acquire);
     (BEGUN.load(Ordering::Acquire) == ended).then_some(ended)
 }
 
-/// Whether it is still that time, after something was read.
+/// Returns true if no pause has begun since `time`. Called after the data was read.
 #[inline]
 pub fn is_still(time: u64) -> bool {
     fence(Ordering::Acquire);
@@ -52,7 +52,7 @@ mod tests {
         only_in_pauses();
         let time = between().unwrap();
         assert!(is_still(time));
-        // A collection in another one.
+        // A collection inside another one.
         [begin, begin, end].iter().for_each(|step| step());
         assert!(between().is_none() && !is_still(time));
         end();

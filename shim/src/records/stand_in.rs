@@ -1,4 +1,4 @@
-//! The thread in whose name another one tells agents of a collection, and its clock meanwhile.
+//! The thread in whose name another thread delivers GC events, and its clock meanwhile.
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::on_drop::OnDrop;
@@ -6,17 +6,17 @@ use jni_sys::JNIEnv;
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
 
-/// What a thread keeps for the collections that it tells agents of, or that they are told of in its name.
+/// The state of a thread that delivers GC events, or in whose name another one does.
 pub struct StandIn {
     /// On a hidden thread, the environment that events for agents name.
     env: AtomicPtr<JNIEnv>,
-    /// What the thread's clock shows to the agent that it tells of a collection, else [`NO_TIME`].
+    /// The time that the thread's clock shows to the agent that gets the GC events, else [`NO_TIME`].
     clock: AtomicI64,
-    /// Nanoseconds of the collections that agents were told of in the thread's name.
+    /// The nanoseconds of the collections that were delivered in the thread's name, by agent.
     collections: [AtomicI64; MAX_AGENTS],
 }
 
-/// No clock shows this.
+/// A value that no clock shows.
 const NO_TIME: i64 = i64::MIN;
 
 impl Default for StandIn {
@@ -30,7 +30,7 @@ impl Default for StandIn {
 }
 
 impl StandIn {
-    /// Runs `work`, in which the thread stands for the one with this environment, whose clock shows this time.
+    /// Runs `work` while the thread stands for the thread with this environment, whose clock shows this time.
     pub fn standing_for<R>(
         &self,
         env: *mut JNIEnv,
@@ -51,17 +51,17 @@ impl StandIn {
         self.env.load(Ordering::Relaxed)
     }
 
-    /// Returns what the clock shows while the thread tells an agent of a collection.
+    /// Returns the time of the clock while the thread delivers GC events to an agent.
     pub fn clock(&self) -> Option<i64> {
         Some(self.clock.load(Ordering::Relaxed)).filter(|time| *time != NO_TIME)
     }
 
-    /// Returns the nanoseconds of the collections that the agent was told of in the thread's name.
+    /// Returns the nanoseconds of the collections that the agent has got in the thread's name.
     pub fn time_of_collections(&self, agent: &Agent) -> i64 {
         self.collections[agent.index].load(Ordering::Relaxed)
     }
 
-    /// Adds the nanoseconds of a collection that the agent is told of in the thread's name.
+    /// Adds the nanoseconds of a collection that the agent gets in the thread's name.
     pub fn add_collection(&self, agent: &Agent, nanos: i64) {
         self.collections[agent.index].fetch_add(nanos, Ordering::Relaxed);
     }

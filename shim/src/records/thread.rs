@@ -31,20 +31,19 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// A thread. No two threads share a cache line: each writes its own at every
-/// event.
+/// The record of a thread. No two records share a cache line, because each thread writes its own at every event.
 #[repr(align(128))]
 pub struct Thread {
     env: *mut JNIEnv,
-    /// The environment that its code gets from the VM: its own, that of the carrier if it is virtual, NULL
-    /// while it is on none.
+    /// The VM's environment that the thread's code gets: its own, or the carrier's for a virtual thread. NULL for
+    /// a virtual thread on no carrier.
     pub runs_in: AtomicPtr<JNIEnv>,
-    /// What only a virtual thread has.
+    /// The state that only a virtual thread has.
     pub as_virtual: Option<VirtualThread>,
-    /// The kernel's number, 0 until the thread has run code of the shim's, and while it is not the one that
-    /// runs: a virtual thread on no carrier, and a carrier that runs one.
+    /// The kernel's thread ID. It is 0 until the thread runs code of the shim, and while no OS thread runs it
+    /// ([`Self::is_displaced`]).
     pub os_thread: AtomicI32,
-    /// The CPU time that it has consumed.
+    /// The CPU time that it has used.
     pub consumed: Consumed,
     pub object: Lock<Option<Arc<GlobalRef>>>,
     pub id: AtomicPtr<jvmpi_sys::_jobjectID>,
@@ -57,35 +56,35 @@ pub struct Thread {
     pub in_flight: InFlight,
     /// The object of the event in flight on the thread.
     pub subject: Subject,
-    /// What the thread has allocated without running a constructor.
+    /// The number of objects that the thread has allocated without a constructor.
     pub unconstructed: Unconstructed,
-    /// The IDs for what the thread allocates.
+    /// The IDs for the objects that the thread allocates.
     pub new_ids: ids::Supply,
-    /// The classes that the thread has loaded and that are perhaps not announced yet.
+    /// The classes that the thread has loaded and that may not be announced yet.
     pub loaded: Loaded,
-    /// The calls whose entry agents have got, and not the exit.
+    /// The calls for which agents have got the entry, but not the exit.
     pub calls: OpenCalls,
-    /// The constructors whose entry is held back.
+    /// The constructors whose entry is deferred.
     pub held: Held,
-    /// What is known of the objects whose methods it calls.
+    /// A cache of the IDs of receivers.
     pub receivers: Receivers,
     /// The epoch in which the thread's events may take the short cut.
     pub short_cut_epoch: AtomicU64,
-    /// What the thread waits for at Java monitors.
+    /// The waits of the thread at Java monitors.
     pub waits: Waits,
     /// The monitors that the thread has entered by JNI.
     pub jni_monitors: JniMonitors,
-    /// The thread or raw monitor that the thread waits for just now.
+    /// The thread or raw monitor that the thread is waiting for.
     pub waits_for: Aim,
-    /// Its status while it waits at a raw monitor: a `JVMPI_THREAD_…`, else 0.
+    /// The status while the thread waits at a raw monitor: one of `JVMPI_THREAD_…`, else 0.
     at_raw_monitor: AtomicI32,
-    /// For which thread it tells agents of collections, and what its clock shows then.
+    /// The thread for which this one delivers GC events, and its clock meanwhile.
     pub stand_in: StandIn,
-    /// Whether it does work of the shim's own.
+    /// Counts the nested pieces of the shim's own work.
     pub own_work: OwnWork,
-    /// Whether a virtual thread is being mounted or unmounted.
+    /// Shows whether a virtual thread is being mounted or unmounted.
     pub transition: Transition,
-    /// Whether the thread is suspended, and by whom.
+    /// The suspension of the thread, with its suspender.
     pub suspension: Suspension,
     /// The call trace that the thread takes in its signal handler.
     pub sample: Sample,
@@ -94,7 +93,7 @@ pub struct Thread {
 /// The number of records.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the number of records, including those that only the threads themselves still use.
+/// Returns the number of records, including those that only their own threads still use.
 pub fn count() -> usize {
     COUNT.load(Ordering::Relaxed)
 }
@@ -163,55 +162,55 @@ impl Thread {
         self.env
     }
 
-    /// Whether what runs in this environment is code of the thread.
+    /// Returns true if code that runs in this environment is the thread's.
     #[inline]
     pub fn runs_in(&self, env: *mut JNIEnv) -> bool {
         self.runs_in.load(Ordering::Relaxed) == env
     }
 
-    /// The environment of the VM that the thread's code runs in; NULL for a virtual thread on no carrier.
+    /// Returns the VM's environment in which the thread's code runs; NULL for a virtual thread on no carrier.
     pub fn vm_env(&self) -> *mut JNIEnv {
         self.runs_in.load(Ordering::Relaxed)
     }
 
-    /// True if no OS thread runs the thread: a virtual thread that is on no carrier, and a carrier that runs one.
+    /// Returns true if no OS thread runs the thread: a virtual thread on no carrier, or a carrier that runs one.
     pub fn is_displaced(&self) -> bool {
         !self.consumed.is_running() || self.vm_env().is_null()
     }
 
-    /// Whether it is a virtual thread.
+    /// Returns true for a virtual thread.
     pub fn is_virtual(&self) -> bool {
         self.as_virtual.is_some()
     }
 
-    /// The kernel's number of the thread, 0 until it has run code of the shim's, and while it is not on a
-    /// processor's queue itself: a virtual thread on no carrier, and a carrier that runs one.
+    /// Returns the kernel's thread ID. It is 0 until the thread runs code of the shim, and while no OS thread
+    /// runs it ([`Self::is_displaced`]).
     pub fn os_thread(&self) -> i32 {
         self.os_thread.load(Ordering::SeqCst)
     }
 
-    /// The ID of the thread's object, NULL while that is not known.
+    /// Returns the ID of the thread's object; NULL while it is unknown.
     pub fn id(&self) -> jobjectID {
         self.id.load(Ordering::Acquire)
     }
 
-    /// The thread's `java.lang.Thread`, None before it is known and after the end.
+    /// Returns the thread's `java.lang.Thread`. None before it is known and after the thread's end.
     pub fn object(&self) -> Option<Arc<GlobalRef>> {
         self.object.lock().clone()
     }
 
-    /// Whether THREAD_END is over.
+    /// Returns true after THREAD_END.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Whether the thread is one of the shim's own.
+    /// Returns true for the shim's own threads.
     pub fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)
     }
 
-    /// The thread's ID as agents are to see it: on a hidden thread that of the thread for which it
-    /// stands, NULL if it stands for none.
+    /// Returns the thread's ID for agents. A hidden thread has the ID of the thread for which it stands, NULL if
+    /// there is none.
     pub fn env_for_agents(&self) -> *mut JNIEnv {
         if self.is_hidden() { self.stand_in.env() } else { self.env }
     }
@@ -223,30 +222,29 @@ impl Thread {
         wait()
     }
 
-    /// The `JVMPI_THREAD_…` of a thread that waits at a raw monitor.
+    /// Returns the `JVMPI_THREAD_…` status of a thread that waits at a raw monitor.
     pub fn status_at_raw_monitor(&self) -> Option<jint> {
         Some(self.at_raw_monitor.load(Ordering::Acquire)).filter(|status| *status != 0)
     }
 
-    /// Whether what the thread does now is the shim's own work, which is not reported to agents.
+    /// Returns true while the thread runs the shim's own work, which is not reported to agents.
     pub fn is_quiet(&self) -> bool {
         self.is_hidden() || self.own_work.is_under_way()
     }
 
-    /// Takes note that a virtual thread is being mounted or unmounted, or has been.
+    /// Records that a virtual thread is being mounted or unmounted, or has been.
     pub fn note_transition(&self, begins: bool) {
         self.transition.note(begins);
         if !virtual_thread::are_threads() {
             self.calls.set_aside();
         }
-        // Constructors that are still held were left by an exception.
+        // An exception has ended the constructors that are still deferred.
         self.held.take();
         self.forbid_short_cut();
     }
 
-    /// Takes note that a virtual thread is about to be mounted that has waited for a monitor, or that a
-    /// virtual thread runs again: after a wait for a monitor the end of the mount is not reported
-    /// (JDK 24 and later).
+    /// Records that a virtual thread that has waited for a monitor is about to be mounted, or that a virtual
+    /// thread runs again. After such a wait the VM does not report the end of the mount (JDK 24 and later).
     pub fn note_resumption(&self, begins: bool) {
         if self.transition.note_resumption(begins) {
             self.note_transition(false);
@@ -258,12 +256,12 @@ impl Thread {
         self.short_cut_epoch.store(epoch, Ordering::Relaxed);
     }
 
-    /// Has the thread's next event take the long way: something has changed for this thread alone.
+    /// Makes the thread's next event take the long way, because something has changed for this thread alone.
     pub fn forbid_short_cut(&self) {
         self.short_cut_epoch.store(epoch::NONE, Ordering::Relaxed);
     }
 
-    /// The agent's thread-local storage, NULL until it is set.
+    /// Returns the agent's thread-local storage; NULL until it is set.
     pub fn local_storage(&self, agent: &Agent) -> *mut c_void {
         self.local_storage[agent.index].load(Ordering::Acquire)
     }
