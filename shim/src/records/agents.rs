@@ -13,20 +13,20 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// How many agents may be loaded at once.
+/// The number of agents that may be loaded at once.
 pub const MAX_AGENTS: usize = 8;
 
 /// One agent: a library that asked for the JVMPI interface.
 pub struct Agent {
-    /// Its number, by which other records have what they keep per agent.
+    /// Its number, which is the index of its state in other records.
     pub index: usize,
     interface: AtomicPtr<JVMPI_Interface>,
     enabled: AtomicU64,
     /// The event types that it has enabled at any time.
     ever_enabled: AtomicU64,
-    /// Whether it has asked for the interface.
+    /// True if it has asked for the interface.
     asked: AtomicBool,
-    /// Whether its JVM_OnLoad runs.
+    /// True while its JVM_OnLoad runs.
     beginning: AtomicBool,
     library: OnceLock<Library>,
 }
@@ -94,7 +94,7 @@ static AGENTS: [Agent; MAX_AGENTS] = {
 };
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static ENABLED_BY_ANYONE: AtomicU64 = AtomicU64::new(0);
-/// Serializes the registration of agents and changes of what is enabled.
+/// Serializes the registration of agents and changes of enabled events.
 static CHANGE: Lock<()> = Lock::new(());
 
 const fn bit(event_type: jint) -> u64 {
@@ -116,18 +116,18 @@ impl Agent {
         }
     }
 
-    /// Whether the agent has enabled the event type, which must be 0 to 63.
+    /// Returns true if the agent has enabled the event type, which must be 0 to 63.
     pub fn wants(&self, event_type: jint) -> bool {
         self.enabled.load(Ordering::Relaxed) & bit(event_type) != 0
     }
 
-    /// True if the agent has enabled the event type at any time, so that it keeps records of what a defining event
-    /// defines. An agent that only requests such events looks nothing up unless it has requested it.
+    /// Returns true if the agent has enabled the event type at any time. It then keeps records of the things that
+    /// the events define. An agent that only requests such events looks up only what it has requested.
     pub fn has_wanted(&self, event_type: jint) -> bool {
         self.ever_enabled.load(Ordering::Relaxed) & bit(event_type) != 0
     }
 
-    /// Whether the agent gets entries: then it gets only the exits that belong to them.
+    /// Returns true if the agent gets entries. Then it gets only the exits that belong to them.
     pub fn hears_of_entries(&self) -> bool {
         self.wants(JVMPI_EVENT_METHOD_ENTRY) || self.wants(JVMPI_EVENT_METHOD_ENTRY2)
     }
@@ -138,8 +138,8 @@ impl Agent {
         self.set(event_type, wants);
     }
 
-    /// Disables an event type unless `is_served`; true if it was disabled. `is_served` must not
-    /// enable or disable anything.
+    /// Disables an event type unless `is_served` returns true. Returns true if it was disabled. `is_served` must
+    /// not enable or disable anything.
     pub fn take_back(&self, event_type: jint, is_served: impl FnOnce() -> bool) -> bool {
         let _change = CHANGE.lock();
         let refused = !is_served();
@@ -149,7 +149,7 @@ impl Agent {
         refused
     }
 
-    /// The caller holds [`CHANGE`].
+    /// Enables or disables an event type. The caller holds [`CHANGE`].
     fn set(&self, event_type: jint, wants: bool) {
         if wants {
             self.ever_enabled.fetch_or(bit(event_type), Ordering::Relaxed);
@@ -159,63 +159,63 @@ impl Agent {
         }
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
         ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
-        // A thread that sees the new listener also sees that the old epoch is over, and one that has seen the
+        // A thread that sees the new listener also sees that the old epoch is over, and a thread that has seen the
         // old listener is not in the newest epoch.
         epoch::change();
         OnlyListener::find_all();
         epoch::change();
     }
 
-    /// The agent's handler: whatever its table holds just now, as agents may replace it.
+    /// Returns the agent's handler. It is read from the table each time, because agents may replace it.
     pub fn notify_event(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
         let interface = self.interface.load(Ordering::Acquire);
-        // SAFETY: the table is static memory once set; the agent may write this slot at any time,
-        // a whole pointer at once.
+        // SAFETY: the table is static memory once set. The agent may write this slot at any time, but writes a
+        // whole pointer at once.
         unsafe { ptr::addr_of!((*interface).NotifyEvent).read_volatile() }
     }
 
-    /// Takes note that the agent has got the interface.
+    /// Records that the agent has got the interface.
     pub fn note_that_it_asked(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Takes note that the shim calls its JVM_OnLoad, or has.
+    /// Records that the shim calls the agent's JVM_OnLoad, or that the call has ended.
     pub fn set_beginning(&self, beginning: bool) {
         self.beginning.store(beginning, Ordering::Relaxed);
     }
 
-    /// Whether its JVM_OnLoad runs, which the shim has called.
+    /// Returns true while the agent's JVM_OnLoad runs, called by the shim.
     pub fn is_beginning(&self) -> bool {
         self.beginning.load(Ordering::Relaxed)
     }
 
-    /// The agent's library.
+    /// Returns the path of the agent's library.
     pub fn path(&self) -> &Path {
         self.library.get().map_or(Path::new(""), |library| &library.path)
     }
 
-    /// The settings that apply to this agent.
+    /// Returns the settings that apply to this agent.
     pub fn options(&self) -> &AgentOptions {
         &self.library.get().expect("an agent is registered with its library").options
     }
 
-    /// The function table that was given to [`claim`]. The agent gets it, or that of the topmost layer on it.
+    /// Returns the function table that [`claim`] got. The agent gets it, or that of the topmost layer.
     pub fn interface(&self) -> *mut JVMPI_Interface {
         self.interface.load(Ordering::Acquire)
     }
 }
 
-/// All registered agents.
+/// Returns all registered agents.
 pub fn all() -> &'static [Agent] {
     &AGENTS[..COUNT.load(Ordering::Acquire)]
 }
 
-/// The agent with this number, as its function table knows it.
+/// Returns the agent with this number, for which its function table was compiled.
 pub fn get(index: usize) -> &'static Agent {
     &AGENTS[index]
 }
 
-/// The agents that have enabled the event type.
+/// Returns the agents that have enabled the event type.
 pub fn wanting(event_type: jint) -> impl Iterator<Item = &'static Agent> {
     let agents = if anyone_wants(event_type) { all() } else { &[] };
     agents.iter().filter(move |agent| agent.wants(event_type))
@@ -228,14 +228,14 @@ pub fn all_wanting(event_type: jint) -> AgentSet {
     set
 }
 
-/// An event of rewritten code that perhaps only one agent wants.
+/// An event of rewritten code that perhaps only one agent has enabled.
 #[derive(Clone, Copy)]
 pub enum OnlyListener {
-    /// METHOD_ENTRY, while nobody wants METHOD_ENTRY2.
+    /// METHOD_ENTRY, if no agent has enabled METHOD_ENTRY2.
     Entry,
-    /// METHOD_ENTRY2, and METHOD_ENTRY if the same agent wants both.
+    /// METHOD_ENTRY2, and METHOD_ENTRY if the same agent has enabled both.
     Entry2,
-    /// METHOD_EXIT, by an agent that gets entries too.
+    /// METHOD_EXIT, for an agent that gets entries too.
     Exit,
     /// INSTRUCTION_START.
     Instruction,
@@ -245,10 +245,10 @@ pub enum OnlyListener {
 static ONLY_LISTENERS: [AtomicPtr<Agent>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
 
 impl OnlyListener {
-    /// The agent that is the only one to want the event, if that is so.
+    /// Returns the agent if exactly one has enabled the event.
     #[inline]
     pub fn agent(self) -> Option<&'static Agent> {
-        // SAFETY: what is stored is NULL or one of `AGENTS`.
+        // SAFETY: the stored pointer is NULL or points to one of `AGENTS`.
         unsafe { ONLY_LISTENERS[self as usize].load(Ordering::Acquire).as_ref() }
     }
 
@@ -270,18 +270,18 @@ impl OnlyListener {
     }
 }
 
-/// Whether any agent has enabled the event type.
+/// Returns true if any agent has enabled the event type.
 pub fn anyone_wants(event_type: jint) -> bool {
     ENABLED_BY_ANYONE.load(Ordering::Relaxed) & bit(event_type) != 0
 }
 
-/// The agent in the library that was loaded at `base`.
+/// Returns the agent in the library that was loaded at `base`.
 pub fn in_library(base: usize) -> Option<&'static Agent> {
     all().iter().find(|agent| agent.library.get().is_some_and(|library| library.base == base))
 }
 
-/// The agent, if there is only one. A library that was loaded as an agent and has another one ask for
-/// the interface does not count beside that.
+/// Returns the agent if there is only one. Once an agent has asked for the interface, only those that have asked
+/// count: a library loaded as an agent may let another library ask.
 pub fn the_only_one() -> Option<&'static Agent> {
     let only = |is_one: &dyn Fn(&Agent) -> bool| {
         let mut those = all().iter().filter(|agent| is_one(agent));
@@ -291,8 +291,8 @@ pub fn the_only_one() -> Option<&'static Agent> {
     only(&|agent| agent.asked.load(Ordering::Relaxed) || !anyone_asked)
 }
 
-/// The agent in the library that was loaded at `base`, registered on the first call; `table` gives the
-/// function table of a number. None when there are [`MAX_AGENTS`] others.
+/// Returns the agent in the library that was loaded at `base`, and registers it on the first call. `table` returns
+/// the function table of a number. None if there are [`MAX_AGENTS`] others.
 pub fn claim(
     base: usize,
     path: &Path,

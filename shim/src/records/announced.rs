@@ -17,22 +17,22 @@ impl Announced {
         Self([const { AtomicI32::new(NOT_SENT) }; MAX_AGENTS])
     }
 
-    /// Whether the defining event has reached the agent.
+    /// Returns true if the defining event has reached the agent.
     pub fn to(&self, agent: &Agent) -> bool {
         self.0[agent.index].load(Ordering::Acquire) == SENT
     }
 
-    /// Whether the defining event has reached the agent, or is just being sent to it.
+    /// Returns true if the defining event has reached the agent or is being sent to it.
     pub fn has_begun(&self, agent: &Agent) -> bool {
         self.0[agent.index].load(Ordering::Acquire) != NOT_SENT
     }
 
-    /// Takes note that the agent has got the defining event because it requested it.
+    /// Records that the agent has got the defining event because it requested it.
     pub fn mark(&self, agent: &Agent) {
         self.0[agent.index].store(SENT, Ordering::Release);
     }
 
-    /// Takes note that nobody has had the defining event: this stands for something new.
+    /// Records that no agent has got the defining event: the record now stands for something new.
     pub fn reset(&self) {
         self.0.iter().for_each(|state| state.store(NOT_SENT, Ordering::Release));
     }
@@ -50,20 +50,20 @@ impl Announced {
     }
 }
 
-/// Why the defining event need not be sent.
+/// The reason why the defining event need not be sent.
 pub enum Sent {
     Already,
-    /// The OS thread with this number is just sending it.
+    /// The OS thread with this number is sending it.
     JustNow {
         by: i32,
     },
 }
 
-/// The event is being sent. If that fails, it counts as not sent.
+/// The event is being sent. If this is dropped without [`Self::done`], it counts as not sent.
 pub struct Sending<'a>(&'a AtomicI32);
 
 impl Sending<'_> {
-    /// The agent has got it.
+    /// Records that the agent has got the event.
     pub fn done(self) {
         self.0.store(SENT, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! A table that only grows, and is read without a lock.
+//! A table that only grows and is read without a lock.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -19,30 +19,30 @@ impl<T: Default, const CHUNK: usize, const CHUNKS: usize> AppendOnly<T, CHUNK, C
         }
     }
 
-    /// How many entries there can be.
+    /// Returns the largest possible number of entries.
     pub const fn capacity(&self) -> usize {
         CHUNK * CHUNKS
     }
 
-    /// How many numbers have been reserved.
+    /// Returns the number of reserved numbers.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Reserves so many numbers, and returns the first. Numbers beyond the end have no entry.
+    /// Reserves `count` numbers and returns the first. Numbers beyond the end have no entry.
     pub fn reserve(&self, count: usize) -> usize {
         self.count.fetch_add(count, Ordering::Relaxed)
     }
 
-    /// The entry with a number, if [`Self::get`] was called for it or for another one of its chunk.
+    /// Returns the entry with this number, if [`Self::get`] was called for any entry of its chunk.
     #[inline]
     pub fn known(&self, number: usize) -> Option<&T> {
         let chunk = self.chunks.get(number / CHUNK)?.load(Ordering::Acquire);
-        // SAFETY: a chunk has `CHUNK` entries, which live for ever.
+        // SAFETY: a chunk has `CHUNK` entries, which are never freed.
         (!chunk.is_null()).then(|| unsafe { &*chunk.add(number % CHUNK) })
     }
 
-    /// The entry with a number that was reserved.
+    /// Returns the entry with this reserved number.
     pub fn get(&self, number: usize) -> Option<&T> {
         let place = self.chunks.get(number / CHUNK)?;
         if place.load(Ordering::Acquire).is_null() {
@@ -52,7 +52,7 @@ impl<T: Default, const CHUNK: usize, const CHUNKS: usize> AppendOnly<T, CHUNK, C
     }
 }
 
-/// Puts a chunk in its place, unless another thread does.
+/// Allocates a chunk and stores it, unless another thread does so first.
 #[cold]
 fn make<T: Default, const CHUNK: usize>(place: &AtomicPtr<T>) {
     let new: Box<[T]> = (0..CHUNK).map(|_| T::default()).collect();
@@ -84,8 +84,8 @@ mod tests {
         assert!(TABLE.get(CHUNK * CHUNKS).is_none());
     }
 
-    /// Every number belongs to one thread, whichever thread makes the chunk of its entry; a thread that
-    /// sees a pointer in an entry sees what it points to.
+    /// Every number belongs to one thread, whichever thread allocates the chunk of its entry. A thread
+    /// that sees a pointer in an entry also sees the data behind it.
     #[test]
     fn threads_that_fill_it_at_once_share_it() {
         const CHUNK: usize = 16;
@@ -111,7 +111,7 @@ mod tests {
                 let Some(entry) = TABLE.known(TABLE.count().saturating_sub(1)) else { continue };
                 let content = entry.load(Ordering::Acquire);
                 if !content.is_null() {
-                    // SAFETY: it came from a box that is freed only after all threads have ended.
+                    // SAFETY: it points into a box that is freed only after all threads have ended.
                     last = unsafe { *content };
                 }
             }
@@ -126,7 +126,7 @@ mod tests {
         });
         for number in 0..CHUNK * CHUNKS {
             let content = TABLE.get(number).unwrap().load(Ordering::Acquire);
-            // SAFETY: `fill` put it there, and all threads have ended.
+            // SAFETY: `fill` stored the pointer of a box there, and all threads have ended.
             drop(unsafe { Box::from_raw(content) });
         }
     }

@@ -1,16 +1,16 @@
-//! Constructors that a thread has entered and whose entry is held back.
+//! Constructors that a thread has entered and whose METHOD_ENTRY2 is deferred ("held").
 //!
-//! A constructor cannot pass its object on before that of the superclass has run, but the object must
-//! be announced before METHOD_ENTRY2 names it. The constructor of `Object` can, and most constructors do
-//! nothing before they call it, through those of the superclasses. So their entries are held until it
-//! runs. Any other event on the thread must come after them: then the object is looked for.
+//! A constructor cannot pass its object on before the superclass's constructor has run, but the object
+//! must be announced before METHOD_ENTRY2 names it. The constructor of `Object` can pass it on, and most
+//! constructors call it first, through those of the superclasses. So their entries are deferred until it
+//! runs. Any other event must come after these entries: then the object is searched.
 
 use super::class::Class;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// A hash of a constructor's class and descriptor. 0 is none.
+/// A hash of a constructor's class and descriptor; 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature(u32);
 
@@ -29,12 +29,12 @@ impl Signature {
     }
 }
 
-/// How a constructor begins, as its code says.
+/// The beginning of a constructor, found in its code.
 #[derive(Clone, Copy)]
 pub struct Beginning {
-    /// Which constructor it is.
+    /// The constructor itself.
     pub own: Signature,
-    /// The constructor that it calls for the same object, if it calls nothing before.
+    /// The constructor that it calls for the same object, if it calls no other method before.
     pub next: Signature,
 }
 
@@ -48,21 +48,21 @@ impl Beginning {
     }
 }
 
-/// The most constructors of an object that are held.
+/// The largest number of deferred constructors of an object.
 const MOST: usize = 16;
 
-/// The constructors of one object that are held, each called by the one before, by the numbers that
-/// rewritten code passes. Only the thread itself uses this.
+/// The deferred constructors of one object, each called by the one before, as the numbers that rewritten
+/// code passes. Only the thread itself uses them.
 pub struct Held<C = Class> {
     numbers: [AtomicU32; MOST],
     count: AtomicU32,
     /// The constructor that the last one calls.
     next: AtomicU32,
-    /// The class of the first one: an `Arc` that this owns.
+    /// The class of the first one, an `Arc` that this owns.
     class: AtomicPtr<C>,
 }
 
-/// The constructors that were held.
+/// Constructors that were deferred.
 pub struct Chain<C = Class> {
     numbers: [u32; MOST],
     count: usize,
@@ -89,13 +89,13 @@ impl<C> Held<C> {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether this is the constructor that the last one calls for its object.
+    /// Returns true if this is the constructor that the last one calls for its object.
     pub fn awaits(&self, constructor: Signature) -> bool {
         self.any() && self.next.load(Ordering::Relaxed) == constructor.0
     }
 
-    /// Adds a constructor of this class that is entered. Returns whether it can be held: it calls another
-    /// one at once, and there is room for that.
+    /// Adds a constructor of this class. Returns true if its entry can be deferred: it calls another
+    /// constructor first, and there is room for that one.
     pub fn push(&self, number: u32, class: &Arc<C>, next: Signature) -> bool {
         let count = self.count.load(Ordering::Relaxed) as usize;
         let Some(place) = self.numbers.get(count) else { return false };
@@ -109,14 +109,14 @@ impl<C> Held<C> {
         next != Signature::NONE && count + 1 < MOST
     }
 
-    /// Takes all that are held.
+    /// Takes all deferred constructors.
     pub fn take(&self) -> Chain<C> {
         let count = self.count.swap(0, Ordering::Relaxed) as usize;
         if count == 0 {
             return Chain::default();
         }
         let class = self.class.swap(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: `push` stored the pointer, which came from `Arc::into_raw`; it is not used again.
+        // SAFETY: `push` stored the pointer, which came from `Arc::into_raw`; it is used only once.
         let class = (!class.is_null()).then(|| unsafe { Arc::from_raw(class) });
         let mut chain = Chain { numbers: [0; MOST], count, class };
         for (number, held) in chain.numbers[..count].iter_mut().zip(&self.numbers) {
@@ -133,12 +133,12 @@ impl<C> Drop for Held<C> {
 }
 
 impl<C> Chain<C> {
-    /// The numbers, the outermost constructor first.
+    /// Returns the numbers, that of the outermost constructor first.
     pub fn numbers(&self) -> &[u32] {
         &self.numbers[..self.count]
     }
 
-    /// The class of the outermost one.
+    /// Returns the class of the outermost constructor.
     pub fn class(&self) -> Option<&C> {
         self.class.as_deref()
     }

@@ -13,17 +13,17 @@ const RUNS: i64 = 1;
 pub struct Consumed(AtomicI64);
 
 impl Consumed {
-    /// A thread that has run on one OS thread since that began.
+    /// Returns the state of a thread that has run on one OS thread since that began.
     pub fn of_platform_thread() -> Self {
         Self(AtomicI64::new(RUNS))
     }
 
-    /// A thread that has not run yet.
+    /// Returns the state of a thread that has not run yet.
     pub fn of_virtual_thread() -> Self {
         Self(AtomicI64::new(0))
     }
 
-    /// Records that the thread runs from now on on an OS thread that has consumed `clock` nanoseconds.
+    /// Records that the thread now runs on an OS thread that has used `clock` nanoseconds.
     pub fn begin(&self, clock: i64) {
         let word = self.0.load(Ordering::SeqCst);
         if word & RUNS == 0 {
@@ -31,7 +31,7 @@ impl Consumed {
         }
     }
 
-    /// Records that the thread leaves its OS thread, which has consumed `clock` nanoseconds.
+    /// Records that the thread leaves its OS thread, which has used `clock` nanoseconds.
     pub fn end(&self, clock: i64) {
         let word = self.0.load(Ordering::SeqCst);
         if word & RUNS != 0 {
@@ -39,13 +39,13 @@ impl Consumed {
         }
     }
 
-    /// True while the thread runs on an OS thread.
+    /// Returns true while the thread runs on an OS thread.
     pub fn is_running(&self) -> bool {
         self.0.load(Ordering::SeqCst) & RUNS != 0
     }
 
-    /// The thread's CPU time in nanoseconds. `clock` reads the clock of the OS thread that it runs on; None if it
-    /// does.
+    /// Returns the thread's CPU time in nanoseconds. `clock` reads the clock of its OS thread; if it returns
+    /// None, so does this.
     pub fn time(&self, clock: impl Fn() -> Option<i64>) -> Option<i64> {
         loop {
             let word = self.0.load(Ordering::SeqCst);

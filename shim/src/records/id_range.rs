@@ -1,13 +1,13 @@
-//! Which numbers IDs are.
+//! The range of IDs.
 
-/// How far apart IDs are.
+/// The distance between two IDs.
 pub const STEP: i64 = 16;
 
-/// What all IDs are below: those that a pointer has room for, and the bits of a tag that are for the ID.
+/// The limit of all IDs: they fit into a pointer, and into the bits that a tag has for the ID.
 const END: i64 = if usize::BITS == 32 { 1 << 32 } else { 1 << 48 };
 
-/// What all IDs are below. In builds with debug assertions, which is what tests load, the variable `JVMPI_TEST_IDS`
-/// says how many there are.
+/// Returns the limit of all IDs. In builds with debug assertions, which tests use, the environment variable
+/// `JVMPI_TEST_IDS` sets the number of IDs.
 pub fn end() -> i64 {
     #[cfg(debug_assertions)]
     {
@@ -26,8 +26,8 @@ pub fn end() -> i64 {
 /// IDs that follow each other in steps of 16.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// The first of them.
+    /// The first ID.
     pub first: i64,
-    /// How many they are.
+    /// The number of IDs.
     pub count: i64,
 }

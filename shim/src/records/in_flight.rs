@@ -1,33 +1,33 @@
-//! The events in flight on a thread, one inside the other.
+//! The events in flight on a thread, each inside the previous one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many events are in flight, and what reports the innermost one. Only the thread itself writes
-/// this, and just twice for each event: more would cost a method event too much. Whoever reads that none is
-/// in flight sees what the agent has done in those that were, so all that may write 0 releases.
+/// The number of events in flight, and the reporter of the innermost one. Only the thread itself writes
+/// this, just twice per event, because more would be too expensive for method events. Every store that may
+/// write 0 is a release: a thread that reads 0 sees the effects of the agent's handlers.
 #[derive(Default)]
 pub struct InFlight(AtomicU64);
 
 /// An event in flight.
 pub struct Passage<'a> {
     in_flight: &'a InFlight,
-    /// The value before.
+    /// The previous value.
     outer: u64,
 }
 
-/// The only event in flight, reported by the Tracker: at its end the value is 0 again.
+/// The only event in flight, reported by the Tracker. At its end the value is 0 again.
 pub struct TrackedPassage<'a>(&'a InFlight);
 
-/// The rewritten code that reports an event: agents do not see its frames.
+/// The rewritten code that reports an event. Agents do not see its frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Reporter {
-    /// None: the VM itself reports.
+    /// The VM itself reports.
     None,
     /// The innermost frame is the Tracker's.
     Tracker,
     /// The Tracker, called by the constructors of the event's object.
     Constructors,
-    /// Something that has so many of the innermost frames.
+    /// Code with this number of the innermost frames.
     Frames(usize),
 }
 
@@ -52,7 +52,7 @@ impl Reporter {
 }
 
 impl InFlight {
-    /// An event begins.
+    /// Begins an event.
     #[inline]
     pub fn enter(&self) -> Passage<'_> {
         let outer = self.0.load(Ordering::Relaxed);
@@ -60,7 +60,7 @@ impl InFlight {
         Passage { in_flight: self, outer }
     }
 
-    /// An event begins that the Tracker reports, unless it comes from inside another one.
+    /// Begins an event that the Tracker reports, unless another event is in flight.
     #[inline]
     pub fn enter_tracked(&self) -> Option<TrackedPassage<'_>> {
         if self.0.load(Ordering::Relaxed) != 0 {
@@ -88,7 +88,7 @@ impl InFlight {
         self.reported(Reporter::Constructors, event)
     }
 
-    /// Runs `event` as if so many of the innermost frames were not there.
+    /// Runs `event` while this number of the innermost frames is hidden.
     pub fn while_hiding<R>(&self, frames: usize, event: impl FnOnce() -> R) -> R {
         self.reported(Reporter::Frames(frames), event)
     }
@@ -100,7 +100,7 @@ impl InFlight {
         event()
     }
 
-    /// The rewritten code that reports the innermost event.
+    /// Returns the rewritten code that reports the innermost event.
     pub fn report(&self) -> Reporter {
         match self.0.load(Ordering::Relaxed) >> KIND {
             0 => Reporter::None,
@@ -111,10 +111,10 @@ impl InFlight {
     }
 }
 
-/// While it lives, events are reported by rewritten code.
+/// While this exists, rewritten code reports the events.
 struct Reported<'a> {
     in_flight: &'a InFlight,
-    /// The value before.
+    /// The previous value.
     outer: u64,
 }
 
@@ -125,7 +125,7 @@ impl Drop for Reported<'_> {
 }
 
 impl Passage<'_> {
-    /// Whether no other event is in flight on the thread.
+    /// Returns true if no other event is in flight on the thread.
     pub fn is_outermost(&self) -> bool {
         self.outer & COUNT == 0
     }

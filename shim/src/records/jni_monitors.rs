@@ -1,26 +1,26 @@
-//! The monitors that a thread has entered by JNI. The VM does not count them where it counts how often a
-//! thread has entered a monitor: it looks at the frames of methods.
+//! The monitors that a thread has entered by JNI. The VM's count of a thread's entries to a monitor does
+//! not include them, because it counts frames of methods.
 
 use crate::jvm::{GlobalRef, Jni};
 use crate::lock::Lock;
 use jni_sys::jobject;
 use std::mem;
 
-/// Those of one thread, one for each time. Only the thread itself uses this.
+/// The monitors of one thread, each as often as it was entered. Only the thread itself uses them.
 #[derive(Default)]
 pub struct JniMonitors(Lock<Vec<GlobalRef>>);
 
 impl JniMonitors {
-    /// The thread has entered the object's monitor.
+    /// Records that the thread has entered the object's monitor.
     pub fn entered(&self, jni: Jni, object: jobject) {
         if let Some(object) = GlobalRef::new(jni, object) {
             self.0.lock().push(object);
         }
     }
 
-    /// The thread has left the object's monitor, which it may have entered unseen.
+    /// Records that the thread has exited the object's monitor. The entry may not have been recorded.
     pub fn left(&self, jni: Jni, object: jobject) {
-        // The VM is not called while the lock is held.
+        // The lock is released before the VM is called.
         let mut entered = mem::take(&mut *self.0.lock());
         if let Some(last) = entered.iter().rposition(|one| jni.same_object(one.get(), object)) {
             entered.remove(last);
@@ -28,7 +28,7 @@ impl JniMonitors {
         *self.0.lock() = entered;
     }
 
-    /// How often the thread has entered the object's monitor.
+    /// Returns the number of times that the thread has entered the object's monitor.
     pub fn count(&self, jni: Jni, object: jobject) -> usize {
         let entered = mem::take(&mut *self.0.lock());
         let count = entered.iter().filter(|one| jni.same_object(one.get(), object)).count();
@@ -36,7 +36,7 @@ impl JniMonitors {
         count
     }
 
-    /// Whether the thread is in no monitor that it has entered by JNI.
+    /// Returns true if the thread is in no monitor that it has entered by JNI.
     pub fn is_empty(&self) -> bool {
         self.0.lock().is_empty()
     }

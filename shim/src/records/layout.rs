@@ -1,5 +1,5 @@
-//! Where dumps have the fields of a class: in the order of CLASS_LOAD, whereas JVMTI's walk through
-//! the heap names them by indices of its own.
+//! The positions of a class's fields in dumps. Dumps use the order of CLASS_LOAD; JVMTI's walk
+//! through the heap identifies fields by indices of its own.
 
 use crate::jvm::{FieldId, Result};
 use jni_sys::jint;
@@ -7,22 +7,22 @@ use jvmpi_formats::dump::{Class as ClassRecord, Id, Level, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What dumps have of a class and of its objects.
+/// The data about a class and its objects that dumps need.
 pub struct Layout {
     pub superclass: Id,
-    /// The interfaces that it names, in the order of CLASS_LOAD.
+    /// The direct interfaces, in the order of CLASS_LOAD.
     pub interfaces: Vec<Id>,
     pub objects: Objects,
-    /// The values of the class itself.
+    /// The static fields.
     pub statics: Fields,
     /// The fields that it declares.
     own: Vec<Own>,
     parent: Option<Arc<Self>>,
-    /// All interfaces that it has, with the number of their fields.
+    /// All interfaces, direct and inherited, with the number of their fields.
     all_interfaces: BTreeMap<Id, usize>,
 }
 
-/// What the objects of a class are.
+/// The kind of the objects of a class.
 pub enum Objects {
     Instances(Fields),
     /// Arrays of references, with the class of their elements.
@@ -30,7 +30,7 @@ pub enum Objects {
     Primitives(Type),
 }
 
-/// A field; None if JVMTI does not describe it but counts it.
+/// A field; None if JVMTI counts it but does not describe it.
 pub type Own = Option<Declared>;
 
 pub struct Declared {
@@ -45,12 +45,12 @@ pub struct Fields {
     /// JVMTI's index of the first slot.
     first: usize,
     slots: Vec<Slot>,
-    /// How many bytes the references have, and all values.
+    /// The size in bytes of all references, and of all values.
     references: usize,
     values: usize,
 }
 
-/// Where the value of a field lies; at level 1 only those of references are there.
+/// The offsets of a field's value at both dump levels. Level 1 has references only.
 #[derive(Clone, Copy)]
 struct Slot {
     at_level_1: u32,
@@ -61,13 +61,13 @@ struct Slot {
 const NOWHERE: Slot = Slot { at_level_1: 0, at_level_2: 0, field: None };
 
 impl Fields {
-    /// How many bytes the values have.
+    /// Returns the size of the values in bytes.
     pub fn length(&self, level: Level) -> usize {
         if level.has_primitives() { self.values } else { self.references }
     }
 
-    /// The offset of the value of a field, by JVMTI's index; None if it is none of these, or of
-    /// another type.
+    /// Returns the offset of the value of the field with JVMTI's index. None if there is no such
+    /// field, or if its type is different.
     #[inline]
     pub fn offset(&self, index: jint, of_type: Type, level: Level) -> Option<usize> {
         let slot = self.slots.get((index as usize).checked_sub(self.first)?)?;
@@ -75,13 +75,13 @@ impl Fields {
         slot.field.is_some_and(|(_, t)| t == of_type).then_some(offset as usize)
     }
 
-    /// Whether there is a field with this index.
+    /// Returns true if there is a field with this index.
     pub fn has(&self, index: jint) -> bool {
         let slot = (index as usize).checked_sub(self.first).and_then(|i| self.slots.get(i));
         slot.is_some_and(|slot| slot.field.is_some())
     }
 
-    /// All fields, each with the offset of its value at level 2.
+    /// Returns all fields, each with the offset of its value at level 2.
     pub fn iter(&self) -> impl Iterator<Item = (FieldId, Type, usize)> {
         let field = |slot: &Slot| {
             slot.field.map(|(field, of_type)| (field, of_type, slot.at_level_2 as usize))
@@ -89,7 +89,7 @@ impl Fields {
         self.slots.iter().filter_map(field)
     }
 
-    /// Gives offsets to fields, whose slots are given.
+    /// Assigns offsets to the fields in these slots.
     fn place(&mut self, fields: impl Iterator<Item = (usize, FieldId, Type)>) {
         for (slot, field, of_type) in fields {
             self.slots[slot] = Slot {
@@ -106,7 +106,7 @@ impl Fields {
 }
 
 impl Layout {
-    /// The layout of a class that declares these fields; `objects` says what its objects are.
+    /// Creates the layout of a class with these fields. `objects` returns the kind of its objects.
     pub fn new(
         (superclass, parent): (Id, Option<Arc<Self>>),
         interfaces: &[(Id, Arc<Self>)],
@@ -133,7 +133,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The record of a class that has this ID and these static values, as far as the layout has it.
+    /// Returns the parts of a class record that the layout defines, with these values.
     pub fn class_record<'a>(&self, id: Id, statics: &'a [u8]) -> ClassRecord<'a> {
         let instance_size = match &self.objects {
             Objects::Instances(fields) => fields.length(Level::Values) as u32,
@@ -150,20 +150,20 @@ impl Layout {
     }
 }
 
-// JVMTI counts first the fields of all interfaces that the class has, then those of its topmost
+// JVMTI counts the fields of all interfaces of the class first, then those of its topmost
 // superclass, and so on down to its own.
 impl Layout {
-    /// How many fields are counted before the class's own.
+    /// Returns the number of fields that are counted before the class's own.
     fn own_from(&self) -> usize {
         self.all_interfaces.values().sum::<usize>() + self.inherited()
     }
 
-    /// How many fields its superclasses declare.
+    /// Returns the number of fields that its superclasses declare.
     fn inherited(&self) -> usize {
         self.ancestors().map(|ancestor| ancestor.own.len()).sum()
     }
 
-    /// Its superclasses, the nearest first.
+    /// Returns its superclasses, the nearest first.
     fn ancestors(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(self.parent.as_deref(), |layout| layout.parent.as_deref())
     }
@@ -175,7 +175,7 @@ impl Layout {
         fields
     }
 
-    /// Where the fields of its objects are, inherited ones included.
+    /// Returns the fields of its objects, including inherited ones.
     pub fn make_instances(&self) -> Fields {
         let inherited = self.inherited();
         let slots = vec![NOWHERE; inherited + self.own.len()];
@@ -191,7 +191,7 @@ impl Layout {
     }
 }
 
-/// The static or the other fields that a class declares, each with its slot.
+/// Returns the static fields or the instance fields that a class declares, each with its slot.
 fn declared(
     own: &[Own],
     statics: bool,

@@ -1,13 +1,13 @@
-//! The classes that a thread has loaded and that are perhaps not announced yet.
+//! The classes that a thread has loaded and that may not be announced yet.
 //!
-//! A class is loaded first and linked later, by any thread that needs it, or never. Only then JVMTI
-//! gives what CLASS_LOAD has to contain.
+//! A class is loaded first and linked later, by any thread that needs it, or never. JVMTI provides the
+//! data for CLASS_LOAD only after that.
 
 use super::class::Class;
 use crate::lock::Lock;
 use std::sync::Arc;
 
-/// The classes of one thread. Only the thread itself uses this.
+/// The loaded classes of one thread. Only the thread itself uses them.
 #[derive(Default)]
 pub struct Loaded(Lock<State>);
 
@@ -16,23 +16,23 @@ struct State {
     /// Classes that can be linked at once.
     to_link: Vec<Arc<Class>>,
     is_linking: bool,
-    /// Classes that the program has to link, else the shim at the thread's end.
+    /// Classes that the program has to link. At the thread's end the shim links the rest.
     waiting: Vec<Arc<Class>>,
-    /// The length of `waiting` at which classes that are over are removed.
+    /// The length of `waiting` at which classes that need no announcement are removed.
     limit: usize,
 }
 
-/// The smallest limit: fewer classes are not worth the check.
+/// The smallest limit. The check is not worth it for fewer classes.
 const FEW: usize = 64;
 
 impl Loaded {
-    /// The thread has loaded a class, which can be linked at once.
+    /// Adds a class that the thread has loaded and that can be linked at once.
     pub fn add_to_link(&self, class: Arc<Class>) {
         self.0.lock().to_link.push(class);
     }
 
-    /// Has all classes linked that can be, also those that this loads: one after the other, not one
-    /// inside the other. Classes that `link` cannot link now wait, as in [`Self::add`].
+    /// Links all classes that can be linked, and those that linking loads. They are linked one after the
+    /// other, not nested. Classes that `link` cannot link now wait as in [`Self::add`].
     pub fn link_all(&self, link: impl Fn(&Class) -> bool, is_over: impl Fn(&Class) -> bool) {
         if std::mem::replace(&mut self.0.lock().is_linking, true) {
             return;
@@ -45,7 +45,7 @@ impl Loaded {
         }
     }
 
-    /// The thread has loaded a class. `is_over` is true for a class that needs no announcement any more.
+    /// Adds a loaded class. `is_over` returns true for a class that needs no announcement any more.
     pub fn add(&self, class: Arc<Class>, is_over: impl Fn(&Class) -> bool) {
         let over: Vec<_> = {
             let mut state = self.0.lock();
@@ -64,13 +64,13 @@ impl Loaded {
         drop(over);
     }
 
-    /// Takes all that wait.
+    /// Takes all waiting classes.
     pub fn take(&self) -> Vec<Arc<Class>> {
         std::mem::take(&mut self.0.lock().waiting)
     }
 }
 
-/// The thread links what it has loaded, until this is dropped.
+/// The thread links its loaded classes until this is dropped.
 struct Linking<'a>(&'a Loaded);
 
 impl Linking<'_> {

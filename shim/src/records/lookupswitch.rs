@@ -8,10 +8,10 @@ use std::sync::{LazyLock, OnceLock};
 type Keys = Box<[i32]>;
 
 static KEYS: AppendOnly<OnceLock<Keys>> = AppendOnly::new();
-/// The number of each list of keys: a class is rewritten more than once.
+/// The number of each list of keys. A class that is rewritten again gets the same numbers.
 static NUMBERS: LazyLock<Lock<HashMap<Keys, usize>>> = LazyLock::new(Lock::default);
 
-/// The number of a list of keys, in ascending order as the class file has them.
+/// Returns the number of a list of keys, which are in ascending order as in the class file.
 pub fn number(keys: Keys) -> usize {
     let mut numbers = NUMBERS.lock();
     *numbers.entry(keys).or_insert_with_key(|keys| {
@@ -23,8 +23,8 @@ pub fn number(keys: Keys) -> usize {
     })
 }
 
-/// The index of the pair that a key chooses, the number of pairs for the default; and the number
-/// of pairs.
+/// Returns the index of the pair that a key selects, and the number of pairs. The index of the
+/// default is the number of pairs.
 pub fn choose(number: usize, key: i32) -> Option<(usize, usize)> {
     let keys = KEYS.get(number)?.get()?;
     Some((keys.binary_search(&key).unwrap_or(keys.len()), keys.len()))

@@ -1,7 +1,7 @@
 //! The native methods that the VM has bound to their functions.
 //!
-//! Each has a slot, and in the VM's eyes a stub as its function, which leads to the function or to code
-//! that reports the call.
+//! Each has a slot, whose stub the VM uses as the function. The stub jumps to the real function or to code that
+//! reports the call.
 
 use crate::lock::Lock;
 use jni_sys::jmethodID;
@@ -11,10 +11,10 @@ use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// How many native methods can have one. The JDK has some 3,000, of which few are ever bound.
+/// The number of slots. The JDK has about 3,000 native methods, and few of them are ever bound.
 pub const SLOTS: usize = 1 << 14;
 
-/// Where the stub of each slot leads.
+/// The address to which the stub of each slot jumps.
 pub static TARGETS: [AtomicPtr<c_void>; SLOTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS];
 
 static METHODS: [NativeMethod; SLOTS] = [const { NativeMethod::new() }; SLOTS];
@@ -22,25 +22,25 @@ static METHODS: [NativeMethod; SLOTS] = [const { NativeMethod::new() }; SLOTS];
 /// A native method with a slot.
 pub struct NativeMethod {
     function: AtomicPtr<c_void>,
-    /// A [`Shape`], 0 while that is not known.
+    /// A [`Shape`], 0 while it is unknown.
     shape: AtomicU64,
 }
 
-/// How a native method is called and reported.
+/// The properties of a native method that calling and reporting need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// By which its calls are reported; None if they are not.
+    /// The number with which its calls are reported; None if they are not reported.
     pub number: Option<u32>,
-    /// How many words of its arguments are on the stack.
+    /// The number of words of its arguments on the stack.
     pub stack_words: u16,
     pub is_static: bool,
     pub is_synchronized: bool,
-    /// Whether the VM may take the stack from below it: of a virtual thread that waits.
+    /// True if the VM may take its callers' frames off the stack, because a virtual thread waits in it.
     pub can_be_left_behind: bool,
 }
 
 impl Shape {
-    /// That of a method of which nothing is reported.
+    /// The shape of a method that is not reported.
     pub const SILENT: Self = Self {
         number: None,
         stack_words: 0,
@@ -82,20 +82,20 @@ impl Shape {
 #[derive(Default)]
 struct Slots {
     by_method: FxHashMap<usize, usize>,
-    /// Those whose method is gone.
+    /// Slots whose method was unloaded.
     free: Vec<usize>,
-    /// How many were ever in use.
+    /// The number of slots that were ever in use.
     count: usize,
 }
 
 static IN_USE: LazyLock<Lock<Slots>> = LazyLock::new(Lock::default);
 
-/// The slot of a method that the VM binds to this function; None if there is none left.
+/// Returns the slot of a method that the VM binds to this function; None if none is left.
 pub fn bind(method: jmethodID, function: *mut c_void) -> Option<usize> {
     bind_in(&mut IN_USE.lock(), method, function)
 }
 
-/// The slot of a method that the VM has bound to this function before; None also if it has one already.
+/// Returns the slot of a method that was bound to this function before. None also if it has a slot.
 pub fn adopt(method: jmethodID, function: *mut c_void) -> Option<usize> {
     let mut slots = IN_USE.lock();
     if slots.by_method.contains_key(&method.addr()) {
@@ -120,21 +120,21 @@ fn bind_in(slots: &mut Slots, method: jmethodID, function: *mut c_void) -> Optio
     };
     let before = METHODS[slot].function.swap(function, Ordering::Relaxed);
     let target = &TARGETS[slot];
-    // One that reports finds the new function itself.
+    // Reporting code finds the new function itself.
     if [ptr::null_mut(), before].contains(&target.load(Ordering::Relaxed)) {
         target.store(function, Ordering::Release);
     }
     Some(slot)
 }
 
-/// The slots in use, with their methods.
+/// Returns the slots in use, with their methods.
 pub fn all() -> Vec<(usize, jmethodID)> {
     let slots = IN_USE.lock();
     let method = |address: &usize| ptr::with_exposed_provenance_mut(*address);
     slots.by_method.iter().map(|(address, slot)| (*slot, method(address))).collect()
 }
 
-/// The method with this slot.
+/// Returns the method with this slot.
 #[inline]
 pub fn at(slot: usize) -> &'static NativeMethod {
     &METHODS[slot % SLOTS]
@@ -145,13 +145,13 @@ impl NativeMethod {
         Self { function: AtomicPtr::new(ptr::null_mut()), shape: AtomicU64::new(0) }
     }
 
-    /// The function that the VM, or who came before, has bound it to.
+    /// Returns the function to which the VM, or an earlier interceptor, has bound it.
     #[inline]
     pub fn function(&self) -> *mut c_void {
         self.function.load(Ordering::Relaxed)
     }
 
-    /// None if it is not known yet.
+    /// Returns the shape; None if it is not known yet.
     #[inline]
     pub fn shape(&self) -> Option<Shape> {
         Shape::from_bits(self.shape.load(Ordering::Relaxed))
@@ -162,9 +162,9 @@ impl NativeMethod {
     }
 }
 
-/// Has the stub of the slot lead to `reporting` if `is_reported` says so now of its shape, else to the function.
+/// Lets the slot's stub jump to `reporting` if `is_reported` holds for its shape, else to the function.
 pub fn lead(slot: usize, reporting: *mut c_void, is_reported: impl FnOnce(Shape) -> bool) {
-    // Two threads that decide differently do so one after the other.
+    // The lock makes threads that decide differently do so one after the other.
     let _slots = IN_USE.lock();
     let method = at(slot);
     let is_reported = method.shape().is_some_and(is_reported);

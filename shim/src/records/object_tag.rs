@@ -5,9 +5,9 @@ use super::tags::{self, Kind};
 use jvmpi_sys::jobjectID;
 use std::ptr;
 
-/// What a JVMTI tag says of its object: the ID in the low 48 bits, above it whether the object
-/// has survived into another arena, then the [kind](tags) of the tag, and in the topmost 8 bits the
-/// agents to which it was announced.
+/// The JVMTI tag of an object. The low 48 bits are its ID. The next bit is set if the object has
+/// survived into another arena. Then come the [kind](tags) of the tag and, in the topmost 8 bits, the
+/// agents that got the announcement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tag(i64);
 
@@ -15,58 +15,58 @@ const MOVED: i64 = 1 << 48;
 const FIRST_AGENT: u32 = 56;
 
 impl Tag {
-    /// An object without an ID.
+    /// The tag of an object without an ID.
     pub const NONE: Self = Self(0);
-    /// An object that the shim's own work has made, which is not announced unless an event names it: the
-    /// JDK caches some such objects, and the program gets them too.
+    /// The tag of an object that the shim's own work has created. It is not announced unless an event
+    /// names it: the JDK caches some such objects, so the program gets them too.
     pub const OWN: Self = Self(Kind::Object.bits() | 1 << 49);
 
-    /// The tag of an object that gets this ID, and was not announced to any agent.
+    /// Returns the tag of an object that gets this ID and was not announced to any agent.
     pub(super) fn of(id: i64) -> Self {
         Self(Kind::Object.tag(id))
     }
 
-    /// A tag as JVMTI gives it.
+    /// Converts a tag from JVMTI.
     pub fn from_raw(tag: i64) -> Self {
         Self(tag)
     }
 
-    /// The tag as JVMTI takes it.
+    /// Returns the tag for JVMTI.
     pub fn raw(self) -> i64 {
         self.0
     }
 
-    /// The object's ID, NULL if it has none.
+    /// Returns the object's ID, NULL if it has none.
     pub fn id(self) -> jobjectID {
         ptr::without_provenance_mut(tags::value(self.0) as usize)
     }
 
-    /// Whether the object was announced to the agent.
+    /// Returns true if the object was announced to the agent.
     pub fn is_announced_to(self, agent: &Agent) -> bool {
         self.0 & announced_bit(agent.index) != 0
     }
 
-    /// The tag of the object once it is announced to the agent.
+    /// Returns the tag after the object was announced to the agent.
     pub fn announced_to(self, agent: &Agent) -> Self {
         Self(self.0 | announced_bit(agent.index))
     }
 
-    /// The tag of the object that was not announced to the agent after all.
+    /// Returns the tag of an object that was not announced to the agent after all.
     pub fn not_announced_to(self, agent: &Agent) -> Self {
         Self(self.0 & !announced_bit(agent.index))
     }
 
-    /// Whether the object has survived into another arena.
+    /// Returns true if the object has survived into another arena.
     pub fn has_moved(self) -> bool {
         self.0 & MOVED != 0
     }
 
-    /// The tag of the object in the arena that it was allocated in, or in the other one.
+    /// Returns the tag of the object in the arena of its allocation, or in the other one if `moved`.
     pub fn moved(self, moved: bool) -> Self {
         Self(if moved { self.0 | MOVED } else { self.0 & !MOVED })
     }
 
-    /// The tag with another ID.
+    /// Returns the tag with another ID.
     pub fn renamed(self, id: Self) -> Self {
         Self(self.0 - tags::value(self.0) + tags::value(id.0))
     }
@@ -76,7 +76,7 @@ fn announced_bit(agent: usize) -> i64 {
     1 << (FIRST_AGENT + agent as u32)
 }
 
-/// All tags that an object with this ID may have.
+/// Returns all tags that an object with this ID may have.
 pub fn possible_tags(id: jobjectID) -> Vec<i64> {
     let agents = agents::all().len();
     let tag = Tag::of(id.addr() as i64).raw();

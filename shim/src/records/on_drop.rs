@@ -1,6 +1,6 @@
-//! What is done also where a panic unwinds.
+//! Cleanup that also runs if a panic unwinds.
 
-/// Does something when it is dropped, also by a panic.
+/// Calls the function when it is dropped, also by a panic.
 pub struct OnDrop<F: FnMut()>(pub F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {

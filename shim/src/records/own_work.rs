@@ -3,7 +3,7 @@
 use super::on_drop::OnDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// How deep a thread is in the shim's own work.
+/// The nesting depth of the shim's own work on a thread.
 #[derive(Default)]
 pub struct OwnWork {
     depth: AtomicU32,
@@ -11,12 +11,12 @@ pub struct OwnWork {
 }
 
 impl OwnWork {
-    /// Takes note that such work begins.
+    /// Records that such work begins.
     pub fn begin(&self) {
         self.depth.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes note that the innermost such work has ended.
+    /// Records that the innermost such work has ended.
     pub fn end(&self) {
         self.depth.fetch_sub(1, Ordering::Relaxed);
     }
@@ -26,7 +26,7 @@ impl OwnWork {
         self.depth.load(Ordering::Relaxed) > 0
     }
 
-    /// Runs `work`, none of whose objects outlives it, so that they need no IDs.
+    /// Runs `work`, whose objects do not outlive it and so need no IDs.
     pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
         let outer = self.wastes.swap(true, Ordering::Relaxed);
         let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));

@@ -1,27 +1,27 @@
-//! How long the program has stood still for collectors.
+//! The time for which collectors have stopped the program.
 
 use std::time::{Duration, Instant};
 
-/// Pauses of collectors that are told of together.
+/// Pauses of collectors that are reported together.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct Pauses {
-    /// How long they took in sum.
+    /// The sum of their durations.
     pub took: Duration,
-    /// When the last one was over, None if there was none.
+    /// The end of the last one, None if there was none.
     pub until: Option<Instant>,
-    /// When the one began that is under way.
+    /// The beginning of the pause in progress.
     since: Option<Instant>,
 }
 
 impl Pauses {
     pub const NONE: Self = Self { took: Duration::ZERO, until: None, since: None };
 
-    /// A pause begins.
+    /// Records that a pause begins.
     pub fn begin(&mut self, now: Instant) {
         self.since = Some(now);
     }
 
-    /// A pause is over. One whose beginning was not seen does not count.
+    /// Records that a pause ends. A pause whose beginning was not seen does not count.
     pub fn end(&mut self, now: Instant) {
         if let Some(since) = self.since.take() {
             self.took += now.saturating_duration_since(since);
@@ -29,7 +29,7 @@ impl Pauses {
         }
     }
 
-    /// Takes the first of so many equal parts.
+    /// Takes the first of `parts` equal parts.
     pub fn take_part(&mut self, parts: u32) -> Self {
         let took = self.took / parts.max(1);
         self.took -= took;
@@ -37,7 +37,7 @@ impl Pauses {
         Self { took, until, since: None }
     }
 
-    /// Gives back what [`Self::take_part`] has taken.
+    /// Adds a part again that [`Self::take_part`] has taken.
     pub fn give_back(&mut self, part: Self) {
         self.took += part.took;
     }

@@ -1,4 +1,4 @@
-//! How far the VM's life has gone, as agents see it.
+//! The stage of the VM's life, as agents see it.
 
 use super::epoch;
 use crate::platform::os_thread::os_thread;
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Phase {
-    /// Before the VM is initialized: what agents enable is recorded, no event is sent.
+    /// Before the VM is initialized: enabled events are recorded, no event is sent.
     Loading,
-    /// Classes, threads and objects that exist already are being announced.
+    /// Existing classes, threads and objects are being announced.
     Replaying,
     /// JVM_INIT_DONE has been sent.
     Live,
-    /// JVM_SHUT_DOWN is about to be sent, or being sent. Of other events only those that agents request are sent.
+    /// JVM_SHUT_DOWN is about to be sent or being sent. Otherwise only events that agents request are sent.
     ShuttingDown,
     /// JVM_SHUT_DOWN has been sent, or the process is ending: no event is sent, and functions
     /// that need the VM fail softly.
@@ -25,7 +25,7 @@ static PHASE: AtomicU8 = AtomicU8::new(Phase::Loading as u8);
 /// The OS thread that sends JVM_SHUT_DOWN, 0 before that.
 static ENDING: AtomicI32 = AtomicI32::new(0);
 
-/// The current stage.
+/// Returns the current stage.
 pub fn now() -> Phase {
     match PHASE.load(Ordering::Acquire) {
         0 => Phase::Loading,
@@ -36,24 +36,24 @@ pub fn now() -> Phase {
     }
 }
 
-/// Goes on to a later stage; false if it was reached before.
+/// Enters a later stage. Returns false if it was reached before.
 pub fn advance(to: Phase) -> bool {
     let is_new = PHASE.fetch_max(to as u8, Ordering::AcqRel) < to as u8;
     epoch::change();
     is_new
 }
 
-/// Has [`is_shutting_down_here`] know that the current thread sends JVM_SHUT_DOWN.
+/// Records that the current thread sends JVM_SHUT_DOWN, for [`is_shutting_down_here`].
 pub fn sends_shut_down() {
     ENDING.store(os_thread(), Ordering::Relaxed);
 }
 
-/// True if the current thread is the one that sends JVM_SHUT_DOWN, and does so now.
+/// Returns true while the current thread is sending JVM_SHUT_DOWN.
 pub fn is_shutting_down_here() -> bool {
     now() == Phase::ShuttingDown && ENDING.load(Ordering::Relaxed) == os_thread()
 }
 
-/// True if functions that need a running VM can work, and if what agents request is sent.
+/// Returns true if functions that need a running VM can work and requested events are sent.
 pub fn vm_answers() -> bool {
     matches!(now(), Phase::Replaying | Phase::Live | Phase::ShuttingDown)
 }

@@ -1,9 +1,9 @@
-//! The IDs of objects whose methods a thread has just called, by the objects' addresses.
+//! A cache of the IDs of objects whose methods a thread has just called, by the objects' addresses.
 //!
-//! The VM takes 30 ns and more to find an object's tag, most of a METHOD_ENTRY2. The object's address is what
-//! a JNI reference points to; it stays the same until objects [move](moves), and the ID, and to whom it was
-//! announced, until the [epoch](super::epoch) ends. No other object can have the address before: memory
-//! is used again only after a collection.
+//! The VM takes 30 ns and more to find an object's tag, most of the time of a METHOD_ENTRY2. A JNI reference
+//! points to the object's address. The address is valid until objects [move](moves); the ID and the
+//! announcements stay the same until the [epoch](super::epoch) ends. No other object can have the address
+//! before, because memory is reused only after a collection.
 
 use super::moves;
 use jni_sys::jobject;
@@ -11,29 +11,29 @@ use jvmpi_sys::jobjectID;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-/// How many objects are known at a time.
+/// The number of places in the cache.
 const PLACES: usize = 256;
 
-/// What a thread knows of receivers. Only the thread itself uses this.
+/// The cache of one thread. Only the thread itself uses it.
 #[derive(Default)]
 pub struct Receivers {
-    /// The time between two collections, and the epoch, of which all of this is.
+    /// The time between two collections, and the epoch, for which the cache is valid.
     time: AtomicU64,
     epoch: AtomicU64,
-    /// From when the thread learns of the first one.
+    /// Allocated for the first entry.
     known: OnceLock<Box<[Known; PLACES]>>,
 }
 
 #[derive(Default)]
 struct Known {
-    /// 0 if none is known.
+    /// 0 if the place is empty.
     address: AtomicUsize,
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
 }
 
 impl Receivers {
-    /// The object's ID in this epoch: as it is known, or as `find` says, if that finds one. The object is
-    /// a local reference, not NULL.
+    /// Returns the object's ID in this epoch from the cache, else from `find`. The object must be a local
+    /// reference, not NULL.
     #[inline]
     pub fn id(
         &self,
@@ -48,7 +48,7 @@ impl Receivers {
             return Some(known.id.load(Ordering::Relaxed));
         }
         let id = find()?;
-        // Otherwise the ID may be that of an object that has moved to this address meanwhile.
+        // Otherwise the object may have moved, and the address may belong to another one.
         if moves::is_still(time) {
             self.learn(time, epoch, address, id);
         }
@@ -79,23 +79,23 @@ impl Receivers {
     }
 }
 
-/// Where what is known of the object with this address stands: objects are apart by 8 bytes or more.
+/// Returns the place for the object at this address. Objects are at least 8 bytes apart.
 #[inline]
 fn place(address: usize) -> usize {
     (address >> 3) % PLACES
 }
 
-/// The address of an object, and when it is that; None while objects may be moving.
+/// Returns the address of an object with the time of its validity. None while objects may be moving.
 #[inline]
 fn address(object: jobject) -> Option<(u64, usize)> {
-    // HotSpot marks references that are not local in these bits.
+    // HotSpot sets these bits in references that are not local.
     const KIND: usize = 3;
     let time = moves::between()?;
     if object.addr() & KIND != 0 {
         return None;
     }
-    // SAFETY: a local reference points to where the VM keeps the object's address (where it is one that moves
-    // objects in pauses only). The collector may just be changing it, at once as all VMs write pointers.
+    // SAFETY: a local reference points to where the VM keeps the object's address, in VMs that move objects
+    // only in pauses. The collector may be changing it, but all VMs write a pointer at once.
     let address = unsafe { &*object.cast::<AtomicUsize>() }.load(Ordering::Relaxed);
     moves::is_still(time).then_some((time, address))
 }

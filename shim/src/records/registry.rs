@@ -1,4 +1,4 @@
-//! The live threads that are known, by environment and by object.
+//! The known live threads, by environment and by object.
 
 use super::agents::Agent;
 use super::thread::Thread;
@@ -13,38 +13,38 @@ use std::sync::{Arc, LazyLock};
 static BY_ENV: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
 /// Live virtual threads by the number that `java.lang.Thread` gives each thread.
 static VIRTUAL: LazyLock<Map<i64, Arc<Thread>>> = LazyLock::new(Map::new);
-/// By environment, the ID of the `java.lang.Thread` of its last thread that has ended: for a while the
-/// object still leads to the environment.
+/// By environment, the ID of the `java.lang.Thread` of its last thread that has ended. For a while the object still
+/// leads to the environment.
 static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
-/// By environment, the record of a thread that has run so late that it could not keep that itself. It is dropped when
-/// the next such thread has the environment.
+/// By environment, the record of a thread that ran code so late that it could not keep the record itself. It is
+/// dropped when the next such thread has the environment.
 static LATE: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
 /// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
 static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 
-/// The live record for this environment, a new one if there is none.
+/// Returns the live record for this environment, and creates it if there is none.
 pub fn record(env: *mut JNIEnv) -> Arc<Thread> {
     let known = BY_ENV.get(env.addr());
     known.unwrap_or_else(|| BY_ENV.get_or_insert(env.addr(), Arc::new(Thread::new(env))))
 }
 
-/// The record for the virtual thread with this number, a new one if there is none.
+/// Returns the record for the virtual thread with this number, and creates it if there is none.
 pub fn virtual_record(number: i64) -> Arc<Thread> {
     if let Some(known) = VIRTUAL.get(number) {
         return known;
     }
-    // Two threads can meet here only for one that neither runs.
+    // Two threads can create it at once only for a third one that does not run.
     let new = Arc::new(Thread::new_virtual(VirtualThread::new(number)));
     let thread = VIRTUAL.get_or_insert(number, Arc::clone(&new));
     BY_ENV.get_or_insert(thread.env().addr(), Arc::clone(&thread))
 }
 
-/// Keeps the record of the current thread, which cannot do so itself.
+/// Keeps the record of the current thread, which cannot keep it itself.
 pub fn keep(thread: Arc<Thread>) {
     LATE.insert(thread.env().addr(), thread);
 }
 
-/// Removes the record: it is not found any more.
+/// Removes the record, so that it is not found any more.
 pub fn forget(thread: &Thread) {
     if let Some(as_virtual) = &thread.as_virtual {
         VIRTUAL.remove(as_virtual.number());
@@ -56,17 +56,17 @@ pub fn forget(thread: &Thread) {
     drop(object);
 }
 
-/// Takes note that the thread is the object with this ID.
+/// Records the ID of the thread's object.
 pub fn note_id(thread: &Thread, id: jobjectID) {
     BY_ID.insert(id.addr(), thread.env().addr());
 }
 
-/// Takes note that no thread is the object with this ID any more.
+/// Records that the object with this ID no longer stands for a thread.
 pub fn forget_id(id: jobjectID) {
     BY_ID.remove(id.addr());
 }
 
-/// Takes note that the thread which is an object with this ID has ended.
+/// Records that the thread with this object ID has ended.
 pub fn note_end(thread: &Thread) {
     if thread.is_virtual() {
         return;
@@ -74,12 +74,12 @@ pub fn note_end(thread: &Thread) {
     ENDED.insert(thread.env().addr(), thread.id().addr());
 }
 
-/// Whether the thread that is an object with this ID has ended at this environment.
+/// Returns true if the last thread that ended with this environment was the object with this ID.
 pub fn has_ended(env: usize, id: jobjectID) -> bool {
     ENDED.get(env) == Some(id.addr())
 }
 
-/// The live thread with this environment; None for NULL, garbage and threads that have ended.
+/// Returns the live thread with this environment. None for NULL, invalid pointers and threads that have ended.
 pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     if env.is_null() {
         return None;
@@ -87,18 +87,18 @@ pub fn by_env(env: *mut JNIEnv) -> Option<Arc<Thread>> {
     BY_ENV.get(env.addr())
 }
 
-/// The live thread with this kernel's number, if it has run code of the shim's.
+/// Returns the live thread with this kernel thread ID, if it has run code of the shim.
 pub fn by_os_thread(number: i32) -> Option<Arc<Thread>> {
     all().into_iter().find(|thread| thread.os_thread() == number)
 }
 
-/// The live thread whose `java.lang.Thread` object has this ID.
+/// Returns the live thread whose `java.lang.Thread` object has this ID.
 pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
     BY_ENV.get(BY_ID.get(id.addr())?)
 }
 
-/// A live thread that was announced to the agent: preferably one with thread-local data of the agent's,
-/// and of those one that will not end, as the VM's own threads, which never run code of the shim's.
+/// Returns a live thread that was announced to the agent, preferably one with thread-local data of the agent. Among
+/// those it prefers the VM's own threads, which do not end and never run code of the shim.
 pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
     let is_announced = |thread: &Arc<Thread>| {
         !thread.is_hidden()
@@ -111,7 +111,7 @@ pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
     all().into_iter().filter(is_announced).min_by_key(rank)
 }
 
-/// All live threads that are known.
+/// Returns all known live threads.
 pub fn all() -> Vec<Arc<Thread>> {
     BY_ENV.values()
 }

@@ -1,4 +1,4 @@
-//! The current thread, if it has a record already.
+//! The current thread, if it already has a record.
 
 use super::registry;
 use super::thread::Thread;
@@ -30,11 +30,11 @@ impl Drop for Owner {
     }
 }
 
-/// The record of the current thread; this cannot leave that thread.
+/// The record of the current thread. It cannot be sent to another thread.
 pub struct Current(*const Thread);
 
 impl Current {
-    /// The record must be that of the current thread, which must [`own`] it.
+    /// Wraps the record, which must be that of the current thread and [`own`]ed by it.
     pub fn of(thread: &Arc<Thread>) -> Self {
         Self(Arc::as_ptr(thread))
     }
@@ -46,34 +46,34 @@ impl Deref for Current {
     #[inline]
     fn deref(&self) -> &Thread {
         // SAFETY: `OWNER` of this thread, or the registry in its place, keeps the record until it is replaced. That
-        // happens when the thread has ended for the VM and is attached anew, and when a virtual thread is mounted or
-        // unmounted, whose record the registry keeps until it has ended, and the carrier's so as well.
+        // happens when an ended thread is attached again. It also happens when a virtual thread is mounted or
+        // unmounted; then the registry keeps its record, until it has ended, and the carrier's.
         unsafe { &*self.0 }
     }
 }
 
-/// The environment of the current thread, NULL if it has no record yet.
+/// Returns the environment of the current thread, NULL if it has no record yet.
 pub fn known_current_env() -> *mut JNIEnv {
     known_current().map_or(ptr::null_mut(), |thread| thread.env())
 }
 
-/// Whether this is the current thread's environment: as agents know it, or as native code gets it from the
-/// VM. False if the thread has no record yet.
+/// Returns true for the current thread's environment: the one that agents know, or the one that native code gets from
+/// the VM. False if the thread has no record yet.
 pub fn is_current(env: *mut JNIEnv) -> bool {
     known_current().is_some_and(|thread| thread.env() == env || thread.runs_in(env))
         && !env.is_null()
 }
 
-/// The record of the current thread, if it has run code of the shim's before. May be called in a signal
-/// handler: the shim signals only threads that have used this storage before, so no call allocates it.
+/// Returns the record of the current thread, if it has run code of the shim before. May be called in a signal
+/// handler: the shim signals only threads that have used this storage before, so the call does not allocate it.
 #[inline]
 pub fn known_current() -> Option<Current> {
     let thread = thread_local_word::get::<Thread>();
     (!thread.is_null()).then_some(Current(thread))
 }
 
-/// Makes this the record of the current thread. The thread-local storage of a thread that detaches in a destructor of
-/// a `pthread_key` is gone: then the registry keeps the record.
+/// Makes this the record of the current thread. If the thread detaches in a destructor of a `pthread_key`, its
+/// thread-local storage is gone, and the registry keeps the record.
 pub fn own(thread: Option<Arc<Thread>>) {
     let mut thread = Some(thread);
     if OWNER.try_with(|owner| owner.set(thread.take().flatten())).is_err()
@@ -83,7 +83,7 @@ pub fn own(thread: Option<Arc<Thread>>) {
     }
 }
 
-/// The record of the current thread, also one that another thread has made for it.
+/// Returns the record of the current thread, even if another thread has created it.
 pub fn recorded() -> Option<Arc<Thread>> {
     let known = known_current_env();
     let env = if known.is_null() { jvm::try_get()?.jni()?.env() } else { known };

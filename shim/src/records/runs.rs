@@ -1,9 +1,9 @@
-//! Ranges of numbers that are free to be used again.
+//! Ranges of free numbers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Runs of numbers that do not touch each other: their ends, by their beginnings.
+/// Ranges of numbers that do not touch each other: their ends, by their beginnings.
 pub struct Runs(BTreeMap<usize, usize>);
 
 impl Runs {
@@ -11,7 +11,7 @@ impl Runs {
         Self(BTreeMap::new())
     }
 
-    /// Adds a run of numbers, none of which is there yet.
+    /// Adds a range of numbers. None of them may be contained already.
     pub fn put(&mut self, run: Range<usize>) {
         let Range { mut start, mut end } = run;
         if let Some((before, _)) = self.0.range(..start).next_back().filter(|(_, e)| **e == start) {
@@ -23,7 +23,7 @@ impl Runs {
         self.0.insert(start, end);
     }
 
-    /// Removes so many consecutive numbers, and returns the first.
+    /// Removes `count` consecutive numbers and returns the first.
     pub fn take(&mut self, count: usize) -> Option<usize> {
         let (start, end) = self.0.iter().find(|(start, end)| **end - **start >= count)?;
         let (start, end) = (*start, *end);

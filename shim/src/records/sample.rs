@@ -7,9 +7,9 @@ use jni_sys::JNIEnv;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-/// CPU time, in nanoseconds, that does not count as the thread's own. A thread's clock includes what the
-/// kernel spends on delivering the signal, and what a thread that was blocked in the VM needs to block
-/// again. Less than this is not lost: it counts as soon as it adds up to more.
+/// CPU time in nanoseconds that does not count as the thread's own. A thread's clock includes the kernel's time to
+/// deliver the signal, and the time that a thread blocked in the VM needs to block again. Less than this is not lost:
+/// it counts when the sum exceeds this limit.
 pub const NOISE: i64 = 50_000;
 
 /// The states of a [`Sample`], in the lower bits of its word.
@@ -20,7 +20,7 @@ const IDLE: u64 = 0;
 const REQUESTED: u64 = 1;
 /// The handler has taken the trace, which no agent has seen yet.
 const TAKEN: u64 = 2;
-/// The bit of the word that says into which buffer the handler writes.
+/// The bit of the word that selects the buffer for the handler to write.
 const BUFFER: u64 = 4;
 /// The requests are numbered from this bit on: a handler that comes too late for its request must not
 /// answer the next one.
@@ -34,7 +34,7 @@ const NONE: usize = usize::MAX;
 pub struct Sample {
     /// The number of the request, [`BUFFER`], and the state.
     word: AtomicU64,
-    /// The agent for which the trace was requested last. No other agent gets it.
+    /// The agent for which the trace was last requested. No other agent gets it.
     agent: AtomicUsize,
     /// The buffer with the trace that `GetCallTrace` gives next, or [`NONE`]. The handler fills the other.
     shown: AtomicUsize,
@@ -42,7 +42,7 @@ pub struct Sample {
     pub requested_at: AtomicI64,
     /// The thread's CPU time up to which agents know that it has run.
     pub accounted: AtomicI64,
-    /// Whether the thread blocks the signal.
+    /// True if the thread blocks the signal.
     pub blocks_signal: AtomicBool,
     trace: Trace,
 }
@@ -66,12 +66,12 @@ impl Sample {
         self.word.load(Ordering::SeqCst) & STATE
     }
 
-    /// True if a trace is requested that the thread has not taken.
+    /// Returns true if a trace is requested that the thread has not taken.
     pub fn is_requested(&self) -> bool {
         self.state() == REQUESTED
     }
 
-    /// Requests a trace for the agent; a request before that is void.
+    /// Requests a trace for the agent. Cancels an earlier request.
     pub fn request(&self, agent: &Agent, cpu: i64) {
         self.trace.allocate();
         if self.agent.swap(agent.index, Ordering::SeqCst) != agent.index {
@@ -90,8 +90,8 @@ impl Sample {
     pub unsafe fn take(&self, env: *mut JNIEnv, context: *mut c_void, cpu: impl FnOnce() -> i64) {
         let word = self.word.load(Ordering::SeqCst);
         if word & STATE == REQUESTED {
-            // SAFETY: as the caller promises. Nobody reads this buffer before the word says TAKEN, and of
-            // two handlers on this thread the second begins when the first is over.
+            // SAFETY: the caller guarantees it. No other code reads this buffer before the word says TAKEN. Of two
+            // handlers on this thread the second begins after the first has ended.
             unsafe { self.trace.take(buffer_of(word), env, context) };
             self.accounted.store(cpu(), Ordering::SeqCst);
             let taken = word & !STATE | TAKEN;
@@ -99,8 +99,8 @@ impl Sample {
         }
     }
 
-    /// Ends the request: a trace that has been taken is what [`Self::peek`] and [`Self::give`] show from now
-    /// on; one that has not been taken is not wanted any more.
+    /// Ends the request. [`Self::peek`] and [`Self::give`] now show the trace if it has been taken. Otherwise the
+    /// request is cancelled.
     pub fn settle(&self) {
         let end = |word: u64| (word & STATE != IDLE).then_some(word & !STATE | IDLE);
         let order = Ordering::SeqCst;
@@ -111,14 +111,14 @@ impl Sample {
         }
     }
 
-    /// Called on a virtual thread that leaves its carrier: a trace that is requested is not taken.
+    /// Cancels a requested trace that has not been taken. Called when a virtual thread leaves its carrier.
     pub fn abandon(&self) {
         let order = Ordering::SeqCst;
         let end = |word: u64| (word & STATE == REQUESTED).then_some(word & !STATE | IDLE);
         let _ = self.word.fetch_update(order, order, end);
     }
 
-    /// Makes a trace that has been taken the one that is shown; a request goes on.
+    /// Shows a trace that has been taken. Does not end a pending request.
     pub fn show(&self) {
         if self.state() == TAKEN {
             self.settle();
@@ -130,8 +130,8 @@ impl Sample {
         self.shown.store(NONE, Ordering::SeqCst);
     }
 
-    /// The innermost `depth` frames of the trace that is shown. If they are not known the trace is dropped, so that
-    /// `GetCallTrace` gives the same one, JVMTI's, as long as the thread is suspended.
+    /// Returns the innermost `depth` frames of the shown trace. If they are not known, the trace is dropped, so that
+    /// `GetCallTrace` returns JVMTI's trace as long as the thread is suspended.
     pub fn peek(&self, depth: usize) -> Option<&[RawFrame]> {
         let buffer = self.shown.load(Ordering::SeqCst);
         let frames = (buffer != NONE).then(|| self.trace.get(buffer, depth)).flatten();
@@ -141,7 +141,7 @@ impl Sample {
         frames
     }
 
-    /// As [`Self::peek`], once: the trace is dropped afterwards.
+    /// Returns the same as [`Self::peek`], and drops the trace.
     pub fn give(&self, depth: usize) -> Option<&[RawFrame]> {
         let frames = self.peek(depth);
         self.discard();
@@ -156,7 +156,7 @@ impl Sample {
         self.shown.load(Ordering::SeqCst) != NONE
     }
 
-    /// True if the thread, which has used so much CPU time, has run since agents last saw that it had.
+    /// Returns true if the thread, which has used `cpu` nanoseconds, has run since agents last saw that it had.
     pub fn has_run(&self, cpu: i64) -> bool {
         cpu - self.accounted.load(Ordering::SeqCst) > NOISE
     }
@@ -172,7 +172,7 @@ mod tests {
     use crate::records::agents;
     use std::ptr;
 
-    /// Answers the request as the handler does, with a trace that could not be walked.
+    /// Answers the request like the handler, with a trace that could not be walked.
     fn answer(sample: &Sample, word: u64) -> bool {
         let taken = word & !STATE | TAKEN;
         sample.word.compare_exchange(word, taken, Ordering::SeqCst, Ordering::SeqCst).is_ok()

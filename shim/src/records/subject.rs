@@ -1,11 +1,11 @@
-//! The object that the event in flight on a thread is about.
+//! The object of the event in flight on a thread.
 
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The ID of that object, and a reference: agents ask for it in the event. Only the thread itself uses
-/// this.
+/// The ID of that object and a reference, because agents request the object in the event. Only the
+/// thread itself uses them.
 #[derive(Default)]
 pub struct Subject {
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
@@ -13,7 +13,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Runs `event` with the object, which lives until it returns, as its subject.
+    /// Runs `event` with the object as its subject. The object lives until `event` returns.
     pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
         let (outer_id, outer_object) =
             (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
@@ -27,7 +27,7 @@ impl Subject {
         self.object.store(object, Ordering::Relaxed);
     }
 
-    /// The object, if the ID is that of the subject.
+    /// Returns the object if the ID is that of the subject.
     pub fn object(&self, id: jobjectID) -> Option<jobject> {
         (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
     }

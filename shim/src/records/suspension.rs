@@ -1,4 +1,4 @@
-//! Whether a thread is suspended, and by whom.
+//! The suspension of a thread, and the thread that suspended it.
 
 use super::agents::Agent;
 use crate::platform::futex;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 pub const RUNNING: u32 = 0;
 /// JVMTI has suspended the thread, for an agent or for others ([`Suspension::by_others`]).
 pub const SUSPENDED: u32 = 1;
-/// An agent called SuspendThread, but the thread goes on: another JVMTI agent of the process has
+/// An agent called SuspendThread, but the thread keeps running: another JVMTI agent of the process has
 /// `can_suspend`.
 pub const UNSTOPPED: u32 = 2;
 
@@ -27,8 +27,8 @@ pub struct Suspension {
     suspends: AtomicU32,
     /// The answer of ThreadHasRun: whether the thread had used CPU time when it was suspended.
     pub ran: AtomicBool,
-    /// Whether the thread was already suspended by the program or another JVMTI agent: then the shim must
-    /// not resume it.
+    /// True if the program or another JVMTI agent had already suspended the thread. Then the shim must not
+    /// resume it.
     pub by_others: AtomicBool,
 }
 
@@ -50,29 +50,29 @@ impl Suspension {
         }
     }
 
-    /// True if the thread executes no Java code until an agent resumes it.
+    /// Returns true if the thread executes no Java code until an agent resumes it.
     pub fn is_suspended(&self) -> bool {
         self.state() == SUSPENDED
     }
 
-    /// True if an agent has suspended the thread and not resumed it, even if the thread goes on
-    /// ([`UNSTOPPED`]).
+    /// Returns true if an agent has suspended the thread and not resumed it, even if the thread keeps
+    /// running ([`UNSTOPPED`]).
     pub fn is_requested(&self) -> bool {
         self.agents.load(Ordering::Relaxed) != 0
     }
 
-    /// True if JVMTI reports the thread as suspended only because a JVMPI agent has suspended it.
+    /// Returns true if JVMTI reports the thread as suspended only because a JVMPI agent has suspended it.
     pub fn is_ours(&self) -> bool {
         self.is_suspended() && !self.by_others.load(Ordering::SeqCst)
     }
 
-    /// The OS thread that suspended this one and can be expected to resume it; None if it is not suspended.
+    /// Returns the OS thread that suspended this one and should resume it. None if it is not suspended.
     pub fn suspender(&self) -> Option<i32> {
         let suspender = || self.suspender.load(Ordering::SeqCst);
         self.is_suspended().then(suspender).filter(|suspender| *suspender != 0)
     }
 
-    /// True if this thread has suspended others for an agent and not resumed all of them.
+    /// Returns true if this thread has suspended others for an agent and not resumed all of them.
     pub fn suspends_others(&self) -> bool {
         self.suspends.load(Ordering::Relaxed) > 0
     }
@@ -88,18 +88,18 @@ impl Suspension {
         self.agents.fetch_or(bit(agent), Ordering::Relaxed);
     }
 
-    /// Records who has just suspended the thread.
+    /// Records that the current thread has just suspended this one.
     pub fn note_suspender(&self) {
         self.suspender.store(os_thread(), Ordering::SeqCst);
     }
 
-    /// Records that the agent resumes the thread; false if that agent had not suspended it.
+    /// Records that the agent resumes the thread. Returns false if that agent had not suspended it.
     pub fn release(&self, agent: &Agent) -> bool {
         self.agents.fetch_and(!bit(agent), Ordering::Relaxed) & bit(agent) != 0
     }
 
     /// Blocks the current thread, which executes native code, until it has been resumed. Calls `before`
-    /// first, to release what others may need. False if the thread is not suspended.
+    /// first, to release resources that others may need. Returns false if the thread is not suspended.
     pub fn wait_until_resumed(&self, before: impl FnOnce()) -> bool {
         if !self.is_suspended() {
             return false;

@@ -1,23 +1,23 @@
 //! The kinds of JVMTI tags that the shim sets, distinguished by their bits.
 //!
-//! The environment to which a dead object is reported does not show what its tag means: a walk through
-//! the heap finds the dead of all environments, also of other tools, and the VM reports all of them to
-//! the one that walks (seen on JDK 21 and 25).
+//! The environment that gets the report of a dead object does not show the meaning of its tag. A walk
+//! through the heap finds the dead of all environments, also of other tools, and the VM reports them
+//! to the walking environment (seen on JDK 21 and 25).
 
-/// What a tag of the shim's stands for.
+/// The kind of thing for which a tag of the shim stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An object with an ID, or one of the shim's own (`ids::Tag`).
     Object,
-    /// A class, whose record is at an address (`classes`).
+    /// A class; the value is the address of its record (`classes`).
     Class,
-    /// An object whose death shows a collection (`order::collections`).
+    /// An object whose death shows a collection (`gc::deaths`).
     Sentinel,
 }
 
-/// The bits of the kind: 0 in an address and in a small number, which other tools' tags are.
+/// The bits of the kind. They are 0 in addresses and small numbers, which other tools use as tags.
 const KIND: i64 = 0b11_1111 << 50;
-/// The bits of the value: an ID, an address, a number.
+/// The bits of the value: an ID, an address or a number.
 const VALUE: i64 = (1 << 48) - 1;
 
 impl Kind {
@@ -30,13 +30,13 @@ impl Kind {
         bits << 50
     }
 
-    /// The tag of this kind with a value of up to 48 bits.
+    /// Returns the tag of this kind with a value of up to 48 bits.
     pub const fn tag(self, value: i64) -> i64 {
         assert!(value & !VALUE == 0, "no ID and no address is as large");
         value | self.bits()
     }
 
-    /// The kind of a tag; None if it is not one of the shim's.
+    /// Returns the kind of a tag; None if it is not one of the shim's.
     pub fn of(tag: i64) -> Option<Self> {
         [Self::Object, Self::Class, Self::Sentinel]
             .into_iter()
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// What a tag was made with.
+/// Returns the value of a tag.
 pub const fn value(tag: i64) -> i64 {
     tag & VALUE
 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The internal name of the class.
 pub const NAME: &CStr = c"jvmpi/Tracker";
 
-/// The same as class loaders are asked for it.
+/// The binary name of the class, which class loaders get.
 pub const BINARY_NAME: &CStr = c"jvmpi.Tracker";
 
 /// Its static `boolean` that is true while a thread waits for a monitor.
@@ -17,12 +17,12 @@ pub const CONTENDED: &CStr = c"contended";
 /// Its native method that is bound to no function.
 pub const UNBOUND: &CStr = c"unbound";
 
-/// Its methods that call a native of the shim, which binds native methods of the JDK to the shim's functions; the
-/// native's name has a `0` more. The VM complains of that, unless code of the JDK's loader does it: this is such code.
+/// Its methods that call a native (with a `0` after the name), which binds native methods of the JDK to the shim's
+/// functions. The VM complains unless code of the JDK's loader makes the call, as here.
 pub const BINDERS: [&str; 2] = [BIND_PARK, BIND_BOUND];
 /// `Unsafe.park`.
 pub const BIND_PARK: &str = "bind_park";
-/// Those that are bound already, in a VM that the shim was attached to.
+/// Native methods that are already bound when the shim is attached to the VM.
 pub const BIND_BOUND: &str = "bind_bound";
 
 /// The class, once it is defined.
@@ -33,27 +33,27 @@ struct Tracker {
 
 static TRACKER: OnceLock<Tracker> = OnceLock::new();
 
-/// Whether the class is defined.
+/// Returns true if the class is defined.
 pub fn is_defined() -> bool {
     TRACKER.get().is_some()
 }
 
-/// Takes note of the class, and of its field [`CONTENDED`].
+/// Stores the class and its field [`CONTENDED`].
 pub fn defined(class: GlobalRef, contended: FieldId) {
     TRACKER.get_or_init(|| Tracker { class, contended });
 }
 
-/// A new instance, which is a `Function`; None if that failed.
+/// Creates an instance, which is a `Function`. None if that failed.
 pub fn instance(jni: Jni) -> Option<jobject> {
     jni.allocate(TRACKER.get()?.class.get())
 }
 
-/// The class.
+/// Returns the class.
 pub fn class() -> Option<jclass> {
     TRACKER.get().map(|tracker| tracker.class.get())
 }
 
-/// Calls one of the [`BINDERS`]; false if that failed.
+/// Calls one of the [`BINDERS`]. Returns false if that failed.
 pub fn bind(jni: Jni, binder: &str) -> bool {
     let bind = || {
         let (class, name) = (class()?, CString::new(binder).ok()?);
@@ -62,7 +62,7 @@ pub fn bind(jni: Jni, binder: &str) -> bool {
     bind().is_some()
 }
 
-/// Sets the flag that rewritten code reads: whether a thread waits for a monitor.
+/// Sets the flag that rewritten code reads: true while a thread waits for a monitor.
 pub fn set_contended(jni: Jni, contended: bool) {
     if let Some(tracker) = TRACKER.get() {
         jni.set_static_boolean(tracker.class.get(), tracker.contended, contended);

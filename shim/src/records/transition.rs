@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a virtual thread is being mounted or unmounted on the thread.
+/// Shows whether a virtual thread is being mounted or unmounted on the thread.
 #[derive(Default)]
 pub struct Transition {
     is_under_way: AtomicBool,
-    /// Whether the virtual thread that is being mounted has waited for a monitor.
+    /// True if the virtual thread that is being mounted has waited for a monitor.
     resumes: AtomicBool,
 }
 
@@ -16,18 +16,18 @@ impl Transition {
         self.is_under_way.load(Ordering::Relaxed)
     }
 
-    /// Takes note that a transition begins or has ended.
+    /// Records that a transition begins or has ended.
     pub fn note(&self, begins: bool) {
         self.is_under_way.store(begins, Ordering::Relaxed);
     }
 
-    /// Takes note that a virtual thread that has waited for a monitor is about to be mounted, or that it runs again.
-    /// Returns true if such a mount was under way.
+    /// Records that a virtual thread that has waited for a monitor is about to be mounted, or that it runs again.
+    /// Returns true if such a mount was in progress.
     pub fn note_resumption(&self, begins: bool) -> bool {
         self.resumes.swap(begins, Ordering::Relaxed)
     }
 
-    /// Takes note that no transition is under way.
+    /// Records that no transition is in progress.
     pub fn clear(&self) {
         self.note(false);
         self.note_resumption(false);

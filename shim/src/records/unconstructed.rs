@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many objects a thread has allocated and reported without running a constructor. One may still
-/// run, and must not report them again. Only the thread itself uses this.
+/// The number of objects that a thread has allocated and reported without running a constructor. A
+/// constructor that runs later must not report them again. Only the thread itself uses this.
 #[derive(Default)]
 pub struct Unconstructed(AtomicU32);
 
@@ -12,8 +12,8 @@ impl Unconstructed {
         self.0.store(self.0.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
     }
 
-    /// Whether the object that is being constructed is one of them. `is_reported`, whether it was
-    /// reported before, is asked only if there are any.
+    /// Returns true if the object that is being constructed is one of them. `is_reported` returns
+    /// whether it was reported before; it is called only if there are any.
     pub fn is_one(&self, is_reported: impl FnOnce() -> bool) -> bool {
         let count = self.0.load(Ordering::Relaxed);
         let is_one = count > 0 && is_reported();

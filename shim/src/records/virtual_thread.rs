@@ -6,18 +6,18 @@ use std::sync::OnceLock;
 
 static ARE_THREADS: OnceLock<()> = OnceLock::new();
 
-/// Whether each virtual thread is a thread of its own.
+/// Returns true if each virtual thread is a thread of its own.
 #[inline]
 pub fn are_threads() -> bool {
     ARE_THREADS.get().is_some()
 }
 
-/// From now on the VM tells which virtual thread runs where.
+/// Makes each virtual thread a thread of its own. From now on the VM reports their mounting.
 pub fn make_threads() {
     let _ = ARE_THREADS.set(());
 }
 
-/// What only a virtual thread has.
+/// The state that only a virtual thread has.
 pub struct VirtualThread {
     /// The number that `java.lang.Thread` gives it.
     number: i64,
@@ -37,7 +37,7 @@ impl VirtualThread {
         self.env.env()
     }
 
-    /// It runs on the carrier with this environment.
+    /// Records that the thread runs on the carrier with this environment.
     pub fn mount(&self, env: *mut JNIEnv) {
         self.env.set_carrier(env);
     }

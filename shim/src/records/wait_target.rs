@@ -1,13 +1,13 @@
-//! What a thread waits for, shown to the threads that wait for it.
+//! The wait target of a thread, visible to the threads that wait for it.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// What a thread waits for, as long as it does: by this threads that wait for each other are found.
-/// Only the thread itself writes this.
+/// The wait target of a thread while it waits. Cycles of waiting threads are found by it. Only the
+/// thread itself writes it.
 #[derive(Default)]
 pub struct Aim(AtomicU64);
 
-/// What a thread waits for.
+/// A thread or raw monitor that a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
     /// The thread with this number, in a wait with `BoundedWait`.
@@ -16,7 +16,7 @@ pub enum Awaited {
     RawMonitor(usize),
 }
 
-/// The first bit of a raw monitor's number, counted from 1; below is a thread's number.
+/// The first bit of a raw monitor's number, counted from 1. The bits below have a thread's number.
 const MONITOR: u32 = 32;
 
 impl Aim {
@@ -28,18 +28,18 @@ impl Aim {
         result
     }
 
-    /// The thread waits for another one. Of two that wait for each other, one at least sees it.
+    /// Sets the target to a thread. If two threads wait for each other, at least one sees it.
     pub fn set(&self, os_thread: i32) {
         self.0.store(os_thread as u64, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
-    /// The thread waits no longer.
+    /// Records that the thread no longer waits.
     pub fn clear(&self) {
         self.0.store(0, Ordering::SeqCst);
     }
 
-    /// What it waits for, None if it does not wait or for something unknown.
+    /// Returns the wait target. None if the thread does not wait, or waits for something unknown.
     pub fn awaited(&self) -> Option<Awaited> {
         match self.0.load(Ordering::SeqCst) {
             0 => None,

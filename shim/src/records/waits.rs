@@ -4,41 +4,41 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Counts how often the VM's reports of one kind were switched off. A wait that began before has no
-/// reported end.
+/// Counts how often the VM's reports of one kind were switched off. The end of a wait that began
+/// before is not reported.
 pub struct Era(AtomicU32);
 
-/// Reports of threads that wait to enter.
+/// Reports of threads that wait to enter a monitor.
 pub static ENTRIES: Era = Era(AtomicU32::new(0));
 /// Reports of threads that wait to be notified.
 pub static WAITS: Era = Era(AtomicU32::new(0));
 
 impl Era {
-    /// The reports are switched off.
+    /// Records that the reports are switched off.
     pub fn end(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Whether another era has begun since `seen` was set here.
+    /// Returns true if another era has begun since the last call, which `seen` records.
     fn has_ended_since(&self, seen: &AtomicU32) -> bool {
         let now = self.0.load(Ordering::SeqCst);
         seen.swap(now, Ordering::Relaxed) != now
     }
 }
 
-/// Whether the shim sees threads come back from `Object.wait`, with the monitor again.
+/// True if the shim sees threads return from `Object.wait`, when they own the monitor again.
 pub static RETURNS_ARE_SEEN: AtomicBool = AtomicBool::new(false);
 
 /// The waits of one thread. Only the thread itself uses this.
 #[derive(Default)]
 pub struct Waits {
     entries: AtomicU32,
-    /// How many monitors the thread waits to enter: more than one if a handler waits as well.
+    /// The number of monitors that the thread waits to enter: above 1 if a handler waits too.
     entering: AtomicU32,
     waits: AtomicU32,
-    /// When it began to wait in `Object.wait`, 0 if it does not.
+    /// The time at which it began to wait in `Object.wait`; 0 if it does not wait.
     since: AtomicU64,
-    /// Whether it was notified, and enters the monitor again.
+    /// True if it was notified and is entering the monitor again.
     enters_again: AtomicBool,
 }
 
@@ -51,36 +51,36 @@ impl Waits {
         }
     }
 
-    /// The thread is about to wait to enter a monitor.
+    /// Records that the thread is about to wait to enter a monitor.
     pub fn enter(&self) {
         self.entering.store(self.entering() + 1, Ordering::Relaxed);
     }
 
-    /// The thread owns a monitor now; false if it is not known to have waited.
+    /// Records that the thread owns a monitor now. Returns false if no wait of it was recorded.
     pub fn entered(&self) -> bool {
         let entering = self.entering();
         self.entering.store(entering.saturating_sub(1), Ordering::Relaxed);
         entering > 0
     }
 
-    /// The thread begins to wait to be notified, or to sleep.
+    /// Records that the thread begins to wait to be notified, or to sleep.
     pub fn begin(&self) {
         WAITS.has_ended_since(&self.waits);
         self.since.store(now(), Ordering::Relaxed);
     }
 
-    /// The thread was notified and is about to enter the monitor again.
+    /// Records that the thread was notified and is about to enter the monitor again.
     pub fn enter_again(&self) {
         self.enters_again.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the thread has entered the monitor again since [`Self::enter_again`].
+    /// Returns true once if the thread has entered the monitor again since [`Self::enter_again`].
     pub fn has_entered_again(&self) -> bool {
         self.enters_again.load(Ordering::Relaxed)
             && self.enters_again.swap(false, Ordering::Relaxed)
     }
 
-    /// How long the thread has waited; None if the beginning is not known.
+    /// Returns how long the thread has waited. None if the beginning is unknown.
     pub fn end(&self) -> Option<Duration> {
         let since = self.since.swap(0, Ordering::Relaxed);
         let is_known = !WAITS.has_ended_since(&self.waits) && since > 0;
