@@ -1,9 +1,9 @@
-//! The arena models: in which arena agents see an object, and how survivors move.
+//! The arena models: the arena in which agents see an object, and the moves of survivors.
 //!
-//! JVMTI does not report how collectors move objects, so arenas are a model, made for testing what
-//! agents do with moves. `single`: everything is in arena 1. `generational`: survivors of a collection
-//! move from arena 1 to arena 2. `copying`: survivors move to a new arena and get new IDs there, and the
-//! old arena is deleted with all that is left in it; classes and threads live in arena 1, which stays.
+//! JVMTI does not report how collectors move objects, so arenas are a model for testing agents with
+//! moves. `single`: everything is in arena 1. `generational`: survivors of a collection move from arena
+//! 1 to arena 2. `copying`: survivors move to a new arena and get new IDs there, and the old arena is
+//! deleted with everything left in it. Classes and threads live in arena 1, which stays.
 
 use super::deaths;
 use crate::classes;
@@ -25,14 +25,14 @@ const FIRST: jint = 1;
 /// The arena of old objects, or the first semi-space.
 const SECOND: jint = 2;
 
-/// The semi-space that objects are allocated in.
+/// The semi-space in which objects are allocated.
 static SPACE: AtomicI32 = AtomicI32::new(SECOND);
 
 fn model() -> Arenas {
     jvmpi_settings::get().arenas
 }
 
-/// The arenas that there are now.
+/// Returns the arenas that exist now.
 pub fn all() -> impl Iterator<Item = jint> {
     let second = match model() {
         Arenas::Single => None,
@@ -52,14 +52,14 @@ pub fn name(arena: jint) -> &'static CStr {
     }
 }
 
-/// Who has had ARENA_NEW of an arena.
+/// Returns the agents that have got ARENA_NEW of an arena.
 pub fn announced(arena: jint) -> &'static Announced {
-    // Of semi-spaces there are two at a time at most.
+    // At most two semi-spaces exist at a time.
     static ANNOUNCED: [Announced; 3] = [const { Announced::new() }; 3];
     &ANNOUNCED[if arena == FIRST { 0 } else { 1 + arena as usize % 2 }]
 }
 
-/// The arena that new objects are in.
+/// Returns the arena of new objects.
 pub fn of_new_objects() -> jint {
     match model() {
         Arenas::Single | Arenas::Generational => FIRST,
@@ -67,7 +67,7 @@ pub fn of_new_objects() -> jint {
     }
 }
 
-/// The arena of an object by its tag; `stays` for classes, which are never in another.
+/// Returns the arena of the object with this tag. `stays` is true for classes, which never move.
 pub fn of(tag: Tag, stays: bool) -> jint {
     match model() {
         Arenas::Generational if tag.has_moved() => SECOND,
@@ -85,7 +85,7 @@ pub struct Move {
     pub new_id: jobjectID,
 }
 
-/// What a collection does to arenas.
+/// The changes that a collection makes to arenas.
 #[derive(Default)]
 pub struct Changes {
     pub moves: Vec<Move>,
@@ -93,7 +93,7 @@ pub struct Changes {
     pub deleted: Option<jint>,
 }
 
-/// Makes the arena that the next [`collect`] moves the survivors to, if it is a new one.
+/// Creates the arena to which the next [`collect`] moves the survivors, if the model uses a new one.
 pub fn make_next() -> Option<jint> {
     (model() == Arenas::Copying).then(|| {
         let next = SPACE.load(Ordering::Relaxed) + 1;
@@ -102,12 +102,12 @@ pub fn make_next() -> Option<jint> {
     })
 }
 
-/// Whether the object, which is no class, was left in an arena that has been deleted.
+/// Returns true if the object, which is no class, was left in an arena that has been deleted.
 pub fn is_deleted(tag: Tag) -> bool {
     model() == Arenas::Copying && !tag.has_moved() && ids::is_of_earlier_generation(tag)
 }
 
-/// Lets the survivors of a collection move. No event may be in flight: IDs may change.
+/// Moves the survivors of a collection. No event may be in flight, because IDs may change.
 pub fn collect() -> Changes {
     match model() {
         Arenas::Single => Changes::default(),
@@ -139,8 +139,8 @@ pub fn collect() -> Changes {
     }
 }
 
-/// Visits every object that may be announced; `place` returns its new tag, its old and its new arena,
-/// None if it stays.
+/// Visits every object that may be announced. `place` returns its new tag, its old arena and its new
+/// arena; None if it stays.
 fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Move> {
     let mut moves = Vec::new();
     let visit = |_class, raw: &mut i64, _size| {
@@ -158,7 +158,7 @@ fn survivors(mut place: impl FnMut(Tag) -> Option<(Tag, jint, jint)>) -> Vec<Mov
         jvm::get().jvmti.iterate_through_heap(JVMTI_HEAP_FILTER_UNTAGGED as jint, visit)
     });
     if let Err(error) = walked {
-        // At the end of the VM nothing moves any more.
+        // At the end of the VM no more objects move.
         log::debug!("objects stay in their arenas: {error}");
     }
     moves

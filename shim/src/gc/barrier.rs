@@ -1,15 +1,15 @@
-//! One memory barrier that the kernel runs on all threads, instead of one for each event.
+//! A memory barrier that the kernel runs on all threads, instead of one barrier per event.
 
 use crate::jvm::internals;
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 use std::thread;
 
-/// True if the kernel can make all threads of the process run a memory barrier; unset until that is known.
+/// True if the kernel can run a memory barrier on all threads of the process; unset until that is known.
 static REGISTERED: OnceLock<bool> = OnceLock::new();
 
-/// Has the kernel register the process for such barriers, on a thread of its own: where there are other threads, the
-/// kernel waits for an RCU grace period, which takes about 20 ms. Until it has, events use barriers of their own.
+/// Registers the process for such barriers, on a separate thread. If there are other threads, the kernel waits for
+/// an RCU grace period of about 20 ms. Until registration is done, events use barriers of their own.
 pub fn register_early() {
     let thread = thread::Builder::new().name("jvmpi barrier".to_owned());
     if let Err(error) = thread.spawn(is_registered) {
@@ -17,14 +17,14 @@ pub fn register_early() {
     }
 }
 
-/// Registers the process, or waits until that has been done. [`of_all_threads`] waits, so that it never runs a
+/// Registers the process, or waits until that has been done. [`of_all_threads`] calls this, so that it never runs a
 /// barrier of its own while another thread relies on the kernel's.
 fn is_registered() -> bool {
     let register = || membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     *REGISTERED.get_or_init(|| internals::MEMBARRIER.is_there(register))
 }
 
-/// True if it is known that the kernel can make all threads of the process run a memory barrier.
+/// Returns true if the kernel is known to be able to run a memory barrier on all threads of the process.
 pub fn is_cheap() -> bool {
     REGISTERED.get().copied().unwrap_or(false)
 }
@@ -34,8 +34,8 @@ fn membarrier(command: libc::membarrier_cmd) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// For the side that must be cheap: orders the current thread's stores before its later loads, given
-/// [`of_all_threads`] on the other side.
+/// For the side that must be cheap: orders the current thread's stores before its later loads, provided that the
+/// other side calls [`of_all_threads`].
 pub fn fence() {
     if is_cheap() {
         compiler_fence(Ordering::SeqCst);
@@ -44,8 +44,8 @@ pub fn fence() {
     }
 }
 
-/// For the other side: afterwards every other thread either sees what this one has stored, or has its
-/// own stores seen. Each thread that is on a processor is interrupted for it.
+/// For the other side: afterwards every other thread either sees this thread's stores, or its own stores are seen
+/// here. Each thread that is on a processor is interrupted for it.
 pub fn of_all_threads() {
     if is_registered() {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);

@@ -1,10 +1,9 @@
-//! The virtual collection.
+//! Delivers collections to agents.
 //!
-//! JVMPI's collections stop all threads, and all events of one are sent on one thread between GC_START
-//! and GC_FINISH. JVMTI reports a real collection while the world is stopped, where no agent may be
-//! called, and dead objects later, on a thread of the VM's. So the real events only mark that a
-//! collection is due and enqueue the tags of the dead; a thread of the shim, or the caller of RunGC,
-//! then plays the collection to the agents.
+//! JVMPI's collections stop all threads, and all events of one are sent on one thread between GC_START and
+//! GC_FINISH. JVMTI reports a real collection while the world is stopped, when no agent may be called, and dead
+//! objects later, on a thread of the VM. So the real events only mark that a collection is due and queue the tags
+//! of the dead. A thread of the shim, or the caller of RunGC, then delivers ("plays") the collection.
 
 use super::deaths::{REPORTER, WAKE, due, make_sentinel, reports_later, take_signs};
 use super::gc_counts;
@@ -20,23 +19,23 @@ use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Sends agents the events of a collection, which is `translate`'s part. False if garbage collection is
-/// disabled, so that nothing was sent.
+/// Sends agents the events of a collection. Returns false if garbage collection is disabled, so that nothing was
+/// sent.
 ///
-/// The arguments are the thread that plays it, the tags of the dead, and the pauses that the collection
-/// stands for.
+/// The arguments are the delivering thread, the tags of the dead objects, and the pauses for which the collection
+/// stands.
 pub type Play = fn(Jni, &Thread, &[i64], Pauses) -> bool;
 
-/// The OS thread that plays collections just now, 0 for none. The lock is not held meanwhile.
+/// The OS thread that is delivering collections, 0 for none. The lock is not held meanwhile.
 static PLAYER: Lock<i32> = Lock::new(0);
-/// Signalled when there is none.
+/// Signalled when no thread delivers any more.
 static PLAYED: Condition = Condition::new();
 
-/// The right to play collections, which one thread has at a time.
+/// The right to deliver collections, which one thread has at a time.
 struct Playing(());
 
 impl Playing {
-    /// Waits for the right. None if its owner is the current thread, or cannot go on before that.
+    /// Waits for the right. None if this thread has it, or if the owner cannot continue before this thread.
     fn begin() -> Option<Self> {
         let me = os_thread();
         let mut waiting = BoundedWait::new();
@@ -52,7 +51,7 @@ impl Playing {
                 return None;
             }
             drop(PLAYED.wait_for(player, waiting.pause()));
-            // It may have played since, and wait for this thread: then it plays no more.
+            // The owner may have finished since, and now wait for this thread.
             stuck = (!waiting.can_go_on(other)).then_some(other);
         }
     }
@@ -67,10 +66,10 @@ impl Drop for Playing {
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// The OS thread that plays the collections that no agent has asked for.
+/// The OS thread that delivers the collections that no agent has requested.
 static THREAD: AtomicI32 = AtomicI32::new(0);
 
-/// Starts the thread that plays collections, once.
+/// Starts the thread that delivers collections, once.
 pub fn start(jni: Jni, play: Play) {
     if STARTED.swap(true, Ordering::SeqCst) {
         return;
@@ -96,7 +95,7 @@ pub fn start(jni: Jni, play: Play) {
     }
 }
 
-/// Waits for a sign that there was a collection; false if none will be played any more.
+/// Waits for a sign that there was a collection. Returns false if no more collections will be delivered.
 fn wait_for_signs() -> bool {
     let mut due = due();
     while !due.is_over && !due.has_sign() {
@@ -105,15 +104,15 @@ fn wait_for_signs() -> bool {
     !due.is_over
 }
 
-/// Takes note that agents have enabled collections again.
+/// Wakes the delivering thread after agents have enabled collections again.
 pub fn enabled_again() {
     if due().is_deferred {
         WAKE.notify_all();
     }
 }
 
-/// Waits for a deferred collection that can be played now. Agents that disable collections most of the
-/// time would leave no room for it.
+/// Waits for a deferred collection that can be delivered now. Otherwise agents that disable collections most of the
+/// time would prevent its delivery.
 pub fn let_deferred_go_first() {
     let mut waiting = BoundedWait::new();
     while due().can_play_deferred() && waiting.can_go_on(THREAD.load(Ordering::Relaxed)) {
@@ -121,14 +120,14 @@ pub fn let_deferred_go_first() {
     }
 }
 
-/// Ends the thread that plays collections. The VM, when it ends, waits for threads that it finds in
-/// native code, for 300 ms.
+/// Ends the thread that delivers collections. Otherwise the ending VM would wait 300 ms for it, because it is in
+/// native code.
 pub fn end() {
     due().is_over = true;
     WAKE.notify_all();
 }
 
-/// Plays one collection for each that is due; the dead go with the first.
+/// Delivers every due collection. All dead objects go with the first.
 fn play_due(jni: Jni, thread: &Thread, play: Play, playing: &Playing) {
     let (pauses, effect, is_deferred) = take_signs();
     let collections = gc_counts::collections_since_last_time(pauses, effect);
@@ -144,8 +143,8 @@ fn play_due(jni: Jni, thread: &Thread, play: Play, playing: &Playing) {
     }
 }
 
-/// Plays the first of the collections that are `left`, with all the dead whose reports are complete and
-/// its share of the pauses. False if collections are disabled: then this one is deferred.
+/// Delivers the first of `left` collections, with all dead objects whose reports are complete and its share of the
+/// pauses. Returns false if collections are disabled; then this one is deferred.
 fn play_one(jni: Jni, thread: &Thread, play: Play, left: u64, _: &Playing) -> bool {
     let (dead, pauses) = {
         let mut due = due();
@@ -162,18 +161,16 @@ fn play_one(jni: Jni, thread: &Thread, play: Play, left: u64, _: &Playing) -> bo
     is_played
 }
 
-/// How long to wait for the reports while it is not known which thread of the VM's makes them. If they
-/// come later, the dead are part of the next collection.
+/// The time limit for the reports until the VM's reporting thread is known. Dead objects that are reported later
+/// are part of the next collection.
 const FIRST_REPORTS: Duration = Duration::from_millis(200);
 
-/// How long RunGC waits although that thread is blocked. When the VM's call for RunGC returns, a
-/// concurrent collector has finished its cycle, but its thread that wakes the reporting one may still
-/// have to wait for a processor.
+/// The time that RunGC waits although that thread is blocked. After the VM's call for RunGC, a concurrent collector
+/// has finished its cycle, but its thread that wakes the reporting thread may still wait for a processor.
 const UNTIL_WOKEN: Duration = Duration::from_secs(2);
 
-/// Waits until the newest sentinel is known to be dead, as long as the VM's thread that reports that
-/// is at work, and for `at_least` in any case. A collection that had begun before the sentinel was made
-/// leaves it alive.
+/// Waits until the newest sentinel is known to be dead, as long as the VM's reporting thread is at work, and at
+/// least for `at_least`. The sentinel survives a collection that began before its creation.
 fn wait_for_reports(at_least: Duration) {
     let begun = Instant::now();
     let mut waiting = BoundedWait::new();
@@ -196,21 +193,19 @@ fn wait_for_reports(at_least: Duration) {
     }
 }
 
-/// RunGC: collects, and plays the collection on the calling thread before it returns. If another
-/// collection is being played and cannot go on before the calling thread does, the new one is played
-/// later.
+/// Implements RunGC: collects, and delivers the collection on the calling thread before it returns. If another
+/// delivery cannot continue before the calling thread does, the new collection is delivered later.
 pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     let Some(playing) = Playing::begin() else {
         return jvm::get().jvmti.force_garbage_collection();
     };
-    // The collections that were due before come first.
+    // The collections that were due before are delivered first.
     play_due(jni, thread, play, &playing);
     loop {
-        // An older sentinel may have died in an earlier collection, whose reports are late.
+        // An older sentinel may have died in an earlier collection whose reports are late.
         let sentinel = make_sentinel(jni);
         {
-            // This thread is blocked for as long as a concurrent collector takes: no reason for others to
-            // give it up.
+            // A concurrent collector blocks this thread for long. Other threads should still wait for it.
             let mut collection = BoundedWait::new();
             collection.ends_by_itself();
             jvm::get().jvmti.force_garbage_collection()?;
@@ -227,8 +222,7 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     Ok(())
 }
 
-/// Runs `f` while no collection is being played, but for one that cannot go on before the current
-/// thread does.
+/// Runs `f` while no collection is being delivered, except one that cannot continue before the current thread does.
 pub fn between<R>(f: impl FnOnce() -> R) -> R {
     let _playing = Playing::begin();
     f()
@@ -242,8 +236,8 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;
 
-    /// Two threads play in turns, and who has played waits for the other. That does not take it for one that cannot
-    /// go on, however late it looks.
+    /// Two threads deliver in turns, and the one that has delivered waits for the other. The other must not
+    /// conclude that it cannot continue, however late it checks.
     #[test]
     fn who_has_played_keeps_nobody_from_playing() {
         const ROUNDS: u32 = 200;

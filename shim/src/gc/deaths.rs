@@ -1,17 +1,17 @@
-//! What the VM has reported of its collections and was not played yet.
+//! The collections and deaths that the VM has reported and that were not delivered yet.
 //!
-//! From JDK 16 on (JDK-8212879) a thread of the VM's reports the dead of one environment after the
-//! other, in the order in which the environments were made, some time after the collection. (Switching
-//! the event off makes the VM report at once, but can deadlock it with that thread: JDK 17 to 25.) So an
-//! unreferenced object, a sentinel, is tagged in the environment that was made last: when it is reported
-//! dead, all others of the same collection have been.
+//! From JDK 16 on (JDK-8212879), a thread of the VM reports the dead objects some time after a
+//! collection: one environment after the other, in the order of their creation. (Switching the event off
+//! makes the VM report at once, but can deadlock it with that thread: JDK 17 to 25.) So an unreferenced
+//! object, a sentinel, is tagged in the newest environment: its death is reported after all others of
+//! the same collection.
 //!
 //! A walk through the heap that comes before these reports finds the dead of all environments, and the
-//! VM reports them to the environment that walks, on the thread that walks. A sentinel reported in this
-//! way has died in a collection, but reports that the VM's own thread is just making may be missing; the
-//! next sentinel shows when those are complete. One that another tool's walk has found is never reported
-//! to the shim, and one that has survived a collection of young objects may live long. So after each
-//! pause another one is made, whether or not the last one is dead.
+//! VM reports them to the walking environment, on the walking thread. A sentinel reported in this way
+//! has died in a collection, but reports that the VM's own thread is just making may be missing. The
+//! next sentinel shows when those are complete. A sentinel found by another tool's walk is never
+//! reported to the shim, and one that has survived a young collection may live long. So each pause is
+//! followed by a new sentinel, even if the last one is not dead.
 
 use super::gc_counts;
 use crate::jvm::{self, Jni};
@@ -25,15 +25,15 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
-/// The sentinels, by their numbers, in the order in which they were made.
+/// The sentinels, by number in the order of their creation.
 pub struct Sentinels {
     newest: i64,
-    /// The death of one up to this shows nothing new: it has died in a collection that was played, or
-    /// should have.
+    /// Deaths of sentinels up to this number show nothing new: those sentinels have died in a delivered
+    /// collection, or should have.
     counted: i64,
-    /// The newest one that was reported dead after all others of its collection.
+    /// The newest sentinel that was reported dead after all other deaths of its collection.
     reported: i64,
-    /// The newest one that a walk through the heap has found dead.
+    /// The newest sentinel that a walk through the heap has found dead.
     pub found: i64,
 }
 
@@ -42,12 +42,12 @@ impl Sentinels {
         self.newest > self.reported.max(self.found)
     }
 
-    /// Whether a collection has had an effect since the last one that was played.
+    /// Returns true if a collection has had an effect since the last delivered one.
     pub fn show_effect(&self) -> bool {
         self.reported.max(self.found) > self.counted
     }
 
-    /// As [`Self::show_effect`]; from now on that effect does not count.
+    /// Returns the same as [`Self::show_effect`]. From now on that effect does not count.
     pub fn take_effect(&mut self) -> bool {
         let effect = self.show_effect();
         if effect {
@@ -57,27 +57,27 @@ impl Sentinels {
     }
 }
 
-/// What happened in the VM and was not played yet. The VM must never wait for its lock: it takes the
-/// lock itself, in events while the world is stopped.
+/// Reports of the VM that were not delivered yet. The VM must never have to wait for the lock, which
+/// JVMTI callbacks take while the world is stopped.
 pub struct Due {
-    /// How many pauses of collectors have ended, but for those in which nothing was collected.
+    /// The number of collectors' pauses that have ended, without those in which nothing was collected.
     pub pauses: u64,
-    /// The time of those that were not told of yet.
+    /// The time of the pauses that were not delivered yet.
     pub time: Pauses,
-    /// Whether there were collections while agents had disabled them: they are played as one when
+    /// True if there were collections while agents had disabled them. They are delivered as one when
     /// collections are enabled again.
     pub is_deferred: bool,
-    /// Tags of dead objects, some of a collection whose reports are still coming.
+    /// Tags of dead objects, some of them of a collection whose reports are still coming.
     dead: Vec<i64>,
-    /// Tags that were reported to walks through the heap which are still under way.
+    /// Tags reported to walks through the heap that are still in progress.
     walked: Vec<i64>,
-    /// How many such walks there are.
+    /// The number of such walks.
     walks: u32,
-    /// Tags of dead objects of collections that have been reported completely. A class is among
-    /// them only with all its instances.
+    /// Tags of dead objects of collections that have been reported completely. A class is among them
+    /// only with all its instances.
     pub complete: Vec<i64>,
     pub sentinels: Sentinels,
-    /// Whether the VM ends.
+    /// True if the VM is ending.
     pub is_over: bool,
 }
 
@@ -96,12 +96,12 @@ impl Due {
         }
     }
 
-    /// All dead objects of a collection have been reported.
+    /// Called when all dead objects of a collection have been reported.
     fn complete_reports(&mut self) {
         self.complete.append(&mut self.dead);
     }
 
-    /// A death is reported to the environment for classes, which is the last one.
+    /// Records a death reported to the environment for classes, which is the newest one.
     fn class_tag_died(&mut self, tag: i64) {
         if Kind::of(tag) == Some(Kind::Sentinel) {
             self.complete_reports();
@@ -109,8 +109,8 @@ impl Due {
         }
     }
 
-    /// A death is reported to the environment for objects; `walks` if that is on a thread that walks
-    /// through the heap.
+    /// Records a death reported to the environment for objects. `walks` is true if the report came on a
+    /// thread that walks through the heap.
     fn object_died(&mut self, tag: i64, walks: bool) {
         if walks {
             self.walked.push(tag);
@@ -119,8 +119,8 @@ impl Due {
         }
     }
 
-    /// A walk is over. With the last one the walks' reports are complete: a class is among them
-    /// together with all its instances that were not reported before.
+    /// Records the end of a walk. After the last one the walks' reports are complete: they contain a
+    /// class only together with all its instances that were not reported before.
     fn walk_ended(&mut self) {
         self.walks -= 1;
         if self.walks > 0 {
@@ -132,19 +132,19 @@ impl Due {
                 Some(Kind::Sentinel) => {
                     self.sentinels.found = self.sentinels.found.max(tags::value(tag));
                 }
-                // The death of a class is that of its Class object, which has a tag of its own; a tag
-                // of no kind is another tool's.
+                // The death of a class is that of its Class object, which has a tag of its own. A tag of
+                // no kind belongs to another tool.
                 Some(Kind::Class) | None => {}
             }
         }
     }
 
-    /// Whether there is a sign that a collection is to be played.
+    /// Returns true if there is a sign that a collection has to be delivered.
     pub fn has_sign(&self) -> bool {
         self.pauses > 0 || self.sentinels.show_effect() || self.can_play_deferred()
     }
 
-    /// Whether there is a deferred collection that can be played now.
+    /// Returns true if a deferred collection can be delivered now.
     pub fn can_play_deferred(&self) -> bool {
         self.is_deferred && !self.is_over && !gc_switch::is_off()
     }
@@ -157,13 +157,13 @@ pub fn due() -> Locked<'static, Due> {
     DUE.lock()
 }
 
-/// Takes note that a collector's pause begins; called while the world is stopped.
+/// Records that a collector's pause begins. Called while the world is stopped.
 pub fn pause_begins() {
     gc_counts::pause_begins();
     due().time.begin(Instant::now());
 }
 
-/// Takes note that a collector's pause has ended; called while the world is stopped.
+/// Records that a collector's pause has ended. Called while the world is stopped.
 pub fn pause_ended() {
     let has_collected = gc_counts::pause_has_collected();
     let mut due = due();
@@ -178,7 +178,7 @@ pub fn pause_ended() {
     WAKE.notify_all();
 }
 
-/// Whether the VM reports the dead after the pause in which it has found them.
+/// Returns true if the VM reports dead objects later than in the pause in which it has found them.
 pub fn reports_later() -> bool {
     jvm::get().feature_version() >= 16
 }
@@ -187,22 +187,22 @@ thread_local! {
     static WALKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The VM's own thread that reports the dead, 0 until it is known.
+/// The VM's own thread that reports dead objects, 0 until it is known.
 pub static REPORTER: AtomicI32 = AtomicI32::new(0);
 
-/// Takes note that a dead object was reported to the environment for objects.
+/// Records that a dead object was reported to the environment for objects.
 pub fn object_died(tag: i64) {
     due().object_died(tag, WALKS.try_with(Cell::get) == Ok(true));
 }
 
-/// Takes note that a dead object was reported to the environment for classes.
+/// Records that a dead object was reported to the environment for classes.
 pub fn class_tag_died(tag: i64) {
     REPORTER.store(os_thread(), Ordering::Relaxed);
     due().class_tag_died(tag);
     WAKE.notify_all();
 }
 
-/// Runs a walk through the heap, to which the VM may report what it finds dead.
+/// Runs a walk through the heap, during which the VM may report the dead objects that it finds.
 pub fn during_walk<R>(walk: impl FnOnce() -> R) -> R {
     let _walk = WalkUnderWay::begin();
     walk()
@@ -226,21 +226,21 @@ impl Drop for WalkUnderWay {
     }
 }
 
-/// The pauses, whether they had an effect, and whether there is a deferred collection.
+/// Takes the pauses and the effect of collections. Also returns true if a collection is deferred.
 pub fn take_signs() -> (u64, bool, bool) {
     let mut due = due();
     let pauses = std::mem::take(&mut due.pauses);
     (pauses, due.sentinels.take_effect(), due.is_deferred)
 }
 
-/// Makes the next sentinel, and returns its number; None if none can be made.
+/// Creates the next sentinel and returns its number. None if it cannot be created.
 pub fn make_sentinel(jni: Jni) -> Option<i64> {
     let object = |jni: Jni| {
         let class = jni.find_class(c"java/lang/Object")?;
         let object = jni.new_object(class, jni.method(class, c"<init>", c"()V")?, &[])?;
         let number = {
             let mut due = due();
-            // Counted before it can die.
+            // It is counted before it can die.
             due.sentinels.newest += 1;
             due.sentinels.newest
         };
@@ -276,7 +276,7 @@ mod tests {
         for tag in [object(16), 16, Kind::Class.tag(0x1000), Kind::Sentinel.tag(1), object(32)] {
             due.object_died(tag, true);
         }
-        // The VM's own thread goes on meanwhile.
+        // The VM's own thread reports deaths meanwhile.
         due.object_died(object(48), false);
         due.class_tag_died(Kind::Sentinel.tag(2));
         assert_eq!(due.complete, [object(48)]);

@@ -1,14 +1,13 @@
-//! When collections may be played and IDs may die: not while an agent has disabled garbage collection
-//! (`DisableGC`), and not while an event is in flight.
+//! The gate: no collection is delivered, and no ID dies, while an agent has disabled garbage collection
+//! (`DisableGC`) or while an event is in flight.
 //!
-//! Delivering an event must cost only a few plain stores, so each thread counts its own events in
-//! flight; the thread that plays a collection closes the gate to new ones, makes every thread's
-//! stores visible with one process-wide barrier, and waits until all counters are zero.
+//! Delivering an event must cost only a few plain stores, so each thread counts its own events in flight.
+//! The thread that delivers a collection closes the gate to new ones, makes every thread's stores visible
+//! with one process-wide barrier, and waits until all counters are zero.
 //!
 //! All waits are [`BoundedWait`]s. A handler may be blocked on a lock that the agent holds during the
-//! collection, so events may be in flight that cannot end before GC_FINISH. The object that such an
-//! event is about is alive, as the event's thread has a reference to it, so its ID is not among those
-//! that die.
+//! collection, so an event in flight may be unable to end before GC_FINISH. Its object is alive, because
+//! its thread has a reference to it, so the object's ID does not die.
 
 use super::{barrier, collections};
 use crate::lock::{Condition, Lock};
@@ -22,21 +21,21 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
-/// Whether that thread is in an agent's handler: only there it may need a lock that others hold.
+/// True if that thread is in an agent's handler. Only there it may need a lock that other threads hold.
 static CALLS_AGENT: AtomicBool = AtomicBool::new(false);
-/// True while a collection is being played.
+/// True while a collection is being delivered.
 static PLAYING: Lock<bool> = Lock::new(false);
 /// Signalled when the gate opens.
 static OPENED: Condition = Condition::new();
 
 fn is_closed_to_me() -> bool {
-    // A thread that finds the gate open again sees what agents have done in the collection.
+    // A thread that finds the gate open again sees the effects of agents' handlers in the collection.
     let closed_by = CLOSED_BY.load(Ordering::Acquire);
     closed_by != 0 && closed_by != os_thread()
 }
 
-/// Lets an event of the current thread pass; waits while a collection is being played, unless the
-/// event is inside another one.
+/// Lets an event of the current thread pass. Waits while a collection is being delivered, unless the event
+/// is nested in another one.
 #[inline]
 pub fn enter(thread: &Thread) -> Passage<'_> {
     let passage = thread.in_flight.enter();
@@ -56,24 +55,24 @@ fn enter_later<'a>(mut passage: Passage<'a>, thread: &'a Thread) -> Passage<'a> 
     passage
 }
 
-/// Lets an event that the Tracker reports pass if it is not inside another one, and the thread was
-/// found free to send it in the current epoch, which is returned too. None while the gate is closed.
+/// Lets an event reported by the Tracker pass, if it is not nested and the thread may take the short cut
+/// in the current epoch, which is returned too. None while the gate is closed.
 #[inline]
 pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
     let passage = thread.in_flight.enter_tracked()?;
-    // Enough, as [`has_epochs`] requires the kernel's barrier on the other side.
+    // Sufficient, because [`has_epochs`] requires the kernel's barrier on the other side.
     compiler_fence(Ordering::SeqCst);
     let epoch = epoch::now();
     (thread.short_cut_epoch.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
 }
 
-/// Whether [`enter_in_epoch`] may be used.
+/// Returns true if [`enter_in_epoch`] may be used.
 pub fn has_epochs() -> bool {
     barrier::is_cheap()
 }
 
-/// Waits while the gate is closed to the current thread; false if the thread that has closed it cannot
-/// go on, as it waits for the current one.
+/// Waits while the gate is closed to the current thread. Returns false if the thread that has closed it
+/// cannot continue, because it waits for the current one.
 fn wait_until_open() -> bool {
     let mut waiting = BoundedWait::new();
     let mut stuck = None;
@@ -88,15 +87,15 @@ fn wait_until_open() -> bool {
         drop(OPENED.wait_for(playing, waiting.pause()));
         let closed_by = CLOSED_BY.load(Ordering::SeqCst);
         waiting.aim_at(closed_by);
-        // Outside agents' handlers the thread that has closed the gate gives up waiting itself.
+        // Outside agents' handlers the thread that has closed the gate ends its wait itself.
         let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
-        // It may have opened the gate since, and wait for this thread.
+        // It may have opened the gate since, and now wait for this thread.
         stuck = (may_be_stuck && !waiting.can_go_on(closed_by)).then_some(closed_by);
     }
 }
 
-/// `DisableGC`: counts; returns after the end of a collection that is being played. A deferred one goes
-/// first, unless that would wait for an event of the current thread.
+/// Implements `DisableGC`: counts, and returns after the end of a collection that is being delivered. A
+/// deferred one is delivered first, unless that would wait for an event of the current thread.
 pub fn disable_gc() {
     if !running::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
         collections::let_deferred_go_first();
@@ -110,18 +109,18 @@ pub fn disable_gc() {
     }
 }
 
-/// `EnableGC`: takes back one [`disable_gc`] of any thread; a surplus one does nothing.
+/// Implements `EnableGC`: undoes one [`disable_gc`] of any thread. A surplus call does nothing.
 pub fn enable_gc() {
     if gc_switch::on() {
         collections::enabled_again();
     }
 }
 
-/// While it lives, no ID dies or changes.
+/// While this exists, no ID dies or changes.
 pub struct NoGc(());
 
 impl NoGc {
-    /// As [`disable_gc`].
+    /// Does the same as [`disable_gc`].
     pub fn begin() -> Self {
         disable_gc();
         Self(())
@@ -134,13 +133,13 @@ impl Drop for NoGc {
     }
 }
 
-/// The gate is closed to all threads but this one, which plays a collection, until this is dropped.
+/// While this exists, the gate is closed to all threads but this one, which delivers a collection.
 pub struct Closed {
     is_quiet: bool,
 }
 
-/// Closes the gate and waits until no event of another thread is in flight, but for those that cannot
-/// end. None if garbage collection is disabled, or another thread has closed the gate.
+/// Closes the gate and waits until no event of another thread is in flight, except those that cannot end.
+/// None if garbage collection is disabled, or if another thread has closed the gate.
 pub fn close() -> Option<Closed> {
     let me = os_thread();
     let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
@@ -150,7 +149,7 @@ pub fn close() -> Option<Closed> {
     let mut closed = Closed { is_quiet: false };
     epoch::close();
     barrier::of_all_threads();
-    // If it is disabled meanwhile: enabled again or not, there may be events that can end.
+    // If it is disabled meanwhile, even if enabled again, there may be events that can end.
     closed.is_quiet = wait_until_quiet(gc_switch::is_off)?;
     let may_play = {
         let mut playing = PLAYING.lock();
@@ -161,14 +160,14 @@ pub fn close() -> Option<Closed> {
 }
 
 impl Closed {
-    /// Whether no event of another thread is in flight.
+    /// Returns true if no event of another thread is in flight.
     pub fn is_quiet(&self) -> bool {
         self.is_quiet
     }
 }
 
-/// Runs `call`, which calls an agent's handler, and takes note of it if the current thread has closed
-/// the gate.
+/// Runs `call`, which calls an agent's handler, and records the call if the current thread has closed the
+/// gate.
 pub fn call_agent(call: impl FnOnce()) {
     let _calling = (CLOSED_BY.load(Ordering::Relaxed) == os_thread()).then(Calling::begin);
     call();
@@ -200,15 +199,15 @@ impl Drop for Calling {
     }
 }
 
-/// Waits until the events of other threads are over that were sent before what decides about that has
-/// changed, but for those that cannot end before the current thread goes on. Later ones follow the change.
+/// Waits for events that other threads sent under settings that have since changed. Does not wait for
+/// those that cannot end before the current thread continues. Later events follow the change.
 pub fn let_pass() {
     barrier::of_all_threads();
     wait_until_quiet(|| false);
 }
 
-/// Waits until every other thread was once seen with no event in flight; false if some events cannot end
-/// before the current thread goes on. None if `gives_up`.
+/// Waits until every other thread was once seen with no event in flight. Returns false if some events
+/// cannot end before the current thread continues. None if `gives_up` returns true.
 fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
     let me = os_thread();
     let mut waiting = BoundedWait::new();
@@ -225,7 +224,7 @@ fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
         if waiting.can_any_go_on(&numbers) {
             waiting.sleep();
         } else if busy.iter().all(|thread| thread.in_flight.is_any()) {
-            // Else an event has ended before the look, and its thread may wait for the gate already.
+            // Otherwise an event has ended before the check, and its thread may already wait at the gate.
             return Some(false);
         }
     }
@@ -238,18 +237,18 @@ mod tests {
     use std::cell::UnsafeCell;
     use std::thread;
 
-    /// The tables of an agent without locks: each thread writes to a place of its own, the thread that
-    /// plays collections to all of them.
+    /// The tables of an agent without locks. Each thread writes to its own place, the thread that delivers
+    /// collections to all of them.
     struct Tables([UnsafeCell<u64>; THREADS]);
 
-    // SAFETY: that the gate keeps threads from using a place at the same time is what is tested.
+    // SAFETY: the gate keeps threads from using a place at the same time, which is tested here.
     unsafe impl Sync for Tables {}
 
     const THREADS: usize = 4;
     const COLLECTIONS: u64 = 100;
     static TABLES: Tables = Tables([const { UnsafeCell::new(0) }; THREADS]);
     static OVER: AtomicBool = AtomicBool::new(false);
-    /// How many threads have disabled collections, and know it.
+    /// The number of threads that have disabled collections and returned from the call.
     static DISABLING: AtomicI32 = AtomicI32::new(0);
 
     /// Adds to a place in more than one step.
@@ -265,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Sends events in both ways until it is over; returns how many.
+    /// Sends events in both ways until the test is over, and returns their number.
     fn send_events(place: usize) -> u64 {
         let thread = threads::adopt_for_test(place + 1);
         let mut events = 0_u64;
@@ -317,7 +316,7 @@ mod tests {
         OVER.store(true, Ordering::Relaxed);
         for (place, sender) in senders.into_iter().enumerate() {
             let events = sender.join().unwrap();
-            // SAFETY: the thread that has used it is gone.
+            // SAFETY: the thread that has used the place has ended.
             assert_eq!(unsafe { *TABLES.0[place].get() }, 2 * events + 3 * played);
         }
         assert!(epoch::is_open(epoch::now()));

@@ -1,11 +1,11 @@
-//! How many collections a collector's pauses stand for.
+//! The number of collections for which a collector's pauses stand.
 //!
-//! JVMTI reports every pause of every collector alike. For Serial and Parallel a pause is a
-//! collection, unless the VM has found only then that it cannot collect (JNI keeps objects in their places) or
-//! need not: the VM's performance counters tell. G1 also pauses for Remark and Cleanup, and only the counters
-//! count its collections alone. Where the VM shares no counters (`-XX:+PerfDisableSharedMem`, `-XX:-UsePerfData`), the
-//! structures that it publishes for debuggers have the collector and a counter of collections. ZGC and Shenandoah
-//! pause several times a cycle; there a collection is known by its effect: a sentinel is dead (`collections`).
+//! JVMTI reports every pause of every collector alike. With Serial and Parallel a pause is a collection, unless the VM
+//! finds only then that it cannot collect (JNI pins objects) or need not; the VM's performance counters show that. G1
+//! also pauses for Remark and Cleanup, and only the counters count its collections alone. If the VM shares no counters
+//! (`-XX:+PerfDisableSharedMem`, `-XX:-UsePerfData`), the structures that it publishes for debuggers have the
+//! collector and a counter of collections. ZGC and Shenandoah pause several times per cycle. With them the death of a
+//! sentinel shows a collection (`deaths`).
 
 use crate::jvm::{self, internals, own_memory, vm_structs};
 use crate::lock::Lock;
@@ -13,22 +13,22 @@ use std::fs;
 use std::sync::OnceLock;
 
 enum Source {
-    /// Each pause in which the counters go on is a collection; what they showed when the last one began.
+    /// Each pause in which the counters increase is a collection. `at_begin` is their value at the last pause's begin.
     Pauses { counters: Counters, at_begin: Option<u64> },
-    /// What the counters go on by; what they showed when they were last read.
+    /// The increase of the counters is the number of collections. `last` is the value last read.
     Counters { counters: Counters, last: u64 },
-    /// A collection is known by the death of a sentinel.
+    /// The death of a sentinel shows a collection.
     Effect,
 }
 
 static SOURCE: OnceLock<Lock<Source>> = OnceLock::new();
 
-/// Serial and Parallel collect for a histogram or a heap dump of the VM's own without telling JVMTI, before
-/// this version. (G1 always tells.)
+/// Before this version, Serial and Parallel do not report to JVMTI that they collect for a histogram or a heap dump of
+/// the VM. (G1 always reports.)
 const ALL_TELL: u32 = 25;
 
-/// Chooses what to count by, and begins. Returns whether it is known that the collector works on objects in
-/// its pauses only, and that JVMTI tells of all of them.
+/// Selects the source and begins to count. Returns true if the collector is known to work on objects only in its
+/// pauses, and JVMTI to report all of them.
 pub fn start() -> bool {
     let all_tell = jvm::get().feature_version() >= ALL_TELL;
     let source = SOURCE.get_or_init(|| Lock::new(Source::choose()));
@@ -39,21 +39,21 @@ pub fn start() -> bool {
     }
 }
 
-/// Takes note that a pause begins; called while the world is stopped.
+/// Records that a pause begins. Called while the world is stopped.
 pub fn pause_begins() {
     if let Some(source) = SOURCE.get() {
         source.lock().pause_begins();
     }
 }
 
-/// Takes note that a pause has ended; called while the world is stopped. False if it is known that nothing was
+/// Records that a pause has ended. Called while the world is stopped. Returns false if nothing is known to have been
 /// collected in it.
 pub fn pause_has_collected() -> bool {
     SOURCE.get().is_none_or(|source| source.lock().pause_has_collected())
 }
 
-/// How many collections there were since the last call, given the number of pauses since then that
-/// may have been some, and whether a sentinel has died.
+/// Returns the number of collections since the last call, given the pauses since then that may have been collections,
+/// and whether a sentinel has died.
 pub fn collections_since_last_time(pauses: u64, has_effect: bool) -> u64 {
     let Some(source) = SOURCE.get() else { return 0 };
     source.lock().count(pauses, has_effect)
@@ -108,7 +108,7 @@ enum Collector {
     Other,
 }
 
-/// The VM's collector, and its counters.
+/// The VM's collector and its counters.
 struct Known {
     collector: Collector,
     counters: Counters,
@@ -121,7 +121,7 @@ impl Known {
             .or_else(|| internals::STRUCTURES.find(Self::of_structures))
     }
 
-    /// Looks in the structures that the VM publishes for debuggers.
+    /// Reads the structures that the VM publishes for debuggers.
     fn of_structures() -> Option<Self> {
         let flags = [
             (c"UseG1GC", Collector::G1),
@@ -138,14 +138,14 @@ impl Known {
     }
 }
 
-/// The VM's counters of collections, one of young and one of full ones or one of all, each of so many bytes.
+/// The VM's counters of collections: one of young and one of full collections, or one of all. Each has `bytes` bytes.
 struct Counters {
     places: Vec<usize>,
     bytes: usize,
 }
 
 impl Counters {
-    /// Their sum; None if they are not there.
+    /// Returns their sum; None if they cannot be read.
     fn read(&self) -> Option<u64> {
         if self.places.is_empty() {
             return None;
@@ -164,8 +164,8 @@ impl Counters {
     }
 }
 
-/// The memory in which the VM publishes its counters, and what was in it. It is mapped from a file in `/tmp`,
-/// which is not found by its name: that may be the file of a process in another container, or of one that is gone.
+/// The memory in which the VM publishes its counters, with a copy of its contents. It is mapped from a file in `/tmp`.
+/// The file's name is not used: that file may belong to a process in another container, or to one that has ended.
 struct Memory {
     start: usize,
     data: Vec<u8>,
@@ -186,7 +186,7 @@ impl Memory {
         Known { collector: self.collector(), counters: Counters { places, bytes: 8 } }
     }
 
-    /// Tells the collector by the name of the part that collects young objects.
+    /// Identifies the collector by the name of its part that collects young objects.
     fn collector(&self) -> Collector {
         let name = perf_data::text(&self.data, "sun.gc.collector.0.name").unwrap_or_default();
         let begins = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
@@ -202,8 +202,8 @@ impl Memory {
     }
 }
 
-/// Where the VM's counters are among what a process has mapped: the file is
-/// `hsperfdata_<user>/<number>`. One that is mapped read-only has the counters of another VM.
+/// Returns the address and the length of the VM's counters in the mappings of a process. The file is
+/// `hsperfdata_<user>/<number>`. A read-only mapping has the counters of another VM.
 fn counters_in(maps: &str) -> Option<(usize, usize)> {
     let is_counters = |line: &&str| {
         line.contains("/hsperfdata_") && line.split(' ').nth(1).is_some_and(|p| p.starts_with("rw"))
@@ -215,7 +215,7 @@ fn counters_in(maps: &str) -> Option<(usize, usize)> {
     Some((start, end.checked_sub(start)?))
 }
 
-/// The format of these counters: a header, and entries each with a name and a value.
+/// The format of these counters: a header, then entries with a name and a value each.
 mod perf_data {
     use std::ops::Range;
 
@@ -235,7 +235,7 @@ mod perf_data {
             Some(value as usize)
         }
 
-        /// From where to where the value lies: up to the end of the entry.
+        /// Returns the range of the value, up to the end of the entry.
         fn find(&self, name: &str) -> Option<Range<usize>> {
             if self.0.get(..4)? != MAGIC {
                 return None;
@@ -257,14 +257,14 @@ mod perf_data {
         }
     }
 
-    /// Where a counter lies, of 8 bytes.
+    /// Returns the position of a counter of 8 bytes.
     pub fn number(data: &[u8], name: &str) -> Option<usize> {
         let place = Data(data).find(name)?.start;
         data.get(place..)?.get(..8)?;
         Some(place)
     }
 
-    /// The value of a string.
+    /// Returns the value of a string.
     pub fn text(data: &[u8], name: &str) -> Option<String> {
         let bytes = data.get(Data(data).find(name)?)?;
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());

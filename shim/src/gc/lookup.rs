@@ -1,8 +1,8 @@
-//! Finding objects by their IDs.
+//! Finds objects by their IDs.
 //!
-//! JVMTI finds objects by their tags in time proportional to all tags that are in use. Agents ask for
-//! one object after the other, such as all that a dump names. So after some searches of this kind a
-//! table of all objects is made, which is kept until the agents enable collections again.
+//! JVMTI finds objects by their tags in time proportional to all tags in use. Agents request one object after the
+//! other, such as all objects that a dump names. So after some searches a table of all objects is created. It is kept
+//! until the agents enable collections again.
 
 use super::deaths;
 use crate::classes;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How many searches take about as long as making the table (measured: 25 to 60). So requests never
-/// take more than twice as long as by the quicker of the two ways.
+/// The number of searches that take about as long as creating the table (measured: 25 to 60). So requests never take
+/// more than twice as long as with the faster of the two methods.
 const SEARCHES: u32 = 32;
 
 /// The limit in place of [`SEARCHES`] while an agent reads a heap dump: it usually requests many of the objects.
@@ -36,20 +36,20 @@ const LONG: Duration = Duration::from_secs(3);
 
 struct State {
     table: Option<Arc<Table>>,
-    /// The number of searches since the last table was made or dropped.
+    /// The number of searches since the last table was created or dropped.
     searches: u32,
-    /// The number of searches after which a new table is made.
+    /// The number of searches after which a new table is created.
     limit: u32,
-    /// The processor time that searches and the making of tables have taken since the VM began.
+    /// The CPU time that searches and the creation of tables have taken since the VM began.
     taken: Duration,
 }
 
 static STATE: Lock<State> =
     Lock::new(State { table: None, searches: 0, limit: SEARCHES, taken: Duration::ZERO });
 
-/// The object with this ID, in the current frame; None if there is none or it is gone.
+/// Returns the object with this ID, as a reference in the current frame. None if there is none or it is dead.
 ///
-/// Fast for classes, threads and the subject of the event in flight; others are searched for.
+/// Fast for classes, threads and the object of the event in flight; others are searched.
 pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
     if !ids::was_given(id) {
         return None;
@@ -66,8 +66,8 @@ pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
     search(jni, id, &ids::possible_tags(id))
 }
 
-/// The object with this ID, in the current frame; it is searched for among those with one of the
-/// tags if it is in no table.
+/// Returns the object with this ID, as a reference in the current frame. If no table has it, the objects with one of
+/// the tags are searched.
 fn search(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
     let in_table = |table: Arc<Table>| table.object(jni, id);
     let table = STATE.lock().table.clone();
@@ -83,7 +83,7 @@ fn search(jni: Jni, id: jobjectID, tags: &[jlong]) -> Option<jobject> {
     object
 }
 
-/// Counts a search; true if it is time to make a table.
+/// Counts a search. Returns true if it is time to create a table.
 fn is_table_due() -> bool {
     let searches = {
         let mut state = STATE.lock();
@@ -91,7 +91,7 @@ fn is_table_due() -> bool {
         if state.searches <= state.limit {
             return false;
         }
-        // If this table lacks what is asked for, the next one may too.
+        // If this table lacks the requested object, the next one may lack it too.
         state.limit = state.limit.saturating_mul(2);
         std::mem::take(&mut state.searches) - 1
     };
@@ -99,7 +99,7 @@ fn is_table_due() -> bool {
     true
 }
 
-/// A run of requests, during which no ID dies; at its end the table is dropped.
+/// A series of requests during which no ID dies. At its end the table is dropped.
 pub struct Run(());
 
 impl Run {
@@ -107,7 +107,7 @@ impl Run {
         Self(())
     }
 
-    /// An agent is about to read a heap dump, and may ask for the objects in it.
+    /// Lowers the limit, because an agent is about to read a heap dump and may request the objects in it.
     pub fn expect_requests(&self) {
         let mut state = STATE.lock();
         state.limit = state.limit.min(SEARCHES_IN_DUMP);
@@ -120,8 +120,8 @@ impl Drop for Run {
     }
 }
 
-/// Drops the table, unless collections are disabled, so that no ID dies anyway. Only an attached thread
-/// can delete references.
+/// Drops the table. Keeps it if collections are disabled, because no ID dies then, or if the thread is not attached and
+/// so cannot delete references.
 pub fn end_run() {
     let can_drop = || phase::vm_answers() && jvm::get().jni().is_some();
     if gc_switch::is_off() || !can_drop() {
@@ -151,12 +151,12 @@ fn count(nanos: i64) {
     }
 }
 
-/// All objects that had an ID when the table was made.
+/// All objects that had an ID when the table was created.
 struct Table {
     /// Objects that a walk along references has met.
     met: Entries,
-    /// All others: garbage, and objects that only native code refers to. They are found in batches that
-    /// take about as long as one object.
+    /// All others: garbage, and objects that only native code refers to. They are found in batches. A batch takes about
+    /// as long as one object.
     others: Vec<Others>,
 }
 
@@ -194,15 +194,15 @@ impl Entries {
     }
 }
 
-/// A batch of objects that are found when one of them is asked for.
+/// A batch of objects that are found when one of them is requested.
 struct Others {
     /// Their tags in the order of their IDs; at least one.
     tags: Vec<jlong>,
     found: Memo<Entries>,
 }
 
-/// How many objects are found at a time: JVMTI compares each tag in use with each that is asked for, and
-/// a few hundred comparisons take no longer than reading the next tag in use.
+/// The number of objects found at a time. JVMTI compares each tag in use with each requested tag, and a few hundred
+/// comparisons take no longer than reading the next tag in use.
 const AT_A_TIME: usize = 1024;
 
 impl Others {
@@ -227,7 +227,7 @@ impl Others {
     }
 }
 
-/// The right to make a table, which one thread has at a time.
+/// The right to create a table, which one thread has at a time.
 struct Turn(());
 
 static BEING_MADE: AtomicBool = AtomicBool::new(false);
@@ -244,7 +244,7 @@ impl Drop for Turn {
     }
 }
 
-/// Makes the table, unless another thread is just doing that.
+/// Creates the table, unless another thread is doing so.
 fn make_table(jni: Jni) -> Option<Arc<Table>> {
     let _turn = Turn::take()?;
     let table = match Table::new(jni) {
@@ -279,24 +279,24 @@ impl Table {
     }
 }
 
-/// How many objects get the same tag. So many local references at a time cost little.
+/// The number of objects that get the same tag. This many local references at a time cost little.
 const GROUP: usize = 4096;
 
-/// In how many parts the objects are found by their tags, at most: each part takes a look at all tags,
-/// and a single one would take a local reference to each object.
+/// The largest number of parts in which the objects are found by their tags. Each part reads all tags, and a single
+/// part would need a local reference to each object.
 const PARTS: usize = 16;
 
-/// The number of groups in a part, at least. Each part looks at all tags; with `-Xcheck:jni` HotSpot looks at all local
-/// references for each new weak one, so there must not be too many.
+/// The smallest number of groups in a part, because each part reads all tags. It must not be large: with `-Xcheck:jni`
+/// HotSpot reads all local references for each new weak one.
 const GROUPS: usize = 4;
 
-/// The objects that a walk along references meets and that have an ID, with their IDs.
+/// Returns the objects with an ID that a walk along references meets, with their IDs.
 ///
-/// Only GetObjectsWithTags makes references to many objects, in time proportional also to the tags that
-/// it is asked for. So for a while the objects get tags that they share, in an environment made for it.
+/// Only GetObjectsWithTags creates references to many objects, in time proportional also to the number of requested
+/// tags. So the objects temporarily get shared tags in a separate environment.
 fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     let env = jvm::get().lookup_env;
-    // The walk finds the dead of all environments, and reports them to this one.
+    // The walk finds dead objects of all environments, and the VM reports them to this one.
     env.set_notification(JVMTI_EVENT_OBJECT_FREE, true)?;
     let mut groups = Groups::default();
     deaths::during_walk(|| env.follow_references(None, &mut groups))?;
@@ -317,7 +317,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
     Ok(objects)
 }
 
-/// A small number, which is of no [kind](crate::records::tags): such deaths need no report.
+/// Returns a small number, which is of no [kind](crate::records::tags): such deaths need no report.
 fn group_tag(number: usize) -> jlong {
     number as jlong + 1
 }

@@ -1,4 +1,4 @@
-//! The GC events: the gate, the queue of dead objects, arenas; and the walks through the heap that find dead objects.
+//! The GC events: the gate, the queue of dead objects, arenas; also the walks through the heap that look up objects.
 
 pub mod arenas;
 pub mod barrier;
