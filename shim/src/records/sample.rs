@@ -90,7 +90,7 @@ impl Sample {
     pub unsafe fn take(&self, env: *mut JNIEnv, context: *mut c_void, cpu: impl FnOnce() -> i64) {
         let word = self.word.load(Ordering::SeqCst);
         if word & STATE == REQUESTED {
-            // SAFETY: the caller guarantees it. No other code reads this buffer before the word says TAKEN. Of two
+            // SAFETY: as the caller promises. No other code reads this buffer before the word says TAKEN. Of two
             // handlers on this thread the second begins after the first has ended.
             unsafe { self.trace.take(buffer_of(word), env, context) };
             self.accounted.store(cpu(), Ordering::SeqCst);

@@ -61,7 +61,7 @@ impl Trace {
         // SAFETY: each buffer has room for MAX_DEPTH frames, and no other code reads this one; a frame of zero
         // bytes is valid.
         let room = unsafe { slice::from_raw_parts_mut(memory.add(buffer * MAX_DEPTH), depth) };
-        // SAFETY: the caller guarantees it.
+        // SAFETY: as the caller promises.
         let walked = unsafe { async_call_trace::walk(env, room, context) };
         let count = walked.map_or_else(|reason| reason, |count| count as jint);
         self.buffers[buffer].count.store(count, Ordering::Relaxed);
