@@ -3,31 +3,31 @@
 use libc::{CLOCK_THREAD_CPUTIME_ID, clockid_t, timespec};
 use std::time::Duration;
 
-/// Nanoseconds of CPU time that the current thread has consumed. May be called in a signal handler.
+/// Returns the CPU time of the current thread in nanoseconds. May be called in a signal handler.
 pub fn current() -> i64 {
     read(CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
-/// Nanoseconds of CPU time that a thread of this process has consumed, None if there is no thread
-/// with this number. Unlike what pthreads offer it needs no pointer to a thread that may be gone.
+/// Returns the CPU time of a thread of this process in nanoseconds. None if there is no thread with
+/// this number. Unlike pthreads, this needs no pointer to a thread that may have ended.
 pub fn of(os_thread: i32) -> Option<i64> {
     if os_thread <= 0 { None } else { read(clock_of(os_thread)) }
 }
 
-/// The clock that Linux gives each thread: the complement of its number above three bits, of which
-/// `4` says "one thread" and `2` "its scheduled time".
+/// Returns the clock that Linux gives each thread: the complement of its number above three bits,
+/// in which `4` means "one thread" and `2` its scheduled time.
 fn clock_of(os_thread: i32) -> clockid_t {
     !os_thread << 3 | 4 | 2
 }
 
 fn read(clock: clockid_t) -> Option<i64> {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours to write.
+    // SAFETY: the structure is a local variable.
     let result = unsafe { libc::clock_gettime(clock, &mut time) };
     (result == 0).then(|| nanos(&time))
 }
 
-/// A time as nanoseconds; both its numbers may have 32 bits.
+/// Converts a time to nanoseconds. Its two numbers may have 32 bits.
 pub fn nanos(time: &timespec) -> i64 {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64
 }
@@ -51,7 +51,7 @@ mod tests {
     fn a_thread_that_is_gone_has_no_clock() {
         // SAFETY: gettid has no preconditions.
         let gone = std::thread::spawn(|| unsafe { libc::gettid() }).join().unwrap();
-        // The system may take a moment to forget a thread that was joined.
+        // The system may take a moment to remove a thread that was joined.
         for _ in 0..1000 {
             if of(gone).is_none() {
                 return;

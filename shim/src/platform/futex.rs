@@ -1,10 +1,10 @@
-//! Waiting for a word in memory to change.
+//! Waits for a word in memory to change.
 
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 
-/// Waits until the word is woken, at most so many nanoseconds (None: no limit); returns at once if
-/// it does not hold `value`. May wake spuriously. False if the time was over.
+/// Waits until the word is woken, at most `at_most` nanoseconds (None: no limit). Returns at once
+/// if it does not contain `value`. May wake spuriously. Returns false after a timeout.
 pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) -> bool {
     let time = at_most.map(|nanos| libc::timespec {
         tv_sec: (nanos.max(0) / 1_000_000_000) as libc::time_t,
@@ -17,12 +17,12 @@ pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) -> bool {
     result == 0 || unsafe { *libc::__errno_location() } != libc::ETIMEDOUT
 }
 
-/// Wakes all that wait for the word.
+/// Wakes all threads that wait for the word.
 pub fn wake(word: &AtomicU32) {
     wake_at_most(word, i32::MAX);
 }
 
-/// Wakes one of those that wait for the word.
+/// Wakes one of the threads that wait for the word.
 pub fn wake_one(word: &AtomicU32) {
     wake_at_most(word, 1);
 }
@@ -57,7 +57,7 @@ mod tests {
                 }
             });
             word.store(1, Ordering::SeqCst);
-            // The waiter may come only after this, and then does not wait.
+            // The thread may reach this only later; then it does not wait.
             wake(&word);
             waiter.join().unwrap();
         });

@@ -1,4 +1,4 @@
-//! Everything that only Linux has: signals, futexes, `/proc`, clocks of threads, the dynamic loader.
+//! Features that only Linux has: futexes, `/proc`, clocks of threads, the dynamic loader.
 
 pub mod cpu_clock;
 pub mod dynamic_loader;

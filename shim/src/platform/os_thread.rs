@@ -1,4 +1,4 @@
-//! The kernel's number of a thread.
+//! The kernel's thread IDs.
 
 use std::cell::Cell;
 use std::fs;
@@ -7,9 +7,9 @@ thread_local! {
     static OS_THREAD: Cell<i32> = const { Cell::new(0) };
 }
 
-/// The kernel's number of the current thread.
+/// Returns the kernel's ID of the current thread.
 pub fn os_thread() -> i32 {
-    // Not `libc::gettid`, which the C library has only since 2.30.
+    // The C library has `libc::gettid` only since 2.30.
     // SAFETY: gettid has no preconditions.
     let ask = || unsafe { libc::syscall(libc::SYS_gettid) as i32 };
     OS_THREAD
@@ -22,13 +22,13 @@ pub fn os_thread() -> i32 {
         .unwrap_or_else(|_| ask())
 }
 
-/// Returns the kernel's numbers of all threads of this process.
+/// Returns the kernel's IDs of all threads of this process.
 pub fn all() -> impl Iterator<Item = i32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok())
 }
 
-/// Returns the kernel's number of the oldest thread of this process that has this name.
+/// Returns the kernel's ID of the oldest thread of this process that has this name.
 pub fn named(name: &str) -> Option<i32> {
     let has_name = |number: &i32| {
         fs::read_to_string(format!("/proc/self/task/{number}/comm"))

@@ -1,27 +1,27 @@
-//! Finds out if a thread sleeps.
+//! Determines if a thread sleeps.
 
 use std::io::Write;
 
-/// Whether the thread is blocked until something happens, and neither runs nor waits for a processor or
-/// a disk; true if there is none.
+/// Returns true if the thread is blocked until something happens. It neither runs nor waits for a
+/// processor or a disk. True if there is no such thread.
 pub fn is_asleep(os_thread: i32) -> bool {
     state(os_thread).is_none_or(|state| state == b'S')
 }
 
-/// What the kernel calls the state of the thread.
+/// Returns the kernel's letter for the state of the thread.
 fn state(os_thread: i32) -> Option<u8> {
     let mut stat = [0; 64];
     let stat = read(os_thread, "stat", &mut stat)?;
-    // The state follows the name, of at most 15 bytes, which is in parentheses and may contain any.
+    // The state follows the name of at most 15 arbitrary bytes, which is in parentheses.
     let name_end = stat.iter().rposition(|byte| *byte == b')');
     stat.get(name_end? + 2).copied()
 }
 
-/// The beginning of a file about the thread, None if there is no such thread.
+/// Reads the beginning of a file about the thread. None if there is no such thread.
 fn read<'a>(os_thread: i32, file: &str, room: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut path = [0; 48];
     write!(&mut path[..], "/proc/self/task/{os_thread}/{file}\0").ok()?;
-    // SAFETY: the path ends with a zero, and there is room for what is read.
+    // SAFETY: the path is NUL-terminated, and at most `room.len()` bytes are written to `room`.
     let read = unsafe {
         let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {

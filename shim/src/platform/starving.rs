@@ -1,17 +1,17 @@
-//! Threads of the process that want a processor and do not get one: what seems blocked may only wait for them.
+//! Runnable threads of the process that get no processor. Blocked threads may only be waiting for them.
 
 use super::cpu_clock;
 use super::os_thread::{self, os_thread};
 use super::scheduling::is_asleep;
 
-/// A thread that has had a processor for so many nanoseconds has released locks that are held for a
-/// moment only, as the VM's are: it is about the scheduler's time slice.
+/// The nanoseconds on a processor after which a thread has released its briefly held locks, such as the VM's.
+/// It is about the scheduler's time slice.
 pub const SLICE: i64 = 3_000_000;
 
-/// The threads that wanted a processor at the first look and have not had their [`SLICE`] since; None before.
+/// The threads that were runnable at the first check and have not had a [`SLICE`] since; None before it.
 pub struct Starving(Option<Vec<Waiting>>);
 
-/// A thread that wants a processor, with the CPU time at which it has had its [`SLICE`].
+/// A runnable thread, with the CPU time at which it has had its [`SLICE`].
 struct Waiting {
     os_thread: i32,
     until: i64,
@@ -22,8 +22,8 @@ impl Starving {
         Self(None)
     }
 
-    /// Whether a thread of the process that wants a processor has not had one since the first of these
-    /// calls: it may own the lock at which the others are blocked.
+    /// Returns true if a thread that was runnable at the first of these calls has not had a processor since.
+    /// It may own the lock for which the others wait.
     pub fn is_any(&mut self) -> bool {
         let starving = self.0.get_or_insert_with(|| {
             let me = os_thread();
