@@ -1,11 +1,11 @@
 //! The clock that agents read: `GetCurrentThreadCpuTime`.
 //!
-//! JVMPI's collections ran on the thread that GC_START and GC_FINISH name, and agents take what its
-//! clock shows between the two off the time of its methods. Collectors of today have threads of their
-//! own, and a collection is told when it is over. So to an agent that gets both, the CPU clock of that
-//! thread goes on by the collector's pauses between the two: what it then takes off is what was added.
-//! The clock of elapsed time contains the pauses already. It shows when they were: in GC_FINISH when the
-//! last one was over, in GC_START as much less as they took.
+//! JVMPI's collections ran on the thread that GC_START and GC_FINISH name. Agents subtract the time
+//! between the two, by its clock, from the time of its methods. Today's collectors have their own
+//! threads, and a collection is delivered after its end. So for an agent that gets both events, the CPU
+//! clock of that thread advances between them by the collector's pauses: the agent subtracts exactly
+//! what was added. The clock of elapsed time contains the pauses already. In GC_FINISH it shows the end
+//! of the last pause, in GC_START that time minus the length of the pauses.
 
 use super::Thread;
 use crate::platform::cpu_clock;
@@ -17,7 +17,7 @@ use jvmpi_sys::{JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_GC_START};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// What the clock of the current thread shows to the agent, in nanoseconds.
+/// Returns the time that the current thread's clock shows to the agent, in nanoseconds.
 pub fn now(agent: &Agent) -> i64 {
     let thread = threads::known_current();
     if let Some(told) = thread.as_ref().and_then(|thread| thread.stand_in.clock()) {
@@ -31,30 +31,30 @@ pub fn now(agent: &Agent) -> i64 {
     }
 }
 
-/// When the clock of elapsed time was at 0.
+/// The zero of the clock of elapsed time.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Starts the clock of elapsed time, before anybody looks at it.
+/// Starts the clock of elapsed time, before it is first read.
 pub fn start() {
     LazyLock::force(&BEGAN);
 }
 
-/// Nanoseconds since a moment that is the same for every thread.
+/// Returns the nanoseconds since a moment that is the same for every thread.
 fn elapsed(now: Instant) -> i64 {
     now.saturating_duration_since(*BEGAN).as_nanos() as i64
 }
 
-/// What the clock shows to an agent while a collection is told in a thread's name.
+/// The clock that an agent sees while a collection is delivered in a thread's name.
 #[derive(Clone, Copy)]
 pub struct Told {
-    /// What it shows now.
+    /// The time that it shows now.
     pub time: i64,
-    /// By how much it goes on between GC_START and GC_FINISH.
+    /// The time by which it advances between GC_START and GC_FINISH.
     took: i64,
 }
 
 impl Told {
-    /// Before GC_START.
+    /// Sets the clock before GC_START.
     pub fn begin(agent: &Agent, thread: &Thread, pauses: Pauses) -> Self {
         let gets_both = agent.wants(JVMPI_EVENT_GC_START) && agent.wants(JVMPI_EVENT_GC_FINISH);
         let took = if gets_both { pauses.took } else { Duration::ZERO }.as_nanos() as i64;
@@ -67,7 +67,7 @@ impl Told {
         Self { time, took }
     }
 
-    /// Before GC_FINISH.
+    /// Advances the clock before GC_FINISH.
     pub fn finish(&mut self, agent: &Agent, thread: &Thread) {
         self.time += self.took;
         if agent.options().cputime == CpuTime::Cpu {

@@ -1,4 +1,4 @@
-//! The current thread, which gets its record when it first runs code of the shim's.
+//! The current thread, which gets its record when it first runs code of the shim.
 
 use super::identity::learn_object;
 use super::quiet::Quiet;
@@ -14,18 +14,18 @@ use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-/// The record of the current thread, if it is attached to the VM.
+/// Returns the record of the current thread, if it is attached to the VM.
 pub fn try_current() -> Option<Current> {
     known_current().or_else(|| jvm::try_get()?.jni().map(current))
 }
 
-/// The current thread and its JNI, if it is attached to the VM.
+/// Returns the current thread and its JNI, if it is attached to the VM.
 pub fn current_attached() -> Option<(Jni, Current)> {
     let jni = jvm::try_get()?.jni()?;
     Some((jni, current(jni)))
 }
 
-/// The record of the current thread; a new one if it has none.
+/// Returns the record of the current thread, and creates it if there is none.
 pub fn current(jni: Jni) -> Current {
     match known_current() {
         Some(thread) if thread.runs_in(jni.env()) => thread,
@@ -33,7 +33,7 @@ pub fn current(jni: Jni) -> Current {
     }
 }
 
-/// Runs Java code on the shim's behalf: nothing that it does is reported to agents.
+/// Runs Java code for the shim, and reports nothing of it to agents.
 pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
     let thread = current(jni);
     let _quiet = Quiet::begin(&thread);
@@ -54,8 +54,8 @@ fn adopt(jni: Jni) -> Current {
     if current.object().is_none() {
         jni.frame(8, |jni| {
             let object = carrier(jni);
-            // Not while the thread is being attached: its object is being constructed then, and that
-            // is reported as for any other object.
+            // Not while the thread is being attached: its object is being constructed then, which is
+            // reported like that of any other object.
             if is_alive(object) {
                 learn_object(&current, jni, object);
             }
@@ -68,20 +68,20 @@ fn adopt(jni: Jni) -> Current {
     }
 }
 
-/// Whether the record is that of an earlier thread with the same environment, for which another thread
-/// made a new record while it ended.
+/// Returns true if the record belongs to an earlier thread with the same environment. Another thread
+/// created it anew while that thread ended.
 pub fn is_anothers(jni: Jni, thread: &Thread) -> bool {
     let Some(known) = thread.object().filter(|_| structure::is_known()) else { return false };
     jni.frame(4, |jni| {
         let object = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
-        // Where a virtual thread is mounted, its object cannot be compared with the carrier's.
+        // If a virtual thread is mounted, its object cannot be compared with the carrier's.
         !object.is_null()
             && structure::of(jni, object) != 0
             && !jni.same_object(known.get(), object)
     })
 }
 
-/// The `java.lang.Thread` of the current platform thread; NULL while it is being attached.
+/// Returns the `java.lang.Thread` of the current platform thread; NULL while it is being attached.
 pub fn carrier(jni: Jni) -> jobject {
     let thread = jvm::get().jvmti.current_thread().unwrap_or(ptr::null_mut());
     if thread.is_null() || structure::of(jni, thread) != 0 {

@@ -1,4 +1,4 @@
-//! Finding threads that have perhaps never run any of the shim's code.
+//! Finds threads that may never have run code of the shim.
 
 use super::current::{current_attached, try_current};
 use super::identity::learn_object;
@@ -13,9 +13,9 @@ use jni_sys::{JNIEnv, jobject};
 use std::ptr;
 use std::sync::Arc;
 
-/// Runs `f` on the live thread with this environment; None for NULL, garbage and threads that have ended. The thread
-/// that sends JVM_SHUT_DOWN has ended for agents, but is there in its handlers. Costs no more than a comparison for
-/// the current thread.
+/// Runs `f` on the live thread with this environment. None for NULL, invalid pointers and threads that have ended.
+/// The thread that sends JVM_SHUT_DOWN has ended for agents, but is found in its handlers. For the current thread
+/// this costs only a comparison.
 pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
     if is_current(env) {
         return try_current().filter(|thread| is_there(thread)).map(|thread| f(&thread));
@@ -28,14 +28,14 @@ pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> 
     is_there(&thread).then(|| f(&thread))
 }
 
-/// True if agents may use the record of the current thread.
+/// Returns true if agents may use the record of the current thread.
 fn is_there(current: &Thread) -> bool {
     !current.has_ended() || phase::is_shutting_down_here()
 }
 
-/// The record of the live thread that this `java.lang.Thread` stands for, although it may never have run
-/// any of the shim's code. None if it has ended or has not started, and if it is virtual unless these are
-/// threads of their own.
+/// Returns the record of the live thread for which this `java.lang.Thread` stands, even if it has never run code of
+/// the shim. None if it has ended or has not started. None for a virtual thread, unless these are threads of their
+/// own.
 pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
     let id = tagging::id_of(object).ok()?;
     if let Some(thread) = by_id(id) {
@@ -63,7 +63,7 @@ pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
         return None;
     }
     if structure::of(jni, object) != native || has_ended() {
-        // It has ended meanwhile, perhaps before the record was made: then no other call removes it.
+        // It has ended meanwhile, perhaps before its record was created. Then no other call removes that.
         forget(&thread);
         return None;
     }

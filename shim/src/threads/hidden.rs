@@ -1,4 +1,4 @@
-//! The objects that the shim hides from agents, its own threads among them.
+//! The objects that the shim hides from agents, including those of its own threads.
 
 use crate::jvm;
 use crate::lock::Map;
@@ -9,14 +9,14 @@ use std::sync::LazyLock;
 
 static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
 
-/// Hides the object; a thread whose `java.lang.Thread` it is, is hidden too.
+/// Hides the object. If it is a `java.lang.Thread`, the thread is hidden too.
 pub fn hide(object: jobject) -> jvm::Result<()> {
     let id = tagging::id_of(object)?;
     HIDDEN.insert(id.addr(), ());
     Ok(())
 }
 
-/// The IDs of all hidden objects, threads among them.
+/// Returns the IDs of all hidden objects, including threads.
 pub fn hidden_objects() -> Vec<usize> {
     HIDDEN.keys()
 }

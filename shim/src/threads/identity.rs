@@ -1,4 +1,4 @@
-//! Which `java.lang.Thread` a thread is.
+//! The `java.lang.Thread` of a thread.
 
 use super::hidden;
 use crate::jvm::{GlobalRef, Jni};
@@ -9,7 +9,7 @@ use jni_sys::jobject;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Takes note of the `java.lang.Thread` of a thread.
+/// Records the `java.lang.Thread` of a thread.
 pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
     let Some(reference) = GlobalRef::new(jni, object) else { return };
     let Ok(mut id) = tagging::id_of(object) else { return };
@@ -17,12 +17,12 @@ pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
     // A reference that is not needed is deleted outside the lock.
     let known = Arc::clone(thread.object.lock().get_or_insert_with(|| Arc::clone(&reference)));
     if !jni.same_object(known.get(), object) {
-        // By now the environment belongs to another thread.
+        // The environment belongs to another thread by now.
         return;
     }
     thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);
     thread.forbid_short_cut();
-    // The ID of a thread that is noted stays; a collection that copies may have changed it before.
+    // The ID of a recorded thread stays the same. A copying collection may have changed it before.
     loop {
         thread.id.store(id, Ordering::Release);
         registry::note_id(thread, id);

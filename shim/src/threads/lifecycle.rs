@@ -1,4 +1,4 @@
-//! Threads start and end.
+//! The start and the end of threads.
 
 use super::current::{carrier, current, is_anothers, quietly};
 use super::hidden::hide;
@@ -30,8 +30,8 @@ pub fn started(jni: Jni) -> Current {
 
 /// Called when the VM reports that the current thread has ended, after agents got THREAD_END.
 ///
-/// The record stays with the thread, as ended, so that nothing more is reported of it. A suspended
-/// thread waits here until it has been resumed: until then its record must be found.
+/// The thread keeps its record, marked as ended, so that nothing more is reported about it. A suspended
+/// thread waits here until it has been resumed, because its record must be found until then.
 pub fn ended(thread: &Thread) {
     {
         let _claim = claims::to_resume();
@@ -42,8 +42,8 @@ pub fn ended(thread: &Thread) {
     registry::forget(thread);
 }
 
-/// Called when the VM reports that the current virtual thread has ended, after agents got THREAD_END. What
-/// the carrier does then is its own.
+/// Called when the VM reports that the current virtual thread has ended, after agents got THREAD_END.
+/// Afterwards the carrier's record is the current one.
 pub fn virtual_ended(jni: Jni, thread: &Thread) {
     // The caller's record must outlast the change of the current thread.
     let _kept = registry::by_env(thread.env());

@@ -1,6 +1,6 @@
-//! Threads. A thread's ID is its `JNIEnv *`. What happens in a virtual thread belongs to the carrier whose
-//! environment it runs in; where the setting `virtual` has virtual threads be threads of their own, to the
-//! record of the virtual thread, which is that of the current thread as long as it is mounted.
+//! Threads. A thread's ID is its `JNIEnv *`. Everything in a virtual thread belongs to the carrier whose
+//! environment it runs in. With `virtual=own` it belongs to the record of the virtual thread, which is the
+//! current thread's while it is mounted.
 
 pub mod agent_clock;
 pub mod current;

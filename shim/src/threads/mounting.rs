@@ -1,5 +1,5 @@
-//! Which virtual thread runs on which carrier, as the VM reports it: its record is that of the current
-//! thread meanwhile.
+//! The mounting of virtual threads on carriers, as the VM reports it. While a virtual thread is mounted,
+//! its record is that of the current thread.
 
 use super::identity::learn_object;
 use crate::jvm::{self, FieldId, Jni, internals};
@@ -16,15 +16,15 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the scheduler's rewritten code tells when a transition begins and ends.
+/// True if the scheduler's rewritten code reports the beginning and end of each transition.
 static NOTICES: AtomicBool = AtomicBool::new(false);
 
-/// Takes note whether the scheduler's code tells of transitions.
+/// Sets whether the scheduler's code reports transitions.
 pub fn expect_notices(notices: bool) {
     NOTICES.store(notices, Ordering::SeqCst);
 }
 
-/// Called when the VM reports that this virtual thread runs on the current carrier now.
+/// Called when the VM reports that this virtual thread now runs on the current carrier.
 pub fn mounted(jni: Jni, object: jobject) -> Option<Current> {
     let thread = virtual_record(number(jni, object)?);
     let carrier = record(jni.env());
@@ -45,8 +45,8 @@ pub fn unmounted(jni: Jni) {
     own(Some(carrier));
 }
 
-/// The virtual thread that is mounted on the current carrier although that was not reported: the shim was
-/// loaded later.
+/// Returns the virtual thread that is mounted on the current carrier without a report, because the shim
+/// was loaded later.
 pub fn find_mounted(jni: Jni) -> Option<Current> {
     jni.frame(8, |jni| {
         let object = jvm::get().jvmti.current_thread().ok().filter(|object| !object.is_null())?;
@@ -54,7 +54,7 @@ pub fn find_mounted(jni: Jni) -> Option<Current> {
     })
 }
 
-/// The record of a live virtual thread, if these are threads of their own.
+/// Returns the record of a live virtual thread, if these are threads of their own.
 pub fn find(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
     if !virtual_thread::are_threads() || !jni.is_virtual(object) || !is_alive(object) {
         return None;
@@ -65,7 +65,7 @@ pub fn find(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
         learn_object(&thread, jni, object);
     }
     if !is_alive(object) {
-        // It has ended meanwhile, perhaps before the record was made: then no other call removes it.
+        // It has ended meanwhile, perhaps before its record was created. Then no other call removes that.
         registry::forget(&thread);
         return None;
     }
@@ -77,7 +77,7 @@ fn is_alive(thread: jobject) -> bool {
     state & JVMTI_THREAD_STATE_ALIVE as jint != 0
 }
 
-/// The number that `java.lang.Thread` gives each thread.
+/// Returns the number that `java.lang.Thread` gives each thread.
 fn number(jni: Jni, object: jobject) -> Option<i64> {
     static FIELD: Memo<Option<FieldId>> = Memo::new();
     let look = || jni.frame(4, |jni| jni.field(jni.find_class(c"java/lang/Thread")?, c"tid", c"J"));
@@ -86,7 +86,7 @@ fn number(jni: Jni, object: jobject) -> Option<i64> {
 }
 
 impl Thread {
-    /// The virtual thread runs on this carrier, which the current thread is, from now on.
+    /// Records that the virtual thread now runs on this carrier, which is the current thread.
     fn mount(&self, carrier: &Self, jni: Jni) {
         if self.runs_in(jni.env()) {
             return;
@@ -97,25 +97,25 @@ impl Thread {
         carrier.hand_os_thread_to(self);
         self.runs_in.store(jni.env(), Ordering::Relaxed);
         carrier.new_ids.hand_over(&self.new_ids);
-        // The VM reports that when the transition is over.
+        // The VM reports the mount after the transition.
         for thread in [carrier, self] {
             thread.transition.clear();
         }
     }
 
-    /// The virtual thread leaves this carrier.
+    /// Records that the virtual thread leaves this carrier.
     fn unmount(&self, carrier: &Self) {
         self.runs_in.store(ptr::null_mut(), Ordering::Relaxed);
         self.hand_os_thread_to(carrier);
         // The signal would find the carrier's record.
         self.sample.abandon();
         self.new_ids.hand_over(&carrier.new_ids);
-        // A transition begins, whose end the carrier is told of.
+        // A transition begins. Its end is reported on the carrier.
         carrier.transition.note(NOTICES.load(Ordering::SeqCst));
         carrier.forbid_short_cut();
     }
 
-    /// The current OS thread, and the CPU time that it consumes, is the other thread's from now on.
+    /// Assigns the current OS thread, with the CPU time that it uses from now on, to the other thread.
     fn hand_os_thread_to(&self, other: &Self) {
         let clock = cpu_clock::current();
         self.consumed.end(clock);
@@ -124,12 +124,12 @@ impl Thread {
         other.consumed.begin(clock);
     }
 
-    /// Nanoseconds of CPU time that the thread has consumed, None if that cannot be known so.
+    /// Returns the CPU time of the thread in nanoseconds. None if its clock cannot be read.
     pub fn cpu_time(&self) -> Option<i64> {
         self.consumed.time(|| cpu_clock::of(self.os_thread()))
     }
 
-    /// As [`Self::cpu_time`], of the current thread.
+    /// Returns the same as [`Self::cpu_time`] for the current thread.
     pub fn own_cpu_time(&self) -> i64 {
         self.consumed.time(|| Some(cpu_clock::current())).unwrap_or(0)
     }

@@ -1,8 +1,8 @@
-//! The shim's own work in Java, of which nothing is reported to agents.
+//! The shim's own work in Java, which is not reported to agents.
 
 use crate::records::thread::Thread;
 
-/// While it lives, nothing that the thread does is reported to agents.
+/// While this exists, nothing that the thread does is reported to agents.
 pub struct Quiet<'a>(&'a Thread);
 
 impl<'a> Quiet<'a> {
