@@ -1,19 +1,19 @@
-//! The capability to suspend threads by JVMTI, which only one agent of the process can have. So the shim
-//! takes it when it first needs it: a debugger beside a profiler that never suspends is to work. Where a
-//! debugger has it, threads go on although an agent has suspended them, and take their call traces as they run.
+//! The capability to suspend threads by JVMTI, which only one agent of the process can have. The shim takes it
+//! when it first needs it, so that a debugger works beside a profiler that never suspends. If a debugger has
+//! it, threads that an agent suspends keep running, and their call traces are taken meanwhile.
 
 use crate::jvm::{self, Error, capabilities};
 use jvmti_sys::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether agents suspend threads: then it is never given back, as they would not be able to resume
-/// them.
+/// True if agents suspend threads. Then the capability is never returned, because they could not resume the
+/// threads.
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 fn take() -> bool {
     capabilities::take_suspension(jvm::get().jvmti).is_ok()
 }
 
-/// Makes a call that suspends a thread for an agent, and takes the capability for it, for good. None if
+/// Makes a call that suspends a thread for an agent, and takes the capability for it permanently. None if
 /// another agent has it.
 pub fn with(call: impl Fn() -> jvm::Result<()>) -> Option<jvm::Result<()>> {
     IS_KEPT.store(true, Ordering::SeqCst);
@@ -37,11 +37,11 @@ fn warn_once() {
     }
 }
 
-/// The capability for the time of a standstill.
+/// The capability while the program is stopped for a dump.
 pub struct Borrowed(());
 
-/// Takes it for the time of a standstill; the caller holds the claim to suspend threads. An error text
-/// if another agent has it.
+/// Takes the capability while the program is stopped. The caller holds the claim to suspend threads. Returns an
+/// error text if another agent has it.
 pub fn borrow() -> Result<Borrowed, &'static str> {
     if take() {
         return Ok(Borrowed(()));

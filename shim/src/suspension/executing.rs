@@ -1,7 +1,7 @@
-//! Whether a thread executes Java code, and the virtual thread whose code a carrier executes, where virtual threads are
-//! no threads of their own.
+//! Determines whether a thread executes Java code, and which virtual thread a carrier executes if virtual threads are
+//! not threads of their own.
 //!
-//! To JVMTI a carrier is a thread that waits, and its stack ends where the virtual thread's begins.
+//! JVMTI shows a carrier as a waiting thread, whose stack ends where the virtual thread's begins.
 
 use crate::jvm::thread_state::ThreadState;
 use crate::jvm::{self, MountedVirtualThread, capabilities};
@@ -13,7 +13,7 @@ use jvmti_sys::*;
 
 static MOUNTED: Memo<Option<MountedVirtualThread>> = Memo::new();
 
-/// Looks for the VM's function that finds virtual threads, and for the states of threads. Called before any thread is suspended.
+/// Locates the VM's function that finds virtual threads, and thread states. Called before a thread is suspended.
 pub fn prepare() {
     if let Some(jni) = jvm::get().jni() {
         threads::locate_states(jni);
@@ -35,13 +35,13 @@ pub fn prepare() {
     });
 }
 
-/// Calls `f` with the virtual thread that is mounted on the thread, whose state is this to JVMTI; None if there is none.
+/// Calls `f` with the virtual thread that is mounted on the thread, which has this JVMTI state. None if there is none.
 pub fn with_mounted<R>(thread: jthread, state: jint, f: impl FnOnce(jthread) -> R) -> Option<R> {
     let mounted = MOUNTED.get()?.as_ref().filter(|_| is_carrier(state))?;
     jvm::get().jni()?.frame(4, |_| mounted.get(thread).map(f))
 }
 
-/// Calls `f` with the thread and false, or with the virtual thread that is mounted on it and true. None if the thread has
+/// Calls `f` with the thread and false, or with the virtual thread mounted on it and true. None if the thread has
 /// ended.
 pub fn with<R>(thread: &Thread, mut f: impl FnMut(jthread, bool) -> R) -> Option<R> {
     let object = thread.object()?;
@@ -51,7 +51,7 @@ pub fn with<R>(thread: &Thread, mut f: impl FnMut(jthread, bool) -> R) -> Option
     Some(of_mounted.unwrap_or_else(|| f(object.get(), false)))
 }
 
-/// True if a thread with this state has a virtual thread mounted: it waits for nothing that JVMTI could name.
+/// Returns true if a thread with this state has a virtual thread mounted: JVMTI gives no reason for its wait.
 pub fn is_carrier(state: jint) -> bool {
     const WAITS: u32 = JVMTI_THREAD_STATE_WAITING_INDEFINITELY as u32;
     const REASONS: u32 = JVMTI_THREAD_STATE_IN_OBJECT_WAIT as u32
@@ -60,14 +60,14 @@ pub fn is_carrier(state: jint) -> bool {
     state as u32 & (WAITS | REASONS) == WAITS
 }
 
-/// True if the thread, or the virtual thread that is mounted on it, executes Java code or code of the VM, not a native
-/// method, and does not wait.
+/// Returns true if the thread, or the virtual thread mounted on it, executes Java code or code of the VM, and is
+/// neither in a native method nor waiting.
 pub fn executes_java(thread: &Thread) -> bool {
     if thread.is_displaced() {
         return false;
     }
     let vm_state = thread.vm_state();
-    // HotSpot blocks platform threads for a moment at safepoints; to JVMTI these are runnable.
+    // HotSpot blocks platform threads for a moment at safepoints. JVMTI shows these as runnable.
     let is_known = |state: &ThreadState| thread.is_virtual() || !state.is_blocked();
     if let Some(state) = vm_state.filter(is_known) {
         return state.executes();
@@ -82,12 +82,12 @@ pub fn executes_java(thread: &Thread) -> bool {
     executes_java(state) || vm_state.is_none() && of_mounted().is_some_and(executes_java)
 }
 
-/// The thread's state as JVMTI gives it; None if it is not known.
+/// Returns the thread's JVMTI state; None if it is unknown.
 pub fn jvmti_state(thread: &Thread) -> Option<jint> {
     jvm::get().jvmti.thread_state(thread.object()?.get()).ok()
 }
 
-/// The thread's CPU time, None if it cannot be known.
+/// Returns the thread's CPU time; None if it is unknown.
 pub fn cpu_time(thread: &Thread) -> Option<i64> {
     thread.cpu_time().or_else(|| {
         let object = thread.object()?;

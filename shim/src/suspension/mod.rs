@@ -1,12 +1,12 @@
-//! Suspending threads for agents, and the call traces of other threads.
+//! Suspends threads for agents, and takes the call traces of other threads.
 //!
-//! SuspendThread takes two steps. First a thread that executes Java code takes its own call trace in a
-//! signal handler and goes on ([`sampling`]). Then JVMTI suspends it: HotSpot stops a thread only at a
-//! safepoint poll or outside Java code, so a suspended thread holds no lock of the VM or of the C
-//! library. `GetCallTrace` answers with the trace of the first step, which is not biased towards
-//! safepoint polls; if there is none, with JVMTI's trace of the suspended thread.
+//! SuspendThread takes two steps. First, a thread that executes Java code takes its own call trace in a signal handler
+//! and continues ([`sampling`]). Then JVMTI suspends it: HotSpot stops a thread only at a safepoint poll or outside
+//! Java code, so a suspended thread holds no lock of the VM or of the C library. `GetCallTrace` returns the trace of
+//! the first step, which is not biased towards safepoint polls; if there is none, JVMTI's trace of the suspended
+//! thread.
 //!
-//! The two steps are some microseconds of the thread's own time apart, which no agent can tell from a
+//! The two steps are some microseconds of the thread's own time apart. An agent cannot distinguish that from a
 //! suspension that takes effect a little later.
 
 pub mod can_suspend;
@@ -27,13 +27,13 @@ use jvmti_sys::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// True if the signal handler needs the JVMTI events `ClassLoad` and `ClassPrepare`, and a class's
-/// methods have to be given IDs at the latter.
+/// Returns true if the signal handler needs the JVMTI events `ClassLoad` and `ClassPrepare`, and methods of a class
+/// need IDs at the latter.
 pub fn wants_method_ids() -> bool {
     signal::is_installed()
 }
 
-/// Called when an agent suspends a thread: the first call installs the signal handler. True if
+/// Called when an agent suspends a thread. The first call installs the signal handler. Returns true if
 /// [`wants_method_ids`] has become true.
 pub fn prepare() -> bool {
     static PREPARED: AtomicBool = AtomicBool::new(false);
@@ -51,10 +51,10 @@ pub fn prepare() -> bool {
     sampling::prepare()
 }
 
-/// Suspends a thread for the agent; true if it is suspended now, also if it was before.
+/// Suspends a thread for the agent. Returns true if it is suspended now, even if it was before.
 ///
-/// When this returns the thread executes no more Java code. False for the current thread and for one that
-/// has ended.
+/// After that the thread executes no more Java code. Returns false for the current thread and for a thread that has
+/// ended.
 pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     let _lock = claims::to_suspend();
     let _suspending = respecting_suspended();
@@ -63,8 +63,8 @@ pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
     stop(agent, thread)
 }
 
-/// Suspends several threads; `result` gets for each, None included, what [`suspend`] would have returned. All
-/// of them take their traces before the first is suspended.
+/// Suspends several threads. `result` gets for each, even for None, the value that [`suspend`] would have returned. All
+/// threads take their traces before the first is suspended.
 pub fn suspend_all(
     agent: &Agent,
     threads: impl Iterator<Item = Option<Arc<Thread>>> + Clone,
@@ -82,14 +82,14 @@ pub fn suspend_all(
     }
 }
 
-/// True if the thread is one that SuspendThread can suspend, and is not suspended yet.
+/// Returns true if SuspendThread can suspend the thread, and it is not suspended yet.
 fn can_be_suspended(thread: &Thread) -> bool {
     !thread.suspension.is_suspended()
         && !thread.has_ended()
         && thread.os_thread() != threads::os_thread()
 }
 
-/// The first step: finds out whether the thread has run, and requests its trace if it executes Java code.
+/// Makes the first step: determines whether the thread has run, and requests its trace if it executes Java code.
 fn request_trace(agent: &Agent, thread: &Thread) {
     if !can_be_suspended(thread) {
         return;
@@ -103,14 +103,14 @@ fn request_trace(agent: &Agent, thread: &Thread) {
     thread.suspension.ran.store(counts, Ordering::SeqCst);
 }
 
-/// The second step: has JVMTI suspend the thread.
+/// Makes the second step: JVMTI suspends the thread.
 fn stop(agent: &Agent, thread: &Thread) -> bool {
     let suspension = &thread.suspension;
     if can_be_suspended(thread) {
         let state = suspend_by_jvmti(thread);
         thread.sample.settle();
         if thread.is_displaced() && !thread.sample.is_shown() {
-            // It has left its carrier before it took the trace.
+            // The thread has left its carrier before it took the trace.
             suspension.ran.store(false, Ordering::SeqCst);
         }
         suspension.note_suspender();
@@ -125,8 +125,8 @@ fn stop(agent: &Agent, thread: &Thread) -> bool {
     suspension.is_suspended()
 }
 
-/// SuspendThread of JVMTI. Returns the state that the thread is in then: [`SUSPENDED`], also if others had suspended
-/// it already; [`UNSTOPPED`] if another JVMTI agent has `can_suspend`; [`RUNNING`] if the thread or the VM has ended.
+/// Calls JVMTI's SuspendThread and returns the thread's new state: [`SUSPENDED`], even if others had already suspended
+/// it; [`UNSTOPPED`] if another JVMTI agent has `can_suspend`; [`RUNNING`] if the thread or the VM has ended.
 fn suspend_by_jvmti(thread: &Thread) -> u32 {
     let Some(object) = thread.object() else { return RUNNING };
     let result = can_suspend::with(|| jvm::get().jvmti.suspend(object.get()));
@@ -136,7 +136,7 @@ fn suspend_by_jvmti(thread: &Thread) -> u32 {
     if by_others || result.is_ok() { SUSPENDED } else { RUNNING }
 }
 
-/// ResumeThread of JVMTI.
+/// Calls JVMTI's ResumeThread.
 fn resume_by_jvmti(thread: jthread) {
     if let Err(error) = jvm::get().jvmti.resume(thread) {
         log::debug!("ResumeThread of JVMTI failed: {error}");
@@ -154,19 +154,19 @@ fn count_suspended(suspender: i32, is_one_more: bool) {
     }
 }
 
-/// True if the current thread has suspended others for an agent, and not resumed all of them.
+/// Returns true if the current thread has suspended others for an agent, and not resumed all of them.
 pub fn current_suspends_others() -> bool {
     threads::known_current().is_some_and(|current| current.suspension.suspends_others())
 }
 
-/// Until the result is dropped, neither Java objects nor memory of `malloc` may be allocated, if the current thread has
-/// others suspended.
+/// If the current thread has suspended others, forbids allocating Java objects and memory of `malloc` until the result
+/// is dropped.
 fn respecting_suspended() -> Option<Suspending> {
     current_suspends_others().then(suspending::begin_without_malloc)
 }
 
-/// Takes back the agent's suspension of a thread; false if there is none. The thread goes on unless
-/// another agent has suspended it, too.
+/// Ends the agent's suspension of a thread. Returns false if there is none. The thread continues unless another agent
+/// has suspended it too.
 pub fn resume(agent: &Agent, thread: &Thread) -> bool {
     let _lock = claims::to_resume();
     let suspension = &thread.suspension;
@@ -195,14 +195,14 @@ pub fn resume(agent: &Agent, thread: &Thread) -> bool {
     true
 }
 
-/// `ThreadHasRun` of a suspended thread: true if it had used CPU time, more than [`sample::NOISE`], between its last
-/// resumption, or its start, and its suspension. See [`sampling::has_run`] for a thread that is not suspended.
+/// Implements `ThreadHasRun` for a suspended thread: true if it had used CPU time, more than [`sample::NOISE`], between
+/// its last resumption, or its start, and its suspension. See [`sampling::has_run`] for a thread that is not suspended.
 pub fn has_run(thread: &Thread) -> bool {
     thread.suspension.is_requested() && thread.suspension.ran.load(Ordering::SeqCst)
 }
 
-/// Passes the innermost `depth` frames to `f` that a suspended thread had when it took its trace. None if it took none:
-/// then JVMTI gives the trace.
+/// Passes to `f` the innermost `depth` frames that a suspended thread had when it took its trace. None if it took none;
+/// then JVMTI has the trace.
 pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) -> R) -> Option<R> {
     let _lock = claims::to_resume();
     if !thread.suspension.is_requested() {
@@ -211,8 +211,8 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
     thread.sample.peek(depth).map(f)
 }
 
-/// Calls `look`, which calls no agent, with the thread, or the virtual thread that is mounted on it, while JVMTI has
-/// suspended it. If another JVMTI agent has `can_suspend`, the thread goes on. None if the thread has ended.
+/// Calls `look`, which calls no agent, with the thread, or the virtual thread mounted on it, while JVMTI has suspended
+/// it. If another JVMTI agent has `can_suspend`, the thread keeps running. None if the thread has ended.
 pub fn while_suspended<R>(thread: &Thread, mut look: impl FnMut(jthread) -> R) -> Option<R> {
     let _lock = claims::to_suspend();
     let borrowed = can_suspend::borrow();

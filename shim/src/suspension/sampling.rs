@@ -1,14 +1,14 @@
-//! Asynchronous call traces: a thread takes its own trace in a signal handler, and goes on at once.
+//! Asynchronous call traces: a thread takes its own trace in a signal handler, and continues at once.
 //!
-//! The trace is of the very instruction at which the signal interrupted the thread, so a profile made of
-//! such traces is not biased towards safepoint polls. Nobody is stopped, so nobody can be stopped while
-//! holding a lock of the VM or of the C library.
+//! The trace shows the very instruction at which the signal interrupted the thread, so a profile of such traces
+//! is not biased towards safepoint polls. No thread is stopped, so none can be stopped while it holds a lock of
+//! the VM or of the C library.
 //!
-//! Only a thread that executes Java code and has used CPU time since its last trace is sent the signal.
-//! JVMTI gives the trace of all others, and of a thread at whose instruction HotSpot cannot walk the stack.
+//! The signal is sent only to a thread that executes Java code and has used CPU time since its last trace.
+//! JVMTI provides the trace of all others, and of a thread at whose instruction HotSpot cannot walk the stack.
 //!
 //! A trace is requested in two places: by SuspendThread (see the parent module), and by `ThreadHasRun` for a
-//! thread that is not suspended ([`has_run`]), so that a sampler need not suspend anybody.
+//! thread that is not suspended ([`has_run`]), so that a sampler need not suspend threads.
 
 use super::executing;
 use super::signal;
@@ -26,11 +26,11 @@ use std::ffi::c_void;
 use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A thread that has used so many nanoseconds of CPU time without running its handler blocks the signal:
-/// the kernel delivers a signal before the thread executes another instruction.
+/// A thread that has used this many nanoseconds of CPU time without running its handler blocks the signal: the
+/// kernel delivers a signal before the thread executes another instruction.
 const SIGNAL_BLOCKED: i64 = 20_000_000;
 
-/// Installs the signal handler, if the VM and the settings allow it. Only the first call has an effect; it
+/// Installs the signal handler, if the VM and the settings allow it. Only the first call has an effect. It
 /// returns true if the handler needs the JVMTI events `ClassLoad` and `ClassPrepare` from now on.
 pub fn prepare() -> bool {
     static PREPARED: AtomicBool = AtomicBool::new(false);
@@ -43,7 +43,7 @@ pub fn prepare() -> bool {
         && signal::install(in_handler)
 }
 
-/// The signal handler's work. It may interrupt anything, and so does nothing but system calls, atomic
+/// Does the work of the signal handler. It may interrupt any code, so it uses only system calls, atomic
 /// operations and the walk of the stack.
 ///
 /// # Safety
@@ -58,7 +58,7 @@ unsafe fn in_handler(context: *mut c_void) {
     }
 }
 
-/// Sends the signal that takes a trace to a thread that executes Java code, with its CPU time; false if it cannot take one.
+/// Signals a thread that executes Java code to take its trace. Returns false if that is impossible.
 pub fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
     let (sample, os_thread) = (&thread.sample, thread.os_thread());
     let can_be_signalled =
@@ -67,7 +67,7 @@ pub fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
         return false;
     }
     sample.request(agent, cpu);
-    // A virtual thread that leaves its carrier after this look abandons the request.
+    // A virtual thread that leaves its carrier after this check abandons the request.
     let is_sent = thread.os_thread() == os_thread && signal::send(os_thread);
     if !is_sent {
         sample.settle();
@@ -75,9 +75,9 @@ pub fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
     is_sent
 }
 
-/// True if no OS thread runs the thread, or if it is a virtual thread, or a carrier that runs one, and is blocked in the
-/// VM without being suspended. HotSpot blocks virtual threads where they are mounted and unmounted as long as anybody asks
-/// JVMTI for one.
+/// Returns true if no OS thread runs the thread. Also true if it is a virtual thread, or a carrier that runs
+/// one, and is blocked in the VM without being suspended. HotSpot blocks virtual threads where they are mounted
+/// and unmounted while any thread asks JVMTI for one.
 pub fn waits(thread: &Thread) -> bool {
     let is_blocked_virtual = || {
         let state = executing::jvmti_state(thread).unwrap_or(0);
@@ -88,8 +88,8 @@ pub fn waits(thread: &Thread) -> bool {
         || thread.vm_state().is_some_and(ThreadState::is_blocked) && is_blocked_virtual()
 }
 
-/// Waits for the handler of a thread as long as that is on a processor, where the handler comes within
-/// microseconds. A thread that waits for a processor executes the handler before anything else.
+/// Waits for the handler of a thread while the thread is on a processor, where the handler runs within
+/// microseconds. A thread that waits for a processor executes the handler before any other code.
 pub fn await_handler(thread: &Thread) -> HandlerWait {
     let sample = &thread.sample;
     let requested_at = sample.requested_at.load(Ordering::SeqCst);
@@ -104,7 +104,7 @@ pub fn await_handler(thread: &Thread) -> HandlerWait {
 /// The result of waiting for the handler of a thread.
 #[derive(PartialEq, Eq, Debug)]
 pub enum HandlerWait {
-    /// There is nothing to wait for any more.
+    /// There is nothing left to wait for.
     Answered,
     /// The thread is on no processor.
     OffProcessor,
@@ -112,7 +112,7 @@ pub enum HandlerWait {
     SignalBlocked,
 }
 
-/// Waits while the thread with this clock is on a processor and the handler has not answered. `cpu` is the
+/// Waits while the thread with this clock is on a processor and `is_awaited` returns true. `cpu` is the
 /// thread's CPU time at the request.
 fn wait_while_it_runs(
     clock: impl Fn() -> Option<i64>,
@@ -127,7 +127,7 @@ fn wait_while_it_runs(
             Some(now) if now != before => cpu = now,
             _ => return HandlerWait::OffProcessor,
         }
-        // Not the time at the request: the thread may have run for long between that and the signal.
+        // Not the time at the request: the thread may have run for long between the request and the signal.
         if cpu - *first.get_or_insert(cpu) > SIGNAL_BLOCKED {
             return HandlerWait::SignalBlocked;
         }
@@ -136,19 +136,19 @@ fn wait_while_it_runs(
     HandlerWait::Answered
 }
 
-/// `ThreadHasRun` of a thread that is not suspended: true if it is runnable and has used CPU time, more than
-/// [`NOISE`], since the answer was last true. If it executes Java code, its trace is requested.
+/// Implements `ThreadHasRun` for a thread that is not suspended: true if it is runnable and has used CPU time,
+/// more than [`NOISE`], since the last true result. If it executes Java code, its trace is requested.
 ///
 /// The CPU time of a virtual thread that [`waits`] counts when the agent asks again while the thread runs.
 ///
 /// A thread that has lost its processor, often to the sampler itself, takes the trace when it gets one again.
-/// Nobody waits for that: the trace is given when the agent asks for the thread the next time.
+/// The shim does not wait for that: the agent gets the trace when it asks for the thread the next time.
 pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> bool) -> bool {
     let _lock = claims::to_resume();
     let sample = &thread.sample;
     sample.show();
     let cpu = executing::cpu_time(thread);
-    // If the thread has run since the request, the signal is lost: it came when the thread had another record.
+    // If the thread has run since the request, the signal is lost: it came under another record.
     let is_lost = || cpu.is_none_or(|cpu| cpu - sample.requested_at.load(Ordering::SeqCst) > NOISE);
     let is_requested = sample.is_requested() && !is_lost();
     if is_requested && sample.is_for(agent) {
@@ -166,7 +166,7 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
         return is_shown;
     }
     if !is_sent && !is_shown {
-        // JVMTI gives the trace if the agent wants it.
+        // JVMTI provides the trace if the agent requests it.
         sample.accounted.store(cpu, Ordering::SeqCst);
     }
     true
@@ -178,11 +178,11 @@ pub enum Taken<R> {
     Frames(R),
     /// The thread has not been on a processor since the request.
     NotYet,
-    /// No trace was requested, or the stack could not be walked: JVMTI gives the present one.
+    /// No trace was requested, or the stack could not be walked: JVMTI provides the present one.
     Unknown,
 }
 
-/// Passes the innermost `depth` frames to `f` that the thread had when the agent called [`has_run`].
+/// Passes to `f` the innermost `depth` frames that the thread had when the agent called [`has_run`].
 pub fn with_frames<R>(
     agent: &Agent,
     thread: &Thread,
@@ -216,7 +216,7 @@ mod tests {
             let calls = Cell::new(0);
             let clock = || {
                 calls.set(calls.get() + 1);
-                // It has run for long before the signal.
+                // The thread has run for long before the signal.
                 Some(10 * SIGNAL_BLOCKED + step * i64::from(calls.get()))
             };
             wait_while_it_runs(clock, 0, || calls.get() < answers_after)

@@ -1,4 +1,4 @@
-//! The signal that has a thread take its own call trace.
+//! The signal that makes a thread take its own call trace.
 
 use crate::jvm::internals;
 use crate::platform::os_thread;
@@ -13,18 +13,18 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// The signal's number, 0 while there is none.
 static NUMBER: AtomicI32 = AtomicI32::new(0);
 
-/// True once the handler is installed.
+/// Returns true once the handler is installed.
 pub fn is_installed() -> bool {
     NUMBER.load(Ordering::Acquire) != 0
 }
 
-/// What runs in the thread that gets the signal, with the context that the signal interrupted. It does only what is
-/// allowed in a signal handler.
+/// The function that runs in the thread that gets the signal, with the interrupted context. It uses only functions that
+/// are allowed in a signal handler.
 pub type Action = unsafe fn(context: *mut c_void);
 
 static ACTION: OnceLock<Action> = OnceLock::new();
 
-/// Installs the handler, which runs `action`, for a real-time signal that is not in use. Returns false if all are in use.
+/// Installs the handler, which runs `action`, for an unused real-time signal. Returns false if all are in use.
 pub fn install(action: Action) -> bool {
     ACTION.get_or_init(|| action);
     let take_one = || {
@@ -37,19 +37,19 @@ pub fn install(action: Action) -> bool {
     true
 }
 
-/// The real-time signals that may be taken. The JDK interrupts blocking I/O with SIGRTMAX-2, which it installs only later.
+/// Returns the usable real-time signals. The JDK interrupts blocking I/O with SIGRTMAX-2, which it installs later.
 fn candidates() -> RangeInclusive<c_int> {
     libc::SIGRTMIN()..=libc::SIGRTMAX() - 3
 }
 
-/// The signal's bit in a mask of the kernel's.
+/// Returns the signal's bit in a mask of the kernel.
 fn bit(number: c_int) -> u64 {
     1 << (number - 1)
 }
 
-/// The signals that threads of this process have blocked. Whoever waits for a signal with sigwaitinfo or signalfd
-/// leaves its action the default one, and blocks it in all threads. A thread that blocks all candidates, as some of the
-/// shim's own do, waits for none of them.
+/// Returns the signals that threads of this process have blocked. Code that waits for a signal with sigwaitinfo or
+/// signalfd keeps its default action and blocks it in all threads. A thread that blocks all candidates, like some of
+/// the shim's own, waits for none of them.
 fn blocked() -> u64 {
     let all = candidates().fold(0, |all, number| all | bit(number));
     let masks = os_thread::all().filter_map(|thread| {
@@ -62,22 +62,22 @@ fn blocked() -> u64 {
 
 fn is_unused(number: c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: the structure is ours to write.
+    // SAFETY: the structure is a local variable.
     let result = unsafe { libc::sigaction(number, ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: all bits zero are a valid structure, and the kernel filled it in.
+    // SAFETY: a zeroed structure is valid, and the kernel filled it in.
     result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_DFL
 }
 
 fn take(number: c_int) -> bool {
-    // SAFETY: all bits zero are a valid structure: no flags, no signals blocked.
+    // SAFETY: a zeroed structure is valid: no flags, no signals blocked.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = handle as *const () as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-    // SAFETY: the handler does only what is allowed in one, as an `Action` does.
+    // SAFETY: the handler, including its `Action`, uses only functions that are allowed in a signal handler.
     unsafe { libc::sigaction(number, &action, ptr::null_mut()) == 0 }
 }
 
-/// Has a thread of this process run the [`Action`] before any more code of its own. Returns false if there is no such
+/// Makes a thread of this process run the [`Action`] before any more code of its own. Returns false if there is no such
 /// thread, or if too many signals are pending.
 pub fn send(os_thread: i32) -> bool {
     let number = NUMBER.load(Ordering::Acquire);
@@ -85,7 +85,7 @@ pub fn send(os_thread: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), os_thread, number) == 0 }
 }
 
-/// The handler. Whoever sent the signal, all that the handler looks at belongs to the current thread.
+/// Handles the signal. Any process may have sent it, so the handler reads only data of the current thread.
 unsafe extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: each thread has its own errno.
     let errno = unsafe { *libc::__errno_location() };
@@ -109,7 +109,7 @@ mod tests {
         let (started, starts) = channel();
         let (end, ends) = channel::<()>();
         let block = move |signals: &[c_int]| {
-            // SAFETY: all bits zero are a valid set, which is a local.
+            // SAFETY: a zeroed set is valid, and `set` is a local variable.
             unsafe {
                 let mut set: libc::sigset_t = mem::zeroed();
                 signals.iter().for_each(|number| _ = libc::sigaddset(&raw mut set, *number));

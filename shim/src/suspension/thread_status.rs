@@ -1,4 +1,4 @@
-//! The status of a thread, as agents get it.
+//! The status of a thread for agents.
 
 use super::executing;
 use crate::records::virtual_thread;
@@ -10,15 +10,15 @@ use jvmpi_sys::{
 };
 use jvmti_sys::*;
 
-/// The thread's state as JVMTI gives it, without a suspension by an agent. None if it cannot be known.
+/// Returns the thread's JVMTI state, without a suspension by an agent. None if it is unknown.
 pub fn state(thread: &Thread) -> Option<jint> {
     let state = executing::jvmti_state(thread)?;
     let hidden = if thread.suspension.is_ours() { JVMTI_THREAD_STATE_SUSPENDED } else { 0 };
     Some(state & !hidden)
 }
 
-/// The `JVMPI_THREAD_…` of a thread that has this state. A thread that waits at a raw monitor, which
-/// the shim implements, runs native code for the VM.
+/// Returns the `JVMPI_THREAD_…` status of a thread with this state. A thread that waits at a raw monitor,
+/// which the shim implements, runs native code for the VM.
 pub fn of(thread: &Thread, state: jint) -> jint {
     let status = of_state(state, virtual_thread::are_threads());
     match thread.status_at_raw_monitor() {
@@ -27,22 +27,22 @@ pub fn of(thread: &Thread, state: jint) -> jint {
     }
 }
 
-/// Whether a thread that has this state is runnable to agents.
+/// Returns true if agents see a thread with this state as runnable.
 pub fn is_runnable(thread: &Thread, state: jint) -> bool {
     of(thread, state) & STATES == JVMPI_THREAD_RUNNABLE
 }
 
-/// The bits of the state among those of a status.
+/// The bits of a status that contain the state.
 const STATES: jint = JVMPI_THREAD_RUNNABLE | JVMPI_THREAD_MONITOR_WAIT | JVMPI_THREAD_CONDVAR_WAIT;
 
-/// The `JVMPI_THREAD_…` of a state.
+/// Returns the `JVMPI_THREAD_…` status for a state.
 fn of_state(state: jint, is_carried: bool) -> jint {
     let has = |bit| state & bit != 0;
     if !has(JVMTI_THREAD_STATE_ALIVE) {
         return 0;
     }
-    // To JVMTI, a carrier whose virtual thread runs is waiting too, but with none of these bits. It is what
-    // runs to agents, unless the virtual thread is.
+    // JVMTI shows a carrier whose virtual thread runs as waiting too, but with none of these bits. Agents
+    // see it as running, unless the virtual thread has its own record.
     let waits =
         JVMTI_THREAD_STATE_IN_OBJECT_WAIT | JVMTI_THREAD_STATE_PARKED | JVMTI_THREAD_STATE_SLEEPING;
     let waits = waits | if is_carried { JVMTI_THREAD_STATE_WAITING } else { 0 };
