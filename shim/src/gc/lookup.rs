@@ -30,8 +30,8 @@ const SEARCHES: u32 = 32;
 /// The limit in place of [`SEARCHES`] while an agent reads a heap dump: it usually requests many of the objects.
 const SEARCHES_IN_DUMP: u32 = 2;
 
-/// The processor time of searches after which a warning is logged: users wonder about a program that
-/// stops for so long.
+/// The CPU time of searches after which a warning is logged, because users wonder about a program that stops for so
+/// long.
 const LONG: Duration = Duration::from_secs(3);
 
 struct State {

@@ -312,7 +312,7 @@ mod tests {
     fn calls_that_an_exception_has_left_are_sent_when_it_is_caught() {
         assert_eq!(caught(&entered([1, 7, 8, 9]), None), (vec![9, 8], vec![1, 7]));
         assert_eq!(caught(&entered([1, 7]), None), (vec![], vec![1, 7]));
-        // Its entry was not sent.
+        // The entry of 7 was not sent.
         assert_eq!(caught(&entered([1, 8]), None), (vec![], vec![1, 8]));
         let calls = entered([7]);
         calls.set_aside();
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(caught(&entered(open), None), (vec![9], vec![7, 1, 7, 8, 7]));
         assert_eq!(caught(&entered(open), Some(2)), (vec![9, 7, 8], vec![7, 1, 7]));
         assert_eq!(caught(&entered(open), Some(1)).1, [7]);
-        // Entries of frames may not have been sent.
+        // The entries of some frames may not have been sent.
         assert_eq!(caught(&entered(open), Some(4)).1, [7, 1, 7, 8, 7]);
         assert_eq!(caught(&entered([1, 7, 9]), Some(0)).1, [1, 7]);
     }

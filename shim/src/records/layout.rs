@@ -244,7 +244,7 @@ mod tests {
         let at = |index, of_type| {
             [Level::References, Level::Values].map(|level| fields.offset(index, of_type, level))
         };
-        // Two of the interface, three of the superclass.
+        // Two indices belong to the interface, the next three to the superclass.
         assert_eq!(at(1, Reference), [None; 2]);
         assert_eq!(at(6, Reference), [Some(0), Some(0)]);
         assert_eq!(at(7, Long)[1], Some(id));

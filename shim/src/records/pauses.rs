@@ -53,7 +53,7 @@ mod tests {
     fn pauses_are_summed_up_and_divided() {
         let start = Instant::now();
         let mut pauses = Pauses::NONE;
-        // Its beginning was not seen.
+        // The beginning of this pause was not seen.
         pauses.end(start);
         assert_eq!(pauses, Pauses::NONE);
         for at in [0, 10] {

@@ -16,7 +16,7 @@ pub const NOISE: i64 = 50_000;
 const STATE: u64 = 3;
 /// The handler has nothing to do.
 const IDLE: u64 = 0;
-/// The handler is to take the trace.
+/// The handler must take the trace.
 const REQUESTED: u64 = 1;
 /// The handler has taken the trace, which no agent has seen yet.
 const TAKEN: u64 = 2;
@@ -36,7 +36,7 @@ pub struct Sample {
     word: AtomicU64,
     /// The agent for which the trace was last requested. No other agent gets it.
     agent: AtomicUsize,
-    /// The buffer with the trace that `GetCallTrace` gives next, or [`NONE`]. The handler fills the other.
+    /// The buffer with the trace that `GetCallTrace` returns next, or [`NONE`]. The handler fills the other.
     shown: AtomicUsize,
     /// The thread's CPU time when the trace was requested.
     pub requested_at: AtomicI64,
@@ -86,7 +86,7 @@ impl Sample {
     /// Called in the handler: takes the trace if one is requested. `cpu` reads the thread's CPU time.
     ///
     /// # Safety
-    /// As for [`Trace::take`].
+    /// The requirements of [`Trace::take`] hold.
     pub unsafe fn take(&self, env: *mut JNIEnv, context: *mut c_void, cpu: impl FnOnce() -> i64) {
         let word = self.word.load(Ordering::SeqCst);
         if word & STATE == REQUESTED {
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn signal_that_nobody_requested_takes_no_trace() {
         let sample = Sample::default();
-        // SAFETY: neither pointer is used where nothing is requested.
+        // SAFETY: neither pointer is used unless a trace is requested.
         unsafe { sample.take(ptr::null_mut(), ptr::null_mut(), || 0) };
         assert_eq!(sample.word.load(Ordering::SeqCst), IDLE);
     }

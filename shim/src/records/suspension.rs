@@ -23,9 +23,9 @@ pub struct Suspension {
     agents: AtomicU8,
     /// The OS thread that called SuspendThread last, 0 for none.
     suspender: AtomicI32,
-    /// How many threads this thread has suspended for an agent and not resumed.
+    /// The number of threads that this thread has suspended for an agent and not resumed.
     suspends: AtomicU32,
-    /// The answer of ThreadHasRun: whether the thread had used CPU time when it was suspended.
+    /// The answer of ThreadHasRun: true if the thread had used CPU time when it was suspended.
     pub ran: AtomicBool,
     /// True if the program or another JVMTI agent had already suspended the thread. Then the shim must not
     /// resume it.

@@ -50,7 +50,7 @@ pub struct Thread {
     local_storage: [AtomicPtr<c_void>; MAX_AGENTS],
     pub ended: AtomicBool,
     pub hidden: AtomicBool,
-    /// The agents that have had THREAD_START.
+    /// The agents that have got THREAD_START.
     pub announced: Announced,
     /// The events in flight on the thread.
     pub in_flight: InFlight,
@@ -157,7 +157,7 @@ impl Thread {
         }
     }
 
-    /// The thread's ID.
+    /// Returns the thread's ID.
     pub fn env(&self) -> *mut JNIEnv {
         self.env
     }

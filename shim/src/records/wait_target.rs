@@ -10,7 +10,7 @@ pub struct Aim(AtomicU64);
 /// A thread or raw monitor that a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
-    /// The thread with this number, in a wait with `BoundedWait`.
+    /// The thread with this number, awaited in a `BoundedWait`.
     Thread(i32),
     /// The raw monitor with this number.
     RawMonitor(usize),
