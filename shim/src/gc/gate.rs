@@ -199,8 +199,8 @@ impl Drop for Calling {
     }
 }
 
-/// Waits for events that other threads sent under settings that have since changed. Does not wait for
-/// those that cannot end before the current thread continues. Later events follow the change.
+/// Waits for events of other threads that began before the last change of the phase or of enabled events.
+/// Does not wait for those that cannot end before the current thread continues.
 pub fn let_pass() {
     barrier::of_all_threads();
     wait_until_quiet(|| false);
