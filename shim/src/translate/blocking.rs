@@ -1,6 +1,6 @@
-//! What blocks and JVMTI has no event for: `Thread.sleep`, the end of `Object.wait`, when the thread has the
-//! monitor again, and `Unsafe.park`. The natives are replaced, the first two when the VM binds them, which
-//! happens before the first class of the program is loaded.
+//! Blocking calls for which JVMTI has no event: `Thread.sleep`, the end of `Object.wait` (when the thread
+//! owns the monitor again), and `Unsafe.park`. The shim replaces their natives. It replaces the first two
+//! when the VM binds them, before the first class of the program is loaded.
 
 use super::jni_functions::{originals, replaces};
 use super::monitors;
@@ -20,18 +20,18 @@ type Sleep = unsafe extern "system" fn(*mut JNIEnv, jclass, jlong);
 type Wait = unsafe extern "system" fn(*mut JNIEnv, jobject, jlong);
 type ParkFunction = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
 
-/// What the VM exports for the native of `Thread`, whatever that is called there.
+/// The function that the VM exports for the sleeping native of `Thread`, whose name varies.
 struct Sleeping {
     function: Sleep,
     unit: fn(u64) -> Duration,
 }
 
 static SLEEP: Memo<Option<Sleeping>> = Memo::new();
-/// What it exports for the native of `Object`.
+/// The function that the VM exports for the native of `Object.wait`.
 static WAIT: Memo<Option<Wait>> = Memo::new();
 static SLEEP_IS_BOUND: AtomicBool = AtomicBool::new(false);
 
-/// The first JDK whose native takes nanoseconds, under the old name.
+/// The first JDK whose native takes nanoseconds under the old name.
 const NANOSECONDS_SINCE: u32 = 21;
 
 fn find_sleep() -> Option<Sleeping> {
@@ -54,14 +54,14 @@ fn find_wait() -> Option<Wait> {
     Some(unsafe { std::mem::transmute::<*mut c_void, Wait>(address.as_ptr()) })
 }
 
-/// Whether the VM exports any of what sleeps and waits.
+/// Returns true if the VM exports a function that sleeps or waits.
 pub fn is_known() -> bool {
     let sleeps = SLEEP.get_or_find(|| internals::SLEEP.find(find_sleep)).is_some();
     WAIT.get_or_find(|| internals::WAIT.find(find_wait)).is_some() || sleeps
 }
 
-/// What stands for this function of a native method, if it is one of these. They are known by their
-/// addresses: the VM binds them before it can be asked for the methods' names.
+/// Returns the replacement for this native function, if it is one of these. Functions are recognized by
+/// address, because the VM binds them before it can be asked for the methods' names.
 pub fn instead_of(function: *mut c_void) -> Option<*mut c_void> {
     if SLEEP.get()?.as_ref().is_some_and(|sleep| function == sleep.function as *mut c_void) {
         SLEEP_IS_BOUND.store(true, Ordering::Relaxed);
@@ -74,7 +74,7 @@ pub fn instead_of(function: *mut c_void) -> Option<*mut c_void> {
     }
 }
 
-/// Whether all of these are bound that are known.
+/// Returns true if all exported functions of these are bound.
 pub fn are_bound() -> bool {
     let sleep_is_left =
         matches!(SLEEP.get(), Some(Some(_))) && !SLEEP_IS_BOUND.load(Ordering::Relaxed);
@@ -83,7 +83,7 @@ pub fn are_bound() -> bool {
     !sleep_is_left && !wait_is_left
 }
 
-/// Stands for the native of `Thread`, which platform threads call to sleep.
+/// Replaces the native of `Thread` that platform threads call to sleep.
 unsafe extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
     let Some(Some(original)) = SLEEP.get() else { return };
     let time_asked_for = (original.unit)(u64::try_from(time).unwrap_or(0));
@@ -97,8 +97,8 @@ unsafe extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
     }
 }
 
-/// Stands for the native of `Object`. A virtual thread may be unmounted when the original returns, so that
-/// the VM must not be called: then the carrier's record has nothing to tell.
+/// Replaces the native of `Object.wait`. A virtual thread may be unmounted when the original returns, and
+/// then the VM must not be called. In that case the carrier's record has nothing to report.
 unsafe extern "system" fn wait(env: *mut JNIEnv, object: jobject, time: jlong) {
     let Some(Some(original)) = WAIT.get() else { return };
     // SAFETY: the arguments are those that the VM passes to the native.
@@ -109,21 +109,21 @@ unsafe extern "system" fn wait(env: *mut JNIEnv, object: jobject, time: jlong) {
     }
 }
 
-/// The VM's function for `Unsafe.park`, NULL until it is known.
+/// The VM's function for `Unsafe.park`; NULL until it is known.
 static PARK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-/// The environment of the thread that finds it out.
+/// The environment of the thread that is looking for [`PARK`].
 static LOOKS: AtomicPtr<JNIEnv> = AtomicPtr::new(ptr::null_mut());
 
 const UNSAFE: &CStr = c"jdk/internal/misc/Unsafe";
 const NAME_OF_PARK: &CStr = c"park";
 const DESCRIPTOR_OF_PARK: &CStr = c"(ZJ)V";
 
-/// Whether the settings ask for reports of threads that park.
+/// Returns true if the settings ask for reports of threads that park.
 pub fn parking_is_reported() -> bool {
     jvmpi_settings::get().park == Park::Monitor
 }
 
-/// Has threads that park reported; the Tracker is defined.
+/// Starts to report threads that park. The Tracker must be defined.
 pub fn report_parking(jni: Jni) {
     threads::quietly(jni, || {
         if internals::PARK.is_there(|| jni.frame(8, find_park))
@@ -134,8 +134,8 @@ pub fn report_parking(jni: Jni) {
     });
 }
 
-/// The VM exports no function that parks. But `Unsafe` can be asked again to have its natives registered, of
-/// which only the list is taken.
+/// Finds the function of `Unsafe.park`, which the VM does not export. `Unsafe` is asked to register its
+/// natives again; the shim intercepts that call and only reads the list.
 fn find_park(jni: Jni) -> bool {
     let ask = || {
         let class = jni.find_class(UNSAFE)?;
@@ -163,7 +163,7 @@ unsafe extern "system" fn RegisterNatives(
         // SAFETY: the caller's arguments go to the function that they were meant for.
         return unsafe { (originals().RegisterNatives)(env, class, methods, count) };
     }
-    // SAFETY: the VM passes as many methods as it says, with their names and descriptors.
+    // SAFETY: the VM passes `count` methods, with their names and descriptors.
     let methods = unsafe { slice::from_raw_parts(methods, usize::try_from(count).unwrap_or(0)) };
     // SAFETY: as above.
     let text = |text: *mut _| unsafe { CStr::from_ptr(text) };
@@ -190,7 +190,7 @@ pub fn bind_park(jni: Jni) {
     }
 }
 
-/// Stands for `Unsafe.park`.
+/// Replaces `Unsafe.park`.
 unsafe extern "system" fn park(
     env: *mut JNIEnv,
     receiver: jobject,
@@ -201,7 +201,7 @@ unsafe extern "system" fn park(
     let jni = || unsafe { Jni::new(env) };
     let timeout = timeout_of_park(is_absolute, time);
     let is_reported = guard(false, || timeout.is_some_and(|time| monitors::parking(jni(), time)));
-    // SAFETY: this function was registered behind the other, which has this type.
+    // SAFETY: `PARK` holds the function that this one replaces, which has this type.
     let original =
         unsafe { std::mem::transmute::<*mut c_void, ParkFunction>(PARK.load(Ordering::SeqCst)) };
     // SAFETY: the arguments are those that the VM passes to the native.
@@ -211,7 +211,8 @@ unsafe extern "system" fn park(
     }
 }
 
-/// How long `Unsafe.park` waits with these arguments, zero for ever; None if not at all.
+/// Returns the time that `Unsafe.park` waits with these arguments: zero for no limit, None if it does not
+/// wait.
 fn timeout_of_park(is_absolute: jboolean, time: jlong) -> Option<Duration> {
     if !is_absolute {
         return u64::try_from(time).ok().map(Duration::from_nanos);

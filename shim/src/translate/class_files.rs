@@ -52,8 +52,8 @@ pub unsafe extern "system" fn class_file_load_hook(
     unsafe { callback(env, offer) };
 }
 
-/// Sends a class file to one agent after the other, each as the one before has left it; None if no
-/// agent changed it.
+/// Sends a class file to the agents in turn, each time as the previous one has left it. Returns None if no agent
+/// changed it.
 fn offer(jni: Jni, thread: &Thread, original: &[u8]) -> Option<Vec<u8>> {
     let wanting = agents::wanting(JVMPI_EVENT_CLASS_LOAD_HOOK);
     wanting.fold(None, |changed: Option<Vec<u8>>, agent| {
@@ -61,9 +61,9 @@ fn offer(jni: Jni, thread: &Thread, original: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Sends a class file to an agent; None if it left it as it is.
+/// Sends a class file to an agent. Returns None if the agent left it unchanged.
 fn offer_to(jni: Jni, agent: &Agent, thread: &Thread, before: &[u8]) -> Option<Vec<u8>> {
-    // The agent gets bytes of its own: some change them in place.
+    // The agent gets its own copy: some agents change the bytes in place.
     let mut bytes = before.to_vec();
     let (data, length) = (bytes.as_mut_ptr(), bytes.len() as jint);
     let u = JVMPI_Event_class_load_hook {
@@ -90,23 +90,23 @@ fn offer_to(jni: Jni, agent: &Agent, thread: &Thread, before: &[u8]) -> Option<V
     (bytes != before).then_some(bytes)
 }
 
-/// Where agents get the memory of a class file that they hand over.
+/// Allocates the memory in which agents return a class file.
 unsafe extern "C" fn malloc_f(bytes: c_uint) -> *mut c_void {
     // SAFETY: malloc has no preconditions.
     unsafe { libc::malloc(bytes as usize) }
 }
 
-/// A class while it is loaded: its name, and the ID of its loader, 0 for the boot loader.
+/// A class that is being loaded: its name, and the ID of its loader (0 for the boot loader).
 type ToBe = (Vec<u8>, usize);
 
-/// By agent, the classes whose files it is shown as they are loaded, during its [`Replay`].
+/// For each agent, the classes whose files it was shown while they were loaded, during its [`Replay`].
 static MEANWHILE: [Lock<Option<HashSet<ToBe>>>; MAX_AGENTS] =
     [const { Lock::new(None) }; MAX_AGENTS];
 
-/// How many replays there are.
+/// The number of replays under way.
 static REPLAYS: AtomicUsize = AtomicUsize::new(0);
 
-/// The agents that have had theirs.
+/// True for each agent whose replay has begun.
 static REPLAYED: [AtomicBool; MAX_AGENTS] = [const { AtomicBool::new(false) }; MAX_AGENTS];
 
 fn to_be(name: &[u8], loader: jobject) -> ToBe {
@@ -115,7 +115,7 @@ fn to_be(name: &[u8], loader: jobject) -> ToBe {
     (name.to_vec(), loader)
 }
 
-/// Agents are about to be shown the file of a class that is being loaded.
+/// Records, for running replays, that agents are about to be shown the file of a class that is being loaded.
 fn note_meanwhile(name: &CStr, loader: jobject) {
     if REPLAYS.load(Ordering::Acquire) == 0 {
         return;
@@ -128,16 +128,16 @@ fn note_meanwhile(name: &CStr, loader: jobject) {
     }
 }
 
-/// An agent is shown the files of the classes that are loaded already.
+/// The replay of the files of already loaded classes to an agent.
 pub struct Replay {
     agent: &'static Agent,
-    /// The IDs of the classes that were looked at.
+    /// The IDs of the classes that were examined.
     done: HashSet<usize>,
 }
 
 impl Replay {
-    /// Begins before the VM is asked for the files of others; None if the agent has had that, or is not to
-    /// have it.
+    /// Begins the replay, before the VM is asked for the files of classes being loaded. None if the agent has had its
+    /// replay, or if its settings exclude it.
     pub fn begin(agent: &'static Agent) -> Option<Self> {
         let is_first = agent.options().hook == Hook::Replay
             && !REPLAYED[agent.index].swap(true, Ordering::AcqRel);
@@ -148,7 +148,7 @@ impl Replay {
         })
     }
 
-    /// Shows them, when the VM is asked for those of others. What the agent makes of it takes effect before this returns.
+    /// Shows the files, once the VM sends those of new classes. The agent's changes are in effect when this returns.
     pub fn run(mut self, jni: Jni, thread: &Thread) {
         let shown = loop {
             match self.show_new(jni, thread) {
@@ -161,15 +161,15 @@ impl Replay {
         }
     }
 
-    /// False if there was nothing new.
+    /// Shows the files of classes not yet examined. Returns false if there were none.
     fn show_new(&mut self, jni: Jni, thread: &Thread) -> jvm::Result<bool> {
         let mut all = classes::all_loaded(jni)?;
         all.retain(|class| self.done.insert(class.id().addr()));
         let is_new = !all.is_empty();
         let mut changed = Vec::new();
-        // As they were loaded: JVMTI has the newest first.
+        // Classes are shown in load order; JVMTI returns the newest first.
         for class in all.into_iter().rev() {
-            // Its handler may disable the event.
+            // The agent's handler may disable the event.
             if !self.agent.wants(JVMPI_EVENT_CLASS_LOAD_HOOK) {
                 break;
             }
@@ -199,7 +199,7 @@ impl Replay {
         class_files::read(jni, object)
     }
 
-    /// Gives the VM what the agent has made of class files.
+    /// Passes the class files that the agent has changed to the VM.
     fn install(&self, changed: &[(GlobalRef, Vec<u8>)]) -> jvm::Result<()> {
         if changed.is_empty() {
             return Ok(());
@@ -219,13 +219,13 @@ impl Replay {
         })
     }
 
-    /// The event was not switched on: the agent may get the files when it enables it again.
+    /// Cancels the replay because the event was not switched on. The agent may get the files when it enables it again.
     pub fn give_up(self) {
         REPLAYED[self.agent.index].store(false, Ordering::Release);
     }
 }
 
-/// Why the VM does not take a class file in the place of another.
+/// Describes why the VM refuses to replace a class file.
 fn objection(error: Error) -> String {
     let what = match error.0 {
         JVMTI_ERROR_INVALID_CLASS_FORMAT => "is no class file",

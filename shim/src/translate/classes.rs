@@ -35,9 +35,9 @@ pub unsafe extern "system" fn class_load(
     unsafe { callback(env, |jni| jni.frame(16, |jni| load(jni, class))) };
 }
 
-/// Announces a class on the thread that has loaded it, where possible: it has to be linked for
-/// that. Linking a class of the boot loader runs no Java code and takes no lock of the program's.
-/// Other classes are linked by the program, or when the thread ends and holds no lock any more.
+/// Announces a class on the thread that has loaded it, if possible: the class has to be linked first. Linking a class
+/// of the boot loader runs no Java code and takes no lock of the program's. Other classes are linked by the program, or
+/// when the thread ends and no longer holds a lock.
 fn load(jni: Jni, class: jclass) {
     definitions::end(jni, class);
     if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
@@ -50,14 +50,14 @@ fn load(jni: Jni, class: jclass) {
     };
     let _ = record.loaded_by.set((thread.env().addr(), thread.id().addr()));
     let is_boot = jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
-    // No class is linked while threads are suspended for a dump: one may be initializing what
-    // linking needs.
+    // Classes are not linked while threads are suspended for a dump: a suspended thread may be initializing a class
+    // that linking needs.
     if !is_boot || claims::is_suspending() {
         return thread.loaded.add(record, is_over);
     }
     thread.loaded.add_to_link(record);
-    // The class is announced in ClassPrepare. It cannot be linked yet if it is loaded as the
-    // superclass of a class that its own verification needs, which is not there before.
+    // ClassPrepare announces the class. It cannot be linked yet if its verification needs the class whose superclass it
+    // is, which is still being loaded.
     let can_be_linked = |class: &Class| {
         let link = |jni: Jni| {
             let object = class.object(jni)?;
@@ -69,14 +69,14 @@ fn load(jni: Jni, class: jclass) {
     thread.loaded.link_all(can_be_linked, is_over);
 }
 
-/// Whether the class needs no announcement any more.
+/// Returns true if the class needs no announcement any more.
 fn is_over(class: &Class) -> bool {
     agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(|agent| class.announced.to(agent))
         || classes::by_id(class.id()).is_none()
 }
 
-/// Announces the classes that the current thread has loaded, and those that linking them loads;
-/// it holds no lock of the program's.
+/// Announces the classes that the current thread has loaded, and those that linking them loads. The thread must hold no
+/// lock of the program's.
 pub fn announce_loaded(jni: Jni, thread: &Thread) {
     loop {
         let loaded = thread.loaded.take();
@@ -92,7 +92,7 @@ pub fn announce_loaded(jni: Jni, thread: &Thread) {
     }
 }
 
-/// Announces the classes that the current thread has loaded or linked, and that are linked now.
+/// Announces the classes that the current thread has loaded or linked and that are linked now.
 pub fn announce_linked(jni: Jni, thread: &Thread) {
     for class in thread.loaded.take() {
         let is_linked = |jni| class.object(jni).is_some_and(class::is_ready);
@@ -116,17 +116,16 @@ pub unsafe extern "system" fn class_prepare(
     unsafe { callback(env, |jni| jni.frame(16, |jni| define(jni, class))) };
 }
 
-/// Sends CLASS_LOAD to all agents that want it.
+/// Sends CLASS_LOAD to all agents that have enabled it.
 fn define(jni: Jni, class: jclass) {
     if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
-        // GetClassMethods gives the methods their IDs, without which no stack can be walked in a
-        // signal handler.
+        // GetClassMethods gives the methods their IDs. Without these, a signal handler cannot walk stacks.
         drop(jvm::get().jvmti.class_methods(class));
         return;
     }
     let thread = threads::current(jni);
     match classes::of(jni, class) {
-        // What is linked to read its file is announced when agents have seen that.
+        // A class that is linked to read its file is announced after agents have seen the file.
         Ok(record) if claims::is_suspending() || class_files::is_reading() => {
             thread.loaded.add(record, is_over);
         }
@@ -139,7 +138,7 @@ fn define(jni: Jni, class: jclass) {
     }
 }
 
-/// Announces every class that is loaded and prepared to an agent, superclasses first.
+/// Announces every loaded and prepared class to an agent, superclasses first.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let loaded = match classes::all_loaded(jni) {
         Ok(loaded) => loaded,
@@ -159,14 +158,15 @@ fn announce_prepared(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, ob
     }
 }
 
-/// Sends CLASS_LOAD to an agent that has enabled it and has not had it. Other events may name classes that
-/// are not linked, where the thread holds locks of the program's: no code of the program's is called.
+/// Sends CLASS_LOAD to an agent that has enabled it and has not received it for this class. The caller may hold locks
+/// of the program's, and the class may be unlinked, so no code of the program's is called.
 #[inline]
 pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
     announce_with(jni, agent, thread, class, Linking::Jdk);
 }
 
-/// As [`announce`]; whether the agent knows the class then. It does not if the class cannot be linked yet.
+/// Announces the class like [`announce`]. Returns true if the agent knows the class afterwards. Returns false if the
+/// class cannot be linked yet.
 pub fn make_known(
     jni: Jni,
     agent: &Agent,
@@ -193,9 +193,9 @@ fn announce_now(jni: Jni, agent: &Agent, thread: &Thread, class: &Class, linking
     }
 }
 
-/// Announces a class that a dump is about to name. An agent that has once enabled CLASS_LOAD looks up its record of
-/// each class. If it would not get that event now, the class is announced to it as if it had requested that, unless
-/// it is an array class: no object in a dump names one as its class.
+/// Announces a class that a dump is about to name. Agents that have ever enabled CLASS_LOAD look up their record of
+/// each class. An agent that would not get the event now gets it as if it had requested it. Array classes are exempt:
+/// no object in a dump names one as its class.
 pub fn announce_in_dump(jni: Jni, agent: &Agent, thread: &Thread, class: &Class) {
     if !agent.has_wanted(JVMPI_EVENT_CLASS_LOAD) || class.announced.to(agent) {
         return;
@@ -208,11 +208,11 @@ pub fn announce_in_dump(jni: Jni, agent: &Agent, thread: &Thread, class: &Class)
     announce_if_alive(jni, agent, thread, class, (Linking::Jdk, sent_as));
 }
 
-/// Announces the linked classes that the VM has not reported, but for array classes, before JVM_SHUT_DOWN. Its handler may disable CLASS_LOAD
-/// and request dumps, which name these classes. JDK 21 reports no class that is loaded while a virtual thread leaves
-/// its carrier.
+/// Announces linked classes that the VM has not reported, before JVM_SHUT_DOWN. The handler may disable CLASS_LOAD and
+/// request dumps, which name these classes. JDK 21 reports no class that is loaded while a virtual thread leaves its
+/// carrier. Array classes are exempt.
 ///
-/// The current thread has ended for agents, so the event names another one.
+/// For agents the current thread has ended already, so the event names another thread.
 pub fn announce_unreported(jni: Jni, agent: &Agent, thread: &Thread) {
     let loaded = match classes::all_loaded(jni) {
         Ok(loaded) => loaded,
@@ -224,10 +224,10 @@ pub fn announce_unreported(jni: Jni, agent: &Agent, thread: &Thread) {
     }
 }
 
-/// Says how a CLASS_LOAD is sent.
+/// The way in which a CLASS_LOAD is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SentAs {
-    /// The event belongs to the current thread, or to the one that has loaded the class.
+    /// The event belongs to the current thread, or to the thread that has loaded the class.
     Event,
     /// The event is marked as requested.
     Requested,
@@ -314,21 +314,21 @@ fn send(
     }
 }
 
-/// The thread that has loaded the class, if that was seen and the thread is still there.
+/// Returns the thread that has loaded the class, if it is known and still exists.
 fn loaded_by(class: &Class) -> Option<Arc<Thread>> {
     let (env, id) = *class.loaded_by.get()?;
     threads::by_env(ptr::without_provenance_mut(env)).filter(|thread| thread.id().addr() == id)
 }
 
-/// RequestEvent(CLASS_LOAD): false if the ID is not that of a loaded class.
+/// Answers RequestEvent(CLASS_LOAD). Returns false if the ID is not that of a loaded class.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     jni.frame(32, |jni| {
         let find = || lookup::object(jni, id).filter(|object| is_class(jni, *object));
-        // To find an object by its ID takes a look at all IDs.
+        // Finding an object by its ID takes a search of all IDs.
         let known = classes::by_id(id).and_then(|class| class.object(jni));
         let Some(object) = known.or_else(find) else { return false };
         let Ok(class) = classes::of(jni, object) else { return false };
-        // Such as one from a CDS archive.
+        // A class from a CDS archive, for example, may be unlinked.
         if !class::is_ready(object) {
             classes::link(jni, object);
         }
@@ -379,7 +379,7 @@ impl Definition {
         })
     }
 
-    /// The event, which points into the definition.
+    /// Returns the event, which points into the definition.
     fn event(&mut self, agent: &Agent, class: &Class) -> JVMPI_Event_class_load {
         let field = |field: &jvm::Field| JVMPI_Field {
             field_name: field.name.as_ptr().cast_mut(),

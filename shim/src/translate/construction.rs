@@ -1,4 +1,4 @@
-//! METHOD_ENTRY and METHOD_ENTRY2 of constructors, which are held back until their object is
+//! METHOD_ENTRY and METHOD_ENTRY2 of constructors, which are deferred until their object is
 //! announced.
 
 use super::{allocations, frames, methods as method_events, objects, receivers};
@@ -15,7 +15,7 @@ use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC};
 use jvmti_sys::jvmtiFrameInfo;
 use std::ptr;
 
-/// A constructor was entered.
+/// Handles the entry of a constructor.
 pub fn entered(jni: Jni, number: jint) {
     let thread = threads::current(jni);
     if !short_cut::is_reportable(&thread) {
@@ -38,7 +38,8 @@ pub fn entered(jni: Jni, number: jint) {
     }
 }
 
-/// The constructor of `Object` was called with this object: the entries that are held for it.
+/// Returns the deferred entries of constructors on this object, when `Object`'s constructor is
+/// called with it.
 pub fn held_of(jni: Jni, thread: &Thread, object: jobject) -> Chain {
     if !thread.held.any() || !short_cut::is_reportable(thread) {
         return Chain::default();
@@ -54,12 +55,12 @@ pub fn held_of(jni: Jni, thread: &Thread, object: jobject) -> Chain {
     if is_instance {
         return chain;
     }
-    // The entries are for another object: the constructors of this one are not reported.
+    // The entries belong to another object; the constructors of this one are not reported.
     find_and_send(jni, thread, chain, None);
     Chain::default()
 }
 
-/// Another event is about to be sent on the thread: sends the entries that are held before it.
+/// Sends the deferred entries, because the thread is about to send another event.
 #[inline]
 pub fn send_held(jni: Jni, thread: &Thread) {
     if thread.held.any() {
@@ -67,8 +68,8 @@ pub fn send_held(jni: Jni, thread: &Thread) {
     }
 }
 
-/// A method is left that was entered before the constructors whose entries are held: so those were
-/// left too, by an exception.
+/// Sends the deferred entries, because a method entered before those constructors is left. An
+/// exception has left the constructors too.
 #[inline]
 pub fn send_left(jni: Jni, thread: &Thread) {
     if thread.held.any() {
@@ -76,8 +77,8 @@ pub fn send_left(jni: Jni, thread: &Thread) {
     }
 }
 
-/// Sends the entries after looking for the constructors' object. `frame` is that of the last one in
-/// the stack of the current thread, if it is known; the innermost is 0.
+/// Sends the entries after looking for the constructors' object. `frame` is the frame of the last
+/// constructor in the current thread's stack, if known; the innermost is 0.
 #[cold]
 fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) {
     let Some(last) = chain.numbers().last().copied() else { return };
@@ -89,7 +90,7 @@ fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) 
             .zip(frame)
             .and_then(|(class, frame)| receivers::of_constructor(jni, thread, class, frame));
         let object = found.unwrap_or(ptr::null_mut());
-        // The constructor of `Object` is going to report that it is new.
+        // `Object`'s constructor is going to report the object as new.
         if found.is_some() && allocations::by_bytecode() && tagging::tag(object) == Ok(Tag::NONE) {
             thread.unconstructed.add();
         }
@@ -97,8 +98,8 @@ fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) 
     });
 }
 
-/// Which frame of the current thread is that of the constructor with this number, which calls that
-/// of its superclass at once and has not come back from there; the innermost is 0.
+/// Returns the frame of the constructor with this number, which has not yet returned from its call
+/// of the superclass constructor. The innermost frame is 0.
 fn frame_of(jni: Jni, number: u32) -> Option<usize> {
     let method = method_numbers::reported(number as usize)?;
     let is_it = |frame: &jvmtiFrameInfo| {
@@ -120,9 +121,9 @@ fn frame_of(jni: Jni, number: u32) -> Option<usize> {
     found
 }
 
-/// Sends the entries of constructors on this object, NULL if it is not known. The last one is this
-/// frame of the current thread. The object is announced before, with a stack as if those frames
-/// were not there.
+/// Sends the entries of constructors on this object; NULL if it is unknown. `frame` is the frame of
+/// the last constructor. The object is announced first, with a stack trace that omits the
+/// constructors' frames.
 pub fn send(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
     let numbers = chain.numbers();
     let Some(outermost) = chain.class() else { return };

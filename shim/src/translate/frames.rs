@@ -1,4 +1,4 @@
-//! Frames of call traces: which of them agents see, and as what.
+//! Selects the frames of call traces that agents see, and converts them.
 
 use super::classes;
 use crate::classes::methods::{self, Boundary, Method};
@@ -15,12 +15,13 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
-/// Writes the innermost frames of the current thread that agents see; how many.
+/// Writes the innermost frames of the current thread that agents see. Returns their number.
 pub fn of_current(jni: Jni, current: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
     if !may_have_hidden(current) {
         return walk(0, room).len();
     }
-    // To walk anew costs more than some frames too many: as a rule those that are hidden are few.
+    // A second walk costs more than a few extra frames, and there are rarely more hidden frames than
+    // this.
     const HIDDEN: usize = 4;
     let mut first = [const { MaybeUninit::uninit() }; AT_ONCE];
     let wanted = AT_ONCE.min(room.len().saturating_add(HIDDEN));
@@ -33,8 +34,8 @@ pub fn of_current(jni: Jni, current: &Thread, room: &mut [MaybeUninit<jvmtiFrame
     room.iter_mut().zip(shown).map(|(place, frame)| place.write(*frame)).count()
 }
 
-/// How many of the innermost frames agents do not see: the Tracker's, and, when the allocation of
-/// an object is reported by `Object.<init>`, its constructors, since to agents it is their caller
+/// Returns the number of innermost frames that agents do not see: the Tracker's, and the constructors of
+/// an object whose allocation `Object.<init>` reports. For agents it is the caller of the constructors
 /// that allocates.
 pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
     if !may_have_hidden(current) {
@@ -44,15 +45,15 @@ pub fn hidden_frames(jni: Jni, current: &Thread) -> usize {
     hidden_of(jni, current, walk(0, &mut first))
 }
 
-/// Whether rewritten code reports the event at hand.
+/// Returns true if rewritten code reports the current event.
 fn may_have_hidden(current: &Thread) -> bool {
     current.in_flight.report() != Reporter::None
 }
 
-/// The hidden ones, given the innermost frames.
+/// Returns how many of the given innermost frames are hidden.
 fn hidden_of(jni: Jni, current: &Thread, innermost: &[jvmtiFrameInfo]) -> usize {
     let is_tracker = |method| methods::of(jni, method).is_some_and(|m| m.class.is_own());
-    // The handler may be running Java code, which has come here or caused another event.
+    // The handler may be running Java code that has come here or caused another event.
     if !innermost.first().is_some_and(|frame| is_tracker(frame.method)) {
         return 0;
     }
@@ -63,9 +64,9 @@ fn hidden_of(jni: Jni, current: &Thread, innermost: &[jvmtiFrameInfo]) -> usize 
     }
 }
 
-/// How many frames below the Tracker's, of which these are the innermost, are constructors of the object
-/// that that of `Object`, the first of them, was called with. Each but that is just calling the one above
-/// it for its own object.
+/// Counts the constructors of the object under construction, starting below the Tracker's frame. The
+/// first frame is `Object`'s constructor. Each further one counts if it is at its call of the next
+/// constructor on its own object.
 fn constructors(jni: Jni, below_tracker: &[jvmtiFrameInfo]) -> usize {
     let mut count = 0;
     let mut constructs = |frame: &jvmtiFrameInfo| {
@@ -80,7 +81,8 @@ fn constructors(jni: Jni, below_tracker: &[jvmtiFrameInfo]) -> usize {
     count
 }
 
-/// Shows the frames of the current thread, without the `next` innermost, to `visit` until that says no.
+/// Passes the frames of the current thread, without the `next` innermost, to `visit` until it returns
+/// false.
 pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     loop {
         let mut frames = [const { MaybeUninit::uninit() }; AT_ONCE];
@@ -92,7 +94,7 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     }
 }
 
-/// Counts the calls of the method with this ID that the current thread is in.
+/// Counts the current thread's frames of the method with this ID.
 pub fn count_of(jni: Jni, id: jmethodID) -> usize {
     let mut room = vec![MaybeUninit::uninit(); 64 * AT_ONCE];
     let found = loop {
@@ -111,17 +113,17 @@ pub fn count_of(jni: Jni, id: jmethodID) -> usize {
 
 const AT_ONCE: usize = 16;
 
-/// The frames of the current thread, without the `start` innermost, as far as there is room.
+/// Reads the frames of the current thread, without the `start` innermost, as many as fit into `room`.
 fn walk(start: usize, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> &[jvmtiFrameInfo] {
     let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), start, room).unwrap_or(0);
     // SAFETY: the walk wrote that many frames.
     unsafe { room[..walked].assume_init_ref() }
 }
 
-/// A frame of a thread that may go on: when it has left an obsolete method, the VM may free that
-/// ([`jvm::Jvm::knows_freed_methods`]).
+/// A frame of a thread that may be running. Once the thread has left an obsolete method, the VM may free
+/// that method (see [`jvm::Jvm::knows_freed_methods`]).
 pub struct Frame {
-    /// None if it is the shim's or unloaded.
+    /// None if the method is the shim's own or unloaded.
     method: Option<Arc<Method>>,
     location: i64,
 }
@@ -139,29 +141,29 @@ impl Frame {
     }
 }
 
-/// Whose stack it is.
+/// The kind of thread whose stack was walked.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub enum Walked {
-    /// The current thread's: classes of its methods are alive.
+    /// The current thread: the classes of its methods are alive.
     Current,
-    /// That of a thread that stays in these methods meanwhile.
+    /// Another thread, which stays in these methods meanwhile.
     #[default]
     Suspended,
-    /// That of a thread that may go on: see [`Frame`].
+    /// Another thread, which may be running: see [`Frame`].
     Running,
 }
 
-/// Turns the frames of one stack, the innermost first, into those of JVMPI.
+/// Converts the frames of one stack, innermost first, to JVMPI frames.
 #[derive(Default)]
 pub struct Resolver {
     walked: Walked,
-    /// Whether a method has got new code, perhaps since the stack was walked.
+    /// True if a method was met that has new code, perhaps since the stack was walked.
     pub met_new_code: bool,
     /// True if frames of a virtual thread were met.
     pub met_virtual: bool,
     /// True if the frames of a virtual thread were met, and the next ones are those of its carrier.
     pub met_carrier: bool,
-    /// Whether the VM would have to be asked about a method that the thread may have left.
+    /// True if a method was met that only the VM knows, and that the thread may have left.
     pub met_unknown: bool,
 }
 
@@ -170,8 +172,8 @@ impl Resolver {
         Self { walked, ..Self::default() }
     }
 
-    /// The next frame as the agent gets it; its method's class is announced first. None if the
-    /// method is the shim's or unloaded. `seen` is what the current thread knows of frames.
+    /// Returns the next frame as the agent gets it, after announcing its method's class. None if the
+    /// method is the shim's own or unloaded. `seen` is the current thread's cache of frames.
     pub fn next(
         &mut self,
         jni: Jni,
@@ -198,7 +200,7 @@ impl Resolver {
         self.show_method(jni, agent, current, Some((&*found.record, found.lineno)))
     }
 
-    /// As [`Self::next`], of a frame of which the method was found before.
+    /// Returns the same as [`Self::next`], for a frame whose method was found before.
     pub fn show(
         &mut self,
         jni: Jni,
@@ -223,7 +225,7 @@ impl Resolver {
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }
 
-    /// The method, unless it is the shim's or unloaded.
+    /// Returns the method, unless it is the shim's own or unloaded.
     fn known(&mut self, jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
         if method.is_null() {
             return None;

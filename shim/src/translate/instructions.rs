@@ -10,15 +10,15 @@ use crate::threads;
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
 
-/// An instruction that is no branch begins.
+/// Reports the start of an instruction that is not a branch.
 #[inline]
 pub fn plain(jni: Jni, offset: jint, method: jint) {
-    // Agents that look at it all the same see zeros.
+    // Agents that read the union member anyway see zeros.
     let nothing = JVMPI_Event_instruction_tableswitch_info { key: 0, low: 0, hi: 0 };
     post(jni, offset, method, JVMPI_Event_instruction_u { tableswitch_info: nothing });
 }
 
-/// A branch that compares numbers begins.
+/// Reports the start of a branch that compares numbers.
 #[inline]
 pub fn compared(jni: Jni, one: jint, other: jint, condition: jint, offset: jint, method: jint) {
     let is_true = match condition {
@@ -33,7 +33,7 @@ pub fn compared(jni: Jni, one: jint, other: jint, condition: jint, offset: jint,
     branch(jni, is_true, offset, method);
 }
 
-/// A branch that compares references begins.
+/// Reports the start of a branch that compares references.
 pub fn same(jni: Jni, one: jobject, other: jobject, condition: jint, offset: jint, method: jint) {
     branch(jni, jni.same_object(one, other) == (condition == EQ), offset, method);
 }
@@ -43,13 +43,14 @@ fn branch(jni: Jni, is_true: bool, offset: jint, method: jint) {
     post(jni, offset, method, JVMPI_Event_instruction_u { if_info });
 }
 
-/// A `tableswitch` begins.
+/// Reports the start of a `tableswitch`.
 pub fn tableswitch(jni: Jni, key: jint, low: jint, hi: jint, offset: jint, method: jint) {
     let tableswitch_info = JVMPI_Event_instruction_tableswitch_info { key, low, hi };
     post(jni, offset, method, JVMPI_Event_instruction_u { tableswitch_info });
 }
 
-/// A `lookupswitch` begins, whose keys have a number.
+/// Reports the start of a `lookupswitch`. `keys` is the number of its registered list of
+/// keys.
 pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint) {
     let Some((pair, pairs)) = lookupswitch::choose(keys as usize, key) else { return };
     let lookupswitch_info = JVMPI_Event_instruction_lookupswitch_info {

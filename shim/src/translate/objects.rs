@@ -1,4 +1,4 @@
-//! OBJECT_ALLOC of objects when they are allocated, when something names them, and on request.
+//! OBJECT_ALLOC for objects: at their allocation, before an event names them, and on request.
 
 use super::callback::callback;
 use super::{
@@ -34,8 +34,8 @@ pub unsafe extern "system" fn sampled_object_alloc(
     unsafe { callback(env, |jni| allocated(jni, object, class, Some(size))) };
 }
 
-/// Whether the agent knows the class that OBJECT_ALLOC of an array of this class names, which is announced if
-/// that can be done.
+/// Announces the class that OBJECT_ALLOC of an array of this class names. Returns false if the agent still does
+/// not know that class.
 pub(super) fn knows_elements(
     jni: Jni,
     agent: &Agent,
@@ -51,18 +51,18 @@ pub(super) fn knows_elements(
     }
 }
 
-/// The current thread has allocated an object: gives it its ID and announces it.
+/// Gives an object that the current thread has allocated its ID and announces it.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
     if thread.own_work.is_wasting() {
         return;
     }
     let is_own = thread.is_quiet();
-    // An object that cannot be announced now is announced when it is named.
+    // An object that cannot be announced now is announced when an event names it.
     let mut delivery =
         if is_own { None } else { Delivery::begin(&thread, JVMPI_EVENT_OBJECT_ALLOC) };
     let announced = classes::with(jni, class, |class| {
-        // CLASS_LOAD is what defines a Class object.
+        // A Class object is defined by CLASS_LOAD.
         if matches!(class.instances(), Instances::Classes) {
             return Ok(());
         }
@@ -88,11 +88,11 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     }
 }
 
-/// Rewritten code runs the constructor of `Object` for an object.
+/// Handles the call of `Object`'s constructor for an object, reported by rewritten code.
 pub fn constructed(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
     let held = construction::held_of(jni, &thread, object);
-    // The frames inside the held constructors: that of `Object`'s and the Tracker's.
+    // The innermost frames, inside the held constructors: `Object`'s constructor and the Tracker's method.
     const INSIDE: usize = 2;
     if allocations::by_bytecode() {
         let has_id = || tagging::tag(object) != Ok(Tag::NONE);
@@ -109,13 +109,13 @@ pub fn constructed(jni: Jni, object: jobject) {
     construction::send(jni, &thread, &held, object, INSIDE);
 }
 
-/// Rewritten code has got an object of which no constructor has run. One may run later.
+/// Handles an object that rewritten code has obtained without running a constructor. One may run later.
 pub fn unconstructed(jni: Jni, object: jobject) {
     seen(jni, object);
     threads::current(jni).unconstructed.add();
 }
 
-/// Rewritten code has made an object.
+/// Handles an object that rewritten code has created.
 pub fn made(jni: Jni, object: jobject) {
     threads::current(jni).in_flight.while_tracking(|| announce_new(jni, object));
 }
@@ -129,7 +129,7 @@ fn announce_new(jni: Jni, object: jobject) {
     }
 }
 
-/// Rewritten code has made an array, and all arrays that are its elements.
+/// Handles an array that rewritten code has created, and its elements that are arrays.
 pub fn made_with_elements(jni: Jni, array: jobject) {
     seen(jni, array);
     let class = jni.class_of(array);
@@ -142,7 +142,7 @@ pub fn made_with_elements(jni: Jni, array: jobject) {
     for index in 0..jni.array_length(array) {
         let element = jni.array_element(array, index);
         if element.is_null() {
-            // The innermost dimension that was given a size.
+            // Only the dimensions up to this one were given a size.
             return;
         }
         made_with_elements(jni, element);
@@ -150,7 +150,7 @@ pub fn made_with_elements(jni: Jni, array: jobject) {
     }
 }
 
-/// Rewritten code has got an object that may be a new one.
+/// Handles an object that rewritten code has obtained and that may be new.
 pub fn seen(jni: Jni, object: jobject) {
     let is_new = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC)
         && !object.is_null()
@@ -160,7 +160,7 @@ pub fn seen(jni: Jni, object: jobject) {
     }
 }
 
-/// Something has returned a string that may be a new one, and so may be what holds its characters.
+/// Handles a string that was returned and that may be new, and the array that holds its characters.
 pub fn seen_string(jni: Jni, string: jobject) {
     seen(jni, string);
     jni.frame(4, |jni| {
@@ -170,7 +170,7 @@ pub fn seen_string(jni: Jni, string: jobject) {
     });
 }
 
-/// The event for an object, whose class and arena are announced first.
+/// Returns the OBJECT_ALLOC event for an object, after announcing its class and its arena.
 pub(super) fn event(
     jni: Jni,
     agent: &Agent,
@@ -202,7 +202,7 @@ pub(super) fn event(
     }
 }
 
-/// The event for any object, which may be older than the shim.
+/// Returns the OBJECT_ALLOC event for any object, which may be older than the shim.
 pub(super) fn event_of(
     jni: Jni,
     agent: &Agent,
@@ -214,14 +214,14 @@ pub(super) fn event_of(
     let class = jni.class_of(object);
     let mut u = classes::with(jni, class, |class| event(jni, agent, thread, class, tag, size))?;
     if jni.same_object(class, object) {
-        // The Class object of `java.lang.Class`: agents that resolve the class of each class
-        // would never end.
+        // The Class object of `java.lang.Class` has class ID NULL. Otherwise agents that resolve the class of
+        // each class would never end.
         u.class_id = ptr::null_mut();
     }
     Ok(u)
 }
 
-/// The object's ID, if the object is announced to the agent; NULL for NULL.
+/// Returns the object's ID if the object is announced to the agent, NULL for NULL, and None otherwise.
 #[inline]
 pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
     let tag = tagging::tag(object).ok()?;
@@ -229,7 +229,8 @@ pub fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
     (object.is_null() || is_known()).then(|| tag.id())
 }
 
-/// As [`known_to`], of an object of which the thread calls a method in this epoch. The reference is local.
+/// Returns the same as [`known_to`], for an object that this thread calls a method on. The thread caches the
+/// IDs of such objects for one `epoch`. `object` must be a local reference.
 #[inline]
 pub fn receiver_known_to(
     agent: &Agent,
@@ -237,21 +238,22 @@ pub fn receiver_known_to(
     object: jobject,
     epoch: u64,
 ) -> Option<jobjectID> {
-    // There may be a million virtual threads, each with what it knows.
+    // Virtual threads have no such cache: there may be a million of them.
     if object.is_null() || thread.is_virtual() || announcements::is_replaying(agent) {
         return known_to(agent, object);
     }
     thread.receivers.id(object, epoch, || known_to(agent, object))
 }
 
-/// Announces an object that a result is about to name, unless that was done; the object's ID. CLASS_LOAD is
-/// the defining event of a Class object.
+/// Announces an object that a result is about to name, unless the agent knows it. Returns its ID. A Class
+/// object is announced by CLASS_LOAD.
 pub fn announce(jni: Jni, agent: &Agent, thread: &Thread, object: jobject) -> Result<jobjectID> {
     make_known(jni, agent, thread, object, Linking::Jdk).map(|(id, _)| id)
 }
 
-/// As [`announce`], of an object that an event names, which can come anywhere in the program. NULL if it cannot
-/// be announced yet: it is the Class object of a class that is not linked, or an array of such elements.
+/// Announces an object that an event names, which may happen anywhere in the program. Returns its ID, or NULL
+/// if it cannot be announced yet: a Class object of a class that is not linked, or an array whose element class
+/// is not.
 pub fn announce_if_possible(
     jni: Jni,
     agent: &Agent,
@@ -262,7 +264,7 @@ pub fn announce_if_possible(
     Ok(if is_known { id } else { ptr::null_mut() })
 }
 
-/// Announces an object, unless that was done; its ID, and whether the agent knows it then.
+/// Announces an object, unless the agent knows it. Returns its ID, and true if the agent knows it now.
 fn make_known(
     jni: Jni,
     agent: &Agent,
@@ -308,9 +310,9 @@ fn announce_now(jni: Jni, agent: &Agent, delivery: &Delivery<'_>, object: jobjec
     tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
 }
 
-/// Sends an event of the current thread about an object, which is announced first. `arm` makes it
-/// for an agent, given the object's ID. False if an agent gets no event, as the object is a Class object
-/// that cannot be announced yet.
+/// Sends an event of the current thread about an object, after announcing the object. `arm` builds the event
+/// body for an agent from the object's ID. Returns false if an agent gets no event because the object is a
+/// Class object that cannot be announced yet.
 pub fn post_about<A: Arm>(
     jni: Jni,
     thread: &Thread,
@@ -332,7 +334,7 @@ pub fn post_about<A: Arm>(
     is_told
 }
 
-/// The class that a Class object stands for; None for other objects, and for those of primitive
+/// Returns the class that a Class object represents. None for other objects, and for Class objects of primitive
 /// types, which no CLASS_LOAD defines.
 fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
     if let Some(known) = classes::by_id(tag.id()) {
@@ -345,7 +347,7 @@ fn class_behind(jni: Jni, object: jobject, tag: Tag) -> Option<Arc<Class>> {
     })
 }
 
-/// RequestEvent(OBJECT_ALLOC): false if the ID is not that of a live object.
+/// Answers RequestEvent(OBJECT_ALLOC). Returns false if the ID is not that of a live object.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let requested = jni.frame(16, |jni| {
         let object = lookup::object(jni, id)?;

@@ -1,16 +1,15 @@
-//! The object that a constructor is called on, before it has called that of the superclass.
+//! Finds the object that a constructor is called on, before it has called the superclass constructor.
 //!
-//! Until then code cannot pass the object on, but it is a local variable of the constructor's frame.
-//! The VM shows the frames of the current thread with their variables to `java.lang.LiveStackFrame`,
-//! which the JDK has had for itself since 9. The JDK's walker would have it show eight frames or more, and
-//! each variable of those is boxed by a call of Java code; so the VM is asked as that walker does, but for one
-//! frame. JVMTI would take a capability for that, which must be held from the start and makes compiled code
-//! keep variables longer than it needs them.
+//! Until then the code cannot pass the object on, but the object is a local variable of the constructor's
+//! frame. The VM shows the current thread's frames with their variables to `java.lang.LiveStackFrame`, an
+//! internal class of the JDK since 9. The JDK's own walker would request eight frames or more and box each of
+//! their variables by a call of Java code. So the shim calls the VM as that walker does, but for one frame.
+//! The JVMTI function for this needs a capability that must be held from the start and makes compiled code
+//! keep variables alive longer.
 //!
-//! A walk is made in the middle of whatever the program does, and so is the first one if the agent
-//! enables METHOD_ENTRY2 in an event. That may be the JDK making a method handle, which fails if the
-//! thread makes one of the same kind meanwhile. So nothing that a walk takes may need method handles:
-//! no lambda, no reflection.
+//! A walk runs in the middle of whatever the program does. So does the first walk if the agent enables
+//! METHOD_ENTRY2 in an event. The JDK may be creating a method handle there, which fails if the thread creates
+//! one of the same kind meanwhile. So nothing in a walk may need method handles: no lambda, no reflection.
 
 use crate::boundary::guard;
 use crate::instrument::tracker::Native;
@@ -21,7 +20,7 @@ use jni_sys::{JNIEnv, jclass, jint, jlong, jobject, jvalue};
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
-/// `Function.apply` of the Tracker. The walker applies it to its frames, once the VM has shown them.
+/// The Tracker's `Function.apply`. The walker applies it to its frames, once the VM has written them.
 pub const APPLY: Native = Native {
     name: c"apply",
     descriptor: c"(Ljava/lang/Object;)Ljava/lang/Object;",
@@ -29,16 +28,16 @@ pub const APPLY: Native = Native {
     function: apply as *mut c_void,
 };
 
-/// What a walk takes.
+/// The classes and members that a walk uses.
 struct StackWalk {
-    /// A Tracker.
+    /// An instance of the Tracker.
     function: GlobalRef,
     walker: Walker,
     buffer: Buffer,
     frame: Frame,
 }
 
-/// What the VM calls back when it has shown the frames.
+/// The object that the VM calls back when it has written the frames.
 struct Walker {
     class: GlobalRef,
     thread: FieldId,
@@ -46,11 +45,11 @@ struct Walker {
     buffer: FieldId,
     function: FieldId,
     call: MethodId,
-    /// Whether the VM is also told which continuations to walk.
+    /// True if the VM is also passed the continuations to walk.
     has_continuations: bool,
 }
 
-/// What a walker takes note in of how far it is.
+/// The object in which a walker records its progress.
 struct Buffer {
     class: GlobalRef,
     origin: FieldId,
@@ -58,18 +57,18 @@ struct Buffer {
     start: jint,
 }
 
-/// A frame with its variables.
+/// The class of a frame with its local variables.
 struct Frame {
     class: GlobalRef,
     locals: FieldId,
-    /// What a frame needs to have, until JDK 21, for the VM to write its method to.
+    /// The object and field to which JDKs before 21 write the frame's method.
     member: Option<(GlobalRef, FieldId)>,
 }
 
-/// None if the JDK shows no frames in this way.
+/// None if the JDK does not show frames in this way.
 static WALK: Memo<Option<StackWalk>> = Memo::new();
 
-/// Makes the first walk, so that no later one initializes a class: two threads that do so in
+/// Makes the first walk, so that no later one initializes a class. Two threads that initialize classes in
 /// different orders would wait for each other.
 pub fn prepare(jni: Jni) {
     if WALK.get().is_some() {
@@ -77,7 +76,7 @@ pub fn prepare(jni: Jni) {
     }
     let rehearse = |jni: Jni| {
         let walk = WALK.get_or_find(|| StackWalk::new(jni)).as_ref()?;
-        // There must be a frame to be found: that of `map`, which applies the function to itself.
+        // The walk needs a frame to find: `Optional.map`, which applies the function to itself.
         let function = jvalue { l: walk.function.get() };
         let class = jni.find_class(c"java/util/Optional")?;
         let of = jni.static_method(class, c"of", c"(Ljava/lang/Object;)Ljava/util/Optional;")?;
@@ -101,8 +100,8 @@ impl StackWalk {
         })
     }
 
-    /// The first local variable of the current thread's frame behind so many, in the current native
-    /// frame, where it leaves other references too.
+    /// Returns the first local variable of the frame of the current thread below `skipped` frames. The
+    /// reference belongs to the current native frame, like others that this leaves there.
     fn run(&self, jni: Jni, skipped: jint) -> Option<jobject> {
         let frame = self.frame.make(jni)?;
         let (walker, start) = (self.walker.make(jni, self, skipped)?, self.buffer.start);
@@ -135,21 +134,21 @@ impl Walker {
         })
     }
 
-    /// A walker of the current thread.
+    /// Creates a walker of the current thread.
     fn make(&self, jni: Jni, walk: &StackWalk, skipped: jint) -> Option<jobject> {
         let (walker, buffer) = (jni.allocate(self.class.get())?, walk.buffer.make(jni, skipped)?);
         let thread = jvm::get().jvmti.current_thread().ok()?;
         jni.set_object_field(walker, self.thread, thread);
         jni.set_object_field(walker, self.buffer, buffer);
         jni.set_object_field(walker, self.function, walk.function.get());
-        // At the beginning it would look for the frames of the JDK's that have led to the walk.
+        // At depth 0 the walker would look for the frames of the JDK that have led to the walk.
         jni.set_int_field(walker, self.depth, 1);
         Some(walker)
     }
 
-    /// Has the VM fill the frame that is the element `start` of the array.
+    /// Makes the VM fill the frame at index `start` of the array.
     fn call(&self, jni: Jni, walker: jobject, skipped: jint, start: jint, frames: jobject) {
-        /// With variables, and with each frame that JVMTI sees: modes that are as they are since JDK 9.
+        /// Shows local variables, and every frame that JVMTI sees. The values are the same since JDK 9.
         const MODE: jlong = 0x100 | 0x20;
         let [mode, skipped] = [jvalue { j: MODE }, jvalue { j: skipped.into() }];
         let none = jvalue { l: ptr::null_mut() };
@@ -178,7 +177,7 @@ impl Buffer {
         })
     }
 
-    /// A buffer that is where a walker expects it to be that has skipped frames.
+    /// Creates a buffer at the position that a walker expects after skipping frames.
     fn make(&self, jni: Jni, skipped: jint) -> Option<jobject> {
         let buffer = jni.allocate(self.class.get())?;
         jni.set_int_field(buffer, self.origin, skipped + self.start);
@@ -207,16 +206,16 @@ impl Frame {
     }
 }
 
-/// The enumerations that a walker and a stream make an `EnumSet` or an `EnumMap` of when their classes
-/// are initialized, and the descriptors of their `values`.
+/// The enumerations, with the descriptors of their `values`, from which the initializers of a walker and a
+/// stream make an `EnumSet` or an `EnumMap`.
 const ENUMERATIONS: [(&CStr, &CStr); 2] = [
     (c"java/lang/StackWalker$Option", c"()[Ljava/lang/StackWalker$Option;"),
     (c"java/util/stream/StreamOpFlag$Type", c"()[Ljava/util/stream/StreamOpFlag$Type;"),
 ];
 
-/// Such a set asks the Class object for the constants of the enumeration. The first time that calls
-/// `values` by reflection, which makes a method handle from JDK 18 on, and keeps what it returns. So
-/// it is put there.
+/// Stores the constants of an enumeration in its Class object, where `EnumSet` and `EnumMap` look for them. If
+/// they are missing there, the Class object calls `values` by reflection, which creates a method handle from
+/// JDK 18 on.
 fn provide_constants(jni: Jni, enumeration: jclass, signature: &CStr) -> Option<()> {
     let meta = jni.class_of(enumeration);
     let field = || jni.field(meta, c"enumConstants", c"[Ljava/lang/Object;");
@@ -229,8 +228,7 @@ fn provide_constants(jni: Jni, enumeration: jclass, signature: &CStr) -> Option<
     Some(())
 }
 
-/// Keeps an object alive that is never shown to agents, not even where a dump meets a walk that is
-/// under way on another thread.
+/// Keeps an object alive and hides it from agents, even from a dump during a walk on another thread.
 fn own(jni: Jni, object: jobject) -> Option<GlobalRef> {
     threads::hide(object).ok()?;
     GlobalRef::new(jni, object)
@@ -240,7 +238,7 @@ unsafe extern "system" fn apply(env: *mut JNIEnv, this: jobject, argument: jobje
     guard(ptr::null_mut(), || {
         // SAFETY: the VM passes the environment of the thread that runs this.
         let jni = unsafe { Jni::new(env) };
-        // What a walk is for has been done when its frames are passed on.
+        // By the time the walker passes on its frames, a real walk has already read the variable.
         let is_rehearsal = jni.same_object(this, argument);
         let walk = WALK.get().and_then(Option::as_ref).filter(|_| is_rehearsal);
         const CALLER: jint = 1;
@@ -248,12 +246,12 @@ unsafe extern "system" fn apply(env: *mut JNIEnv, this: jobject, argument: jobje
     })
 }
 
-/// How many local references [`of_constructor`] leaves behind.
+/// The number of local references that [`of_constructor`] leaves behind.
 pub const REFERENCES: jint = 8;
 
-/// The object on which the constructor of this class is called that is this frame of the current
-/// thread, the innermost being 0; a reference in the current native frame, of which this takes
-/// [`REFERENCES`]. None if the constructor has no use for it any more, as one that always throws.
+/// Returns the object on which a constructor of this class was called. `frame` is the constructor's frame in
+/// the current thread; the innermost is 0. The result is a local reference, one of [`REFERENCES`] that this
+/// creates. None if the constructor does not use the object any more, for example because it always throws.
 pub fn of_constructor(jni: Jni, thread: &Thread, class: jclass, frame: usize) -> Option<jobject> {
     let (walk, frame) = (WALK.get()?.as_ref()?, jint::try_from(frame).ok()?);
     let first = threads::quietly(jni, || thread.own_work.wasting(|| walk.run(jni, frame)))?;

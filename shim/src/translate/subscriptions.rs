@@ -1,5 +1,5 @@
-//! Which JVMTI events the shim asks for: those that some agent needs, so that an event nobody
-//! has enabled costs nothing.
+//! Enables exactly the JVMTI events that some agent needs, so that an event nobody has enabled costs
+//! nothing.
 
 use super::natives::natives;
 use super::turn::Turn;
@@ -21,8 +21,7 @@ use jvmpi_sys::*;
 use jvmti_sys::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// JVMTI events that the shim needs for itself, from the start: threads are registered by them, and
-/// the VM's phases.
+/// The JVMTI events that the shim itself always needs, to register threads and to follow the VM's phases.
 const ALWAYS: [jvmtiEvent; 5] = [
     JVMTI_EVENT_VM_START,
     JVMTI_EVENT_VM_INIT,
@@ -31,7 +30,7 @@ const ALWAYS: [jvmtiEvent; 5] = [
     JVMTI_EVENT_THREAD_END,
 ];
 
-/// What rewritten code and JNI functions can report, under the names of the list.
+/// The things that rewritten code and JNI functions can report, named as in the list of events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Report {
     Entries,
@@ -43,7 +42,7 @@ enum Report {
     References,
 }
 
-/// What an event comes from.
+/// The sources of a JVMPI event: the JVMTI events and the reports that it is made from.
 struct Source {
     event_type: jint,
     jvmti: &'static [jvmtiEvent],
@@ -66,12 +65,11 @@ macro_rules! sources {
 
 for_each_event!(sources);
 
-/// What walking a stack in a signal handler needs: methods have IDs, which they get when their
-/// class is prepared, and HotSpot refuses (AsyncGetCallTrace returns -1) unless ClassLoad is
-/// enabled.
+/// The JVMTI events that a stack walk in a signal handler needs. Methods get their IDs when their class is
+/// prepared. HotSpot refuses the walk (AsyncGetCallTrace returns -1) unless ClassLoad is enabled.
 const FOR_HANDLERS: [jvmtiEvent; 2] = [JVMTI_EVENT_CLASS_PREPARE, JVMTI_EVENT_CLASS_LOAD];
 
-/// Asks for the events that the shim needs for itself.
+/// Enables the JVMTI events that the shim itself needs.
 pub fn start() -> jvm::Result<()> {
     allocations::prepare();
     native_methods::prepare()?;
@@ -82,13 +80,13 @@ pub fn start() -> jvm::Result<()> {
     Ok(())
 }
 
-/// Gives back to the VM what only one agent of JVMTI can have, if no agent has turned out to want it.
+/// Returns the capabilities that only one JVMTI agent can hold, if no JVMPI agent has needed them so far.
 pub fn give_back_unwanted(jni: Jni) {
     let switch = || {
         if !agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
             allocations::give_back();
         }
-        // A thread may have left its request to this one.
+        // Another thread may have delegated its request to this one.
         switch_as_wanted(jni)
     };
     if let Some(Err(error)) = TURN.run(jni, switch) {
@@ -96,18 +94,18 @@ pub fn give_back_unwanted(jni: Jni) {
     }
 }
 
-/// What is switched on in the VM besides [`ALWAYS`].
+/// The switches that are on in the VM, apart from the events of [`ALWAYS`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Switches {
     /// JVMTI events, as bits above `JVMTI_MIN_EVENT_TYPE_VAL`.
     events: u64,
-    /// What rewritten code reports.
+    /// The reports of rewritten code.
     code: Reports,
-    /// The JNI functions that make references.
+    /// True if the JNI functions that create references are replaced.
     references: bool,
 }
 
-/// What is switched on now, changed by the thread that has the [`TURN`].
+/// The switches that are on now. Only the thread that holds the [`TURN`] changes them.
 static ON: Lock<Switches> = Lock::new(Switches::NONE);
 static TURN: Turn = Turn::new();
 
@@ -118,7 +116,7 @@ fn bit(event: jvmtiEvent) -> u64 {
 impl Switches {
     const NONE: Self = Self { events: 0, code: Reports::NONE, references: false };
 
-    /// What it takes to send the JVMPI events for which this is true.
+    /// Returns the switches that are needed to send the JVMPI events for which `wants` is true.
     fn for_events(wants: impl Fn(jint) -> bool) -> Self {
         let wanted = || SOURCES.iter().filter(|source| wants(source.event_type));
         let reports = |report| wanted().any(|source| source.reports.contains(&report));
@@ -144,11 +142,12 @@ impl Switches {
         }
     }
 
-    /// What has to be switched on now.
+    /// Returns the switches that have to be on now.
     fn needed() -> Self {
         let mut needed = Self::for_events(agents::anyone_wants);
-        // Records of an object are freed when it dies, whatever they were made for, and addresses are good
-        // until it moves. The beginning of a collection comes first: a pause is noticed from both ends.
+        // A record that belongs to an object, for whatever event, is freed when the object dies, and
+        // addresses are valid only until it moves. GarbageCollectionStart comes first: a pause is noticed
+        // from both ends.
         let events = [
             JVMTI_EVENT_GARBAGE_COLLECTION_START,
             JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
@@ -156,7 +155,7 @@ impl Switches {
         ];
         let for_handlers = FOR_HANDLERS.into_iter().filter(|_| suspension::wants_method_ids());
         needed.events |= events.into_iter().chain(for_handlers).fold(0, |all, e| all | bit(e));
-        // While the VM ends, code that reports too much does no harm.
+        // While the VM shuts down, code that reports too much does no harm.
         let is_on = ON.lock().code;
         if phase::now() == Phase::ShuttingDown {
             needed.code = is_on;
@@ -167,15 +166,15 @@ impl Switches {
         if calls.exits && !calls.entries && !calls.receivers {
             *calls = Calls { exits: true, ..is_on.calls };
         }
-        // Loaded classes own the numbers that are in their code: ClassLoad is on as long as others may be
-        // rewritten.
+        // A loaded class owns the method numbers in its code, so ClassLoad stays on as long as other
+        // classes may be rewritten.
         if [needed.code, is_on].iter().any(|code| *code != Reports::NONE) {
             needed.events |= bit(JVMTI_EVENT_CLASS_LOAD);
         }
         needed
     }
 
-    /// Whether everything that the event is made from is on.
+    /// Returns true if everything that the event is made from is on.
     fn serve(&self, event_type: jint) -> bool {
         let needed = Self::for_events(|other| other == event_type);
         needed.events & !self.events == 0
@@ -184,37 +183,38 @@ impl Switches {
     }
 }
 
-/// Whether the VM sends what an event comes from, as far as that is asked of it now.
+/// Returns true if the VM sends everything that the event is made from, or if the VM cannot be asked for it
+/// now.
 pub fn serve(event_type: jint) -> bool {
     let on = *ON.lock();
     !is_running() || phase::now() == Phase::ShuttingDown || on.serve(event_type)
 }
 
-/// Whether the VM is asked for anything. Before it is initialized JVMTI refuses, and what was
-/// recorded meanwhile takes effect then.
+/// Returns true if JVMTI events can be switched now. Before VMInit, JVMTI refuses; requests recorded until
+/// then take effect at VMInit.
 fn is_running() -> bool {
     !matches!(phase::now(), Phase::Loading | Phase::Dead)
 }
 
-/// How far [`update`] has got when it returns.
+/// The outcome of [`update`].
 pub enum Updated {
-    /// What the VM sends was in line with what agents wanted.
+    /// The VM now sends what agents want.
     Done,
-    /// It will be done later: by another thread, for which this one could not wait, or when threads are
-    /// resumed.
+    /// The update was delegated to another thread that this one could not wait for, or deferred until
+    /// threads are resumed.
     Left,
 }
 
-/// Whether code is to be rewritten when the threads are resumed that the one has suspended which wanted it.
+/// True if rewriting of code is deferred until the requesting thread has resumed the threads it suspended.
 static PUT_OFF: AtomicBool = AtomicBool::new(false);
 
-/// Whether code can be rewritten now: that links classes, and a thread that this one has suspended may be
-/// just linking one, or hold a lock of its loader.
+/// Returns true if code can be rewritten now. Rewriting links classes. A thread that the current one has
+/// suspended may be linking a class, or hold a lock of its loader.
 fn can_rewrite() -> bool {
     !suspension::current_suspends_others()
 }
 
-/// The current thread has resumed others for an agent: does what was put off until then.
+/// Does the update that was deferred, after the current thread has resumed other threads for an agent.
 pub fn resumed() {
     let is_due = || can_rewrite() && PUT_OFF.swap(false, Ordering::AcqRel);
     if PUT_OFF.load(Ordering::Acquire)
@@ -225,24 +225,24 @@ pub fn resumed() {
     }
 }
 
-/// Brings what the VM sends in line with what agents want.
+/// Switches JVMTI events and reports on or off, so that the VM sends what agents want.
 ///
 /// # Errors
-/// What the VM has refused. It is asked again with the next change.
+/// Returns the error of a switch that the VM refused. The next update tries it again.
 pub fn update() -> jvm::Result<Updated> {
     if !is_running() {
         return Ok(Updated::Done);
     }
     let Some((jni, _)) = threads::current_attached() else { return update_from_outside() };
     let needed = Switches::needed();
-    // The thread that has the turn may be about to switch off what is needed.
+    // The thread that holds the turn may be about to switch off what is needed.
     if TURN.is_free() && *ON.lock() == needed {
         return Ok(Updated::Done);
     }
     TURN.run(jni, || switch_as_wanted(jni)).unwrap_or(Ok(Updated::Left))
 }
 
-/// Brings the VM in line with what agents want now. Called by the thread that has the turn.
+/// Switches the VM to what agents want now. Only the thread that holds the turn calls this.
 fn switch_as_wanted(jni: Jni) -> jvm::Result<Updated> {
     if agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
         allocations::prepare();
@@ -250,8 +250,8 @@ fn switch_as_wanted(jni: Jni) -> jvm::Result<Updated> {
     switch_to(jni, Switches::needed())
 }
 
-/// Has the VM send the JVMTI events that this event is made from, before [`update`] does all the rest;
-/// false if it does not.
+/// Enables the JVMTI events that this JVMPI event is made from, before [`update`] does the rest. Returns
+/// false if that failed.
 pub fn begin_with(jni: Jni, event_type: jint) -> bool {
     let begin = || {
         let mut needed = *ON.lock();
@@ -261,8 +261,8 @@ pub fn begin_with(jni: Jni, event_type: jint) -> bool {
     TURN.run(jni, begin).is_some_and(|begun| begun.is_ok())
 }
 
-/// A thread that is not attached cannot call the VM: leaves it to the thread that has the turn, if
-/// any.
+/// Updates from a thread that is not attached and so cannot call the VM: delegates to the thread that holds
+/// the turn, if any.
 fn update_from_outside() -> jvm::Result<Updated> {
     if TURN.leave() {
         return Ok(Updated::Left);
@@ -271,7 +271,7 @@ fn update_from_outside() -> jvm::Result<Updated> {
     if *ON.lock() == needed { Ok(Updated::Done) } else { Err(Error(JVMTI_ERROR_UNATTACHED_THREAD)) }
 }
 
-/// What is refused stays as it is, and does not keep the rest from being switched.
+/// Switches to `needed`. A switch that is refused keeps its state and does not prevent the others.
 fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<Updated> {
     let before = *ON.lock();
     let (mut result, mut updated) = (Ok(()), Updated::Done);
@@ -331,10 +331,10 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     }
 }
 
-/// Brings what rewritten code reports in line with the events that agents want.
+/// Switches the reports of rewritten code to those that agents want.
 fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     let before = instrument::reports();
-    // Code that reports entries already reports no exits until it is rewritten.
+    // Code that already reports entries does not report exits until it is rewritten.
     let lacks_exits = (before.calls.entries || before.calls.receivers) && !before.calls.exits;
     calls::expect_exits(reports.calls.exits && !lacks_exits);
     let switched = prepare_natives(jni, reports).and_then(|()| instrument::report(jni, reports));
@@ -354,7 +354,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     Ok(())
 }
 
-/// Makes ready what rewritten code calls.
+/// Prepares the natives that rewritten code calls.
 fn prepare_natives(jni: Jni, reports: Reports) -> Result<(), String> {
     threads::quietly(jni, || {
         instrument::tracker::define(jni, &natives())?;
@@ -368,7 +368,7 @@ fn prepare_natives(jni: Jni, reports: Reports) -> Result<(), String> {
     })
 }
 
-/// Has threads that park reported.
+/// Starts to report threads that park.
 pub fn report_parking(jni: Jni) {
     match prepare_natives(jni, Reports::NONE) {
         Ok(()) => blocking::report_parking(jni),
@@ -376,7 +376,7 @@ pub fn report_parking(jni: Jni) {
     }
 }
 
-/// Brings the JNI functions that make references in line with the events that agents want.
+/// Replaces or restores the JNI functions that create references.
 fn switch_references(on: bool) -> jvm::Result<()> {
     jni_references::replace(on)?;
     if !on {

@@ -1,9 +1,10 @@
-//! Work that one thread does at a time for all: bringing the VM in line with what agents want.
+//! Work that one thread at a time does for all threads (a combiner): switching the VM to what agents
+//! want.
 //!
-//! It calls the VM, so no lock is held meanwhile. A thread that comes while another one works waits
-//! for its turn, as its request is to be in force when it goes on. But the worker may be waiting for
-//! this thread: for a lock of the agent's, for a monitor, or to be resumed. Then the thread leaves its
-//! request to the worker, which looks once more before it ends.
+//! The work calls the VM, so no lock is held meanwhile. A thread that arrives while another one works
+//! waits for its turn, because its request must be in force when it continues. But the worker may be
+//! waiting for this thread: for a lock of the agent's, for a monitor, or to be resumed. In that case
+//! the thread delegates its request to the worker, which does the work once more before it ends.
 
 use crate::jvm::Jni;
 use crate::lock::{Condition, Lock};
@@ -16,7 +17,7 @@ use jvmti_sys::{
 };
 use std::time::Duration;
 
-/// Work that is done by one thread at a time.
+/// A combiner: work that is done by one thread at a time.
 pub struct Turn {
     state: Lock<State>,
     over: Condition,
@@ -24,21 +25,21 @@ pub struct Turn {
 
 struct State {
     worker: Option<Worker>,
-    /// Whether a thread has left its request to the worker.
+    /// True if a thread has delegated its request to the worker.
     again: bool,
 }
 
 #[derive(Clone, Copy)]
 struct Worker {
     env: *mut JNIEnv,
-    /// How many events were in flight on its thread when it began.
+    /// The number of events that were in flight on the worker's thread when it began.
     events: u32,
 }
 
 // SAFETY: the environment is only an identity here.
 unsafe impl Send for Worker {}
 
-/// How often a waiting thread looks whether the worker waits for it.
+/// The interval at which a waiting thread checks whether the worker is waiting for it.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Turn {
@@ -46,8 +47,9 @@ impl Turn {
         Self { state: Lock::new(State { worker: None, again: false }), over: Condition::new() }
     }
 
-    /// Works on the current thread when its turn has come, and again if others have left their requests
-    /// to it; returns the last result. None if it has left its own request to another worker.
+    /// Waits for the current thread's turn and does the work, again as long as others delegate their
+    /// requests to it. Returns the last result, or None if this request was delegated to another
+    /// worker.
     pub fn run<R>(&self, jni: Jni, mut work: impl FnMut() -> R) -> Option<R> {
         let mut turn = self.take(jni)?;
         loop {
@@ -59,13 +61,13 @@ impl Turn {
         }
     }
 
-    /// Whether no thread works. One that begins after this has returned true sees all requests that
-    /// were made before the call.
+    /// Returns true if no thread works. A worker that begins after this call sees all requests that
+    /// were made before it.
     pub fn is_free(&self) -> bool {
         self.state.lock().worker.is_none()
     }
 
-    /// Leaves the current thread's request to the worker; false if there is none.
+    /// Delegates the current thread's request to the worker. Returns false if there is no worker.
     pub fn leave(&self) -> bool {
         let mut state = self.state.lock();
         let is_taken = state.worker.is_some();
@@ -80,7 +82,7 @@ impl Turn {
             drop(state);
             let is_stuck = worker.env == me.env() || worker.may_wait_for_others();
             state = self.state.lock();
-            // If the worker has ended meanwhile, it does not look again.
+            // A worker that has ended meanwhile does not check again.
             if is_stuck && state.worker.is_some() {
                 state.again = true;
                 return None;
@@ -98,8 +100,8 @@ impl Turn {
 }
 
 impl Worker {
-    /// Whether it may wait for another thread: it runs an agent's handler, which may take locks, or it
-    /// is blocked or suspended.
+    /// Returns true if the worker may be waiting for another thread: it runs an agent's handler, which
+    /// may take locks, or it is blocked or suspended.
     fn may_wait_for_others(self) -> bool {
         let waits = |thread: &Thread| {
             const BLOCKED: jint = JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER
@@ -114,11 +116,11 @@ impl Worker {
     }
 }
 
-/// The turn of the current thread, which is passed on when this is dropped.
+/// The current thread's turn. Dropping it lets the next thread work.
 struct Taken<'a>(&'a Turn);
 
 impl Taken<'_> {
-    /// Ends the turn; returns it instead if a thread has left its request meanwhile.
+    /// Ends the turn, or returns it if a thread has delegated its request meanwhile.
     fn pass_on(self) -> Option<Self> {
         let mut state = self.0.state.lock();
         if std::mem::take(&mut state.again) {
