@@ -1,11 +1,10 @@
-//! How allocations are reported: by the VM or by rewritten code.
+//! Chooses how allocations are reported: by the VM or by rewritten code.
 //!
-//! The VM can report every object that is allocated (`SampledObjectAlloc` for every byte), which
-//! misses nothing from JDK 17 on but costs a global lock for each object. Rewritten code reports
-//! what code allocates, for much less, but not what the VM allocates for itself. JDK 11 loses
-//! reports after an allocation outside the thread's buffer, so there it is rewritten code. It also is
-//! rewritten code in a JVM that ran before the shim was loaded: the VM has drawn long ago how many bytes
-//! each of its threads allocates before the first report, half a megabyte on average.
+//! The VM can report every allocated object (`SampledObjectAlloc` for every byte). From JDK 17 on this misses nothing,
+//! but it costs a global lock per object. Rewritten code costs much less and reports what Java code allocates, but not
+//! what the VM allocates for itself. JDK 11 loses reports after an allocation outside the thread's TLAB, so rewritten
+//! code is used there. It is also used after an attach: the VM chose long ago how many bytes each thread allocates
+//! before its first report, half a megabyte on average.
 
 use crate::jvm::{self, capabilities};
 use jni_sys::jint;
@@ -16,17 +15,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
 
-/// Set if the VM's reports were unavailable when the shim needed them: another agent has the
-/// capability.
+/// True if the VM's reports were unavailable when the shim needed them, because another agent holds the capability.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// True while the shim has the capability.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The interval that the VM has if no agent sets one.
+/// The sampling interval of the VM if no agent sets one, in bytes.
 const DEFAULT_INTERVAL: jint = 512 * 1024;
 
-/// Whether rewritten code reports them.
+/// Returns true if rewritten code reports allocations.
 pub fn by_bytecode() -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
     let is_refused = IS_REFUSED.load(Ordering::Relaxed);
@@ -39,7 +37,7 @@ pub fn by_bytecode() -> bool {
     is_refused || prefers_bytecode()
 }
 
-/// Whether the options, or the VM, want rewritten code.
+/// Returns true if the options, or the VM, call for rewritten code.
 fn prefers_bytecode() -> bool {
     match jvmpi_settings::get().alloc {
         Alloc::Sampled => false,
@@ -54,10 +52,9 @@ fn prefers_bytecode() -> bool {
 /// countdowns.
 static LATE: AtomicBool = AtomicBool::new(false);
 
-/// Makes the VM report every object once reports are on, unless that was done. The VM draws a thread's countdown to
-/// its first report when it creates the thread, so this comes before the first one if the shim is
-/// loaded that early, although nobody knows then if an agent will want allocations. While reports are off it costs
-/// nothing.
+/// Takes the capability and makes the VM report every object once reports are on. The VM chooses a thread's countdown
+/// to its first report when it creates the thread. So this runs before the first thread is created if possible,
+/// although no agent may need allocations. While reports are off it costs nothing.
 pub fn prepare() {
     let jvmti = jvm::get().jvmti;
     if IS_TAKEN.load(Ordering::Relaxed) || IS_REFUSED.load(Ordering::Relaxed) {
@@ -75,8 +72,8 @@ pub fn prepare() {
     }
 }
 
-/// Lets other agents of JVMTI have the VM's reports. Called if no agent wants allocations when the program begins. For
-/// an agent that enables OBJECT_ALLOC later, rewritten code reports them, as after an attach.
+/// Lets other JVMTI agents have the VM's reports. Called if no agent wants allocations when the program begins. For an
+/// agent that enables OBJECT_ALLOC later, rewritten code reports them, as after an attach.
 pub fn give_back() {
     if IS_REFUSED.load(Ordering::Relaxed) || !IS_TAKEN.swap(false, Ordering::Relaxed) {
         return;
@@ -93,7 +90,7 @@ pub fn switch_sampling(on: bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
     if on {
-        // Threads go on allocating unreported in their TLABs; a collection retires those.
+        // Threads still allocate unreported in their present TLABs; a collection retires these.
         jvmti.force_garbage_collection()?;
     }
     Ok(())

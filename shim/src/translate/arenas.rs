@@ -1,4 +1,4 @@
-//! ARENA_NEW, where no collection makes the arena.
+//! ARENA_NEW outside of collections.
 
 use crate::gc::arenas;
 use crate::notify::Delivery;
@@ -8,13 +8,13 @@ use crate::threads::Thread;
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_EVENT_ARENA_NEW, JVMPI_Event_new_arena};
 
-/// Announces the arenas that there are, on the current thread.
+/// Announces the existing arenas, on the current thread.
 pub fn announce_all(agent: &Agent, thread: &Thread) {
     arenas::all().for_each(|arena| announce(agent, thread, arena));
 }
 
-/// Announces an arena that an event is about to name, if the agent has not had its ARENA_NEW. The
-/// current thread was announced before.
+/// Announces an arena that an event is about to name, unless the agent has received its
+/// ARENA_NEW. The current thread must be announced already.
 #[inline]
 pub fn announce(agent: &Agent, thread: &Thread, arena: jint) {
     if agent.wants(JVMPI_EVENT_ARENA_NEW) && !arenas::announced(arena).to(agent) {

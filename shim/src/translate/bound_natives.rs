@@ -1,5 +1,5 @@
-//! Native methods that the VM had bound to their functions before the shim came: they get their stubs when calls
-//! are first to be reported.
+//! Native methods that the VM had bound to their functions before the shim was loaded. They get their stubs when
+//! calls are first to be reported.
 
 use super::native_stubs;
 use crate::classes;
@@ -13,15 +13,15 @@ use jni_sys::{JNINativeMethod, jclass, jmethodID};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether there may be some.
+/// True if there may be such methods.
 static ARE_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// The VM runs already.
+/// Records that the shim was loaded into a running VM.
 pub fn came_late() {
     ARE_LEFT.store(true, Ordering::Relaxed);
 }
 
-/// Gives them stubs, once; the Tracker is defined.
+/// Gives those methods their stubs, once. The Tracker must be defined.
 pub fn adopt(jni: Jni) {
     if ARE_LEFT.swap(false, Ordering::Relaxed)
         && !threads::quietly(jni, || tracker::bind(jni, tracker::BIND_BOUND))
@@ -30,7 +30,7 @@ pub fn adopt(jni: Jni) {
     }
 }
 
-/// Does so, called by the Tracker, which has these natives.
+/// Gives those methods their stubs. The Tracker, which has the given natives, calls this.
 pub fn bind(jni: Jni, natives: &[Native]) {
     let find = || jni.frame(8, |_| functions(natives));
     let Some(functions) = internals::BOUND_FUNCTIONS.find(find) else { return };
@@ -43,7 +43,7 @@ pub fn bind(jni: Jni, natives: &[Native]) {
     }
 }
 
-/// Where the VM has their functions, as the Tracker's natives show.
+/// Finds where the VM stores a native method's function, by means of the Tracker's natives.
 fn functions(natives: &[Native]) -> Option<BoundFunctions> {
     let methods = jvm::get().jvmti.class_methods(tracker::class()?).ok()?;
     let named = methods.iter().filter_map(|method| Some((*method, name(*method)?.0)));
@@ -58,7 +58,8 @@ fn name(method: jmethodID) -> Option<(CString, CString)> {
     jvm::get().jvmti.method_name(method).ok()
 }
 
-/// A class that is not linked has no methods to JVMTI, and none that are bound.
+/// Gives the native methods of a class their stubs. JVMTI shows no methods of a class that is not linked, and
+/// none of its natives are bound.
 fn adopt_those_of(jni: Jni, functions: BoundFunctions, class: jclass, natives: &[Native]) {
     let Ok(methods) = jvm::get().jvmti.class_methods(class) else { return };
     let is_native = |method: &&jmethodID| {
@@ -72,7 +73,7 @@ fn adopt_those_of(jni: Jni, functions: BoundFunctions, class: jclass, natives: &
             continue;
         }
         let Some((name, descriptor)) = name(*method) else { continue };
-        // Who binds it anew from now on binds it behind the stub.
+        // From now on, binding the method again only changes the function behind the stub.
         let Some(slot) = native_methods::adopt(*method, function) else { continue };
         let native = JNINativeMethod {
             name: name.as_ptr().cast_mut(),

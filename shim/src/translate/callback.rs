@@ -1,4 +1,4 @@
-//! What every callback of JVMTI's needs.
+//! The common wrapper of all JVMTI callbacks.
 
 use crate::boundary::guard;
 use crate::jvm::Jni;
@@ -7,7 +7,7 @@ use jni_sys::JNIEnv;
 /// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.
 ///
 /// # Safety
-/// `env` is the environment of the current thread, as JVMTI passes it to callbacks, or NULL.
+/// `env` is NULL or the environment of the current thread, as JVMTI passes it to callbacks.
 pub unsafe fn callback(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
     if !env.is_null() {
         // SAFETY: the caller promises the environment, and the thread stays attached meanwhile.

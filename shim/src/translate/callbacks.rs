@@ -1,4 +1,4 @@
-//! Which function serves each event of JVMTI's.
+//! The tables of JVMTI callbacks, one for each JVMTI environment.
 
 use super::{
     class_files, classes, collection, compiled, lifecycle, monitors, native_methods, objects,
@@ -7,7 +7,7 @@ use super::{
 use crate::instrument;
 use jvmti_sys::jvmtiEventCallbacks;
 
-/// The callbacks of the environment that reads class files.
+/// Returns the callbacks of the environment that reads class files.
 pub fn of_reader_env() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
         ClassFileLoadHook: Some(instrument::class_files::class_file_load_hook),
@@ -15,7 +15,7 @@ pub fn of_reader_env() -> jvmtiEventCallbacks {
     }
 }
 
-/// The callbacks of the environment for classes.
+/// Returns the callbacks of the environment for classes.
 pub fn of_class_env() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
         ClassFileLoadHook: Some(class_files::class_file_load_hook),
@@ -24,7 +24,7 @@ pub fn of_class_env() -> jvmtiEventCallbacks {
     }
 }
 
-/// The callbacks of the environment for looking objects up.
+/// Returns the callbacks of the environment for object lookups.
 pub fn of_lookup_env() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
         ObjectFree: Some(collection::object_free),
@@ -32,8 +32,8 @@ pub fn of_lookup_env() -> jvmtiEventCallbacks {
     }
 }
 
-/// The callbacks of all other JVMTI events that the shim ever asks for, but for `VMStart`, which
-/// `load` has: agents begin then.
+/// Returns the callbacks of all other JVMTI events that the shim ever enables, except `VMStart`.
+/// Its callback is in `load`, because it starts the agents.
 pub fn of_main_env() -> jvmtiEventCallbacks {
     jvmtiEventCallbacks {
         VMInit: Some(lifecycle::vm_init),

@@ -22,13 +22,13 @@ use jvmti_sys::jvmtiEnv;
 use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_start(_: *mut jvmtiEnv) {
-    // No panic is possible here.
+    // Nothing in here can panic.
     moves::begin();
     deaths::pause_begins();
 }
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
-    // No panic is possible here.
+    // Nothing in here can panic.
     moves::end();
     deaths::pause_ended();
 }
@@ -41,7 +41,7 @@ pub unsafe extern "system" fn class_tag_free(_: *mut jvmtiEnv, tag: jlong) {
     deaths::class_tag_died(tag);
 }
 
-/// An agent to which a collection is played, and the thread in whose name that is done.
+/// An agent that gets the GC events, and the thread that these events name.
 struct Listener {
     agent: &'static Agent,
     named: Arc<Thread>,
@@ -63,7 +63,7 @@ impl Listener {
         bounded_wait::count_step();
     }
 
-    /// Sends ARENA_NEW, if the agent wants it and has not had it.
+    /// Sends ARENA_NEW, unless the agent has received it for this arena.
     fn announce(&self, thread: &Thread, arena: jint) {
         if self.agent.wants(JVMPI_EVENT_ARENA_NEW) {
             announcements::once(arenas::announced(arena), self.agent, || {
@@ -73,10 +73,10 @@ impl Listener {
     }
 }
 
-/// Plays a collection to the agents, on the current thread, while no other thread sends events.
-/// Does nothing and returns false while an agent has disabled collections.
+/// Delivers the GC events of a collection to the agents, on the current thread, while no other
+/// thread sends events. Does nothing and returns false while an agent has disabled GC.
 pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
-    // What needs the VM comes before the gate is closed.
+    // Calls into the VM are made before the gate is closed.
     let bytes = threads::quietly(jni, || runtime_memory(jni)).unwrap_or((0, 0));
     let Some(closed) = gate::close() else { return false };
     let mut listeners: Vec<_> =
@@ -84,8 +84,8 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     for listener in &listeners {
         listener.send(thread, JVMPI_EVENT_GC_START, ());
     }
-    // While an event is in flight IDs must not change, and every agent has to get the whole
-    // bracket.
+    // IDs must not change while an event is in flight, and every agent has to get all events of
+    // this collection.
     let move_survivors = closed.is_quiet() && listeners.len() == agents::all().len();
     let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
     let told = Dead::of(dead);
@@ -97,7 +97,8 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
         listener.clock.finish(listener.agent, &listener.named);
         listener.send(thread, JVMPI_EVENT_GC_FINISH, gc_info);
     }
-    // Now no agent knows them any more, but for classes that are not gone to some.
+    // No agent knows these IDs any more, except for classes that some agent is never to see
+    // unloaded.
     let is_kept = |tag: Tag| told.classes.iter().any(|(class, _)| *class == tag);
     let keeps = !told.classes.is_empty() && listeners.iter().any(keeps_classes);
     let gone = dead.iter().map(|tag| Tag::from_raw(*tag)).filter(|tag| !(keeps && is_kept(*tag)));
@@ -107,8 +108,8 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     true
 }
 
-/// What is allocated while the survivors move is in the new arena already, so that ARENA_NEW comes
-/// first. An agent that has enabled it late has not had that of the others either.
+/// Moves the surviving objects. Objects allocated meanwhile are already in the new arena, so
+/// ARENA_NEW comes first. It is sent for all arenas, in case an agent has enabled the event late.
 fn collect(listeners: &[Listener], thread: &Thread) -> Changes {
     let next = arenas::make_next();
     for listener in listeners {
@@ -117,8 +118,8 @@ fn collect(listeners: &[Listener], thread: &Thread) -> Changes {
     arenas::collect()
 }
 
-/// The dead, in the order in which their events are sent: objects, then classes, then Class
-/// objects. For what is in an arena that is deleted no OBJECT_FREE is sent.
+/// The freed objects, in the order in which their events are sent: objects, then classes, then
+/// Class objects. No OBJECT_FREE is sent for objects in a deleted arena.
 struct Dead {
     objects: Vec<Tag>,
     classes: Vec<(Tag, Arc<Class>)>,
@@ -179,13 +180,13 @@ fn send(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {
     }
 }
 
-/// Whether to this agent no class, and so no Class object, is ever gone.
+/// Returns true if this agent gets no CLASS_UNLOAD, and so no OBJECT_FREE of a Class object.
 fn keeps_classes(listener: &Listener) -> bool {
     listener.agent.options().unload == Unload::Off
 }
 
-/// The contents of GC_FINISH: bytes as `java.lang.Runtime` counts them, and the number of objects
-/// that have an ID if all have one, else 0.
+/// Returns the contents of GC_FINISH: sizes in bytes as `java.lang.Runtime` counts them, and the
+/// number of objects with IDs if all objects have one, else 0.
 fn heap_figures((total, free): (jlong, jlong)) -> JVMPI_Event_gc_info {
     let every_object_has_an_id = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
     JVMPI_Event_gc_info {
@@ -195,7 +196,7 @@ fn heap_figures((total, free): (jlong, jlong)) -> JVMPI_Event_gc_info {
     }
 }
 
-/// `Runtime.totalMemory()` and `freeMemory()`.
+/// Returns `Runtime.totalMemory()` and `freeMemory()`.
 fn runtime_memory(jni: Jni) -> Option<(jlong, jlong)> {
     jni.frame(8, |jni| {
         let class = jni.find_class(c"java/lang/Runtime")?;

@@ -45,14 +45,15 @@ pub unsafe extern "system" fn compiled_method_load(
             lineno_table_size: table.len() as jint,
             lineno_table: if table.is_empty() { ptr::null_mut() } else { table.as_mut_ptr() },
         };
-        // The replay of existing code is for the agent that has enabled the event.
+        // Existing code is replayed only to the agent that has enabled the event.
         let replayed_to = REPLAYED_TO.get();
         for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
             if replayed_to.is_some_and(|index| index != agent.index) {
                 continue;
             }
             classes::announce(jni, agent, &thread, &record.class);
-            // The VM reports code some time after it is there, when a replay may have told of it.
+            // The VM reports code some time after creating it, so a replay may already have
+            // reported it.
             if compiled::mark_announced(code_addr.addr(), method, agent) {
                 send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
             }
@@ -68,7 +69,7 @@ pub unsafe extern "system" fn compiled_method_unload(
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
         let announced = compiled::forget(code_addr.addr(), method);
-        // The method's class may be unloaded already, so the VM is asked nothing about it.
+        // The method's class may be unloaded already, so nothing about it is asked of the VM.
         let record = methods::known(method);
         if record.as_deref().is_some_and(|record| !is_seen(record)) {
             return;
@@ -76,8 +77,8 @@ pub unsafe extern "system" fn compiled_method_unload(
         let method_id = record.map_or(method, |record| record.id());
         let u = JVMPI_Event_compiled_method_unload { method_id, code_addr: code_addr.cast_mut() };
         for agent in agents::wanting(JVMPI_EVENT_COMPILED_METHOD_UNLOAD) {
-            // An agent that gets COMPILED_METHOD_LOAD gets this only for code that was announced to
-            // it.
+            // An agent that gets COMPILED_METHOD_LOAD gets this event only for code that was
+            // announced to it.
             if announced.includes(agent) || !agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
                 send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
             }
@@ -101,13 +102,15 @@ pub fn replay(agent: &Agent) {
     }
 }
 
-/// Whether the method is shown to agents.
+/// Returns true if the method is shown to agents.
 fn is_seen(method: &Method) -> bool {
     !method.class.is_own()
 }
 
+/// Returns the elements as a slice, empty for NULL.
+///
 /// # Safety
-/// `start` points to `length` elements that live for the caller's purpose, or is NULL.
+/// `start` is NULL or points to `length` elements that live as long as `'a`.
 unsafe fn array<'a, T>(start: *const T, length: jint) -> &'a [T] {
     if start.is_null() || length <= 0 {
         return &[];
@@ -122,8 +125,9 @@ struct Code {
 }
 
 impl Code {
-    /// The lines of the method itself by offset into its code, in order. Code that was inlined
-    /// counts for the line of its call, as the table has no place for another method's lines.
+    /// Returns the lines of the method itself by offset into its code, in ascending order. Inlined
+    /// code counts for the line of its call, because the table has no place for lines of other
+    /// methods.
     fn line_table(
         &self,
         lines: &Lines,
@@ -146,8 +150,8 @@ impl Code {
     }
 }
 
-/// The records that HotSpot passes beside the address map (`jvmticmlr.h`): for each place in the
-/// code the stack of inlined methods.
+/// The records that HotSpot passes in addition to the address map (`jvmticmlr.h`): for each place
+/// in the code the stack of inlined methods.
 mod inline_records {
     use super::*;
 
@@ -177,10 +181,11 @@ mod inline_records {
         bytecode_indices: *const jint,
     }
 
-    /// Each address with the bytecode index of the outermost frame, where that is the method's.
+    /// Returns each address with the bytecode index of the outermost frame, if that frame is the
+    /// method's.
     ///
     /// # Safety
-    /// `record` is NULL or the `compile_info` of a CompiledMethodLoad callback that runs.
+    /// `record` is NULL or the `compile_info` of a CompiledMethodLoad callback that is running.
     pub unsafe fn outermost(record: *const c_void, method: jmethodID) -> Vec<(usize, jint)> {
         let mut found = Vec::new();
         let mut next = record.cast::<Header>();

@@ -1,4 +1,4 @@
-//! OBJECT_ALLOC of the objects that a walk through the heap finds.
+//! OBJECT_ALLOC for objects that a heap walk finds.
 
 use super::objects::{event, event_of, knows_elements};
 use super::send;
@@ -27,7 +27,7 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
         Ok(id) => id,
         Err(error) => return log::warn!("objects that exist already stay unknown: {error}"),
     };
-    // What was found must not be reported dead before it is announced.
+    // An object that was found must not be reported as freed before it is announced.
     let _no_gc = gate::NoGc::begin();
     let _replay = Replay::begin(agent);
     match find_unknown(jni, agent, thread, class_of_classes) {
@@ -36,20 +36,20 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     }
 }
 
-/// The agent, if OBJECT_ALLOC would be sent to it now.
+/// Returns the agent if OBJECT_ALLOC would be sent to it now.
 pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
     notify::may_get(agent, thread, JVMPI_EVENT_OBJECT_ALLOC).then_some(agent)
 }
 
-/// An object that a walk through the heap has found and that is to be announced to an agent.
+/// An object that a heap walk has found and that is to be announced to an agent.
 pub struct Unannounced {
     pub class: jobjectID,
-    /// Its tag, which says already that the object is announced.
+    /// The object's tag, which already marks the object as announced.
     pub tag: Tag,
     pub size: jlong,
 }
 
-/// Sends OBJECT_ALLOC for objects that a walk through the heap has found.
+/// Sends OBJECT_ALLOC for objects that a heap walk has found.
 pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unannounced]) {
     for object in objects {
         let u = match classes::by_id(object.class) {
@@ -58,7 +58,7 @@ pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unann
                 None
             }
             Some(class) => Some(event(jni, agent, thread, &class, object.tag, object.size)),
-            // A class that was loaded after all others were identified.
+            // The class was loaded after all others were identified.
             None => jni.frame(16, |jni| {
                 let found = lookup::object(jni, object.tag.id())?;
                 event_of(jni, agent, thread, found, object.tag).ok()
@@ -71,7 +71,8 @@ pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unann
     }
 }
 
-/// An object that was found cannot be announced: it is an array whose elements' class cannot be linked.
+/// Unmarks an object that was found but cannot be announced: an array whose element class cannot be
+/// linked.
 fn take_back(jni: Jni, agent: &Agent, tag: Tag) {
     jni.frame(4, |jni| {
         let found = lookup::object(jni, tag.id())?;
@@ -79,17 +80,17 @@ fn take_back(jni: Jni, agent: &Agent, tag: Tag) {
     });
 }
 
-/// The walk through the heap identifies classes by their tags only. Returns the ID of the class of
-/// all Class objects.
+/// Tags all classes, because the heap walk identifies classes by their tags only. Returns the ID of
+/// `java.lang.Class`.
 fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
     let all = classes::all_loaded(jni)?;
     let class_of_classes = all.iter().find(|c| matches!(c.instances(), Instances::Classes));
     Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
 }
 
-/// Finds the reachable objects that are not announced to an agent. A walk through the whole heap
-/// would show the unused parts of TLABs as dead arrays, and a tag there would pass to what is
-/// allocated next.
+/// Finds the reachable objects that are not announced to an agent. A walk of the whole heap would show
+/// the unused parts of TLABs as dead arrays, and their tags would pass to the next objects allocated
+/// there.
 struct Unknown<'a> {
     agent: &'a Agent,
     class_of_classes: jobjectID,
@@ -101,7 +102,7 @@ impl Visitor for Unknown<'_> {
         let class = Tag::from_raw(object.class).id();
         let mut tag = Tag::from_raw(*raw);
         let is_own = tag == Tag::OWN || threads::is_hidden_object(tag.id());
-        // CLASS_LOAD is what defines a Class object.
+        // A Class object is defined by CLASS_LOAD.
         if !is_own && !tag.is_announced_to(self.agent) && class != self.class_of_classes {
             if tag == Tag::NONE {
                 let Ok(fresh) = ids::fresh() else { return Next::Follow };
@@ -121,7 +122,7 @@ fn find_unknown(
     thread: &Thread,
     class_of_classes: jobjectID,
 ) -> std::result::Result<Vec<Unannounced>, String> {
-    // HotSpot can crash if one is being made while the heap is walked.
+    // HotSpot can crash if a virtual thread is created during the heap walk.
     let there_are_virtual_threads = threads::quietly(jni, || virtual_threads::get(jni).is_some());
     let stopped = match there_are_virtual_threads {
         true => Some(Stopped::begin(jni, thread)?),

@@ -1,4 +1,5 @@
-//! The JNI functions that allocate without any bytecode: their results are reported.
+//! Replacements of the JNI functions that allocate without bytecode. They report their
+//! results.
 
 use super::jni_functions::{originals, replaces};
 use super::objects;
@@ -12,7 +13,7 @@ replaces! {
     NewCharArray NewShortArray NewIntArray NewLongArray NewFloatArray NewDoubleArray
 }
 
-/// Defines a JNI function that calls the original one and reports what it returns.
+/// Defines a JNI function that calls the original and reports the result.
 macro_rules! reporting {
     ($(fn $slot:ident($($argument:ident: $type:ty),*) => $report:path;)*) => {$(
         #[allow(non_snake_case)]

@@ -1,15 +1,15 @@
-//! JNI functions that the shim replaces, in groups that are switched on and off each by itself.
+//! The JNI functions that the shim replaces, in groups that are switched independently.
 
-/// Defines `pub fn replace(on: bool)`, which puts the functions that this module has under the names
-/// of JNI's in the place of those, or takes them away again.
+/// Defines `pub fn replace(on: bool)`, which installs the module's functions in the JNI function
+/// table under the same names, or restores the originals.
 macro_rules! replaces {
     ($($slot:ident)*) => {
-        /// Puts this module's functions in the place of JNI's, or takes them away again.
+        /// Installs this module's functions in the JNI function table, or restores the originals.
         pub fn replace(on: bool) -> crate::jvm::Result<()> {
             let _alone = crate::sync::claims::to_tag();
             crate::jvm::jni_table::edit(crate::jvm::get().jvmti, |table, originals| {
                 $(
-                    // Another agent may have put its own function there since, which calls ours.
+                    // Another agent may have installed its own function since, which calls ours.
                     if on {
                         table.$slot = $slot;
                     } else if table.$slot as *const () == $slot as *const () {
@@ -24,7 +24,7 @@ pub(super) use replaces;
 
 use crate::jvm::jni_table::{self, Functions};
 
-/// The functions that the replaced ones stand for.
+/// Returns the original JNI functions.
 pub fn originals() -> &'static Functions {
     jni_table::originals().expect("the functions were replaced")
 }

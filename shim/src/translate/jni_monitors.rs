@@ -1,4 +1,4 @@
-//! The JNI functions that enter and leave monitors.
+//! Replacements of the JNI functions that enter and leave monitors.
 
 use super::jni_functions::{originals, replaces};
 use super::monitors;
@@ -31,7 +31,7 @@ unsafe extern "system" fn MonitorExit(env: *mut JNIEnv, object: jobject) -> jint
     // SAFETY: as above.
     let result = unsafe { (originals().MonitorExit)(env, object) };
     if result == JNI_OK {
-        // Perhaps with an exception pending.
+        // An exception may be pending.
         let left = |jni| threads::current(jni).jni_monitors.left(jni, object);
         guard((), || jni().frame(4, left));
     }

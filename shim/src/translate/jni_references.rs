@@ -1,4 +1,4 @@
-//! The JNI functions that make and delete global references.
+//! Replacements of the JNI functions that create and delete global references.
 
 use super::jni_functions::{originals, replaces};
 use super::references;
@@ -10,7 +10,7 @@ use jni_sys::{JNIEnv, jobject};
 
 replaces! { NewGlobalRef DeleteGlobalRef NewWeakGlobalRef DeleteWeakGlobalRef }
 
-/// Defines the two functions for a kind of reference.
+/// Defines both functions for a kind of reference.
 macro_rules! references {
     ($($kind:path: $new:ident by $new_by:ident, $delete:ident by $delete_by:ident;)*) => {$(
         with_return_address! {

@@ -1,4 +1,4 @@
-//! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST and DATA_RESET_REQUEST, and what is announced when the VM is ready.
+//! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST and DATA_RESET_REQUEST, and the announcements when the VM is ready.
 
 use super::callback::callback;
 use super::{
@@ -28,8 +28,7 @@ pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jth
     unsafe { callback(env, |jni| go_live(jni, agents::all())) };
 }
 
-/// Lets events pass, and announces to the agents what exists already (specification, "Starting
-/// up").
+/// Starts the delivery of events, and announces what already exists (specification, "Starting up").
 pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     threads::locate_environments(jni);
     let thread = threads::started(jni);
@@ -54,12 +53,12 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     for agent in agents {
         send::to(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
     }
-    // Agents often enable events in that handler.
+    // Agents often enable events in their JVM_INIT_DONE handler.
     subscriptions::give_back_unwanted(jni);
 }
 
-/// Shows the files of classes that are loaded to the agents that want it, before other events name
-/// these classes.
+/// Shows the files of loaded classes to the agents that have enabled CLASS_LOAD_HOOK, before other events name these
+/// classes.
 fn show_class_files(jni: Jni, agents: &'static [Agent], thread: &Thread) {
     let wants_files = |agent: &&Agent| agent.wants(JVMPI_EVENT_CLASS_LOAD_HOOK);
     let replays = agents.iter().filter(wants_files).filter_map(class_files::Replay::begin);
@@ -72,7 +71,7 @@ fn show_class_files(jni: Jni, agents: &'static [Agent], thread: &Thread) {
     }
 }
 
-/// Sends the defining events of what exists: classes, objects, the other threads.
+/// Sends the defining events of existing classes, objects and other threads.
 fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
     if agent.wants(JVMPI_EVENT_CLASS_LOAD) {
         classes::replay(jni, agent, thread);
@@ -120,7 +119,7 @@ fn shut_down(jni: Jni) {
     log::debug!("rewritten code has {} numbers for methods", method_numbers::count());
     send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
-    // Nothing that another thread has requested arrives later.
+    // No event that another thread has requested arrives later.
     gate::let_pass();
     collections::end();
 }

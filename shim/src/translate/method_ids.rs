@@ -1,10 +1,10 @@
-//! Methods get IDs before a signal handler names them.
+//! Gives methods their IDs before a signal handler needs them.
 
 use super::subscriptions;
 use crate::classes;
 use crate::jvm::{self, Jni};
 
-/// Gives IDs to the methods of all classes, those that are loaded and those that will be.
+/// Gives IDs to the methods of all classes, now and when further classes are loaded.
 pub fn give_all(jni: Jni) {
     let updated = subscriptions::update().and_then(|_| {
         for class in classes::all_loaded(jni)? {

@@ -16,16 +16,16 @@ use jvmpi_sys::{
 };
 use std::ptr;
 
-/// What a method that is entered is called on.
+/// The object on which an entered method was called.
 #[derive(Clone, Copy)]
 enum Receiver {
-    /// No agent wants METHOD_ENTRY2.
+    /// No agent has enabled METHOD_ENTRY2.
     None,
-    /// This object; NULL if the method is static, or a constructor that had none any more.
+    /// This object. NULL if the method is static, or a constructor whose object could not be found.
     Known(jobject),
 }
 
-/// Registers an entry that is sent to the agent, if METHOD_EXIT is to follow.
+/// Records an entry that is sent to the agent, if METHOD_EXIT is to follow.
 #[inline]
 fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
     if agent.wants(JVMPI_EVENT_METHOD_EXIT) && calls::exits_follow() {
@@ -33,7 +33,7 @@ fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
     }
 }
 
-/// A method was entered whose receiver no agent wants.
+/// Reports a method entry for which no agent needs the receiver.
 #[inline]
 pub fn entered(jni: Jni, number: jint) {
     enter(jni, number, Receiver::None);
@@ -50,7 +50,7 @@ fn enter(jni: Jni, number: jint, receiver: Receiver) {
     }
 }
 
-/// A method other than a constructor was entered; the receiver of a static one is NULL.
+/// Reports the entry of a method other than a constructor. The receiver of a static method is NULL.
 #[inline]
 pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     let known = Receiver::Known(receiver);
@@ -61,7 +61,7 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
             way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
         }
-        // Its handler may have disabled this one.
+        // The agent's handler may have disabled this event.
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY2) {
             let arm = |method_id| JVMPI_Event_method_entry2 { method_id, obj_id };
             thread.subject.with(obj_id, receiver, || way.send(JVMPI_EVENT_METHOD_ENTRY2, arm));
@@ -90,8 +90,8 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
     });
 }
 
-/// A constructor was entered on this object, NULL if it cannot be known, with so many frames
-/// inside. The entry was held until the object was announced.
+/// Reports the entry of a constructor on this object, NULL if unknown, with `frames` frames inside it. The
+/// entry was deferred until the object was announced.
 pub fn constructor_held(jni: Jni, thread: &Thread, number: jint, object: jobject, frames: usize) {
     method_numbers::with(jni, number as usize, |method| {
         let receiver = Receiver::Known(object);
@@ -133,7 +133,7 @@ fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: Recei
     }
 }
 
-/// A method is about to be left, by return or by exception.
+/// Reports that a method is about to be left, by return or by exception.
 #[inline]
 pub fn exited(jni: Jni, number: jint) {
     let sent = short_cut::with(OnlyListener::Exit, number, |way| {
@@ -174,19 +174,20 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     });
 }
 
-/// `StackOverflowError`, once it is looked for.
+/// The class `StackOverflowError`, once it was looked up.
 static OVERFLOW: Memo<Option<GlobalRef>> = Memo::new();
 
-/// Finds what [`caught`] needs.
+/// Looks up the class that [`caught`] needs.
 pub fn prepare(jni: Jni) {
     OVERFLOW.get_or_find(|| {
         jni.frame(1, |jni| GlobalRef::new(jni, jni.find_class(c"java/lang/StackOverflowError")?))
     });
 }
 
-/// A method has caught an exception: what was entered inside it has been left. Most has been reported. Of a
-/// constructor whose `super()` or `this()` has thrown, nothing was, as the verifier lets no handler cover
-/// that call; nor of what was left when the stack was too full for a report.
+/// Handles an exception that a method has caught: the calls inside it have been left. Most exits were
+/// reported. Missing is the exit of a constructor whose `super()` or `this()` has thrown, because the
+/// verifier allows no handler around that call. Exits that happened while the stack was too full for a
+/// report are missing too.
 #[inline]
 pub fn caught(jni: Jni, exception: jobject, number: jint, constructs: jboolean) {
     let class = OVERFLOW.get().and_then(Option::as_ref);
@@ -202,8 +203,8 @@ pub fn caught(jni: Jni, exception: jobject, number: jint, constructs: jboolean) 
     }
 }
 
-/// Reports the exits of calls that an exception has left, which the method has caught. `overflow` is the
-/// exception if it says that the stack was full.
+/// Reports the missing exits of calls that an exception has left. `overflow` is the exception if it is a
+/// StackOverflowError.
 #[cold]
 fn caught_after_losses(jni: Jni, number: jint, constructs: bool, overflow: Option<jobject>) {
     let thread = threads::current(jni);
@@ -211,7 +212,7 @@ fn caught_after_losses(jni: Jni, number: jint, constructs: bool, overflow: Optio
         return;
     }
     construction::send_left(jni, &thread);
-    // Only such calls can have been left without a report that are open still.
+    // Only calls that are still open can have been left without a report.
     let calls = &thread.calls;
     let may_be_left = constructs || overflow.is_some_and(|error| calls.is_new_overflow(jni, error));
     short_cut::prepare(jni, &thread, number as usize, |method| {
@@ -224,7 +225,7 @@ fn caught_after_losses(jni: Jni, number: jint, constructs: bool, overflow: Optio
     });
 }
 
-/// The exit of a method that could not be reported when it was left.
+/// Reports the exit of a method that could not be reported when it was left.
 #[cold]
 fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, method: Option<jmethodID>) {
     let Some(method_id) = method else { return };

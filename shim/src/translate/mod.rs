@@ -1,4 +1,4 @@
-//! JVMTI callbacks become JVMPI events: one file per group of events.
+//! Turns JVMTI callbacks into JVMPI events, one file per group of events.
 
 pub mod allocations;
 pub mod arenas;

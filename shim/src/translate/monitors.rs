@@ -1,6 +1,7 @@
 //! MONITOR_CONTENDED_ENTER, ENTERED and EXIT, MONITOR_WAIT and WAITED.
 //!
-//! A thread that sleeps waits without an object, one that parks waits at what blocks it.
+//! A sleeping thread is reported as waiting without an object, a parked one as waiting on the object that blocks
+//! it.
 
 use super::callback::callback;
 use super::frames;
@@ -55,7 +56,7 @@ pub unsafe extern "system" fn monitor_contended_entered(
     unsafe { callback(env, entered) };
 }
 
-/// The current thread is about to wait to enter the monitor.
+/// Handles MonitorContendedEnter: the current thread is about to wait to enter the monitor.
 fn contended_enter(jni: Jni, thread: &Thread, object: jobject) {
     let Ok(id) = tagging::id_of(object) else { return };
     // Registered first: the owner may leave while the event is still in flight.
@@ -65,7 +66,7 @@ fn contended_enter(jni: Jni, thread: &Thread, object: jobject) {
     }
 }
 
-/// The current thread owns the monitor, which it may have waited for.
+/// Reports that the current thread owns the monitor, if it had to wait for it.
 fn contended_entered(jni: Jni, thread: &Thread, object: jobject) {
     let Ok(id) = tagging::id_of(object) else { return };
     if contention::entered(jni, &thread.waits, id) {
@@ -88,7 +89,7 @@ pub unsafe extern "system" fn monitor_wait(
         let arm = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
         let is_told =
             blocks(jni, waiting) && post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, arm);
-        // A wait releases the monitor, however often it was entered.
+        // A wait releases the monitor completely, however often the thread has entered it.
         if is_awaited(object) && lets_go_to_wait(jni, object) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
@@ -112,8 +113,8 @@ pub unsafe extern "system" fn monitor_waited(
         if let Some(waited) = thread.waits.end() {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
         }
-        // Who notifies owns the monitor. After a timeout and an interrupt the VM tells itself if the thread
-        // has to wait for it.
+        // A notifying thread owns the monitor, so this one has to wait for it. After a timeout or an interrupt
+        // the VM itself reports a wait for the monitor.
         let was_notified = !timed_out && !is_interrupted() && !jni.is_virtual(waiting);
         if was_notified && waits::RETURNS_ARE_SEEN.load(Ordering::Relaxed) && is_contention_wanted()
         {
@@ -125,8 +126,8 @@ pub unsafe extern "system" fn monitor_waited(
     unsafe { callback(env, waited) };
 }
 
-/// The current thread was notified, and has the monitor again. If it was interrupted, the exception is
-/// pending.
+/// Reports that the current thread, which was notified, owns the monitor again. If it was interrupted, the
+/// exception is pending.
 pub fn entered_again(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
     jni.frame(8, |jni| contended_entered(jni, &thread, object));
@@ -141,8 +142,8 @@ fn is_contention_wanted() -> bool {
     contention.into_iter().any(agents::anyone_wants)
 }
 
-/// The current thread is about to park for so long, zero for ever; true if [`parked`] is to be called
-/// afterwards.
+/// Reports that the current thread is about to park for `time` (zero: no limit). Returns true if [`parked`] is
+/// to be called afterwards.
 pub fn parking(jni: Jni, time: Duration) -> bool {
     if !is_waiting_wanted() {
         return false;
@@ -159,7 +160,7 @@ pub fn parking(jni: Jni, time: Duration) -> bool {
     })
 }
 
-/// The current thread has parked.
+/// Reports that the current thread has parked.
 pub fn parked(jni: Jni) {
     let thread = threads::current(jni);
     let Some(waited) = thread.waits.end() else { return };
@@ -170,8 +171,8 @@ pub fn parked(jni: Jni) {
     });
 }
 
-/// What the current thread is about to park at, as `LockSupport.getBlocker` has it. None if that is not
-/// known, and for a virtual thread.
+/// Returns the object that the current thread is about to park on, as `LockSupport.getBlocker` does. None if it
+/// is unknown, and for a virtual thread.
 fn blocker(jni: Jni) -> Option<jobject> {
     static BLOCKER: Memo<Option<FieldId>> = Memo::new();
     let field = BLOCKER.get_or_find(|| {
@@ -188,14 +189,14 @@ fn is_waiting_wanted() -> bool {
     wanted.into_iter().any(agents::anyone_wants)
 }
 
-/// Less than a millisecond is none as a timeout.
+/// Rounds up to milliseconds, because a timeout of 0 ms means no limit.
 fn rounded_up(time: Duration) -> Duration {
     time + Duration::from_nanos(999_999)
 }
 
-/// The current thread is about to sleep; true if [`slept`] is to be called afterwards.
+/// Reports that the current thread is about to sleep. Returns true if [`slept`] is to be called afterwards.
 pub fn sleeping(jni: Jni, time: Duration) -> bool {
-    // Sleeping for no time is not waiting; as a timeout, 0 is for ever.
+    // Sleeping for no time is not waiting; as a timeout, 0 means no limit.
     if time.is_zero() || !is_waiting_wanted() {
         return false;
     }
@@ -208,7 +209,7 @@ pub fn sleeping(jni: Jni, time: Duration) -> bool {
     true
 }
 
-/// The current thread has slept. If it was interrupted, the exception is pending.
+/// Reports that the current thread has slept. If it was interrupted, the exception is pending.
 pub fn slept(jni: Jni) {
     let thread = threads::current(jni);
     let Some(slept) = thread.waits.end() else { return };
@@ -217,7 +218,8 @@ pub fn slept(jni: Jni) {
     });
 }
 
-/// Rewritten code is about to leave the object's monitor, while some thread waits for one.
+/// Reports MONITOR_CONTENDED_EXIT if needed. Rewritten code calls this before it leaves the object's monitor,
+/// while some thread is waiting to enter a monitor.
 pub fn leaving(jni: Jni, object: jobject) {
     if !is_awaited(object) {
         return;
@@ -230,7 +232,7 @@ pub fn leaving(jni: Jni, object: jobject) {
     }
 }
 
-/// As [`leaving`]: the monitor of the class that declares the method with this number, which runs.
+/// Does the same as [`leaving`] for the class that declares the running method with this number.
 pub fn leaving_class(jni: Jni, number: jint) {
     let class = method_numbers::with(jni, number as usize, |method| method.class.object(jni));
     if let Some(class) = class.flatten() {
@@ -238,22 +240,22 @@ pub fn leaving_class(jni: Jni, number: jint) {
     }
 }
 
-/// The current thread is about to leave the object's monitor by JNI, perhaps with an exception pending.
+/// Handles a JNI MonitorExit of the current thread, which may have an exception pending.
 pub fn leaving_by_jni(jni: Jni, object: jobject) {
     leaving_natively(jni, object, |jni, thread| {
-        // It may have entered unseen.
+        // The MonitorEnter may have been missed.
         let by_jni = thread.jni_monitors.count(jni, object).max(1);
         holds_lock(jni, object) && by_jni + entries_by_methods(object) == 1
     });
 }
 
-/// The current thread is about to leave a native method that is synchronized with the object, perhaps with an
-/// exception pending.
+/// Handles the exit from a native method that is synchronized on the object. An exception may be pending.
 pub fn leaving_native_method(jni: Jni, object: jobject) {
     leaving_natively(jni, object, |jni, thread| lets_go(jni, thread, object));
 }
 
-/// The current thread is about to leave the object's monitor in native code: for good, if `is_last` says so.
+/// Reports MONITOR_CONTENDED_EXIT from native code, if `is_last` says that the thread then no longer owns the
+/// monitor.
 fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread) -> bool) {
     if !contention::is_any_awaited() || !is_awaited(object) {
         return;
@@ -266,15 +268,14 @@ fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread
     });
 }
 
-/// Whether a thread waits to enter the object's monitor.
+/// Returns true if a thread is waiting to enter the object's monitor.
 fn is_awaited(object: jobject) -> bool {
     tagging::tag(object).is_ok_and(|tag| contention::is_awaited(tag.id()))
 }
 
-/// Whether the current thread, which is about to leave the monitor once, does not own it any
-/// more then. The VM knows how often a thread has entered, but stops the world to find out: it is
-/// asked only if more than one place in the methods on the stack can have locked the monitor, or native
-/// code.
+/// Returns true if the current thread, which is about to leave the monitor once, no longer owns it afterwards.
+/// The VM knows the entry count but stops the world to read it. So it is asked only if the methods on the stack
+/// have more than one place that can have locked the monitor, or if native code can have locked it.
 fn lets_go(jni: Jni, thread: &Thread, object: jobject) -> bool {
     if thread.jni_monitors.is_empty() && has_locked_once(jni) {
         return true;
@@ -282,12 +283,12 @@ fn lets_go(jni: Jni, thread: &Thread, object: jobject) -> bool {
     thread.jni_monitors.count(jni, object) + entries_by_methods(object) == 1
 }
 
-/// How often methods on the stack of the monitor's owner have entered it.
+/// Returns the number of times that methods on the stack of the monitor's owner have entered it.
 fn entries_by_methods(object: jobject) -> usize {
     jvm::get().jvmti.monitor_usage(object).map_or(0, |usage| usage.entry_count as usize)
 }
 
-/// Whether at most one place in the methods on the stack locks monitors.
+/// Returns true if at most one place in the methods on the stack locks monitors.
 fn has_locked_once(jni: Jni) -> bool {
     let mut locks = 0;
     frames::each(0, |frame| {
@@ -297,8 +298,8 @@ fn has_locked_once(jni: Jni) -> bool {
     locks <= 1
 }
 
-/// Whether the current thread lets go of the monitor in a `wait` that it has called: it must own
-/// the monitor, and not be interrupted already.
+/// Returns true if a `wait` that the current thread has called will release the monitor: the thread must own the
+/// monitor and must not be interrupted.
 fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
     !is_interrupted() && holds_lock(jni, object)
 }
@@ -308,15 +309,15 @@ fn is_interrupted() -> bool {
     state & JVMTI_THREAD_STATE_INTERRUPTED != 0
 }
 
-/// The current thread, if it is the one that waits and its events are sent.
+/// Returns the current thread, if it is the waiting one and its events are sent.
 fn reported_waiter(jni: Jni, waiting: jthread) -> Option<Current> {
     let thread = threads::current(jni);
     (notify::is_reported(&thread) && blocks(jni, waiting)).then_some(thread)
 }
 
-/// Whether the current thread is what waits. Where virtual threads belong to their carriers, one that waits
-/// for a monitor holds on to its carrier on JDK 21 only; later ones give the carrier to others meanwhile and may
-/// go on with another one, so it would be wrong to say that the carrier waits.
+/// Returns true if the current thread itself waits. If events of virtual threads name their carriers, this
+/// matters for a virtual thread. Before JDK 24 it keeps its carrier while it waits for a monitor. Later JDKs
+/// release the carrier, so the carrier must not be reported as waiting.
 fn blocks(jni: Jni, waiting: jthread) -> bool {
     const CARRIERS_GO_ON_SINCE: u32 = 24;
     virtual_thread::are_threads()
@@ -328,12 +329,12 @@ fn monitor(_: &Agent, object: jobjectID) -> JVMPI_Event_monitor {
     JVMPI_Event_monitor { object }
 }
 
-/// The arm of a wait with this timeout, or of this duration.
+/// Returns the event body of a wait with this timeout, or of this duration.
 fn wait(time: Duration) -> impl Fn(&Agent, jobjectID) -> JVMPI_Event_monitor_wait {
     move |_, object| JVMPI_Event_monitor_wait { object, timeout: time.as_millis() as jlong }
 }
 
-/// Whether the current thread owns the object's monitor.
+/// Returns true if the current thread owns the object's monitor.
 fn holds_lock(jni: Jni, object: jobject) -> bool {
     static HOLDS_LOCK: Memo<Option<(GlobalRef, MethodId)>> = Memo::new();
     let method = HOLDS_LOCK.get_or_find(|| {

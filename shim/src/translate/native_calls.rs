@@ -1,5 +1,5 @@
-//! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT of native methods, and MONITOR_CONTENDED_EXIT of those that are
-//! synchronized, as their stubs report them.
+//! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT of native methods, and MONITOR_CONTENDED_EXIT of synchronized
+//! ones, as reported by their stubs.
 
 use super::{methods as method_events, monitors};
 use crate::boundary::guard;
@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What is reported, as bits.
+/// The reports that are on, as bits.
 pub static REPORTED: AtomicU8 = AtomicU8::new(0);
 
 pub const ENTRIES: u8 = 1;
@@ -19,19 +19,19 @@ pub const EXITS: u8 = 4;
 pub const CALLS: u8 = ENTRIES | RECEIVERS | EXITS;
 pub const MONITOR_EXITS: u8 = 8;
 
-/// What the code behind a stub does with a call.
+/// The instructions for the code behind a stub.
 #[repr(C)]
 pub struct Call {
     /// The function of the native method.
     pub function: *mut c_void,
-    /// How many words of its arguments are on the stack.
+    /// The number of words of the function's arguments on the stack.
     pub stack_words: u32,
-    /// What it passes when the function has returned, after the environment and the receiver or class.
+    /// The `what` argument of [`left`], called when the function has returned.
     pub to_left: u32,
 }
 
-/// A native method is entered. Its first arguments are the environment and the receiver or, if it is
-/// static, its class.
+/// Reports that a native method is entered. Its first arguments are the environment and the receiver or, if it
+/// is static, its class.
 pub unsafe extern "C" fn entered(env: *mut JNIEnv, receiver: jobject, slot: u32) -> Call {
     let method = native_methods::at(slot as usize);
     let shape = method.shape().unwrap_or(Shape::SILENT);
@@ -54,12 +54,12 @@ pub unsafe extern "C" fn entered(env: *mut JNIEnv, receiver: jobject, slot: u32)
     Call { function: method.function(), stack_words: shape.stack_words.into(), to_left }
 }
 
-/// What [`left`] is to report besides the slot, as bits above it.
+/// The reports that [`left`] has to make, as bits above the slot.
 const EXIT: u32 = 1 << 31;
 const MONITOR: u32 = 1 << 30;
 
-/// A native method is left, whose exception may be pending. The VM lets go of its monitor afterwards. `what`
-/// is from [`entered`].
+/// Reports that a native method is left, perhaps with an exception pending. The VM releases the method's
+/// monitor afterwards. `what` comes from [`entered`].
 pub unsafe extern "C" fn left(env: *mut JNIEnv, receiver: jobject, what: u32) {
     // SAFETY: as above.
     let jni = unsafe { Jni::new(env) };
@@ -82,8 +82,8 @@ fn exited(jni: Jni, number: jint) {
     }
 }
 
-/// Since when a virtual thread that waits in `Object.wait` leaves its carrier, and the native method with
-/// it: what runs behind that is not the thread.
+/// The first JDK on which a virtual thread that waits in `Object.wait` leaves its carrier, with the native
+/// method still on the carrier's stack. The code after the native method then does not run on that thread.
 const LEAVES_BEHIND_SINCE: u32 = 24;
 
 fn leaves_behind(jni: Jni) -> bool {

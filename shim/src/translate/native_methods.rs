@@ -1,5 +1,5 @@
-//! Which native methods report their calls. They have no code that could be rewritten: when the VM binds one to its
-//! function, it gets a stub in its place (`native_stubs`).
+//! Makes native methods report their calls. They have no bytecode to rewrite: when the VM binds one to its
+//! function, the shim substitutes a stub for the function (see `native_stubs`).
 
 use super::native_calls::{CALLS, ENTRIES, EXITS, MONITOR_EXITS, RECEIVERS, REPORTED};
 use super::{blocking, bound_natives, native_stubs, natives};
@@ -17,19 +17,19 @@ use std::ffi::c_void;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 
-/// Whether native methods get stubs.
+/// Returns true if native methods get stubs.
 fn have_stubs() -> bool {
     jvmpi_settings::get().natives == Natives::Stub
 }
 
-/// Has the VM tell of native methods as it binds them.
+/// Enables NativeMethodBind if it is needed.
 pub fn prepare() -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     let is_starting = jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD);
     if !is_starting && have_stubs() {
         bound_natives::came_late();
     }
-    // In a VM that runs already its own are bound.
+    // A running VM has bound its own natives already.
     let sees_blocking = is_starting && blocking::is_known();
     if have_stubs() || sees_blocking {
         jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, true)?;
@@ -37,8 +37,8 @@ pub fn prepare() -> jvm::Result<()> {
     Ok(())
 }
 
-/// The VM binds a native method to its function. Most of its own come so early that it cannot be asked
-/// for their names yet.
+/// Handles NativeMethodBind. The VM binds most of its own natives so early that it cannot be asked for their names
+/// yet.
 pub unsafe extern "system" fn native_method_bind(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
@@ -54,7 +54,7 @@ pub unsafe extern "system" fn native_method_bind(
         let function = blocking::instead_of(address);
         let slot = if have_stubs() { bind(method, function.unwrap_or(address)) } else { None };
         if let Some(instead) = slot.map(native_stubs::stub).or(function) {
-            // SAFETY: JVMTI passes the place to be written; this has the type of the original.
+            // SAFETY: JVMTI passes a valid pointer for the new address; the stub has the type of the original.
             unsafe { new_address.write(instead) };
         }
         match slot {
@@ -62,7 +62,7 @@ pub unsafe extern "system" fn native_method_bind(
                 // SAFETY: JVMTI passes the environment of the thread that runs this.
                 update(unsafe { Jni::new(env) }, slot, method);
             }
-            // Nothing else is waited for.
+            // The event is not needed for anything else.
             None if !have_stubs() && blocking::are_bound() => stop_listening(),
             _ => {}
         }
@@ -70,7 +70,7 @@ pub unsafe extern "system" fn native_method_bind(
 }
 
 fn bind(method: jmethodID, function: *mut c_void) -> Option<usize> {
-    // A program may bind a method to what it was bound to before.
+    // A program may bind a method to its own stub again; then the function behind the stub is used.
     let behind_stub =
         native_stubs::slot_of(function).map(|slot| native_methods::at(slot).function());
     let slot = native_methods::bind(method, behind_stub.unwrap_or(function));
@@ -93,7 +93,7 @@ fn stop_listening() {
     }
 }
 
-/// Has native methods report what is theirs of this.
+/// Makes native methods report calls and monitor exits as `reports` says.
 pub fn report(jni: Jni, reports: Reports) {
     let bits = [
         (reports.calls.entries, ENTRIES),
@@ -112,7 +112,7 @@ pub fn report(jni: Jni, reports: Reports) {
     }
 }
 
-/// Has the stub of a method report or not.
+/// Makes the stub of a method report, or stop reporting.
 fn update(jni: Jni, slot: usize, method: jmethodID) {
     let reported = || REPORTED.load(Ordering::SeqCst);
     if reported() != 0 && native_methods::at(slot).shape().is_none() {
@@ -125,7 +125,7 @@ fn update(jni: Jni, slot: usize, method: jmethodID) {
     native_methods::lead(slot, native_stubs::reporting(), is_reported);
 }
 
-/// How a method is called, and by which number reported.
+/// Returns how a method is called, and the number under which its calls are reported.
 fn shape(jni: Jni, method: jmethodID) -> Shape {
     let Ok((name, descriptor)) = jvm::get().jvmti.method_name(method) else { return Shape::SILENT };
     let Some(known) = methods::of(jni, method).filter(|known| !known.class.is_own()) else {

@@ -1,4 +1,4 @@
-//! The natives of the Tracker, which rewritten code calls: what each reports.
+//! The natives of the Tracker (the probe class), which rewritten code calls to report events.
 
 use super::{
     blocking, bound_natives, construction, instructions, methods, monitors, objects, receivers,
@@ -12,7 +12,7 @@ use crate::threads;
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
 use std::ffi::c_void;
 
-/// The code of a parameter's type in a descriptor (JVMS 4.3.2).
+/// Expands to the descriptor of a parameter's type (JVMS 4.3.2).
 macro_rules! code {
     (jboolean) => {
         "Z"
@@ -25,7 +25,8 @@ macro_rules! code {
     };
 }
 
-/// Calls the function that reports: `=>` catches panics, `->` is for those that do so themselves.
+/// Calls the reporting function: `=>` catches panics, `->` is for functions that catch them
+/// themselves.
 macro_rules! report {
     (=> $report:expr) => {
         guard((), || $report)
@@ -47,7 +48,7 @@ macro_rules! natives {
             }
         )*
 
-        /// All of them.
+        /// Returns all natives of the Tracker.
         pub fn natives() -> Vec<Native> {
             vec![
                 receivers::APPLY,
@@ -64,7 +65,7 @@ macro_rules! natives {
     };
 }
 
-/// Whether a class loader is asked for the Tracker.
+/// Returns true if a class loader is asked for the Tracker.
 const IS_TRACKER: Native = Native {
     name: c"is_tracker",
     descriptor: c"(Ljava/lang/String;)Z",
@@ -79,7 +80,8 @@ unsafe extern "system" fn is_tracker(env: *mut JNIEnv, _: jclass, name: jobject)
     })
 }
 
-/// The Tracker, which code of class files before Java 5 cannot push.
+/// Returns the Tracker's class, which code of class files before Java 5 cannot push as a
+/// constant.
 const ITSELF: Native = Native {
     name: c"itself",
     descriptor: c"()Ljava/lang/Class;",
@@ -91,7 +93,7 @@ unsafe extern "system" fn itself(_: *mut JNIEnv, tracker: jclass) -> jclass {
     tracker
 }
 
-/// Whether this is one of their functions.
+/// Returns true if `function` implements one of these natives.
 pub fn has(function: *mut c_void) -> bool {
     natives().iter().any(|native| native.function == function)
 }
@@ -99,27 +101,27 @@ pub fn has(function: *mut c_void) -> bool {
 natives! {
     /// `Object.<init>` runs for a new object.
     fn initialized(object: jobject) => objects::constructed;
-    /// An instruction made an array.
+    /// An instruction has created an array.
     fn array(object: jobject) => objects::made;
-    /// An array was made, and the arrays in it.
+    /// An array was created together with the arrays in it.
     fn arrays(object: jobject) => objects::made_with_elements;
-    /// A method returned an object, which may be new.
+    /// A method has returned an object, which may be new.
     fn returned(object: jobject) => objects::seen;
-    /// A method returned an object of which no constructor has run, and perhaps none will.
+    /// A method has returned an object on which no constructor has run and perhaps none will.
     fn unconstructed(object: jobject) => objects::unconstructed;
-    /// A method returned a string; the compiler may have made it without its constructor.
+    /// A method has returned a string; the compiler may have created it without its constructor.
     fn string(string: jobject) => objects::seen_string;
-    /// A method is entered whose receiver no agent wants.
+    /// A method is entered and no agent needs the receiver.
     fn enter(number: jint) -> methods::entered;
-    /// A constructor is entered whose object is announced first.
+    /// A constructor is entered; its object is announced before the entry is reported.
     fn enter_constructor(number: jint) => construction::entered;
-    /// A method is entered, a static one with NULL.
+    /// A method is entered. The receiver is NULL for a static method.
     fn enter_with(number: jint, receiver: jobject) => methods::entered_with;
     /// A method is left.
     fn exit(number: jint) -> methods::exited;
     /// A method, which may be a constructor, has caught an exception.
     fn caught(exception: jobject, number: jint, constructs: jboolean) -> methods::caught;
-    /// An instruction that is no branch begins.
+    /// An instruction that is not a branch begins.
     fn instruction(offset: jint, method: jint) => instructions::plain;
     /// A branch that compares numbers begins.
     fn compared(one: jint, other: jint, condition: jint, offset: jint, method: jint)
@@ -135,14 +137,14 @@ natives! {
         => instructions::lookupswitch;
     /// A virtual thread is about to be mounted or unmounted, or has been.
     fn transition(begins: jboolean) => virtual_threads::transition;
-    /// A virtual thread is about to be resumed in the middle of its code, or runs now.
+    /// A virtual thread is about to be resumed in the middle of its code, or has been resumed.
     fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
     /// `Unsafe.park` is to be bound to the shim's function.
     fn bind_park0() => blocking::bind_park;
-    /// Native methods that are bound already are to get stubs.
+    /// Native methods that are already bound are to get stubs.
     fn bind_bound0() => |jni| bound_natives::bind(jni, &natives());
-    /// A monitor is about to be left while some thread waits for one.
+    /// A monitor is about to be left while some thread is waiting for a monitor.
     fn leaving(object: jobject) => monitors::leaving;
-    /// As before: the monitor of the class that declares the method.
+    /// The monitor of the class that declares the method is about to be left, as in `leaving`.
     fn leaving_class(number: jint) => monitors::leaving_class;
 }

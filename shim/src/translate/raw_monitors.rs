@@ -9,8 +9,8 @@ use jvmpi_sys::{
     JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_Event_raw_monitor,
 };
 
-/// Reports what happens to the current thread, except at monitors whose name begins with `_`,
-/// which agents keep to themselves.
+/// Reports contention of the current thread at a raw monitor. Monitors whose name begins with
+/// `_` are private to agents and are not reported.
 pub fn contended(monitor: &RawMonitor, what: Contention) {
     let event_type = match what {
         Contention::Enter => JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,

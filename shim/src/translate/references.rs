@@ -14,7 +14,7 @@ use jvmpi_sys::{
     JVMPI_Event_jni_globalref_alloc, JVMPI_Event_jni_globalref_free,
 };
 
-/// The event for a new reference.
+/// Returns the event type for a new reference.
 fn alloc(kind: Kind) -> jint {
     match kind {
         Kind::Strong => JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
@@ -22,7 +22,7 @@ fn alloc(kind: Kind) -> jint {
     }
 }
 
-/// The event for a deleted reference.
+/// Returns the event type for a deleted reference.
 fn free(kind: Kind) -> jint {
     match kind {
         Kind::Strong => JVMPI_EVENT_JNI_GLOBALREF_FREE,
@@ -30,7 +30,7 @@ fn free(kind: Kind) -> jint {
     }
 }
 
-/// The current thread has made a reference to the object.
+/// Reports that the current thread has created a reference to the object.
 pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     let thread = threads::current(jni);
     if !agents::anyone_wants(alloc(kind)) || !notify::is_reported(&thread) {
@@ -44,7 +44,7 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     });
 }
 
-/// The current thread is about to delete a reference.
+/// Reports that the current thread is about to delete a reference.
 pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
     let announced = references::forget(reference);
     let thread = threads::current(jni);
@@ -54,8 +54,8 @@ pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
     jni.frame(8, |jni| {
         let u = JVMPI_Event_jni_globalref_free { ref_id: reference };
         for agent in agents::wanting(free(kind)) {
-            // An agent that gets the events for new references gets this only for those that were
-            // announced to it.
+            // An agent that gets the events for new references gets this one only for references
+            // that were announced to it.
             if announced.includes(agent) || !agent.wants(alloc(kind)) {
                 send::to(jni, agent, &thread, free(kind), u);
             }

@@ -1,4 +1,4 @@
-//! Sending an event of the current thread, after what must precede it.
+//! Sends an event of the current thread, after the events that must precede it.
 
 use super::{construction, threads};
 use crate::jvm::Jni;
@@ -34,7 +34,7 @@ pub fn with<A: Arm>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, arm: A) ->
     delivery.send(agent, arm)
 }
 
-/// Does the same as [`to`], in the name of another thread, which must be live.
+/// Does the same as [`to`], but names another thread, which must be live.
 pub fn to_as<A: Arm>(
     jni: Jni,
     agent: &Agent,
@@ -50,7 +50,7 @@ pub fn to_as<A: Arm>(
     }
 }
 
-/// Sends what the agent gets before any other event of the thread.
+/// Sends the events that the agent must get before any other event of the thread.
 #[inline]
 fn precede(jni: Jni, delivery: &Delivery<'_>, agent: &Agent) {
     let thread = delivery.thread();

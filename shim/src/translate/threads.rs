@@ -58,7 +58,7 @@ pub unsafe extern "system" fn virtual_thread_end(
     object: jthread,
 ) {
     let end = |jni| {
-        // The VM has reported before that it leaves its carrier.
+        // The VM has already reported that the thread leaves its carrier.
         let Some(thread) = threads::mounted(jni, object) else { return };
         classes::announce_loaded(jni, &thread);
         send::to_all(jni, &thread, JVMPI_EVENT_THREAD_END, ());
@@ -89,8 +89,8 @@ pub unsafe extern "system" fn virtual_thread_unmount(
     unsafe { callback(env, threads::unmounted) };
 }
 
-/// Sends THREAD_START of `subject` to an agent that has enabled it and has not had it; `current`
-/// is the current thread.
+/// Sends THREAD_START for `subject` to an agent that has enabled the event and has not received it
+/// for this thread. `current` is the current thread.
 pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     if subject.announced.to(agent) || subject.is_hidden() || subject.id().is_null() {
         return;
@@ -99,7 +99,7 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     let Some(delivery) = delivery else { return };
     announcements::once(&subject.announced, agent, || {
         if let Some(object) = subject.object() {
-            // An agent to which the object is not announced gets THREAD_START all the same.
+            // THREAD_START is sent even if the object could not be announced.
             let _ = objects::announce(jni, agent, current, object.get());
         }
         let definition = jni.frame(16, |_| Definition::of(subject));
@@ -109,7 +109,8 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
     });
 }
 
-/// RequestEvent(THREAD_START): false if the ID is not that of a live platform thread.
+/// Answers RequestEvent(THREAD_START). Returns false if the ID is not that of a live platform
+/// thread.
 pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool {
     let subject = jni.frame(16, |jni| {
         threads::by_id(id).or_else(|| threads::discover(jni, lookup::object(jni, id)?))
@@ -117,8 +118,8 @@ pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool
     subject.is_some_and(|subject| define(jni, agent, current, &subject))
 }
 
-/// Sends THREAD_START to an agent as if it had requested it; false if the thread is never shown to
-/// agents, if it has ended, or if the VM has.
+/// Sends THREAD_START to an agent as if it had requested it. Returns false if the thread is hidden
+/// from agents, or if the thread or the VM has ended.
 pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bool {
     let definition = jni.frame(16, |_| {
         if subject.is_hidden() {
@@ -132,7 +133,7 @@ pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bo
     notify::request(agent, current, JVMPI_EVENT_THREAD_START, definition.event())
 }
 
-/// The contents of THREAD_START: names are never NULL, as agents pass them to `strlen`.
+/// The contents of THREAD_START. Names are never NULL, because agents pass them to `strlen`.
 struct Definition {
     name: CString,
     group: CString,

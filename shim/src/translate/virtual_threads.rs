@@ -1,5 +1,5 @@
-//! Virtual threads as threads of their own, for which the VM reports where they run; and the line about the setting
-//! for it.
+//! Virtual threads as JVMPI threads of their own, whose mounts and unmounts the VM reports; and the log message
+//! that recommends this setting.
 
 use super::threads;
 use crate::jvm::{self, Jni, capabilities, virtual_env};
@@ -10,7 +10,7 @@ use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT
 use jvmti_sys::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Has the VM report them from now on. Where it cannot, they belong to their carriers.
+/// Enables the VM's events for virtual threads. If the VM has none, virtual threads belong to their carriers.
 pub fn start() {
     if !virtual_env::IS_AVAILABLE {
         log::warn!(
@@ -43,7 +43,7 @@ fn ask() -> jvm::Result<()> {
     Ok(())
 }
 
-/// Called by the scheduler's rewritten code: the transition of a virtual thread begins or is over.
+/// Handles the beginning or the end of a virtual thread's transition, reported by rewritten code of the scheduler.
 pub fn transition(jni: Jni, begins: bool) {
     if begins {
         warn_of_calls(jni);
@@ -51,7 +51,7 @@ pub fn transition(jni: Jni, begins: bool) {
     current(jni).note_transition(begins);
 }
 
-/// Logs one line when a virtual thread first leaves its carrier while an agent that may keep stacks gets its calls.
+/// Logs one warning when a virtual thread first leaves its carrier while an agent gets method entries or exits.
 fn warn_of_calls(jni: Jni) {
     static SAID: AtomicBool = AtomicBool::new(false);
     const CALLS: [i32; 3] =

@@ -1,6 +1,6 @@
 //! The stubs for AArch64 (AAPCS64, "Parameter passing").
 //!
-//! Integers go into eight registers, floating-point numbers into eight, and what has no place there on the
+//! Eight registers hold integers and eight hold floating-point numbers. The remaining arguments are on the
 //! stack, eight bytes each.
 
 use super::{SLOTS, entered, left};
@@ -11,11 +11,11 @@ pub const INTEGERS: usize = 8;
 pub const FLOATS: usize = 8;
 
 pub const STUB_SIZE: usize = 8;
-// All stubs reach the same end.
+// All stubs share one end.
 pub const GROUP: usize = 1;
 pub const GROUP_SIZE: usize = STUB_SIZE;
 
-// Each stub passes its slot in w16, which is free between a call and the function, as x17 is.
+// Each stub passes its slot in w16. Between a call and the function, w16 and x17 are free.
 global_asm!(
     ".pushsection .text.jvmpi_native_stubs, \"ax\", %progbits",
     ".p2align 6",
@@ -38,13 +38,13 @@ global_asm!(
     ".cfi_endproc",
     ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
 
-    // Where a stub leads that reports. Above the saved registers lie the arguments from registers.
+    // The target of reporting stubs. The register arguments are saved above the saved registers.
     ".globl jvmpi_native_reporting",
     ".hidden jvmpi_native_reporting",
     ".type jvmpi_native_reporting, %function",
     "jvmpi_native_reporting:",
     ".cfi_startproc",
-    // What is known of the slot was written before the stub came to lead here.
+    // The slot's data was written before the stub's target was set to this code.
     "dmb ishld",
     "stp x29, x30, [sp, #-160]!",
     ".cfi_def_cfa_offset 160",
@@ -64,7 +64,8 @@ global_asm!(
     "stp d6, d7, [sp, #144]",
     "mov w2, w16",
     "bl {entered}",
-    // The function is in x0; in x1 how many words are on the stack, and above that what `left` gets.
+    // x0 is the function. The low half of x1 is the number of words on the stack, the high half is for
+    // `left`.
     "mov x16, x0",
     "mov x19, x1",
     "mov w9, w1",

@@ -1,9 +1,10 @@
-//! The machine code between the VM and the functions of native methods: a stub for each, and what is
-//! behind those that report. It is part of the library; nothing is generated at run time.
+//! The machine code between the VM and the functions of native methods: a stub for each method, and the code
+//! that reports calls. It is part of the library; nothing is generated at run time.
 //!
-//! A stub is the method's function to the VM. It says which it is, and leads to the function itself or to
-//! code that reports the call, calls the function with the arguments copied, and reports its end. Stubs come in
-//! groups with a common end: most of their code would be the same, and there are thousands.
+//! The VM regards the stub as the method's function. A stub loads its slot number and jumps to the function
+//! itself or to code that reports the call, calls the function with the arguments copied, and reports its end.
+//! Stubs come in groups with a common end, because most of their code would be the same, and there are
+//! thousands.
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
@@ -23,11 +24,11 @@ unsafe extern "C" {
     fn jvmpi_native_reporting();
 }
 
-/// How many words of the arguments of a native method with these parameters are on the stack: those that the
-/// machine's registers for integers, and for floating-point numbers, have no place for. The environment and the
-/// receiver or class come before.
+/// Returns the number of words that the arguments of a native method with these parameters take on the stack:
+/// those that do not fit into the machine's integer and floating-point registers. The environment and the
+/// receiver or class come first and are counted.
 pub fn stack_words(parameters: &[Kind]) -> usize {
-    // A long or a double is one word, unless words have 32 bits.
+    // A long or a double takes one word, or two on 32-bit machines.
     let words = |kind: &Kind| if size_of::<usize>() < 8 { kind.slots().into() } else { 1 };
     let of_kind = |is_float: bool| -> usize {
         let of_it = |kind: &&Kind| matches!(kind, Kind::Float | Kind::Double) == is_float;
@@ -36,13 +37,13 @@ pub fn stack_words(parameters: &[Kind]) -> usize {
     (2 + of_kind(false)).saturating_sub(INTEGERS) + of_kind(true).saturating_sub(FLOATS)
 }
 
-/// The stub of a slot.
+/// Returns the stub of a slot.
 pub fn stub(slot: usize) -> *mut c_void {
     let offset = slot / GROUP * GROUP_SIZE + slot % GROUP * STUB_SIZE;
     (jvmpi_native_stubs as *mut c_void).wrapping_byte_add(offset)
 }
 
-/// The slot whose stub is at this address.
+/// Returns the slot whose stub is at this address.
 pub fn slot_of(function: *mut c_void) -> Option<usize> {
     let offset = function.addr().checked_sub(stub(0).addr())?;
     let place = offset % GROUP_SIZE / STUB_SIZE;
@@ -50,7 +51,7 @@ pub fn slot_of(function: *mut c_void) -> Option<usize> {
     (place < GROUP && slot < SLOTS).then_some(slot)
 }
 
-/// Where the stubs lead that report.
+/// Returns the address of the code that reports calls.
 pub fn reporting() -> *mut c_void {
     jvmpi_native_reporting as *mut c_void
 }
@@ -64,7 +65,7 @@ mod tests {
     use std::ptr;
     use std::sync::atomic::Ordering;
 
-    /// A stub that reports, in front of a function with these parameters.
+    /// Returns a reporting stub for a function with these parameters.
     fn stub_of(method: usize, function: *mut c_void, descriptor: &[u8]) -> *mut c_void {
         let kinds = classfile::parameters(descriptor).unwrap();
         let slot = native_methods::bind(ptr::without_provenance_mut(method), function).unwrap();
@@ -195,7 +196,7 @@ mod tests {
             let stub: Function = unsafe { std::mem::transmute(stub) };
             stub(0, 0)
         };
-        // The other tests take the first slots.
+        // The other tests use the first slots.
         for slot in SLOTS / 2..SLOTS {
             let function = FUNCTIONS[slot % FUNCTIONS.len()] as *mut c_void;
             TARGETS[slot].store(function, Ordering::Release);
@@ -204,7 +205,7 @@ mod tests {
             assert_eq!(slot_of(stub(slot)), Some(slot));
             assert_eq!(through(stub(slot)), slot % FUNCTIONS.len(), "slot {slot}");
         }
-        // What reports finds the function by the slot that it gets.
+        // The reporting code finds the function by the slot number that it gets.
         let reporting = |number: usize| {
             let function = FUNCTIONS[number % FUNCTIONS.len()] as *mut c_void;
             stub_of((8 << 20) + number, function, b"()J")
@@ -224,12 +225,12 @@ mod tests {
         fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
     }
 
-    /// The functions of the stack, innermost first.
+    /// Returns the functions on the stack, innermost first.
     fn functions_on_the_stack() -> Vec<usize> {
         extern "C" fn look(frame: *mut c_void, functions: *mut c_void) -> c_int {
-            // SAFETY: the unwinder passes a frame, and the vector from below.
+            // SAFETY: the unwinder passes a frame, and the vector passed to it below.
             unsafe {
-                // Behind a call that does not return there may be another function.
+                // The return address of a call that does not return may belong to the next function.
                 let address = ptr::without_provenance_mut(_Unwind_GetIP(frame).saturating_sub(1));
                 let function = _Unwind_FindEnclosingFunction(address);
                 (*functions.cast::<Vec<usize>>()).push(function.addr());
@@ -237,12 +238,12 @@ mod tests {
             0
         }
         let mut functions = Vec::new();
-        // SAFETY: the function has this type, and gets the vector only while this runs.
+        // SAFETY: the callback has this type and uses the vector only during this call.
         unsafe { _Unwind_Backtrace(look, (&raw mut functions).cast()) };
         functions
     }
 
-    /// Debuggers, profilers, and the end of a thread by `pthread_exit`, walk through the stubs.
+    /// Debuggers and profilers walk through the stubs, and so does the end of a thread by `pthread_exit`.
     #[test]
     fn the_stack_can_be_walked_through_a_stub() {
         type Function = extern "C" fn(usize, usize, i64, i64, i64, i64, i64, i64, i64) -> usize;
@@ -263,7 +264,7 @@ mod tests {
         }
         #[inline(never)]
         extern "C" fn caller(stub: Function) -> usize {
-            // Not its last call, which would leave no frame.
+            // The addition prevents a tail call, which would leave no frame.
             stub(0, 0, 1, 2, 3, 4, 5, 6, 7) + 1
         }
         let stub = stub_of(7 << 20, function as Function as *mut c_void, b"(JJJJJJJ)J");

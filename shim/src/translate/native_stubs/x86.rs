@@ -1,5 +1,5 @@
-//! The stubs for x86 (System V ABI, "Parameter Passing"): all arguments are on the stack, and
-//! floating-point results in a register of the coprocessor.
+//! The stubs for x86 (System V ABI, "Parameter Passing"): all arguments are on the stack. Floating-point results
+//! are in an FPU register.
 
 use super::{SLOTS, entered, left};
 use crate::records::native_methods::TARGETS;
@@ -12,7 +12,7 @@ pub const STUB_SIZE: usize = 4;
 pub const GROUP: usize = 32;
 pub const GROUP_SIZE: usize = 144;
 
-// Each stub passes its place in the group in cl, and the group its slot in ecx, which no caller keeps anything in.
+// Each stub passes its place in the group in cl, and the group its slot in ecx, which callers do not preserve.
 global_asm!(
     ".pushsection .text.jvmpi_native_stubs, \"ax\", @progbits",
     ".p2align 6",
@@ -47,7 +47,7 @@ global_asm!(
     ".cfi_endproc",
     ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
 
-    // Where a stub leads that reports.
+    // The target of reporting stubs.
     ".globl jvmpi_native_reporting",
     ".hidden jvmpi_native_reporting",
     ".type jvmpi_native_reporting, @function",
@@ -72,8 +72,8 @@ global_asm!(
     "movl %eax, 8(%esp)",
     "movl %ecx, 12(%esp)",
     "calll {entered}",
-    // Which has taken the address of the result from the stack: the function, how many words are on the
-    // stack, and what `left` gets.
+    // `entered` has popped the address of the result: the function, the number of words on the stack, and the
+    // argument of `left`.
     "subl $4, %esp",
     "movl 16(%esp), %eax",
     "movl 20(%esp), %ecx",
@@ -91,7 +91,7 @@ global_asm!(
     "movl %esi, %esp",
     "movl %eax, 28(%esp)",
     "movl %edx, 32(%esp)",
-    // Whether the coprocessor has a result.
+    // Tests if the FPU holds a result.
     "fxam",
     "fnstsw %ax",
     "andw $0x4500, %ax",

@@ -1,7 +1,7 @@
 //! The stubs for x86-64 (System V ABI, "Parameter Passing").
 //!
-//! Integers go into six registers, floating-point numbers into eight, and what has no place there on the
-//! stack, eight bytes each.
+//! Six registers hold integers and eight hold floating-point numbers. The remaining arguments are on the stack,
+//! eight bytes each.
 
 use super::{SLOTS, entered, left};
 use crate::records::native_methods::TARGETS;
@@ -14,7 +14,7 @@ pub const STUB_SIZE: usize = 4;
 pub const GROUP: usize = 32;
 pub const GROUP_SIZE: usize = 152;
 
-// Each stub passes its place in the group in al, and the group its slot in r11. No caller keeps anything in rax and
+// Each stub passes its place in the group in al, and the group its slot in r11. Callers keep no value in rax and
 // r11.
 global_asm!(
     ".pushsection .text.jvmpi_native_stubs, \"ax\", @progbits",
@@ -43,7 +43,7 @@ global_asm!(
     ".cfi_endproc",
     ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
 
-    // Where a stub leads that reports. Below the frame pointer lie rbx and the arguments from registers.
+    // The target of reporting stubs. Below the frame pointer lie rbx and the register arguments.
     ".globl jvmpi_native_reporting",
     ".hidden jvmpi_native_reporting",
     ".type jvmpi_native_reporting, @function",
@@ -74,7 +74,7 @@ global_asm!(
     "movl %r11d, %ebx",
     "movl %r11d, %edx",
     "callq {entered}",
-    // The function is in rax; in rdx how many words are on the stack, and above that what `left` gets.
+    // rax is the function. The low half of rdx is the number of words on the stack, the high half is for `left`.
     "movq %rsp, %r10",
     "movq %rdx, %rbx",
     "movl %edx, %edx",
