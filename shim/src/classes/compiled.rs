@@ -1,20 +1,22 @@
-//! Compiled code that was announced to agents.
+//! The compiled code that was announced to agents.
 
 use crate::lock::Map;
 use crate::records::agents::{Agent, AgentSet};
 use jni_sys::jmethodID;
 use std::sync::LazyLock;
 
-/// By the code's address: the method, and the agents to which the code was announced.
+/// For each code address, the method, and the agents to which the code was announced.
 static ANNOUNCED: LazyLock<Map<usize, (usize, AgentSet)>> = LazyLock::new(Map::new);
 
-/// A method's code at this address is announced to the agent; false if it was before.
+/// Marks a method's code at this address as announced to the agent. Returns false if it
+/// was announced before.
 pub fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool {
     ANNOUNCED.change_or_insert(
         address,
         || (method.addr(), AgentSet::default()),
         |(known, announced)| {
-            // The VM may reuse the address before it reports that the old code is gone.
+            // The VM may reuse the address before it reports that the old code was
+            // unloaded.
             if *known != method.addr() {
                 (*known, *announced) = (method.addr(), AgentSet::default());
             }
@@ -25,13 +27,13 @@ pub fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool 
     )
 }
 
-/// The code is gone; returns the agents to which it was announced.
+/// Removes unloaded code. Returns the agents to which it was announced.
 pub fn forget(address: usize, method: jmethodID) -> AgentSet {
     let gone = ANNOUNCED.remove_if(address, |(known, _)| *known == method.addr());
     gone.map_or(AgentSet::default(), |(_, announced)| announced)
 }
 
-/// Compiled code is not reported any more.
+/// Removes all code, because it is no longer reported.
 pub fn forget_all() {
     ANNOUNCED.take_all();
 }
@@ -51,7 +53,7 @@ mod tests {
         let announced = forget(0x7000, one);
         assert!(announced.includes(first) && announced.includes(second));
         assert_eq!(forget(0x7000, one), AgentSet::default());
-        // New code before the old one is known to be gone.
+        // The new code is announced before the old one is reported as unloaded.
         assert!(mark_announced(0x7000, one, first) && mark_announced(0x7000, other, first));
         assert_eq!(forget(0x7000, one), AgentSet::default());
         assert!(forget(0x7000, other).includes(first));

@@ -1,8 +1,8 @@
-//! The numbers of the methods of classes that the current thread is just defining.
+//! The method numbers of classes that the current thread is defining.
 //!
-//! A class is rewritten before it is there, and it may never be: its superclass may be missing, or another
-//! thread may be faster. The numbers are the class's when it is loaded. They are returned when it cannot
-//! be any more: the stack has come back from there.
+//! A class is rewritten before it exists, and it may never exist: its superclass may be missing, or
+//! another thread may define it first. The class gets the numbers as soon as it is loaded. Once the stack
+//! has unwound past a definition, it can no longer succeed, and its numbers are returned.
 
 use super::method_numbers;
 use crate::classes;
@@ -17,26 +17,26 @@ thread_local! {
     static UNDER_WAY: RefCell<Definitions> = const { RefCell::new(Definitions(Vec::new())) };
 }
 
-/// A class whose file the VM has got.
+/// A class whose file the VM has received.
 pub struct Definition {
-    /// Its name in class files.
+    /// The class's name in class files.
     pub name: Vec<u8>,
     /// The hash of its methods' names and order.
     pub shape: u64,
     /// The numbers of its methods.
     pub numbers: Range<usize>,
-    /// The address of a frame of the definition's. Each further definition that it takes is made deeper in
-    /// the stack, at a lower address.
+    /// The address of a frame of the definition. Nested definitions, of classes that this one needs, are
+    /// made deeper in the stack, at lower addresses.
     pub frame: usize,
 }
 
-/// Takes note that the current thread defines a class which is not the boot loader's.
+/// Records that the current thread defines a class whose loader is not the boot loader.
 pub fn begin(definition: Definition) {
     let over = UNDER_WAY.with_borrow_mut(|under_way| under_way.begin(definition));
     method_numbers::give_back(over);
 }
 
-/// The current thread has loaded a class: if it has defined it, the numbers are those of the class.
+/// Gives a class that the current thread has loaded its numbers, if this thread has defined it.
 pub fn end(jni: Jni, class: jclass) {
     if UNDER_WAY.with_borrow(|under_way| under_way.0.is_empty()) {
         return;
@@ -46,7 +46,7 @@ pub fn end(jni: Jni, class: jclass) {
     let (definition, over) = UNDER_WAY.with_borrow_mut(|under_way| under_way.end(name));
     method_numbers::give_back(over);
     if let Some(Definition { shape, numbers, .. }) = definition {
-        // A class without a record keeps them for ever.
+        // If the class has no record, the numbers stay in use for ever.
         let _ = classes::of(jni, class).map(|class| class.own_numbers(shape, numbers));
     }
 }
@@ -54,7 +54,7 @@ pub fn end(jni: Jni, class: jclass) {
 struct Definitions(Vec<Definition>);
 
 impl Definitions {
-    /// Returns the numbers of definitions that are over.
+    /// Adds a definition. Returns the numbers of definitions that have ended.
     fn begin(&mut self, new: Definition) -> Vec<Range<usize>> {
         let over = self.0.iter().position(|definition| definition.frame <= new.frame);
         let over = self.0.split_off(over.unwrap_or(self.0.len()));
@@ -62,9 +62,9 @@ impl Definitions {
         numbers(over)
     }
 
-    /// Returns the definition of the class with this name, which has succeeded, and the numbers of those
-    /// that are over: those that it took. If two classes of that name are defined, by different loaders,
-    /// nobody knows which of them is loaded: nobody gets their numbers.
+    /// Returns the definition of the class with this name, which has succeeded, and the numbers of the
+    /// nested definitions, which have ended. If the thread defines two classes of that name for different
+    /// loaders, it is unknown which one is loaded, and neither gets its numbers.
     fn end(&mut self, name: &[u8]) -> (Option<Definition>, Vec<Range<usize>>) {
         let is_it = |definition: &Definition| definition.name == name;
         let Some(last) = self.0.iter().rposition(is_it) else { return (None, Vec::new()) };
@@ -76,7 +76,7 @@ impl Definitions {
     }
 }
 
-/// A thread ends, and none of its definitions can succeed any more.
+/// Returns the numbers when a thread ends, because none of its definitions can succeed any more.
 impl Drop for Definitions {
     fn drop(&mut self) {
         method_numbers::give_back(numbers(mem::take(&mut self.0)));

@@ -1,5 +1,5 @@
-//! The classes of methods that an agent names. What it passes may be anything, and the VM would follow
-//! it: so it is looked for among the methods of all classes.
+//! Finds the classes of methods that an agent names. The agent may pass any value, and the VM would
+//! dereference it. So the shim looks it up among the methods of all classes.
 
 use super::methods;
 use crate::classes;
@@ -11,12 +11,12 @@ use jvmpi_sys::jobjectID;
 use std::ptr;
 use std::sync::LazyLock;
 
-/// The ID of the class that declares a method, of all methods that were there at the last look.
+/// For each method that existed at the last listing, the ID of the class that declares it.
 static BY_METHOD: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
-/// How often each class had been redefined then: that may add methods.
+/// The number of redefinitions of each listed class, because a redefinition may add methods.
 static LISTED: LazyLock<Map<usize, jint>> = LazyLock::new(Map::new);
 
-/// The ID of the class that declares the method; None if there is no such method.
+/// Returns the ID of the class that declares the method; None if there is no such method.
 pub fn class_of(jni: Jni, method: jmethodID) -> Option<jobjectID> {
     if let Some(known) = methods::known(method) {
         return Some(known.class.id());
@@ -28,7 +28,7 @@ pub fn class_of(jni: Jni, method: jmethodID) -> Option<jobjectID> {
     })
 }
 
-/// Lists the methods of the classes that were loaded or redefined since the last look.
+/// Lists the methods of classes that were loaded or redefined since the last listing.
 fn list_all(jni: Jni) {
     match classes::all_loaded(jni) {
         Ok(loaded) => loaded.iter().for_each(|class| jni.frame(4, |jni| list(jni, class))),
@@ -36,7 +36,7 @@ fn list_all(jni: Jni) {
     }
 }
 
-/// A class that is not linked has not given any method an ID, and is not listed.
+/// Lists the methods of a class. A class that is not linked has no method IDs and is skipped.
 fn list(jni: Jni, class: &Class) {
     let id = class.id().addr();
     let Some(object) = class.object(jni) else { return };
@@ -52,7 +52,7 @@ fn list(jni: Jni, class: &Class) {
     LISTED.insert(id, redefinitions);
 }
 
-/// Drops what is known of a class that was unloaded, and of these methods of it.
+/// Removes an unloaded class and these methods of it.
 pub fn forget(class: jobjectID, methods: &[usize]) {
     LISTED.remove(class.addr());
     for method in methods {

@@ -1,10 +1,10 @@
-//! The methods that rewritten code reports, by the numbers that the code passes.
+//! The numbers by which rewritten code names the methods that it reports.
 //!
-//! A class is rewritten before its methods have IDs, so a number gets its method when it is first
-//! reported: the frame below the report is the method's.
+//! A class is rewritten before its methods have IDs. So a number gets its method at the first report: the
+//! frame below the report is the method's.
 //!
-//! The numbers of a class are returned when it is unloaded. A thread may still have to report an exit by
-//! one of them, of a call that was left unseen (`calls`); they are reused when no thread has.
+//! An unloaded class returns its numbers. A thread may still have to report an exit by such a number, for a
+//! call whose end was missed (`calls`). The numbers are reused once no thread needs them.
 
 use super::methods;
 use crate::jvm::{self, Jni};
@@ -25,12 +25,12 @@ use std::sync::{Arc, Once};
 /// The method behind a number.
 #[derive(Default)]
 struct Numbered {
-    /// NULL until the method is known.
+    /// The method's ID; NULL until it is known.
     method: AtomicPtr<jni_sys::_jmethodID>,
     class: AtomicPtr<Class>,
-    /// The epoch in which reports of the method may take the short cut, as its class is announced.
+    /// The epoch in which the method's reports may take the short cut, because its class is announced.
     short_cut_epoch: AtomicU64,
-    /// Of a constructor, its [`Beginning`].
+    /// The [`Beginning`] of a constructor.
     beginning: AtomicU64,
 }
 
@@ -38,12 +38,12 @@ struct Numbered {
 #[derive(Clone, Copy)]
 pub struct NumberedMethod<'a> {
     pub id: jmethodID,
-    /// The class that declares it.
+    /// The class that declares the method.
     pub class: &'a Class,
 }
 
 impl NumberedMethod<'_> {
-    /// The class's record, also when the class is gone.
+    /// Returns a counted reference to the class's record, which keeps it even if the class is unloaded.
     pub fn kept_class(&self) -> Arc<Class> {
         // SAFETY: `resolve` got the pointer from an `Arc`, which lives as long as any `NumberedMethod`.
         unsafe {
@@ -55,18 +55,18 @@ impl NumberedMethod<'_> {
 
 static PLACES: AppendOnly<Numbered> = AppendOnly::new();
 
-/// The numbers of classes that were unloaded, as long as threads may have them.
+/// The returned numbers of unloaded classes, while threads may still use them.
 static RETURNED: Lock<Vec<Range<usize>>> = Lock::new(Vec::new());
 static FREE: Lock<Runs> = Lock::new(Runs::new());
 
-/// Reserves numbers for the methods of this class, and returns the first.
+/// Reserves numbers for the methods of this class. Returns the first.
 pub fn reserve_for(class: &Class, count: usize) -> usize {
     let first = reserve(count);
     class.add_numbers(first..first + count);
     first
 }
 
-/// Reserves a number for one method, which need not be found when it is first reported.
+/// Reserves a number for one known method, which then need not be looked up at its first report.
 pub fn reserve_for_method(id: jmethodID, class: &Arc<Class>) -> usize {
     let number = reserve_for(class, 1);
     if let Some(place) = PLACES.get(number) {
@@ -75,12 +75,12 @@ pub fn reserve_for_method(id: jmethodID, class: &Arc<Class>) -> usize {
     number
 }
 
-/// How many numbers there are, in use or free.
+/// Returns how many numbers exist, in use or free.
 pub fn count() -> usize {
     PLACES.count()
 }
 
-/// Reserves numbers for the methods of a class that is being loaded, and returns the first.
+/// Reserves numbers for the methods of a class that is being loaded. Returns the first.
 pub fn reserve(count: usize) -> usize {
     let free = FREE.lock().take(count);
     let free = free.or_else(|| {
@@ -103,12 +103,12 @@ pub fn reserve(count: usize) -> usize {
     })
 }
 
-/// Returns the numbers of classes that were unloaded, or that never came to be: no code passes them any more.
+/// Returns the numbers of classes that were unloaded or never defined. No code passes them any more.
 pub fn give_back(numbers: Vec<Range<usize>>) {
     RETURNED.lock().extend(numbers);
 }
 
-/// Frees the returned numbers that no thread has.
+/// Frees the returned numbers that no thread uses.
 fn free_returned() {
     let returned = std::mem::take(&mut *RETURNED.lock());
     if returned.is_empty() {
@@ -135,7 +135,7 @@ impl Numbered {
         self.method.store(id, Ordering::Release);
     }
 
-    /// Forgets the method: the next one that reports the number may be another.
+    /// Clears the method: the next report of this number may come from another one.
     fn clear(&self) {
         self.short_cut_epoch.store(0, Ordering::Relaxed);
         self.beginning.store(0, Ordering::Relaxed);
@@ -151,23 +151,23 @@ pub fn set_beginning(number: usize, beginning: Beginning) {
     }
 }
 
-/// How a constructor begins.
+/// Returns how a constructor begins.
 pub fn beginning(number: usize) -> Option<Beginning> {
     PLACES.known(number).map(|place| Beginning::from_bits(place.beginning.load(Ordering::Relaxed)))
 }
 
-/// Runs `f` with the method of a number, which the current thread is just reporting.
+/// Runs `f` with the method of a number, which the current thread is reporting.
 pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R) -> Option<R> {
     let place = PLACES.get(number)?;
     let id = place.method.load(Ordering::Acquire);
     let id = if id.is_null() { resolve(jni, place)? } else { id };
-    // SAFETY: `resolve` stored the class before the method. The record lives as long as the
-    // class, which lives as its method is just running.
+    // SAFETY: `resolve` stored the class before the method. The record lives as long as the class, and the
+    // class lives because its method is running.
     let class = unsafe { &*place.class.load(Ordering::Relaxed) };
     Some(f(NumberedMethod { id, class }))
 }
 
-/// The method of a number, if its reports may take the short cut in this epoch.
+/// Returns the method of a number, if its reports may take the short cut in this epoch.
 #[inline]
 pub fn for_short_cut(number: usize, epoch: u64) -> Option<jmethodID> {
     let place = PLACES.known(number)?;
@@ -175,20 +175,20 @@ pub fn for_short_cut(number: usize, epoch: u64) -> Option<jmethodID> {
     is_current.then(|| place.method.load(Ordering::Relaxed))
 }
 
-/// Lets reports of a method take the short cut in this epoch: its class is announced.
+/// Lets reports of a method take the short cut in this epoch, because its class is announced.
 pub fn allow_short_cut(number: usize, epoch: u64) {
     if let Some(place) = PLACES.get(number) {
         place.short_cut_epoch.store(epoch, Ordering::Release);
     }
 }
 
-/// The method of a number, if it has been reported.
+/// Returns the method of a number, if it has been reported.
 pub fn reported(number: usize) -> Option<jmethodID> {
     let method = PLACES.get(number)?.method.load(Ordering::Acquire);
     (!method.is_null()).then_some(method)
 }
 
-/// Finds the method that reports: the one that called the Tracker.
+/// Finds the method that reports: the caller of the Tracker.
 #[cold]
 fn resolve(jni: Jni, place: &Numbered) -> Option<jmethodID> {
     let mut frame = [MaybeUninit::uninit()];
@@ -198,7 +198,7 @@ fn resolve(jni: Jni, place: &Numbered) -> Option<jmethodID> {
     }
     // SAFETY: the walk wrote one frame.
     let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
-    // The frame may be of an obsolete version of the method; the new one has the same number.
+    // The frame may belong to an obsolete version of the method; the new version has the same number.
     let id = method.id();
     place.set(id, &method.class);
     Some(id)

@@ -10,31 +10,31 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// What GetCallTrace needs to know of one method.
+/// The facts about one method that GetCallTrace needs.
 pub struct Method {
     id: usize,
-    /// The class that declares it.
+    /// The class that declares the method.
     pub class: Arc<Class>,
-    /// Whether it is an `<init>`.
+    /// True for `<init>`.
     pub is_constructor: bool,
     pub is_native: bool,
-    /// Its part in what virtual threads do.
+    /// The method's role in the execution of virtual threads.
     pub boundary: Option<Boundary>,
-    /// How often its class had been redefined when the following fields were read.
+    /// The number of redefinitions of the class when the following fields were read.
     redefinitions: jint,
-    /// The number of places where it locks a monitor, once that was asked for.
+    /// The number of places where the method locks a monitor, once it was needed.
     locks: OnceLock<usize>,
-    /// Where a constructor calls another one for its own object, once that was asked for.
+    /// The bytecode index at which a constructor calls another one for its own object, once it was needed.
     own_call: OnceLock<Option<i64>>,
     lines: Lines,
 }
 
-/// A method of the JDK's that begins or ends what a virtual thread does.
+/// A method of the JDK that begins or ends the execution of a virtual thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Boundary {
-    /// Its frame lies between those of a virtual thread and those of its carrier.
+    /// The method's frame lies between those of a virtual thread and those of its carrier.
     EntersVirtualThread,
-    /// A virtual thread executes it, which is the innermost of its methods, when it is mounted and unmounted.
+    /// The innermost method of a virtual thread while it is mounted and unmounted.
     LeavesCarrier,
 }
 
@@ -56,18 +56,18 @@ const NATIVE: jint = -3;
 
 static BY_ID: LazyLock<Map<usize, Arc<Method>>> = LazyLock::new(Map::new);
 
-/// How many records were dropped.
+/// The number of records that were dropped.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// The record of a method, which is made the first time; None if the VM has unloaded the method. It may
-/// be that of an obsolete version.
+/// Returns the record of a method, creating it the first time. None if the VM has unloaded the method. The
+/// method may be an obsolete version.
 pub fn of(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     known(method).or_else(|| find_out(jni, method))
 }
 
-/// As [`of`], of the code that the method has now; and whether that has changed: the shim and others
-/// redefine classes while their methods run. `runs` says that the current thread is in the method, so
-/// that its class is alive.
+/// Returns the record for the code that the method has now, and true if that code is new: the shim and others
+/// redefine classes while their methods run. `runs` means that the current thread is in the method, so its
+/// class is alive.
 pub fn as_it_is(jni: Jni, method: jmethodID, runs: bool) -> Option<(Arc<Method>, bool)> {
     let known = known(method);
     let is_new = known.as_ref().is_some_and(|known| known.is_replaced(jni, runs));
@@ -75,8 +75,8 @@ pub fn as_it_is(jni: Jni, method: jmethodID, runs: bool) -> Option<(Arc<Method>,
     record.map(|record| (record, is_new))
 }
 
-/// As [`as_it_is`], if the VM need not be asked about the method for that: the ID may be that of one which
-/// a running thread has left, and the VM freed.
+/// Returns the record like [`as_it_is`], but only if the VM need not be asked. The ID may belong to a method
+/// that a running thread has left and the VM has freed.
 pub fn known_as_it_is(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     known(method).filter(|known| !known.is_replaced(jni, false))
 }
@@ -86,10 +86,10 @@ fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     let (name, signature) = jvmti.method_name(method).ok()?;
     let new = jni.frame(8, |jni| {
         let object = jvmti.declaring_class(method).ok()?;
-        // If the class is redefined before the lines are read, they are read again.
+        // If the class is redefined before the lines are read, they are read again later.
         let redefinitions = classes::redefinitions(jni, object);
         let lines = Lines::of(jvmti, method);
-        // Agents get the method that the class has now, not an obsolete version.
+        // Agents get the current version of the method, not an obsolete one.
         let is_obsolete = jvmti.is_obsolete(method);
         let now = is_obsolete.then(|| find(jvmti, object, &name, &signature)).flatten();
         let class = classes::of(jni, object).ok()?;
@@ -112,12 +112,12 @@ fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     Some(new)
 }
 
-/// The `access_flags` of a method.
+/// Returns the `access_flags` of a method.
 fn modifiers(method: jmethodID) -> u16 {
     jvm::get().jvmti.method_modifiers(method).unwrap_or(0) as u16
 }
 
-/// The method that a class declares under this name.
+/// Returns the method that a class declares with this name and signature.
 fn find(jvmti: Jvmti, class: jclass, name: &CStr, signature: &CStr) -> Option<jmethodID> {
     let methods = jvmti.class_methods(class).ok()?;
     let is_it = |method: &jmethodID| {
@@ -126,12 +126,12 @@ fn find(jvmti: Jvmti, class: jclass, name: &CStr, signature: &CStr) -> Option<jm
     methods.iter().copied().find(is_it)
 }
 
-/// The record of a method, if there is one. Does not call the VM.
+/// Returns the record of a method, if there is one. Does not call the VM.
 pub fn known(method: jmethodID) -> Option<Arc<Method>> {
     BY_ID.get(method.addr())
 }
 
-/// How many methods have records.
+/// Returns the number of methods that have records.
 pub fn count() -> usize {
     BY_ID.keys().len()
 }
@@ -142,22 +142,22 @@ pub fn forget(method: usize) {
     DROPPED.fetch_add(1, Ordering::Release);
 }
 
-/// As long as this number is the same, an ID means the same method.
+/// Returns a number that changes whenever an ID may have come to mean a different method.
 pub fn generation() -> u64 {
     DROPPED.load(Ordering::Acquire)
 }
 
 impl Method {
-    /// The ID that agents see: of an obsolete method that of its new version.
+    /// Returns the ID that agents see. For an obsolete method it is the ID of the new version.
     pub fn id(&self) -> jmethodID {
         std::ptr::with_exposed_provenance_mut(self.id)
     }
 
-    /// Whether its class has been redefined since the record was made. `runs` as for [`as_it_is`].
+    /// Returns true if the class has been redefined since the record was made. `runs` as for [`as_it_is`].
     pub fn is_replaced(&self, jni: Jni, runs: bool) -> bool {
         let redefinitions = |class| classes::redefinitions(jni, class);
         let now = match runs {
-            // Saves a local reference for each frame of a trace.
+            // Avoids a local reference for each frame of a trace.
             true => Some(redefinitions(self.class.object_alive())),
             false => self.class.object(jni).map(|class| {
                 let now = redefinitions(class);
@@ -168,8 +168,8 @@ impl Method {
         now.is_some_and(|now| now != self.redefinitions)
     }
 
-    /// The number of places where the method locks a monitor: its entry, if it is synchronized, and each
-    /// `monitorenter`.
+    /// Returns the number of places where the method locks a monitor: its entry, if it is synchronized, and
+    /// each `monitorenter`.
     pub fn locks(&self) -> usize {
         if let Some(known) = self.locks.get() {
             return *known;
@@ -185,8 +185,8 @@ impl Method {
         *self.locks.get_or_init(|| locks)
     }
 
-    /// Where a constructor calls that of its superclass, or another one of its class, for its own
-    /// object; None for other methods. `method` is the ID that frames have.
+    /// Returns the bytecode index at which a constructor calls another constructor for its own object. None
+    /// for other methods. `method` is the ID that frames have.
     pub fn own_call(&self, method: jmethodID) -> Option<i64> {
         if !self.is_constructor {
             return None;
@@ -195,14 +195,15 @@ impl Method {
         *self.own_call.get_or_init(find)
     }
 
-    /// What agents get as the line of a frame with this bytecode index: -1 if the class file does not say.
+    /// Returns the line that agents get for a frame with this bytecode index: -1 if the class file does not
+    /// say.
     pub fn lineno(&self, bytecode_index: i64) -> jint {
         if self.is_native { NATIVE } else { self.lines.at(bytecode_index) }
     }
 }
 
-/// The first call of a constructor in this code that is not for an object that the code itself has made.
-/// It could be confused only with a private method, which newer class files call by `invokevirtual`.
+/// Returns the first call of a constructor in this code that is not for an object which the code has created.
+/// Only a private method could be mistaken for it, and newer class files call those by `invokevirtual`.
 fn own_call(code: &[u8]) -> Option<i64> {
     let mut made = 0_u32;
     for instruction in Instructions::of(code) {
@@ -217,11 +218,11 @@ fn own_call(code: &[u8]) -> Option<i64> {
     None
 }
 
-/// Where each source line of a method begins, ordered by bytecode index.
+/// The bytecode index at which each source line of a method begins, in ascending order.
 pub struct Lines(Box<[(i64, jint)]>);
 
 impl Lines {
-    /// The method's LineNumberTable, empty if it has none.
+    /// Returns the method's LineNumberTable, empty if it has none.
     pub fn of(jvmti: Jvmti, method: jmethodID) -> Self {
         let Ok(entries) = jvmti.line_numbers(method) else { return Self(Box::default()) };
         Self::new(entries.iter().map(|entry| (entry.start_location, entry.line_number)).collect())
@@ -232,7 +233,7 @@ impl Lines {
         Self(starts.into_boxed_slice())
     }
 
-    /// The line of a bytecode index; -1 if there is none.
+    /// Returns the line of a bytecode index; -1 if there is none.
     pub fn at(&self, bytecode_index: i64) -> jint {
         let after = self.0.partition_point(|(start, _)| *start <= bytecode_index);
         match after.checked_sub(1).map(|last| self.0[last].1) {
@@ -241,7 +242,7 @@ impl Lines {
         }
     }
 
-    /// The smallest and the largest line; both -1 if there is none.
+    /// Returns the smallest and the largest line; both are -1 if there is none.
     pub fn range(&self) -> (jint, jint) {
         let lines = || self.0.iter().map(|(_, line)| *line).filter(|line| *line > 0);
         (lines().min().unwrap_or(-1), lines().max().unwrap_or(-1))

@@ -1,4 +1,5 @@
-//! Classes and their methods. A class's ID is that of its `java.lang.Class` object; CLASS_LOAD defines it.
+//! Classes and their methods. The ID of a class is the ID of its `java.lang.Class` object; CLASS_LOAD defines
+//! it.
 
 pub mod compiled;
 pub mod definitions;
@@ -27,20 +28,20 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 static BY_ID: LazyLock<Map<usize, Arc<Class>>> = LazyLock::new(Map::new);
 
-/// Runs `f` with the record of a class, which is made the first time. Costs no more than reading the
-/// class's tag later.
+/// Runs `f` with the record of a class, which is created the first time. Later calls cost only a read of the
+/// class's tag.
 pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R> {
     let tag = jvm::get().class_env.tag(class)?;
     if tag == 0 {
         return of(jni, class).map(|record| f(&record));
     }
     let record = ptr::with_exposed_provenance::<Class>(tags::value(tag) as usize);
-    // SAFETY: the tag is made of a pointer to the record, which lives as long as its class, which lives
-    // because the caller has a reference to it.
+    // SAFETY: the tag encodes a pointer to the record. The record lives as long as its class, and the class
+    // lives because the caller has a reference to it.
     Ok(f(unsafe { &*record }))
 }
 
-/// The record of a class, which is made the first time.
+/// Returns the record of a class, which is created the first time.
 pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
     loop {
         let id = tagging::id_of(class)?;
@@ -48,7 +49,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
             return Ok(known);
         }
         let record = make(jni, class, id)?;
-        // The ID of a class that has a record stays; a collection that copies may have changed it before.
+        // The ID of a class with a record is fixed; before that, a copying collection may have changed it.
         if tagging::id_of(class)? == id {
             let address = Arc::as_ptr(&record).expose_provenance();
             jvm::get().class_env.set_tag(class, Kind::Class.tag(address as i64))?;
@@ -60,7 +61,7 @@ pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
 
 fn make(jni: Jni, class: jclass, id: jobjectID) -> Result<Arc<Class>> {
     let signature = jvm::get().jvmti.class_signature(class)?;
-    // `int.class` and its like are no classes that CLASS_LOAD could define.
+    // CLASS_LOAD cannot define `int.class` and other primitive types.
     if signature.count_bytes() == 1 {
         return Err(Error(JVMTI_ERROR_INVALID_CLASS));
     }
@@ -79,7 +80,7 @@ fn instances(jni: Jni, class: jclass, signature: &[u8]) -> Instances {
     }
 }
 
-/// The class of an array class's elements.
+/// Returns the class of an array class's elements.
 fn component(jni: Jni, array_class: jclass) -> Option<Arc<Class>> {
     jni.frame(8, |jni| {
         if let Some(field) = class_fields(jni).component_type {
@@ -90,13 +91,13 @@ fn component(jni: Jni, array_class: jclass) -> Option<Arc<Class>> {
         }
         let reflection = jni.find_class(c"java/lang/Class")?;
         let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
-        // Quietly, as an event of this call would name the array class, which has no record yet.
+        // Internal, because an event of this call would name the array class, which has no record yet.
         let element = threads::quietly(jni, || jni.call_object(array_class, method, &[]))?;
         of(jni, element).ok()
     })
 }
 
-/// The `is_array` code for the element type of a descriptor.
+/// Returns the `is_array` code for the element type of a descriptor.
 fn primitive(descriptor: u8) -> jint {
     match descriptor {
         b'Z' => JVMPI_BOOLEAN,
@@ -110,43 +111,44 @@ fn primitive(descriptor: u8) -> jint {
     }
 }
 
-/// Who may be asked for other classes where one is linked: the VM has its loader find what the class needs to
-/// be verified.
+/// The class loaders that may be called when a class is linked: the VM asks the loader for the classes that
+/// verification needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Linking {
     /// The boot loader, which runs no Java code.
     Boot,
     /// The JDK's loaders. They call no code of the program's, but lock the names of classes.
     Jdk,
-    /// Any loader, by a thread that holds no locks.
+    /// Any loader. The calling thread must hold no locks.
     Any,
 }
 
 impl Linking {
-    /// Whether a class may be linked that was defined by the loader which it has.
+    /// Returns true if a class with this class's defining loader may be linked.
     fn allows(self, jni: Jni, class: jclass) -> bool {
         let Ok(loader) = jvm::get().jvmti.class_loader(class) else { return false };
         self == Self::Any || loader.is_null() || self == Self::Jdk && is_of_jdk(jni, loader)
     }
 }
 
-/// Whether the class loader is the JDK's, for its own modules or for the class path.
+/// Returns true if the class loader is the JDK's, for its own modules or for the class path.
 fn is_of_jdk(jni: Jni, loader: jobject) -> bool {
     let is_it =
         |class: &Class| class.internal_name().starts_with(b"jdk/internal/loader/ClassLoaders$");
     with(jni, jni.class_of(loader), is_it).unwrap_or(false)
 }
 
-/// As [`link`], if that is allowed.
+/// Links a class like [`link`], if `linking` allows its loader. Returns false if nothing was tried.
 pub fn link_if(jni: Jni, class: jclass, linking: Linking) -> bool {
     jni.frame(4, |jni| linking.allows(jni, class)) && link(jni, class)
 }
 
-/// Links a class without initializing it: reflection on its public fields needs that, of which there
-/// are few. The native below `Class.getDeclaredFields`, unlike that, keeps nothing of what it finds.
+/// Links a class without initializing it, by reflection on its public fields, usually few. Unlike
+/// `Class.getDeclaredFields`, the native below it caches nothing.
 ///
-/// False if that was not tried: a thread that the current one has suspended may be just linking the class,
-/// or hold a lock of its loader. What links a class of the boot loader cannot be suspended in between.
+/// Returns false if nothing was tried: a thread that the current one has suspended may be linking the class
+/// or hold a lock of its loader. A thread that links a class of the boot loader cannot be suspended in
+/// between.
 pub fn link(jni: Jni, class: jclass) -> bool {
     let is_boot = || jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
     if suspension::current_suspends_others() && !is_boot() {
@@ -166,8 +168,8 @@ pub fn link(jni: Jni, class: jclass) -> bool {
     true
 }
 
-/// The records of all classes that are loaded, that of `java.lang.Class` first: agents request it when
-/// any other is announced.
+/// Returns the records of all loaded classes. `java.lang.Class` comes first, because agents request it when
+/// any other class is announced.
 pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
     let mut records = Vec::new();
     each_loaded(jni, |jni, class| of(jni, class).map(|record| records.push(record)))?;
@@ -175,10 +177,10 @@ pub fn all_loaded(jni: Jni) -> Result<Vec<Arc<Class>>> {
     Ok(records)
 }
 
-/// Shows all classes that are loaded to `visit`, until that fails.
+/// Passes all loaded classes to `visit`, until that fails.
 pub fn each_loaded(jni: Jni, mut visit: impl FnMut(Jni, jclass) -> Result<()>) -> Result<()> {
-    // No Java code may run while so many local references exist: in callbacks of the VM that it causes
-    // they would count as the callback's own.
+    // No Java code may run while so many local references exist: in callbacks that it causes, the VM would
+    // count them as the callback's own.
     let loaded = jni.frame(jvm::LARGE_FRAME, |jni| -> Result<Vec<WeakRef>> {
         let loaded = jvm::get().jvmti.loaded_classes()?;
         Ok(loaded.iter().map(|class| WeakRef::new(jni, *class)).collect())
@@ -189,20 +191,20 @@ pub fn each_loaded(jni: Jni, mut visit: impl FnMut(Jni, jclass) -> Result<()>) -
     loaded.iter().try_for_each(visit)
 }
 
-/// How often the class or one that it inherits from was redefined or retransformed, by any agent. The
-/// VM counts that in a field of its own, at the moment when it installs the new methods.
+/// Returns the number of redefinitions and retransformations, by any agent, of the class and its
+/// superclasses. The VM counts them in a field of its own, at the moment when it installs the new methods.
 pub fn redefinitions(jni: Jni, class: jclass) -> jint {
     class_fields(jni).redefined_count.map_or(0, |count| jni.int_field(class, count))
 }
 
-/// Fields of `java.lang.Class`.
+/// The fields of `java.lang.Class` that the shim reads.
 #[derive(Clone, Copy)]
 pub struct ClassFields {
     redefined_count: Option<FieldId>,
     component_type: Option<FieldId>,
 }
 
-/// Looks the fields up the first time. That must not happen while threads are suspended.
+/// Returns the fields. The first call looks them up and must not happen while threads are suspended.
 pub fn class_fields(jni: Jni) -> ClassFields {
     static FIELDS: Memo<ClassFields> = Memo::new();
     let find = |name: &CStr, signature: &CStr| {
@@ -215,17 +217,17 @@ pub fn class_fields(jni: Jni) -> ClassFields {
     })
 }
 
-/// The class with this ID, if it has a record and is not unloaded.
+/// Returns the class with this ID, if it has a record and is not unloaded.
 pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(id.addr())
 }
 
-/// How many classes have records.
+/// Returns the number of classes that have records.
 pub fn count() -> usize {
     BY_ID.keys().len()
 }
 
-/// Removes the record of a class from the list, if the ID is a class's.
+/// Removes the record of a class from the map, if the ID is that of a class.
 fn remove(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.remove(id.addr())
 }

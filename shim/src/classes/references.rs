@@ -1,4 +1,4 @@
-//! JNI's global references that were announced to agents.
+//! The JNI global references that were announced to agents.
 
 use crate::lock::Map;
 use crate::records::agents::{Agent, AgentSet};
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::LazyLock;
 
-/// A kind of global references.
+/// A kind of global reference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Strong,
@@ -18,7 +18,7 @@ pub enum Kind {
 /// The kind of each reference, and the agents to which it was announced.
 static ANNOUNCED: LazyLock<Map<usize, (Kind, AgentSet)>> = LazyLock::new(Map::new);
 
-/// The reference is announced to the agent.
+/// Records that the reference is announced to the agent.
 pub fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
     let nobody = || (kind, AgentSet::default());
     ANNOUNCED.change_or_insert(reference.expose_provenance(), nobody, |(_, announced)| {
@@ -26,7 +26,8 @@ pub fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
     });
 }
 
-/// The strong references that were announced to the agent, by the IDs of their objects.
+/// Returns the strong references that were announced to the agent, by the IDs of their
+/// objects.
 pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
     let mut by_object = HashMap::<_, Vec<_>>::new();
     for (reference, (kind, announced)) in ANNOUNCED.entries() {
@@ -40,12 +41,12 @@ pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
     by_object
 }
 
-/// The reference is deleted; returns the agents to which it was announced.
+/// Removes a deleted reference. Returns the agents to which it was announced.
 pub fn forget(reference: jobject) -> AgentSet {
     ANNOUNCED.remove(reference.addr()).map_or(AgentSet::default(), |(_, announced)| announced)
 }
 
-/// References are not reported any more.
+/// Removes all references, because they are no longer reported.
 pub fn forget_all() {
     ANNOUNCED.take_all();
 }

@@ -1,4 +1,4 @@
-//! What a thread has found out of frames: traces show the same ones again and again.
+//! A per-thread cache of frames, because call traces contain the same frames again and again.
 
 use super::methods::{self, Method};
 use crate::jvm::Jni;
@@ -7,19 +7,19 @@ use jvmti_sys::jvmtiFrameInfo;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// What is known of a frame.
+/// A cached frame.
 pub struct SeenFrame {
     method: usize,
     location: i64,
     /// The method.
     pub record: Arc<Method>,
-    /// What agents get as its line.
+    /// The line number that agents get.
     pub lineno: jint,
 }
 
-/// The frames that one thread has seen last. Each has but one place where it can be.
+/// The frames that one thread has seen most recently. Each frame has only one place in the cache.
 pub struct SeenFrames {
-    /// The [`methods::generation`] in which they were found.
+    /// The [`methods::generation`] in which the frames were found.
     generation: u64,
     places: Box<[Option<SeenFrame>]>,
 }
@@ -31,7 +31,7 @@ thread_local! {
 }
 
 impl SeenFrames {
-    /// Those of the current thread, until they are put back; none if they are in use.
+    /// Takes the cache of the current thread until it is put back. Returns an empty one if it is in use.
     pub fn take() -> Self {
         let seen = SEEN.try_with(Cell::take).ok().flatten();
         seen.unwrap_or_else(|| Self {
@@ -40,14 +40,14 @@ impl SeenFrames {
         })
     }
 
-    /// Lets the next trace of the current thread find them.
+    /// Returns the cache for the next trace of the current thread.
     pub fn put_back(self) {
-        // At the end of the thread there is no next one.
+        // At the end of the thread there is no next trace.
         let _ = SEEN.try_with(|seen| seen.set(Some(self)));
     }
 
-    /// What is known of a frame; else what `find` finds out, which is told whether the method has got new
-    /// code since the frame was seen. `runs` as for [`methods::as_it_is`].
+    /// Returns the cached frame, or else the one that `find` finds. The argument of `find` is true if the
+    /// method has got new code since the frame was cached. `runs` as for [`methods::as_it_is`].
     pub fn find(
         &mut self,
         jni: Jni,
@@ -57,7 +57,7 @@ impl SeenFrames {
     ) -> Option<&SeenFrame> {
         let generation = methods::generation();
         if self.generation != generation {
-            // The ID of a method that was unloaded may be another's now.
+            // The ID of an unloaded method may belong to another method now.
             self.places.fill_with(|| None);
             self.generation = generation;
         }
@@ -75,7 +75,7 @@ impl SeenFrames {
     }
 }
 
-/// Methods are addresses, a few words apart.
+/// Returns the place of a frame in the cache. Methods are addresses that are a few words apart.
 fn place(method: usize, location: i64) -> usize {
     const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
     let key = method as u64 ^ (location as u64).rotate_left(32);
@@ -92,7 +92,7 @@ mod tests {
         let method = |i: usize| 0x7f12_3450 + 8 * (i % 64);
         let frames = (0..PLACES).map(|i| place(method(i), (i / 64 * 5) as i64));
         let used: HashSet<_> = frames.inspect(|place| assert!(*place < PLACES)).collect();
-        // As many as of throws of dice, or more.
+        // Random placement would use 63 % of the places.
         assert!(used.len() > PLACES / 2, "{}", used.len());
     }
 

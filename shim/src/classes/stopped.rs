@@ -1,7 +1,7 @@
-//! The program with all its threads suspended but the current one, for a walk through the heap.
+//! Suspends all threads of the program except the current one, for a heap walk.
 //!
-//! What agents suspend they resume (`suspension`); this is the shim's own. No agent and no Java code runs meanwhile on
-//! the current thread, and it allocates nothing in the Java heap (`suspending`), so it waits for no other.
+//! Suspensions by agents are in `suspension`; this one is the shim's own. Meanwhile the current thread runs no agent's
+//! code and no Java code, and allocates nothing in the Java heap (`suspending`), so it waits for no other thread.
 
 use crate::classes;
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, capabilities, virtual_threads};
@@ -17,33 +17,32 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// All threads but the current one are suspended until this is dropped.
+/// The suspension of all threads except the current one. It lasts until this is dropped.
 pub struct Stopped {
     suspended: Vec<Arc<GlobalRef>>,
-    /// The addresses of these references.
+    /// The addresses of the references in `suspended`.
     addresses: HashSet<usize>,
-    /// The virtual threads that agents have suspended, if all are suspended.
+    /// The virtual threads that agents have suspended, if this suspends all virtual threads.
     all_virtual: Option<Vec<Arc<GlobalRef>>>,
     _suspending: Suspending,
-    /// Given back when the threads have been resumed.
+    /// Given back after the threads have been resumed.
     _can_suspend: Borrowed,
-    /// Objects that a dump names keep the IDs that it gives them. Released after the threads have
-    /// been resumed.
+    /// Keeps the IDs that a dump names from changing. Released after the threads have been resumed.
     _claim: ToSuspend,
 }
 
-/// How often threads are looked for that were started while the others were being suspended.
+/// The number of attempts if further threads are started while the others are being suspended.
 const ATTEMPTS: usize = 5;
-/// How often threads are let go because one of them is making a virtual thread, which takes some microseconds.
+/// The number of attempts if a thread is creating a virtual thread, which takes some microseconds.
 const MAKING_ATTEMPTS: usize = 1000;
-/// The time for which they are let go. It decides nothing: what counts is what they do when they are suspended again.
+/// The time for which threads run before the next attempt. No result depends on it: the next attempt checks again.
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl Stopped {
-    /// Suspends all threads but the current one. Returns the live ones as well, without the shim's own.
+    /// Suspends all threads but the current one. Returns the live threads too, without the shim's own.
     ///
     /// # Errors
-    /// The reason why that is not possible.
+    /// Returns the reason why that is not possible.
     pub fn begin(jni: Jni, current: &Thread) -> Result<(Self, Vec<Arc<Thread>>), String> {
         let failed = |error: jvm::Error| error.to_string();
         classes::class_fields(jni);
@@ -52,7 +51,7 @@ impl Stopped {
             let of_virtual = threads::quietly(jni, || virtual_threads::making(jni));
             let threads = live(jni, current).map_err(failed)?;
             let stopped = Self::of(jni, &threads, current, of_virtual.is_some())?;
-            // Agents may have suspended some of them before.
+            // Agents may have suspended some of these threads before.
             let is_making = |thread: &Arc<Thread>| {
                 let object = thread.object().filter(|_| thread.env() != current.env());
                 let both = of_virtual.zip(object);
@@ -63,7 +62,7 @@ impl Stopped {
                 if making == MAKING_ATTEMPTS {
                     return Err("the program never stops making virtual threads".to_owned());
                 }
-                // The threads go on. They need a processor, which this one may have had.
+                // Threads continue now. They need a processor, which the current thread may have occupied.
                 drop(stopped);
                 thread::sleep(PAUSE);
                 continue;
@@ -100,7 +99,7 @@ impl Stopped {
                 .filter(|thread| thread.is_virtual() && thread.suspension.is_suspended());
             stopped.all_virtual = Some(by_agents.filter_map(|thread| thread.object()).collect());
         }
-        // Nor is the carrier suspended that the current thread runs on.
+        // The carrier that the current thread runs on is not suspended either.
         let is_other = |thread: &&Arc<Thread>| {
             thread.env() != current.env()
                 && !current.runs_in(thread.env())
@@ -114,7 +113,7 @@ impl Stopped {
         } else {
             jvm::get().jvmti.suspend_list(&references)
         };
-        // A thread that another JVMTI agent, or the program, has suspended is not ours to resume.
+        // A thread that another JVMTI agent or the program has suspended must not be resumed by the shim.
         let suspended = objects.into_iter().zip(results.map_err(failed)?);
         let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
         stopped.suspended.extend(suspended);
@@ -122,7 +121,7 @@ impl Stopped {
         Ok(stopped)
     }
 
-    /// True if the thread is suspended by this.
+    /// Returns true if this suspension includes the thread.
     pub fn has_suspended(&self, thread: &Thread, object: jthread) -> bool {
         thread.is_virtual() && self.all_virtual.is_some() || self.addresses.contains(&object.addr())
     }
@@ -157,8 +156,7 @@ impl Drop for Stopped {
     }
 }
 
-/// The live threads, without the shim's own. The current thread is among them unless it has ended
-/// for agents.
+/// Returns the live threads, without the shim's own. The current thread is included unless it has ended for agents.
 fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
     jni.frame(LARGE_FRAME, |jni| {
         let jvmti = jvm::get().jvmti;
@@ -175,15 +173,15 @@ fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
     })
 }
 
-/// The live virtual threads, where these are threads of their own.
+/// Returns the live virtual threads, if these are JVMPI threads of their own.
 fn virtual_threads() -> impl Iterator<Item = Arc<Thread>> {
     let is_live = |thread: &Arc<Thread>| thread.is_virtual() && thread.object().is_some();
     let all = if virtual_thread::are_threads() { threads::all() } else { Vec::new() };
     all.into_iter().filter(is_live)
 }
 
-/// Whether no thread lives besides these, those that agents are never shown, and virtual threads that are on no
-/// carrier: they come to none while these are suspended.
+/// Returns true if `threads` has all live threads, apart from hidden ones and virtual threads without a carrier.
+/// Unmounted virtual threads get no carrier while the threads in `threads` are suspended.
 fn includes_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
     jni.frame(LARGE_FRAME, |_| {
         for object in jvm::get().jvmti.all_threads()?.iter() {

@@ -1,4 +1,4 @@
-//! Forgetting a class that was unloaded.
+//! Drops the records of unloaded classes.
 
 use super::{method_classes, methods};
 use crate::records::class::Class;
@@ -6,7 +6,7 @@ use crate::records::native_methods;
 use jvmpi_sys::jobjectID;
 use std::sync::Arc;
 
-/// Drops the record of a class that was unloaded, and of its methods, if the ID is a class's.
+/// Drops the records of an unloaded class and its methods, if the ID is that of a class.
 pub fn forget(id: jobjectID) -> Option<Arc<Class>> {
     let class = super::remove(id)?;
     let methods = class.take_methods();
