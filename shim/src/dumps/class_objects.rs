@@ -1,6 +1,6 @@
-//! What Class objects refer to. JVMTI's walk takes a Class object for the class, and shows what that
-//! refers to, but not the fields of `java.lang.Class`: names, members known to reflection,
-//! annotations. So that the walk visits them too, all are put into one array before it begins.
+//! The objects that Class objects refer to. JVMTI's walk treats a Class object as the class and shows the references
+//! of the class. It omits the fields of `java.lang.Class`: names, members known to reflection, annotations. The shim
+//! puts these objects into one array before the walk, so that the walk visits them too.
 
 use crate::jvm::{self, FieldId, Jni, Result};
 use crate::records::class::Class;
@@ -11,20 +11,20 @@ use jvmpi_formats::dump::Id;
 use std::ptr;
 use std::sync::Arc;
 
-/// Fields that hold what the walk shows as a part of the class.
+/// The fields whose objects the walk shows as a part of the class.
 const SHOWN: [&[u8]; 4] = [b"classLoader", b"componentType", b"protectionDomain", b"signers"];
 
-/// An array for all that the Class objects of a number of classes refer to. It is allocated before threads are
-/// suspended and filled while they are.
+/// An array for all objects that the Class objects of a number of classes refer to. It is allocated before threads
+/// are suspended and filled while they are.
 pub struct ClassObjects {
-    /// A reference in the current frame; NULL if memory is short.
+    /// A local reference in the current frame; NULL if memory is short.
     array: jobject,
     fields: Vec<FieldId>,
     num_classes: usize,
 }
 
 impl ClassObjects {
-    /// An array for so many classes.
+    /// Allocates an array for so many classes.
     pub fn with_room(jni: Jni, num_classes: usize) -> Result<Self> {
         let find =
             || Some((jni.find_class(c"java/lang/Class")?, jni.find_class(c"java/lang/Object")?));
@@ -37,7 +37,7 @@ impl ClassObjects {
         Ok(Self { array: array.unwrap_or(ptr::null_mut()), fields, num_classes })
     }
 
-    /// True if the array has room for so many classes.
+    /// Returns true if the array is large enough for so many classes.
     pub fn fits(&self, num_classes: usize) -> bool {
         num_classes <= self.num_classes
     }

@@ -30,13 +30,13 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::Arc;
 
-/// How often a walk is begun anew because it has met an unregistered class.
+/// The number of attempts if a walk meets an unregistered class.
 const ATTEMPTS: usize = 10;
 
-/// How many classes may be loaded while the threads are being suspended without another attempt.
+/// The number of classes that may be loaded while threads are being suspended without another attempt.
 const NEW_CLASSES: usize = 64;
 
-/// RequestEvent(HEAP_DUMP): false if there is no such level, or the dump could not be made.
+/// Answers RequestEvent(HEAP_DUMP). Returns false if there is no such level, or if the dump failed.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
     let Some(level) = Level::from_number(level) else { return false };
     let run = lookup::Run::begin();
@@ -73,7 +73,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     let _replay = Replay::begin(agent);
     let mut unannounced = Vec::new();
     let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut unannounced));
-    // Their tags say already that they are announced, so this is done even if the dump fails.
+    // The objects' tags already mark them as announced, so they are announced even if the dump fails.
     let (mut walk, resting) = match walked {
         Ok(walked) => walked,
         Err(reason) => {
@@ -91,8 +91,8 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     Ok(Dump { bytes, stacks })
 }
 
-/// Returns true for the classes that an agent can read in a dump: those announced to it, or all if it has never
-/// enabled CLASS_LOAD and so requests that of each.
+/// Returns a test for the classes that an agent can read in a dump. These are the classes announced to it. If
+/// it has never enabled CLASS_LOAD, it requests each class, so these are all classes.
 pub fn announced_classes(agent: &Agent) -> impl Fn(&Class) -> bool {
     let has_wanted = agent.has_wanted(JVMPI_EVENT_CLASS_LOAD);
     move |class| class.announced.to(agent) || !has_wanted
@@ -110,9 +110,9 @@ fn walk<'a>(
 ) -> Result<(Walk<'a>, Vec<Resting>), String> {
     let failed = |error: jvm::Error| error.to_string();
     let hidden_frames = hidden_frames(jni, thread);
-    // While the threads are suspended no event may be sent.
+    // No event may be sent while the threads are suspended.
     let listener = heap_objects::listener(agent, thread);
-    // Most classes are looked at before the threads are suspended.
+    // Most classes are examined before the threads are suspended.
     let mut num_classes = known_classes(jni, link_archived).map_err(failed)?.len();
     for _ in 0..ATTEMPTS {
         let room = ClassObjects::with_room(jni, num_classes + NEW_CLASSES).map_err(failed)?;
@@ -144,8 +144,7 @@ fn walk<'a>(
         unannounced.append(&mut walk.unannounced);
         let resting = standstill.end();
         match walk.failure() {
-            // Not every thread is suspended: one may have been attached since, and virtual threads
-            // that are mounted go on.
+            // Some threads may run: a thread attached meanwhile, or a virtual thread that is mounted.
             Some(Failure::UnknownClass(_)) => continue,
             Some(failure) => return Err(failure.to_string()),
             None => followed.map_err(failed)?,
@@ -160,8 +159,8 @@ fn walk<'a>(
     Err("the program loads classes faster than they can be looked at".to_owned())
 }
 
-/// Links a class of the boot loader: those of the VM's shared archive may have objects before they
-/// are linked, and what is dumped late costs a walk each.
+/// Links a class of the boot loader, because classes of the VM's shared archive may have objects before they
+/// are linked. Each object that is dumped late costs a walk.
 fn link_archived(jni: Jni, class: jclass) {
     let is_of_boot_loader = jvm::get().jvmti.class_loader(class).is_ok_and(|l| l.is_null());
     if is_of_boot_loader && !class::is_ready(class) {
@@ -169,8 +168,8 @@ fn link_archived(jni: Jni, class: jclass) {
     }
 }
 
-/// All classes that are loaded, with the layouts of those that are linked, each after `prepare` if its
-/// layout was not known.
+/// Returns all loaded classes, with the layouts of the linked ones. `prepare` is called first for each class
+/// whose layout is not known.
 fn known_classes(jni: Jni, prepare: impl Fn(Jni, jclass)) -> jvm::Result<Known> {
     let all = classes::all_loaded(jni)?;
     let mut known = Known::with_capacity(all.len());
@@ -188,8 +187,7 @@ fn known_classes(jni: Jni, prepare: impl Fn(Jni, jclass)) -> jvm::Result<Known> 
     Ok(known)
 }
 
-/// Dumps the objects whose classes were not linked. They come from the VM's shared archive, and do not
-/// change.
+/// Dumps the objects whose classes were not linked. They come from the VM's shared archive and do not change.
 fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
     let failed = |error: jvm::Error| error.to_string();
     let late = walk.begin_late();
@@ -212,9 +210,9 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
     })
 }
 
-/// The stacks by the IDs of their threads.
+/// Returns the stacks, by the IDs of their threads.
 fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMap<Id, Stack> {
-    // While allocations are reported, every object gets its ID when it is made.
+    // While allocations are reported, every object gets its ID when it is created.
     let all_have_ids = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
     let stack = |(i, Resting { thread, .. }): (usize, &Resting)| {
         let is_current = thread.env() == current.env();
@@ -229,7 +227,7 @@ fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMa
     resting.iter().enumerate().map(stack).collect()
 }
 
-/// The shim has a global reference to every Thread object that is registered.
+/// Counts the shim's own global references by object: one to every registered Thread object.
 fn own_references() -> HashMap<Id, usize> {
     let known = threads::all().into_iter().filter(|thread| thread.object().is_some());
     known.map(|thread| (thread.id().addr(), 1)).collect()

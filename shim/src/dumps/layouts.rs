@@ -1,4 +1,4 @@
-//! Finding out where dumps have the fields of a class.
+//! Determines the positions of a class's fields in dumps.
 
 use crate::classes;
 use crate::jvm::{self, Error, FieldId, Jni, Result};
@@ -9,13 +9,13 @@ use jvmpi_formats::dump::Type;
 use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use std::sync::Arc;
 
-/// Classes of the JDK's own whose first field JVMTI hides.
+/// The JDK classes whose first field JVMTI hides.
 const FIRST_FIELD_HIDDEN: [&[u8]; 2] = [
     b"Ljdk/internal/reflect/ConstantPool;",
     b"Ljdk/internal/reflect/UnsafeStaticFieldAccessorImpl;",
 ];
 
-/// The layout of a class, which is made when it is asked for first.
+/// Returns the layout of a class, which is created at the first request.
 ///
 /// # Errors
 /// `JVMTI_ERROR_CLASS_NOT_PREPARED` if the class is not linked.

@@ -1,8 +1,8 @@
-//! What threads have locked, as `jdk.internal.vm.ThreadSnapshot` of JDK 25 says. JVMTI leaves out what a thread waits in,
-//! and how often a virtual thread has entered a monitor.
+//! The monitors that threads have locked, read from `jdk.internal.vm.ThreadSnapshot` of JDK 25. JVMTI does not report
+//! the monitor in which a thread waits, nor a virtual thread's entry counts.
 //!
-//! Taking a snapshot allocates Java objects, so all are taken before the threads are suspended. A thread that has used
-//! no CPU time between the two has done nothing, so its snapshot still holds. If one has, the dump is begun anew.
+//! Taking a snapshot allocates Java objects, so all snapshots are taken before the threads are suspended. A thread that
+//! used no CPU time in between has not run, so its snapshot is still valid. Otherwise the dump starts again.
 
 use crate::gc::lookup;
 use crate::jvm::{self, Jni, thread_snapshot};
@@ -14,26 +14,26 @@ use jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-/// The snapshots of threads, by the IDs of their Thread objects. Their references are those of the current frame.
+/// The snapshots of threads, by the IDs of their Thread objects. Their local references belong to the current frame.
 pub struct Snapshots {
     /// False before JDK 25.
     pub are_available: bool,
     by_thread: HashMap<usize, Snapshot>,
-    /// The virtual threads that have to be asked.
+    /// The virtual threads whose snapshots were missing.
     missing: RefCell<Vec<jobjectID>>,
     is_exact: Cell<bool>,
 }
 
 struct Snapshot {
-    /// The objects that the thread has locked, once for each time, and the one that it waits in.
+    /// The objects that the thread has locked, once per entry, and the object that it waits in.
     locked: Vec<jobject>,
-    /// The thread's CPU time just before.
+    /// The thread's CPU time just before the snapshot.
     cpu: Option<i64>,
 }
 
 impl Snapshots {
-    /// Takes the snapshots of the threads that wait, of the virtual threads that are threads of their own, and of those
-    /// that were missing in the attempt before.
+    /// Takes the snapshots of waiting threads, of virtual threads that are JVMPI threads of their own, and of the
+    /// threads that were missing in the previous attempt.
     pub fn take(jni: Jni, missing: &[jobjectID]) -> Self {
         let snapshots = thread_snapshot::get(jni);
         let mut all = Self {
@@ -60,7 +60,7 @@ impl Snapshots {
         all
     }
 
-    /// What a suspended thread that waits has locked or waits in. None if that is not known.
+    /// Returns the objects that a suspended, waiting thread has locked or waits in. None if they are not known.
     pub fn of_waiting(&self, thread: &Thread) -> Option<&[jobject]> {
         if !self.are_available {
             return None;
@@ -74,7 +74,8 @@ impl Snapshots {
         current.map(|snapshot| &snapshot.locked[..])
     }
 
-    /// What a virtual thread had locked just before it was suspended. It may have entered a monitor once more since.
+    /// Returns the objects that a virtual thread had locked just before it was suspended. It may have entered a monitor
+    /// once more since.
     pub fn of_owner(&self, thread: jobjectID) -> &[jobject] {
         let snapshot = self.by_thread.get(&thread.addr());
         if snapshot.is_none() {
@@ -84,7 +85,7 @@ impl Snapshots {
         snapshot.map_or(&[], |snapshot| &snapshot.locked)
     }
 
-    /// What [`Self::take`] needs for another attempt, if a snapshot was missing or did not hold any more.
+    /// Returns the argument of [`Self::take`] for another attempt, if a snapshot was missing or outdated.
     pub fn again(self) -> Option<Vec<jobjectID>> {
         (!self.is_exact.get()).then(|| self.missing.into_inner())
     }

@@ -1,4 +1,4 @@
-//! HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP: what RequestEvent makes of them.
+//! Answers RequestEvent for HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP.
 
 mod class_objects;
 pub mod heap_dump;

@@ -23,7 +23,7 @@ use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
 use jvmti_sys::{JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT};
 use std::collections::{HashMap, HashSet};
 
-/// RequestEvent(MONITOR_DUMP): false if the dump could not be made.
+/// Answers RequestEvent(MONITOR_DUMP). Returns false if the dump failed.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
     let _run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
@@ -46,22 +46,22 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
     notify::request(agent, thread, JVMPI_EVENT_MONITOR_DUMP, monitor_dump)
 }
 
-/// How often the monitors are looked at anew because a thread has moved since its snapshot was taken.
+/// The number of attempts if a thread has run since its snapshot was taken.
 const ATTEMPTS: usize = 5;
 
 struct Dump {
     bytes: Buffer,
     stacks: Stacks,
     statuses: Vec<jint>,
-    /// The names that the dump points to.
+    /// The owner of the names that the dump points to.
     _raw: Vec<raw_monitors::Snapshot>,
 }
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
-    // What needs classes to be loaded or initialized is done before threads are suspended.
+    // Work that loads or initializes classes is done before threads are suspended.
     threads::quietly(jni, || virtual_threads::get(jni));
-    // Classes are candidates, and are recognized by their tags.
+    // Class objects are candidates and are recognized by their tags.
     classes::all_loaded(jni).map_err(failed)?;
     // No event is sent meanwhile: suspended threads may hold an agent's lock.
     let mut missing = Vec::new();
@@ -90,7 +90,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
 
     jni.frame(16, |jni| {
         for Java { object, .. } in &java {
-            // An agent to which the object is not announced gets its ID all the same.
+            // The agent gets the object's ID even if the object cannot be announced.
             if let Some(object) = lookup::object(jni, *object) {
                 let _ = objects::announce(jni, agent, thread, object);
                 jni.delete_local(object);
@@ -112,7 +112,7 @@ struct Java {
     monitor: Monitor,
 }
 
-/// Every monitor of an object that has an owner or is waited for.
+/// Returns every Java monitor that has an owner or waiting threads.
 fn java_monitors(
     jni: Jni,
     current: &Thread,
@@ -132,7 +132,7 @@ fn java_monitors(
     Ok(monitors)
 }
 
-/// What is known of a monitor, None if no thread owns it or waits for it.
+/// Returns a monitor's state; None if no thread owns it or waits for it.
 fn usage(
     jni: Jni,
     object: jobject,
@@ -144,8 +144,8 @@ fn usage(
         threads.iter().filter_map(|thread| env(jni, *thread)).collect::<Vec<_>>()
     };
     let blocked = candidates.blocked.get(&id.addr()).map_or(&[][..], Vec::as_slice);
-    // Up to JDK 22 a thread that has been notified and has not got the monitor yet is left out of all lists,
-    // in which one that has not been notified comes twice instead.
+    // Up to JDK 22 a notified thread that does not own the monitor yet is missing from all lists. Instead a
+    // thread that was not notified occurs twice.
     let waiting = candidates.waiting.get(&id.addr()).map_or(&[][..], Vec::as_slice);
     let mut waiting_to_be_notified = [&all(&usage.notify_waiters), waiting].concat();
     waiting_to_be_notified.sort_unstable();
@@ -170,8 +170,8 @@ fn usage(
     Ok(is_used.then_some(monitor))
 }
 
-/// The environment of a thread, unless it is hidden from agents: of a virtual one that is no thread of its
-/// own, that of its carrier.
+/// Returns the environment of a thread, unless it is hidden from agents. A virtual thread that is not a
+/// JVMPI thread of its own has its carrier's environment.
 fn env(jni: Jni, thread: jobject) -> Option<Id> {
     if thread.is_null() {
         return None;
@@ -183,32 +183,33 @@ fn env(jni: Jni, thread: jobject) -> Option<Id> {
     Some(thread.env().addr())
 }
 
-/// The thread that owns a monitor, and how often it has entered.
+/// The owner of a monitor, and its entry count.
 #[derive(Clone, Copy)]
 struct Owner {
     env: Id,
     entry_count: u32,
 }
 
-/// Objects with their owner, given how often it has entered each.
+/// Pairs each object with its owner and entry count.
 fn with_owner(owned: Vec<(jobject, u32)>, env: Id) -> impl Iterator<Item = (jobject, Owner)> {
     owned.into_iter().map(move |(object, entry_count)| (object, Owner { env, entry_count }))
 }
 
-/// Objects whose monitors may be in use, references in the current frame.
+/// The objects whose monitors may be in use, as local references in the current frame.
 #[derive(Default)]
 struct Candidates {
     objects: Vec<(jobject, jobjectID)>,
-    /// The carriers of virtual threads that own monitors, by the IDs of the objects.
+    /// For virtual threads that own monitors, their carriers, by the IDs of the objects.
     carriers: HashMap<usize, Owner>,
     /// The threads that wait to enter, by the IDs of the objects.
     blocked: HashMap<usize, Vec<Id>>,
-    /// The virtual threads of their own that wait to be notified, by the IDs of the objects, from JDK 25 on.
+    /// The virtual threads with their own JVMPI thread that wait to be notified, by the objects' IDs, from
+    /// JDK 25 on.
     waiting: HashMap<usize, Vec<Id>>,
 }
 
-/// The objects that threads own, or wait to enter or in; those that the VM keeps monitors for; and,
-/// where the VM does not say which these are, all that a thread's stack refers to, and all classes.
+/// Returns the objects that threads own, or wait to enter or in, and those for which the VM keeps monitors.
+/// If the VM does not list a thread's monitors, also all objects on its stack and all classes.
 fn candidates(
     jni: Jni,
     current: &Thread,
@@ -218,7 +219,7 @@ fn candidates(
     let jvmti = jvm::get().jvmti;
     let (mut objects, mut blocked, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     let mut owned_by_carried = Vec::new();
-    // The shim's own threads are left out.
+    // The shim's own threads are excluded.
     let hidden = threads::all().into_iter().filter(|thread| thread.is_hidden());
     let mut complete: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
     for Resting { thread, state, .. } in resting {
@@ -235,13 +236,13 @@ fn candidates(
             owned.is_ok()
         };
         let contended = contended_monitor(object.get());
-        // Up to JDK 22 that is also the monitor in which the thread waits.
+        // Up to JDK 22 this is also the monitor in which the thread waits.
         if contended.is_none() && state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT != 0 {
             match snapshots.of_waiting(thread) {
                 Some(locked) => {
                     if thread.is_virtual() {
-                        // The VM does not name it among those that wait: it waits in what its frames have
-                        // locked and it does not own.
+                        // The VM does not list the thread as waiting. The thread waits in an object that its
+                        // frames have locked and that it does not own.
                         let owned = &owned_by_carried[first..];
                         let is_owned = |object: jobject| {
                             owned.iter().any(|(owned, _)| jni.same_object(*owned, object))
@@ -262,7 +263,7 @@ fn candidates(
             complete.insert(thread.id().addr());
         }
     }
-    // Those that are threads of their own are among the resting ones.
+    // Virtual threads that are JVMPI threads of their own are already in `resting`.
     let virtual_threads = virtual_threads::get(jni).filter(|_| !virtual_thread::are_threads());
     let class = virtual_threads.map(|threads| tagging::tag(threads.class())).transpose()?;
     let mut roots = Roots {
@@ -315,20 +316,19 @@ fn candidates(
     Ok(candidates)
 }
 
-/// The monitor that a thread waits to enter, or, up to JDK 22, in which it waits.
+/// Returns the monitor that a thread waits to enter or, up to JDK 22, in which it waits.
 fn contended_monitor(thread: jobject) -> Option<jobject> {
     jvm::get().jvmti.contended_monitor(thread).ok().filter(|monitor| !monitor.is_null())
 }
 
-/// The monitors that a virtual thread owns, references in the current frame, and how often
-/// it has entered each. None if the VM does not say.
+/// Returns the monitors that a virtual thread owns, as local references, with their entry counts. None if
+/// the VM does not say.
 fn owned_by_virtual(
     jni: Jni,
     thread: jobject,
     snapshots: &Snapshots,
 ) -> Option<Vec<(jobject, u32)>> {
-    // Without snapshots (JDK 21), JVMTI makes the references to owned monitors in the carrier's
-    // frame.
+    // Without snapshots (JDK 21), JVMTI creates the references to owned monitors in the carrier's frame.
     if !snapshots.are_available {
         return None;
     }
@@ -341,11 +341,11 @@ fn owned_by_virtual(
     Some(owned.iter().map(|object| (*object, count(*object).max(1) as u32)).collect())
 }
 
-/// Collects the objects that roots refer to: monitors, mounted virtual threads, and what is on the
-/// stacks of threads whose monitors the VM does not list completely.
+/// A heap walk that collects objects referenced by roots: monitors, mounted virtual threads, and objects on
+/// the stacks of threads whose monitors the VM does not list completely.
 struct Roots<'a> {
     new_ids: &'a Supply,
-    /// The IDs of the threads whose monitors are known without their stacks.
+    /// The IDs of the threads whose monitors are known without a look at their stacks.
     complete: &'a HashSet<usize>,
     /// The ID of the class `java.lang.VirtualThread`.
     virtual_threads: Option<jobjectID>,

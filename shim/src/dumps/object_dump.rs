@@ -26,8 +26,8 @@ use std::ffi::CStr;
 use std::ptr;
 use std::sync::Arc;
 
-/// RequestEvent(OBJECT_DUMP): false if the ID is not that of a live object, or its dump could not be
-/// made. The dump is the record that a heap dump of level 2 would have of the object.
+/// Answers RequestEvent(OBJECT_DUMP) with the record that a heap dump of level 2 would have of the
+/// object. Returns false if the ID is not that of a live object, or if the dump failed.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
     let _no_gc = NoGc::begin();
     let made = jni.frame(32, |jni| {
@@ -85,7 +85,7 @@ fn make(
     class_events::announce_in_dump(jni, agent, thread, &class);
     let loader = jvm::get().jvmti.class_loader(object).map_err(failed)?;
     let is_array = status & JVMTI_CLASS_STATUS_ARRAY as jint != 0;
-    // Those of the boot loader have neither signers nor a protection domain.
+    // Classes of the boot loader have neither signers nor a protection domain.
     let [signers, domain] = if loader.is_null() || is_array {
         [ptr::null_mut(); 2]
     } else {
@@ -98,18 +98,19 @@ fn make(
     reader.class(object, id.addr(), &layout, others).map_err(failed)
 }
 
-/// Whether the object is never shown to agents.
+/// Returns true if the object is never shown to agents.
 fn is_hidden(id: jobjectID) -> bool {
     threads::is_hidden_object(id) || classes::by_id(id).is_some_and(|class| class.is_own())
 }
 
-/// The signers of a class and its protection domain, references in the current frame.
+/// Returns a class's signers and protection domain, as local references in the current frame.
 fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     let quickly = || {
         let meta = jni.class_of(class);
         let signers = jni.method(meta, c"getSigners", c"()[Ljava/lang/Object;")?;
         if jni.call_object(class, signers, &[]).is_some() {
-            // A copy.
+            // `getSigners` returns a copy of the array, so the heap walk below has to find the
+            // original.
             return None;
         }
         const DOMAIN_IS_A_FIELD_SINCE: u32 = 25;
@@ -140,7 +141,7 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     Ok(found)
 }
 
-/// Sees what guards a class.
+/// A heap walk that finds the signers and the protection domain of a class.
 struct Guards {
     class: jobjectID,
     guards: [Tag; 2],
@@ -171,7 +172,7 @@ impl Visitor for Guards {
     }
 }
 
-/// The class with its layout; it is linked if it was not.
+/// Returns the class with its layout, after linking it if necessary.
 pub fn readable(
     jni: Jni,
     class: Arc<Class>,

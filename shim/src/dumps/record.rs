@@ -1,5 +1,5 @@
-//! The record of one object, read value by value: agents ask for many, and a walk of JVMTI's stops the
-//! world for each.
+//! The dump record of one object, read field by field. Agents request many of them, and each JVMTI
+//! heap walk would stop the world.
 
 use crate::jvm::heap::Primitive;
 use crate::jvm::{Error, FieldId, Holder, Jni, Result};
@@ -10,7 +10,7 @@ use jvmpi_formats::dump::{
 };
 use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};
 
-/// Reads objects; `name` gives the ID of one that is referred to.
+/// Reads objects. `name` returns the ID of a referenced object.
 pub struct Reader<F> {
     pub jni: Jni,
     pub name: F,
@@ -23,7 +23,7 @@ impl From<Full> for Error {
 }
 
 impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
-    /// The record of an instance or an array of a class with this ID and layout.
+    /// Returns the record of an instance or an array whose class has this ID and layout.
     pub fn object(
         &mut self,
         object: jobject,
@@ -78,8 +78,8 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
         Ok(writer.finish())
     }
 
-    /// The record of a class with this layout. What else belongs to a class is in the same order as
-    /// in the record.
+    /// Returns the record of a class with this layout. The array has the class's other references in
+    /// the order of the record.
     pub fn class(
         &mut self,
         class: jobject,
@@ -110,7 +110,7 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
         }
     }
 
-    /// The ID of what a reference refers to, which is given back.
+    /// Returns the ID of the referenced object, and deletes the reference.
     pub fn name_once(&mut self, reference: jobject) -> Result<Id> {
         if reference.is_null() {
             return Ok(0);
@@ -121,8 +121,8 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
     }
 }
 
-/// The instance of Class that stands for no class that could be dumped. As in a heap dump, its
-/// values are not given.
+/// Returns the record of a Class object that represents no class in the dump. Its field values are
+/// left out, like those of such objects in a heap dump.
 pub fn mirror(id: Id, meta: Id, layout: &Layout) -> Result<Buffer> {
     let Objects::Instances(fields) = &layout.objects else {
         return Err(Error(JVMTI_ERROR_INTERNAL));
@@ -133,7 +133,7 @@ pub fn mirror(id: Id, meta: Id, layout: &Layout) -> Result<Buffer> {
     Ok(writer.finish())
 }
 
-/// Writes the record of an object that has so many bytes of values.
+/// Returns a writer for the record of an object with so many bytes of values.
 fn writer(values: usize) -> std::result::Result<HeapWriter, Full> {
     let buffer = Buffer::with_capacity(HeapWriter::HEAD + values)?;
     Ok(HeapWriter::new(buffer, Level::Values))
@@ -143,7 +143,7 @@ fn primitive(value: Option<Primitive>) -> Result<Value> {
     value.map(Value::from).ok_or(Error(JVMTI_ERROR_INTERNAL))
 }
 
-/// The numbers as they lie in memory.
+/// Returns the bytes of the numbers in memory order.
 fn bytes(numbers: &[u64]) -> &[u8] {
     // SAFETY: every byte of a number may be read.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }

@@ -9,21 +9,20 @@ use crate::translate::{classes as class_events, threads as thread_events};
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
 
-/// Call traces, with all that they name announced to an agent.
+/// Call traces whose methods and threads are announced to an agent.
 pub struct Stacks {
-    /// The frames that each of the traces points to.
+    /// The frames that the traces point to.
     _frames: Vec<Vec<JVMPI_CallFrame>>,
     traces: Vec<JVMPI_CallTrace>,
-    /// For each of the threads, and each of its frames as the VM counts them, the index in its
-    /// trace.
+    /// For each thread and each of its frames as the VM counts them, the index in the thread's trace.
     numbers: Vec<Vec<Option<u32>>>,
-    /// Which of the threads each trace is of.
+    /// For each trace, the index of its thread.
     pub threads: Vec<usize>,
 }
 
 impl Stacks {
-    /// Returns the traces of all threads. An agent that has once enabled THREAD_START looks up its record of each
-    /// thread. If it would not get that event now, threads are announced to it as if it had requested that.
+    /// Returns the traces of all threads. An agent that has ever enabled THREAD_START looks up its record of each
+    /// thread. If it would not get that event now, threads are announced to it as if it had requested the event.
     pub fn of(jni: Jni, agent: &Agent, current: &Thread, resting: &[Resting]) -> Self {
         for Resting { thread, .. } in resting {
             thread_events::announce(jni, agent, current, thread);
@@ -70,12 +69,12 @@ impl Stacks {
         stacks
     }
 
-    /// The index of a frame in the trace of a thread.
+    /// Returns the index of a frame in the trace of a thread.
     pub fn number(&self, thread: usize, depth: usize) -> Option<u32> {
         *self.numbers.get(thread)?.get(depth)?
     }
 
-    /// The traces as an event has them, valid as long as the value lives.
+    /// Returns the traces in the form that events need, valid as long as `self` lives.
     pub fn traces(&mut self) -> (jint, *mut JVMPI_CallTrace) {
         (self.traces.len() as jint, self.traces.as_mut_ptr())
     }

@@ -1,5 +1,5 @@
-//! The program at a standstill: all its threads but the current one suspended, their stacks and
-//! states taken.
+//! Stop-the-world: suspends all threads but the current one, and records their stacks and
+//! states.
 
 use crate::classes::stopped::Stopped;
 use crate::jvm::{self, Jni};
@@ -15,15 +15,15 @@ use std::sync::Arc;
 /// A suspended thread, or the current one.
 pub struct Resting {
     pub thread: Arc<Thread>,
-    /// Its frames, the innermost first.
+    /// The thread's frames, innermost first.
     pub frames: Vec<Frame>,
-    /// Its state as JVMTI gives it, but for the suspension.
+    /// The thread's JVMTI state, without our suspension.
     pub state: jint,
-    /// Its `JVMPI_THREAD_…`.
+    /// The thread's `JVMPI_THREAD_…` status.
     pub status: jint,
 }
 
-/// The standstill, which ends when this is dropped.
+/// The suspension of the program, which ends when this is dropped.
 pub struct Standstill {
     /// The live threads, without the shim's own.
     threads: Vec<Resting>,
@@ -31,11 +31,11 @@ pub struct Standstill {
 }
 
 impl Standstill {
-    /// Suspends all threads but the current one, whose `hidden_frames` innermost frames are left
-    /// out.
+    /// Suspends all threads but the current one, and omits the current thread's `hidden_frames`
+    /// innermost frames.
     ///
     /// # Errors
-    /// The reason why that is not possible.
+    /// Returns the reason why that is not possible.
     pub fn begin(jni: Jni, current: &Thread, hidden_frames: usize) -> Result<Self, String> {
         let (stopped, threads) = Stopped::begin(jni, current)?;
         let standstill = Self { threads: Vec::new(), stopped };
@@ -71,18 +71,18 @@ impl Standstill {
         self
     }
 
-    /// The live threads, without the shim's own.
+    /// Returns the live threads, without the shim's own.
     pub fn threads(&self) -> &[Resting] {
         &self.threads
     }
 
-    /// Resumes the threads; what was found of them.
+    /// Resumes the threads. Returns what was recorded about them.
     pub fn end(mut self) -> Vec<Resting> {
         std::mem::take(&mut self.threads)
     }
 }
 
-/// All frames of a thread, NULL for the current one, without the `start` innermost ones.
+/// Returns all frames of a thread (NULL: the current one) without the `start` innermost ones.
 fn stack(thread: jthread, start: usize) -> Vec<jvmtiFrameInfo> {
     let mut room = vec![MaybeUninit::uninit(); 128];
     loop {

@@ -1,9 +1,9 @@
-//! The walk through the heap that writes a heap dump.
+//! The heap walk that writes a heap dump.
 //!
-//! JVMTI visits each object once, and shows one after the other the edge to its class, its references
-//! and its values. So the first of them begins the object's record, and the others fill it. Nothing
-//! needs to be kept of an object but its tag, and of an array how long it is until its turn comes.
-//! Classes are different: their parts are gathered and written at the end.
+//! JVMTI visits each object once. It shows the edge to its class, its references and its values one
+//! after the other. So the edge to the class begins the object's record, and the others fill it. The
+//! walk keeps only the tag of an object, and the length of an array until it is visited. Classes are
+//! different: their parts are gathered and written at the end.
 
 use crate::jvm::Error;
 use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
@@ -22,18 +22,18 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-/// Why a walk came to nothing.
+/// The reason why a walk failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The dump does not fit in memory.
     Full,
-    /// There are no IDs for what has none yet.
+    /// There are no IDs for the objects without one.
     NoIds,
     /// A class was not registered when the walk began.
     UnknownClass(Id),
-    /// A class's field with this index is of another type.
+    /// The field of a class with this index has a different type.
     WrongField(Id, jint),
-    /// The VM shows objects in another order than this code relies on.
+    /// The VM shows objects in a different order than this code relies on.
     Unexpected(&'static str),
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// IDs are spread well enough by a multiplication.
+/// A hasher for IDs. A multiplication spreads them well enough.
 #[derive(Default)]
 struct IdHasher(u64);
 
@@ -84,48 +84,49 @@ struct Entry {
     class: Arc<Class>,
     /// None if the class is not linked.
     layout: Option<Arc<Layout>>,
-    /// Whether the walk has met it.
+    /// True if the walk has met the class.
     is_met: bool,
     loader: Id,
     signers: Id,
     protection_domain: Id,
-    /// Where the values of its static fields begin among those of all classes.
+    /// The position of its static values among those of all classes.
     statics: usize,
 }
 
 /// A thread whose stack the dump contains.
 #[derive(Clone, Copy)]
 pub struct Stack {
-    /// Its environment.
+    /// The thread's environment.
     pub thread: Id,
-    /// Its index in the list of traces; None for one whose trace is left out.
+    /// The index in the list of traces; None for a thread whose trace is left out.
     pub number: Option<usize>,
-    /// Whether the thread may just have made an object that it has not given an ID yet.
+    /// True if the thread may have created an object that has no ID yet.
     pub is_allocating: bool,
-    /// How many of its innermost frames are left out.
+    /// The number of innermost frames that are left out.
     pub hidden_frames: jint,
 }
 
-/// What the walk needs to be given.
+/// The input of the walk.
 pub struct Surroundings<'a> {
     pub level: Level,
-    /// The classes that it may meet.
+    /// The classes that the walk may meet.
     pub classes: Vec<(Arc<Class>, Option<Arc<Layout>>)>,
     /// The IDs of threads, with their stacks.
     pub threads: HashMap<Id, Stack>,
     /// The IDs of threads and classes that are never shown to agents.
     pub hidden: Vec<Id>,
-    /// How many global references to an object are the shim's own.
+    /// The number of the shim's own global references to each object.
     pub own_references: HashMap<Id, usize>,
-    /// The global references to an object that were reported to the agent.
+    /// The global references to each object that were reported to the agent.
     pub global_references: HashMap<Id, Vec<usize>>,
-    /// The array of what Class objects refer to, which is itself left out.
+    /// The array of the objects that Class objects refer to. The array itself is left out.
     pub held: Option<Id>,
     /// The agent to which unannounced objects that the walk meets are announced afterwards.
     pub listener: Option<&'a Agent>,
 }
 
-/// A root whose frame is still to be looked up: where its number is, whose it is, and how deep.
+/// A root whose frame is still to be looked up: the place of the frame number, the stack, and the
+/// depth.
 pub struct InFrame {
     pub place: Place,
     pub stack: usize,
@@ -140,7 +141,7 @@ struct Current {
     class: usize,
 }
 
-/// The walk.
+/// The state of the walk.
 pub struct Walk<'a> {
     writer: HeapWriter,
     around: Surroundings<'a>,
@@ -152,22 +153,22 @@ pub struct Walk<'a> {
     statics: Vec<u8>,
     /// The lengths of arrays that were referred to and not yet visited.
     lengths: IdMap<u32>,
-    /// IDs for objects that have none.
+    /// The IDs for objects without one.
     new_ids: Supply,
-    /// The greatest ID that was given before: greater ones are given by this walk.
+    /// The greatest ID before this walk; greater ones are given by this walk.
     last_before: Id,
-    /// Class objects that stand for no class that is linked.
+    /// The Class objects that represent no linked class.
     mirrors: HashSet<Id>,
     current: Option<Current>,
-    /// Objects of classes that are not linked, of whose fields nothing is known yet, with their
-    /// classes; and the last of them.
+    /// The objects whose classes are not linked, so that their fields are unknown, with their
+    /// classes. `passed_over` is the last of them.
     late: Vec<(Id, Tag)>,
     passed_over: Id,
-    /// Roots in frames.
+    /// The roots in frames.
     pub in_frames: Vec<InFrame>,
-    /// Objects that are to be announced to the listener.
+    /// The objects that are to be announced to the listener.
     pub unannounced: Vec<Unannounced>,
-    /// Whether single objects are dumped.
+    /// True if single objects are dumped.
     is_single: bool,
     failure: Option<Failure>,
 }
@@ -218,15 +219,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ends the walk through the whole heap and has single objects dumped from now on: those whose
-    /// classes were not linked, which are returned with their classes.
+    /// Ends the walk of the whole heap; from now on single objects are dumped. Returns the objects
+    /// whose classes were not linked, with their classes.
     pub fn begin_late(&mut self) -> Vec<(Id, Tag)> {
         self.is_single = true;
         self.passed_over = 0;
         std::mem::take(&mut self.late)
     }
 
-    /// Takes over the layouts of classes that have been linked since the walk began.
+    /// Adopts the layouts of classes that have been linked since the walk began.
     pub fn learn(&mut self) {
         for entry in self.classes.iter_mut().filter(|entry| entry.layout.is_none()) {
             let Some(layout) = entry.class.layout.get() else { continue };
@@ -237,12 +238,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Why the walk was stopped, if it was.
+    /// Returns the reason why the walk was stopped, if it was.
     pub fn failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
 
-    /// The classes that it has met and that are linked.
+    /// Returns the linked classes that the walk has met.
     pub fn classes(&self) -> impl Iterator<Item = &Arc<Class>> {
         let met = self.classes.iter().filter(|entry| entry.is_met && entry.layout.is_some());
         met.map(|entry| &entry.class)
@@ -261,7 +262,8 @@ impl<'a> Walk<'a> {
         self.around.level
     }
 
-    /// Whether a root's object is left out: the shim's own, or one that a thread is just making.
+    /// Returns true if a root is left out: a reference of the shim's own, or an object that a thread
+    /// is creating.
     fn is_own(&mut self, root: Root, tag: Tag) -> bool {
         if tag == Tag::OWN {
             return true;
@@ -343,7 +345,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Writes a reference to an object where it belongs.
+    /// Writes the ID of a referenced object at its place.
     fn note(&mut self, edge: Edge, id: Id, referrer: Option<Referrer>) -> Result<(), Failure> {
         if let Edge::Root(root) = edge {
             return Ok(self.root(root, id)?);
@@ -370,7 +372,7 @@ impl<'a> Walk<'a> {
     fn root(&mut self, root: Root, object: Id) -> Result<(), Full> {
         let thread = |id: Id| self.around.threads.get(&id).copied();
         let record = match root {
-            // JVMTI does not say which reference it is: each known one is taken once.
+            // JVMTI does not say which reference it is, so each known one is used once.
             Root::JniGlobal => {
                 let known = self.around.global_references.get_mut(&object).and_then(Vec::pop);
                 RootRecord::JniGlobal { object, reference: known.unwrap_or(object) }
@@ -396,7 +398,7 @@ impl<'a> Walk<'a> {
         local: Local,
         object: Id,
     ) -> Result<(), Full> {
-        // The stack of a virtual thread is no thread's.
+        // The stack of a virtual thread belongs to no JVMPI thread.
         let Some(stack) = self.around.threads.get(&id_in(local.thread)).copied() else {
             return self.writer.root(RootRecord::Unknown(object)).map(drop);
         };
@@ -443,7 +445,7 @@ impl<'a> Walk<'a> {
             }
             Objects::Primitives(_) => {
                 self.lengths.remove(&id);
-                // Its record is written when its elements come.
+                // The record is written when the elements arrive.
                 self.current = Some(Current { id, place: Place::default(), class: number });
                 return Ok(());
             }
@@ -452,7 +454,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The record that is being filled, which must be that of this object.
+    /// Returns the record that is being filled, which must be that of this object.
     #[inline]
     fn current(&self, id: Id) -> Result<Current, Failure> {
         let unexpected = Failure::Unexpected("the parts of an object did not come together");
@@ -467,7 +469,7 @@ impl<'a> Walk<'a> {
             return Err(Failure::Unexpected("a field of an array"));
         };
         let Some(offset) = fields.offset(index, value.of_type(), self.around.level) else {
-            // JVMTI hides some fields of the JDK's own, but not all from a walk.
+            // JVMTI hides some fields of JDK classes, but a walk shows some of these.
             if !fields.has(index) {
                 return Ok(());
             }
@@ -502,8 +504,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The loader of a class; an array class has that of its elements' class, of which alone JVMTI
-    /// shows it.
+    /// Returns the loader of a class. JVMTI shows no loader of an array class; it has that of its
+    /// element class.
     fn loader<'b>(&self, classes: &'b [Entry], mut entry: &'b Entry) -> Id {
         while let Instances::References(Some(element)) = entry.class.instances() {
             let Some(number) = self.by_id.get(&element.id().addr()) else { return 0 };
@@ -512,9 +514,9 @@ impl<'a> Walk<'a> {
         entry.loader
     }
 
-    /// Writes the classes that the walk has met and returns the dump. A Class object that stands
-    /// for no class, or for one that is left out, is an instance of Class; JVMTI gives no values of
-    /// its fields.
+    /// Writes the classes that the walk has met and returns the dump. A Class object that represents
+    /// no class, or a class that is left out, is written as an instance of Class. JVMTI gives no
+    /// values of its fields.
     pub fn finish(mut self, is_shown: impl Fn(&Class) -> bool) -> Result<Buffer, Failure> {
         let met = std::mem::take(&mut self.classes);
         let mut instances: Vec<Id> = self.mirrors.drain().collect();
@@ -554,7 +556,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The ID in a raw tag.
+/// Returns the ID in a raw tag.
 #[inline]
 fn id_in(tag: i64) -> Id {
     Tag::from_raw(tag).id().addr()
