@@ -1,6 +1,7 @@
-//! Rewriting that reports allocations: `Object.<init>` reports every object that is constructed,
-//! by whatever way, and each array instruction its array. What allocates without either is
-//! reported where it returns: `clone`, and the methods that the JIT replaces by code of its own.
+//! Rewriting that reports allocations. `Object.<init>` reports every object that is constructed, in
+//! whatever way, and each array instruction reports its array. Methods that allocate in a different
+//! way are reported where they return: `clone`, and the methods that the JIT replaces by its own
+//! code.
 
 use crate::records::tracker::NAME;
 use classfile::{ClassFile, Editor, MemberRef, MethodRef, opcode};
@@ -38,8 +39,8 @@ fn tracker(
     editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
 }
 
-/// Adds the report of each object that is constructed to the constructor of `Object`. It comes before
-/// what is added later.
+/// Adds the report of each constructed object to the constructor of `Object`. It comes before reports
+/// that are added later.
 pub fn report_constructed(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
@@ -53,7 +54,8 @@ pub fn report_constructed(
     Ok(())
 }
 
-/// The native that reports what the instruction leaves on the stack, if it allocates.
+/// Returns the native that reports the instruction's result on the stack, if the instruction
+/// allocates.
 fn reporter(class: &ClassFile<'_>, instruction: classfile::Instruction<'_>) -> Option<Reporter> {
     match instruction.opcode() {
         opcode::NEWARRAY | opcode::ANEWARRAY => Some(ARRAY),

@@ -1,9 +1,9 @@
-//! How constructors begin: what their code says of it.
+//! Determines from their code how constructors begin.
 
 use crate::records::construction::{Beginning, Signature};
 use classfile::{ClassFile, Method, opcode};
 
-/// How a constructor begins.
+/// Returns how a constructor begins.
 pub fn of(class: &ClassFile<'_>, constructor: &Method<'_>) -> Beginning {
     Beginning {
         own: Signature::of(class.name(), constructor.descriptor()),
@@ -11,7 +11,8 @@ pub fn of(class: &ClassFile<'_>, constructor: &Method<'_>) -> Beginning {
     }
 }
 
-/// The constructor that it calls for its object, if nothing else is called, made or left before.
+/// Returns the constructor that this one calls for its object, if it calls, creates and
+/// leaves nothing before.
 fn next(class: &ClassFile<'_>, constructor: &Method<'_>) -> Option<Signature> {
     let mut furthest = 0;
     for instruction in constructor.code().ok()??.instructions() {

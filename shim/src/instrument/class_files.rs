@@ -1,4 +1,4 @@
-//! The class files of loaded classes: what they are, and others in their place.
+//! Reads and replaces the class files of loaded classes.
 
 use super::retransformation::each;
 use crate::boundary::guard;
@@ -12,7 +12,7 @@ use jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv}
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_uchar};
 
-/// What the current thread reads just now.
+/// The class file that the current thread is reading.
 struct Reading {
     /// The name of the class, as class files spell it.
     name: Vec<u8>,
@@ -23,20 +23,22 @@ thread_local! {
     static READING: RefCell<Option<Reading>> = const { RefCell::new(None) };
 }
 
-/// The class file of a loaded class, as it was before the shim rewrote it; None if the VM shows none.
+/// Returns the class file of a loaded class as it was before the shim rewrote it; None if the VM does not
+/// show it.
 ///
-/// JVMTI shows it only to have the class retransformed. It gets the file of a class with another name,
-/// at which the VM gives up: nothing has changed then, and the program did not have to stand still.
+/// JVMTI shows a class file only for a retransformation. The hook answers with the file of a class with
+/// another name, so the VM cancels the retransformation: nothing has changed, and the program was not
+/// stopped.
 pub fn read(jni: Jni, class: jclass) -> Option<Vec<u8>> {
     let reader = jvm::get().reader_env;
     let signature = reader.class_signature(class).ok()?;
     let name = name_in_signature(signature.to_bytes()).to_vec();
     READING.set(Some(Reading { name, file: None }));
-    // The VM misreads the code of a class that another thread is just linking (JDK-8277444).
+    // The VM misreads the code of a class that another thread is linking (JDK-8277444).
     if !class::is_ready(class) {
         classes::link(jni, class);
     }
-    // The VM runs Java code the first time that a class of a module is shown.
+    // The VM runs Java code the first time that it shows a class of a module.
     let refused = threads::quietly(jni, || reader.retransform(&[class]));
     let file = READING.take().and_then(|reading| reading.file);
     if file.is_none() || refused != Err(Error(JVMTI_ERROR_NAMES_DONT_MATCH)) {
@@ -48,12 +50,12 @@ pub fn read(jni: Jni, class: jclass) -> Option<Vec<u8>> {
     file
 }
 
-/// Whether the current thread reads a class file, for which classes may be linked.
+/// Returns true if the current thread is reading a class file, for which classes may be linked.
 pub fn is_reading() -> bool {
     READING.with_borrow(Option::is_some)
 }
 
-/// Takes the class file that the current thread reads.
+/// Stores the class file that the current thread is reading.
 pub unsafe extern "system" fn class_file_load_hook(
     _: *mut jvmtiEnv,
     _: *mut JNIEnv,
@@ -84,11 +86,11 @@ pub unsafe extern "system" fn class_file_load_hook(
     });
 }
 
-/// Whether the class file that the VM shows is one that the current thread reads. Classes that are loaded
-/// meanwhile have other names.
+/// Returns true if the current thread is reading the class file that the VM shows. Classes that are
+/// loaded meanwhile have other names.
 ///
 /// # Safety
-/// The name is a string, or NULL.
+/// `name` is NULL or a NUL-terminated string.
 pub unsafe fn is_read(name: *const c_char) -> bool {
     READING.with_borrow(|reading| {
         // SAFETY: as the caller promises.
@@ -97,8 +99,8 @@ pub unsafe fn is_read(name: *const c_char) -> bool {
     })
 }
 
-/// Whether the file that the VM shows is another one for this class, of which it says so. It says it of a
-/// class of another name too, which it loads while it begins to redefine this one.
+/// Returns true if this ClassFileLoadHook call redefines `class`. HotSpot also passes `class` for a class
+/// of another name that it loads at the beginning of the redefinition, so the names are compared.
 pub fn is_redefined(class: jclass, name: &CStr) -> bool {
     if class.is_null() {
         return false;
@@ -107,14 +109,14 @@ pub fn is_redefined(class: jclass, name: &CStr) -> bool {
     name.is_empty() || name_in_signature(signature.to_bytes()) == name.to_bytes()
 }
 
-/// A class file whose name is none that a class can have which is loaded.
+/// Returns a class file with a name that no loaded class can have.
 fn of_another_name() -> Vec<u8> {
     const JAVA_5: u16 = 49;
     ClassBuilder::new(JAVA_5, "jvmpi/OfAnotherName").finish()
 }
 
-/// Puts other class files in the place of those of loaded classes. `refused` gets each that the VM does
-/// not accept, whose class stays as it was.
+/// Replaces the class files of loaded classes. `refused` gets each one that the VM does not accept; its
+/// class stays unchanged.
 pub fn replace(files: &[(jclass, &[u8])], refused: impl Fn(jclass, Error)) -> Result<()> {
     let at_once = |files: &[(jclass, &[u8])]| match jvm::get().jvmti.redefine(files) {
         Err(error) if error == Error(JVMTI_ERROR_WRONG_PHASE) => Err(error),

@@ -1,8 +1,8 @@
-//! Class loaders that know nothing of the Tracker find it.
+//! Makes class loaders find the Tracker.
 //!
-//! The VM asks the loader of a class for the classes that its code names, with `loadClass`. The boot loader
-//! has the Tracker, but a loader may look elsewhere before, refuse what is not in its list, or keep what it
-//! was asked for. So `loadClass` answers for the Tracker before any of the program's code runs.
+//! The VM asks a class's loader, with `loadClass`, for the classes that its code names. The boot loader has
+//! the Tracker. But a loader may look elsewhere first, refuse names that are not in its list, or record the
+//! requests. So `loadClass` answers for the Tracker before any of the program's code runs.
 
 use crate::jvm::{GlobalRef, Jni};
 use crate::lock::Memo;
@@ -10,7 +10,7 @@ use crate::records::tracker::NAME;
 use classfile::{ClassFile, Editor, Kind, Method};
 use jni_sys::jclass;
 
-/// Whether the class is a class loader.
+/// Returns true if the class is a class loader.
 pub fn is_loader(jni: Jni, class: jclass) -> bool {
     static LOADER: Memo<Option<GlobalRef>> = Memo::new();
     let loader = LOADER.get_or_find(|| {
@@ -19,7 +19,7 @@ pub fn is_loader(jni: Jni, class: jclass) -> bool {
     loader.as_ref().is_some_and(|loader| jni.is_assignable(class, loader.get()))
 }
 
-/// Whether it has the method that the VM calls.
+/// Returns true if the class has the method that the VM calls.
 pub fn is_asked(class: &ClassFile<'_>) -> bool {
     class.methods().any(|method| loads(&method))
 }
@@ -31,7 +31,7 @@ fn loads(method: &Method<'_>) -> bool {
         && method.descriptor() == b"(Ljava/lang/String;)Ljava/lang/Class;"
 }
 
-/// Has it answer for the Tracker.
+/// Makes that method answer for the Tracker.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
     const NAME_OF_CLASS: u16 = 1;
     let constants = editor.constants();

@@ -1,21 +1,21 @@
-//! Constants that a class gets more of each time it is rewritten.
+//! Counts the constants that a class gains each time it is rewritten.
 //!
-//! HotSpot merges the constants of the new version with those of the old one, and takes no NaN for another.
-//! Before JDK 23 it does not look whether a class may have that many (JDK-8311076), and crashes: so the class
-//! is left as it is before that.
+//! HotSpot merges the constants of the new version with those of the old one, and treats every NaN as
+//! different. Before JDK 23 it does not check the limit for a class (JDK-8311076), and crashes. So the class
+//! is left unchanged before it reaches the limit.
 
 use crate::classes;
 use crate::jvm::{self, Jni};
 use classfile::ClassFile;
 use jni_sys::jclass;
 
-/// The version that looks.
+/// The first JDK that checks the limit.
 const MENDED: u32 = 23;
 
-/// The most constants that a class may have.
+/// The maximum number of constants of a class.
 const MOST: usize = u16::MAX as usize;
 
-/// Takes note that the VM is about to rewrite a class to `new`, or to leave it as it is.
+/// Counts the constants of a class that the VM is about to rewrite to `new`, or to leave unchanged (None).
 pub fn note(jni: Jni, file: &ClassFile<'_>, class: jclass, new: Option<&[u8]>) {
     let nans = file.constant_pool().nans();
     if nans == 0 || class.is_null() || jvm::get().feature_version() >= MENDED {

@@ -1,12 +1,12 @@
-//! Rewriting that reports instructions: a call before each, which gets the operands of a branch.
+//! Rewriting that reports instructions: a call before each one, which gets the operands of a
+//! branch.
 
 use crate::records::lookupswitch;
 use crate::records::tracker::NAME;
 use classfile::opcode::*;
 use classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
 
-/// What a branch compares its operands for, by the offset of its opcode from the first of its
-/// kind.
+/// The conditions of branches, numbered by the offset of the opcode from the first of its kind.
 pub const EQ: i32 = 0;
 pub const NE: i32 = 1;
 pub const LT: i32 = 2;
@@ -59,7 +59,7 @@ pub fn edit(
     Ok(())
 }
 
-/// The branches whose outcome is known beforehand.
+/// The branches whose outcome is known in advance.
 struct Known(Vec<classfile::UninitializedComparison>);
 
 impl Known {

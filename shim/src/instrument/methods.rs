@@ -1,5 +1,5 @@
-//! Rewriting that reports calls: code at a method's entry, before every return, where an
-//! exception leaves it, and where it catches one.
+//! Rewriting that reports calls. Code is inserted at a method's entry, before every return, where an
+//! exception leaves the method, and where the method catches one.
 
 use super::beginnings;
 use super::reports::{Calls, Reports};
@@ -27,7 +27,7 @@ pub fn edit(
         let catches = method.code().ok().flatten().map(|code| code.catches()).unwrap_or_default();
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
-        // `this` cannot be passed on before the constructor of the superclass has run.
+        // `this` cannot be passed on before the superclass constructor has run.
         let is_constructor = method.is_constructor() && class.super_name().is_some();
         let waits = is_constructor && reports.objects_before_constructors();
         if waits {

@@ -1,4 +1,4 @@
-//! Bytecode rewriting: which classes are rewritten, what code is inserted, and how it is switched on.
+//! Bytecode rewriting: selects the classes to rewrite, inserts code, and switches it on.
 
 pub mod allocations;
 mod beginnings;
@@ -34,16 +34,16 @@ use std::ptr;
 
 static REPORTS: Lock<Reports> = Lock::new(Reports::NONE);
 
-/// What classes report now.
+/// Returns the reports that classes make now.
 pub fn reports() -> Reports {
     *REPORTS.lock()
 }
 
-/// Makes all classes report this to the natives of the Tracker, which must be defined. Calls must
-/// not overlap; after a failure classes report what they did before, or more.
+/// Makes all classes report this to the natives of the Tracker, which must be defined. Calls must not
+/// overlap. After a failure, classes make their previous reports or more.
 pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     let before = replace_reports(after);
-    // From before the first code reports until after the last, unless the scheduler is found not to tell.
+    // On from before the first report until after the last, unless the scheduler proves unable to report.
     if before == Reports::NONE {
         threads::expect_notices(true);
     }
@@ -72,7 +72,7 @@ fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), Stri
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
         .and_then(|()| {
-            // The scheduler tells of transitions before code that one may be under way in reports.
+            // The scheduler must report transitions before code that can run during one reports anything.
             let comes_first = before == Reports::NONE && virtual_thread::are_threads();
             let is_first = |class: &Class| comes_first && transitions::makes(class.internal_name());
             if comes_first {
@@ -131,18 +131,18 @@ pub unsafe extern "system" fn class_file_load_hook(
     });
 }
 
-/// What is known of a class whose file is rewritten.
+/// The facts about a class whose file is being rewritten.
 #[derive(Clone, Copy)]
 struct Target {
-    /// The class that is loaded already, NULL if it is just being loaded.
+    /// The class, if it is already loaded; NULL while it is being loaded.
     class: jclass,
-    /// Whether the boot loader defines it.
+    /// True if the boot loader defines the class.
     is_boot: bool,
-    /// The address of a frame that is left before the class is there.
+    /// The address of a frame that is left before the class exists.
     frame: usize,
 }
 
-/// The class file with everything that the class is to report, None if that is nothing.
+/// Returns the class file with all reports that the class is to make; None if there are none.
 fn rewrite(jni: Jni, original: &[u8], place: Target, reports: Reports) -> Option<Vec<u8>> {
     let rewritten = ClassFile::parse(original).and_then(|class| {
         let rewritten = edit(jni, &class, place, reports);
@@ -204,8 +204,8 @@ fn edit(
     Ok(Some(rewritten.bytes))
 }
 
-/// The number of the class's first method; the others follow. A class that is rewritten again
-/// keeps its numbers, unless another JVMTI agent has given it other methods.
+/// Returns the number of the class's first method; the others follow. A class that is rewritten again
+/// keeps its numbers, unless another JVMTI agent has changed its set of methods.
 fn numbers(jni: Jni, file: &ClassFile<'_>, place: Target) -> usize {
     let count = file.methods().len();
     let mut shape = DefaultHasher::new();
@@ -218,7 +218,7 @@ fn numbers(jni: Jni, file: &ClassFile<'_>, place: Target) -> usize {
             .unwrap_or_else(|_| method_numbers::reserve(count));
     }
     let first = method_numbers::reserve(count);
-    // Classes of the boot loader stay.
+    // Classes of the boot loader are never unloaded.
     if !place.is_boot {
         let (name, numbers) = (file.name().to_vec(), first..first + count);
         definitions::begin(Definition { name, shape, numbers, frame: place.frame });

@@ -1,6 +1,6 @@
-//! Rewriting that reports which monitors are left: code before every `monitorexit`, and at the
-//! ways out of synchronized methods, which the VM unlocks behind their last instruction. It stands
-//! behind a flag that is set only while a thread waits for a monitor.
+//! Rewriting that reports exits from monitors. Code is inserted before every `monitorexit`, and at the exits
+//! of synchronized methods, which the VM unlocks after their last instruction. The code is guarded by a flag
+//! that is set only while a thread waits for a monitor.
 
 use crate::records::tracker::{CONTENDED, NAME};
 use classfile::{
@@ -40,13 +40,13 @@ pub fn edit(
     Ok(())
 }
 
-/// How a `monitorexit` is reported.
+/// The way in which a `monitorexit` is reported.
 enum Exit {
     /// By code right before it.
     Before(u16),
-    /// By code where exceptions come in, with the object in a local variable. A handler of
-    /// `synchronized` covers itself, so that the monitor is left at all events: what is thrown by
-    /// code inside, such as a stack overflow, would make it begin anew for ever.
+    /// By code at the start of the exception handler, with the object in a local variable. The handler of a
+    /// `synchronized` block covers itself, to make sure that the monitor is left. An exception in inserted
+    /// code inside it, such as a stack overflow, would restart the handler for ever.
     Catch { handler: u16, slot: u16 },
 }
 
@@ -58,8 +58,8 @@ impl Exit {
         Ok(exits.filter_map(|(at, exit)| Self::of(code, &instructions[..at], exit.bci)).collect())
     }
 
-    /// None for one in a handler that covers itself and is not what compilers make of
-    /// `synchronized`.
+    /// Returns None for a `monitorexit` in a handler that covers itself and that differs from the code which
+    /// compilers generate for `synchronized`.
     fn of(code: &Code<'_>, before: &[Instruction<'_>], bci: u16) -> Option<Self> {
         let loops = code.handlers().find(|entry| {
             entry.catch_type == 0
@@ -82,14 +82,15 @@ impl Exit {
 /// The object whose monitor is left.
 #[derive(Clone, Copy)]
 enum Locked {
-    /// It lies on the stack and stays there.
+    /// The object is on the stack and stays there.
     OnStack,
     Local(u16),
-    /// The class that declares the method with this number: code of class files before Java 5 cannot push it.
+    /// The class that declares the method with this number. Code of class files before Java 5 cannot push the
+    /// class.
     Class(i32),
 }
 
-/// What the inserted code refers to.
+/// The members of the Tracker that inserted code uses.
 #[derive(Clone, Copy)]
 struct Probe {
     flag: FieldRef,
@@ -106,7 +107,7 @@ impl Probe {
         Ok(Self { flag, leaving, leaving_class })
     }
 
-    /// The code that reports that the object's monitor is left.
+    /// Returns the code that reports the exit from the object's monitor.
     fn of(self, object: Locked) -> impl Fn(&mut Snippet) -> &mut Snippet + Copy {
         let Self { flag, leaving, leaving_class } = self;
         move |code| {
@@ -119,12 +120,12 @@ impl Probe {
     }
 }
 
-/// The object that the synchronized method with this number locks, None if it cannot be had.
+/// Returns the object that the synchronized method with this number locks; None if it is not available.
 fn locked(method: Method<'_>, number: i32, code: &Code<'_>) -> Option<Locked> {
     if method.is_static() {
         return Some(Locked::Class(number));
     }
-    // Compilers leave `this` where it is; another one might not.
+    // Compilers do not overwrite `this`, but a class file may.
     let stays = code.instructions().flatten().all(|instruction| instruction.stores_to() != Some(0));
     stays.then_some(Locked::Local(0))
 }

@@ -1,20 +1,19 @@
-//! What rewritten code reports.
+//! The selection of reports that rewritten code makes.
 
-/// What rewritten classes report.
+/// The reports that rewritten classes make.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reports {
-    /// Their allocations.
+    /// Allocations.
     pub allocations: bool,
-    /// Which objects are constructed; of `Object` only.
+    /// Constructions of objects; for `Object` only.
     pub(super) constructed: bool,
-    /// The calls of their methods.
+    /// Calls of methods.
     pub calls: Calls,
-    /// Their instructions.
+    /// Instructions.
     pub instructions: bool,
-    /// The monitors that they leave.
+    /// Exits from monitors.
     pub monitor_exits: bool,
-    /// Where virtual threads are put on carriers; of the scheduler's classes, if there is any report
-    /// at all.
+    /// Transitions of virtual threads; for the scheduler's classes, if there is any report at all.
     pub(super) transitions: bool,
 }
 
@@ -28,13 +27,13 @@ impl Reports {
         transitions: false,
     };
 
-    /// Whether entries of constructors are held until their object is announced: METHOD_ENTRY2
-    /// names it, and OBJECT_ALLOC comes before.
+    /// Returns true if entries of constructors are deferred until their object is announced:
+    /// METHOD_ENTRY2 names the object, and OBJECT_ALLOC must come first.
     pub fn objects_before_constructors(self) -> bool {
         self.calls.receivers || self.calls.entries && self.allocations
     }
 
-    /// Whether these report all that the others do.
+    /// Returns true if these reports include all of the others.
     pub fn include(self, others: Self) -> bool {
         let pairs = [
             (self.allocations, others.allocations),
@@ -48,11 +47,11 @@ impl Reports {
     }
 }
 
-/// Which events of calls are reported.
+/// The events of calls that are reported.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
     pub entries: bool,
-    /// Entries come with the receiver, for METHOD_ENTRY2.
+    /// True if entries come with the receiver, for METHOD_ENTRY2.
     pub receivers: bool,
     pub exits: bool,
 }

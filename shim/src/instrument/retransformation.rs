@@ -1,4 +1,4 @@
-//! Retransforming loaded classes, so that they are rewritten.
+//! Retransforms loaded classes, so that they are rewritten.
 
 use crate::classes;
 use crate::jvm::{self, Error, GlobalRef, Jni};
@@ -13,18 +13,19 @@ use std::time::{Duration, Instant};
 /// memory, some ten kilobytes each.
 const AT_ONCE: usize = 4096;
 
-/// The time for which a call may stop the program, as far as its number of classes decides that.
+/// The time for which a call may stop the program, insofar as the number of classes determines it.
 const STOP: Duration = Duration::from_millis(50);
 
-/// Approximate maximum number of calls. Each stops the program once more, the VM looks through all loaded classes, however
-/// few the call is for, and throws away code compiled since the last call; JDK 11 also looks through that code for each
+/// Approximate maximum number of calls. Each call stops the program once more. The VM then examines all loaded classes,
+/// even for a small call, and discards code compiled since the last call. JDK 11 also examines that code for each
 /// class.
 const MOST_CALLS: usize = 16;
 
 /// Minimum number of classes in a call, unless fewer are left.
 const LEAST: usize = 128;
 
-/// Retransforms every loaded class that `is_affected`. A class that cannot be stays as it is.
+/// Retransforms every loaded class for which `is_affected` is true. A class that cannot be retransformed stays
+/// unchanged.
 pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
     let affected = affected(jni, is_affected)?;
     if affected.is_empty() {
@@ -51,8 +52,8 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
     Ok(())
 }
 
-/// Calls `retransform` for all classes, in batches. It returns for how long it has stopped the program. Returns the number of
-/// calls and the longest stop.
+/// Calls `retransform` for all classes, in batches. The callback returns the time for which it has stopped the program.
+/// Returns the number of calls and the longest stop.
 fn in_batches<C, E>(
     classes: &[C],
     mut retransform: impl FnMut(&[C]) -> Result<Duration, E>,
@@ -69,14 +70,14 @@ fn in_batches<C, E>(
     Ok((calls, longest))
 }
 
-/// Returns the number of classes in the first call of those that rewrite `all` classes.
+/// Returns the number of classes in the first call, given the number of all classes.
 fn first_batch(all: usize) -> usize {
     all.div_ceil(MOST_CALLS).clamp(LEAST, AT_ONCE)
 }
 
-/// Returns the number of classes in the next call, so that it stops the program for [`STOP`] at most: it is assumed to take as
-/// long for a class as the last call, which had `last` classes. A call never has fewer than the first, because a part of
-/// its time does not depend on the number of classes.
+/// Returns the number of classes in the next call, chosen so that it stops the program for at most [`STOP`]. The last
+/// call had `last` classes, and the time per class is assumed to stay the same. A call never has fewer classes than the
+/// first, because a part of its time does not depend on their number.
 fn next_batch(last: usize, stopped: Duration, all: usize) -> usize {
     let least = first_batch(all);
     let fitting = last as u128 * STOP.as_nanos() / stopped.as_nanos().max(1);
@@ -84,8 +85,8 @@ fn next_batch(last: usize, stopped: Duration, all: usize) -> usize {
     usize::try_from(fitting).unwrap_or(most).clamp(least, most)
 }
 
-/// Measures for how long the VM stops the program: the CPU time of the VM's thread. A busy machine does not change that. If
-/// there is no such thread, it is the time on the clock.
+/// Measures for how long the VM stops the program. This is the CPU time of the VM's thread, which a busy machine does
+/// not change. If there is no such thread, it is the elapsed time.
 struct StopClock {
     vm_thread: Option<i32>,
 }
@@ -95,7 +96,7 @@ impl StopClock {
         Self { vm_thread: os_thread::named("VM Thread") }
     }
 
-    /// Runs `work`. Returns its result, and for how long it has stopped the program.
+    /// Runs `work`. Returns its result, and the time for which it has stopped the program.
     fn measure<R>(&self, work: impl FnOnce() -> R) -> (R, Duration) {
         let (start, before) = (Instant::now(), self.cpu());
         let result = work();
@@ -106,15 +107,15 @@ impl StopClock {
         (result, consumed.unwrap_or_else(|| start.elapsed()))
     }
 
-    /// Nanoseconds of CPU time of the VM's thread.
+    /// Returns the CPU time of the VM's thread in nanoseconds.
     fn cpu(&self) -> Option<i64> {
         self.vm_thread.and_then(cpu_clock::of)
     }
 }
 
-/// Classes that cannot be linked first: the VM refuses a call at the first of them. Then the oldest, on
-/// which most compiled code depends: what is thrown away for their sake need not be looked at for the
-/// others.
+/// Sorts the classes for retransformation. Unlinked classes come first: the VM refuses a call at the first class that
+/// cannot be linked. Then come the oldest, on which most compiled code depends. Code that is discarded because of them
+/// need not be examined for the others.
 fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
     let oldest_first = classes.iter().rev().map(GlobalRef::get);
     let (linked, others): (Vec<_>, Vec<_>) =
@@ -122,20 +123,20 @@ fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
     [others, linked].concat()
 }
 
-/// The affected classes that can be retransformed. Local references to them would count as
-/// references of the frames in which the VM calls back meanwhile.
+/// Returns the affected classes that can be retransformed. Local references to them would count as references of the
+/// frames in which the VM calls back meanwhile.
 fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<Vec<GlobalRef>> {
     let classes = classes::all_loaded(jni)?;
     let affected = classes.iter().filter_map(|class| {
-        // The references that asking takes must not add up.
+        // The local references that the checks need must not add up.
         jni.frame(8, |jni| {
             let object = class.object(jni)?;
             let may_change = !class.is_kept_as_it_is() && is_affected(object, class);
             if !may_change || !can_be_retransformed(object, class) {
                 return None;
             }
-            // The VM would do it too, but only after it has read the code, which it misreads if another
-            // thread is just linking the class (JDK-8277444, mended in 25.0.2 and 26).
+            // The VM would link the class itself, but only after it has read the code. It misreads the code if another
+            // thread is linking the class (JDK-8277444, fixed in 25.0.2 and 26).
             if !class::is_ready(object) {
                 classes::link(jni, object);
             }
@@ -145,7 +146,7 @@ fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Resu
     Ok(affected.collect())
 }
 
-/// Whether the class has code that could report; an unlinked one counts as having some.
+/// Returns true if the class has code that could report. An unlinked class counts as having some.
 fn has_code(object: jclass) -> bool {
     let jvmti = jvm::get().jvmti;
     let lacks_code = |modifiers: jint| modifiers as u16 & (access::ABSTRACT | access::NATIVE) != 0;
@@ -176,8 +177,8 @@ fn retransform(classes: &[jclass]) -> jvm::Result<()> {
     each(classes, &at_once, &|class| class::is_ready(class), &log_refusal)
 }
 
-/// Calls `at_once` for all of these classes, in parts if it fails; it does nothing then and does
-/// not say for which class. `refused` gets each class with which it fails alone.
+/// Calls `at_once` for all of these classes, and for parts of them if it fails. A failing call changes nothing and does
+/// not name the bad class. `refused` gets each class for which a call alone fails.
 pub(super) fn each<C: Copy, E>(
     classes: &[C],
     at_once: &impl Fn(&[C]) -> Result<Result<(), Error>, E>,
@@ -190,8 +191,8 @@ pub(super) fn each<C: Copy, E>(
             refused(class, error);
             return Ok(());
         }
-        // The VM links them in order, so the first unlinked one is the suspect. If all are linked,
-        // it may be in either half.
+        // The VM links the classes in order, so the first unlinked one is the suspect. If all are linked, the bad class
+        // may be in either half.
         let Some(suspect) = left.iter().position(|class| !is_linked(*class)) else {
             let (half, other) = left.split_at(left.len() / 2);
             return [half, other]
@@ -218,8 +219,8 @@ mod tests {
     use super::*;
     use std::cell::{Cell, RefCell};
 
-    /// What is done, and what is refused, of classes of which some are bad. If the bad ones are those
-    /// that cannot be linked, the others are linked as they come. Also how many calls it took.
+    /// Runs [`each`] for `all` classes, with those in `bad` refused. Returns the retransformed and the refused classes
+    /// and the number of calls. If `at_linking`, the bad classes fail to link, and the others are linked in order.
     fn done(all: usize, bad: &[usize], at_linking: bool) -> (Vec<usize>, Vec<usize>, usize) {
         let linked = RefCell::new(vec![!at_linking; all]);
         let (done, refused) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));

@@ -1,12 +1,12 @@
-//! Which classes report what, by the settings.
+//! Selects by the settings which classes make which reports.
 
 use super::reports::{Calls, Reports};
 use super::transitions;
 use jvmpi_settings::Instructions;
 
 impl Reports {
-    /// What of this a class reports, given its name in class files and whether the boot loader
-    /// defines it.
+    /// Returns the subset of these reports that a class makes, given its name in class files
+    /// and whether the boot loader defines it.
     pub fn of(self, name: &[u8], is_boot: bool) -> Self {
         let is_chosen = is_chosen(name);
         let has_instructions = !is_boot || jvmpi_settings::get().instructions == Instructions::All;
@@ -21,7 +21,7 @@ impl Reports {
     }
 }
 
-/// Whether a class of this name may report calls and instructions.
+/// Returns true if a class of this name may report calls and instructions.
 pub fn is_chosen(name: &[u8]) -> bool {
     let options = jvmpi_settings::get();
     options.include.match_name(name)

@@ -1,7 +1,7 @@
-//! The Tracker class: the static natives that rewritten code calls, a `Function` that is native, and methods
-//! that bind natives of the JDK.
+//! The Tracker class (the probe class). It has the static natives that rewritten code calls, a native
+//! `Function.apply`, and methods that bind natives of the JDK.
 //!
-//! It lies in the boot loader, so that every class can name it, and is never shown to agents.
+//! The boot loader defines it, so that every class can name it. It is never shown to agents.
 
 use crate::jvm::{GlobalRef, Jni};
 use crate::records::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
@@ -10,10 +10,10 @@ use classfile::{access, opcode};
 use jni_sys::{JNINativeMethod, jclass};
 use std::ffi::{CStr, c_void};
 
-/// What it implements.
+/// The interface that it implements.
 const INTERFACE: &CStr = c"java/util/function/Function";
 
-/// One of the natives.
+/// One of its natives.
 pub struct Native {
     pub name: &'static CStr,
     pub descriptor: &'static CStr,
@@ -22,7 +22,7 @@ pub struct Native {
     pub function: *mut c_void,
 }
 
-/// The text, which ends with its only NUL.
+/// Converts a text that ends with its only NUL.
 pub const fn name(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(name) => name,
@@ -30,8 +30,8 @@ pub const fn name(text: &'static str) -> &'static CStr {
     }
 }
 
-/// Defines the class with these natives, unless that was done. Of several threads at the same time
-/// one defines it, and the others find it.
+/// Defines the class with these natives, unless that was done. If several threads call this at the same
+/// time, one defines the class and the others find it.
 pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
     if tracker::is_defined() {
         return Ok(());
@@ -62,7 +62,7 @@ fn register(jni: Jni, class: jclass, natives: &[Native]) -> Result<(), &'static 
     if registered { Ok(()) } else { Err("its natives cannot be registered") }
 }
 
-/// A class file with nothing but the interface, the field and these methods.
+/// Returns a class file that has only the interface, the field and these methods.
 fn class_file(natives: &[Native]) -> Vec<u8> {
     const JAVA_8: u16 = 52;
     let mut class = ClassBuilder::new(JAVA_8, NAME.to_bytes());

@@ -1,6 +1,7 @@
-//! While a virtual thread is being mounted or unmounted, JVMTI blocks each thread that asks for its
-//! stack, so code that runs then must report nothing. The scheduler notifies the VM where such a
-//! transition begins and ends; it is made to notify the shim too.
+//! Reports the transitions of virtual threads, that is their mounting and unmounting. During a
+//! transition JVMTI blocks every thread that asks for its stack, so rewritten code must report nothing.
+//! The scheduler notifies the VM where a transition begins and ends; rewriting makes it notify the shim
+//! too.
 
 use crate::jvm::{self, internals};
 use crate::records::tracker::NAME;
@@ -12,26 +13,26 @@ use std::ptr;
 /// The class that notifies the VM.
 const VIRTUAL_THREAD: &[u8] = b"java/lang/VirtualThread";
 
-/// The classes in which transitions begin and end, with those that are nested in them.
+/// The classes in which transitions begin and end, and their nested classes.
 const SCHEDULER: [&[u8]; 2] = [VIRTUAL_THREAD, b"jdk/internal/vm/Continuation"];
 
-/// Whether code of the class runs on either side of transitions, so that its calls cannot be
+/// Returns true if code of the class runs on both sides of transitions, so that its calls cannot be
 /// attributed.
 pub fn makes(class: &[u8]) -> bool {
     SCHEDULER.iter().any(|name| class.starts_with(name))
 }
 
-/// Since when a virtual thread that waits for a monitor leaves its carrier.
+/// The first JDK on which a virtual thread that waits for a monitor leaves its carrier.
 const RESUMES_SINCE: u32 = 24;
 
-/// Whether the scheduler calls the class just before a virtual thread that waited for a monitor is
-/// resumed. Its calls cannot be reported, as the transition lasts until then.
+/// Returns true if the scheduler calls the class just before it resumes a virtual thread that waited for
+/// a monitor. These calls cannot be reported, because the transition lasts until then.
 pub fn serves(class: &ClassFile<'_>) -> bool {
     jvm::get().feature_version() >= RESUMES_SINCE
         && class.interface_names().any(|name| name == b"jdk/internal/access/JavaLangAccess")
 }
 
-/// Waits until the transitions are over that are under way. The VM does so for whoever asks for a stack.
+/// Waits until all transitions under way have ended, as the VM does for every request of a stack.
 pub fn wait_for_all() {
     let _ = jvm::get().jvmti.stack_trace(ptr::null_mut(), 0, &mut [MaybeUninit::uninit()]);
 }
@@ -59,7 +60,7 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
     Ok(())
 }
 
-/// What its methods are to report, each with its number and where.
+/// Returns the reports to be added to the class, each with the method's index and the bytecode index.
 fn notices(class: &ClassFile<'_>) -> Result<Vec<(usize, u16, Notice)>, classfile::Error> {
     let mut notices = Vec::new();
     for method in class.methods() {
@@ -74,14 +75,14 @@ fn notices(class: &ClassFile<'_>) -> Result<Vec<(usize, u16, Notice)>, classfile
     Ok(notices)
 }
 
-/// What is reported before an instruction.
+/// The report before an instruction.
 enum Notice {
-    /// That a transition begins or has ended, as the argument of the call says.
+    /// A transition begins or has ended, as the argument of the call says.
     AsArgument,
     Transition(bool),
-    /// That a virtual thread that waited for a monitor is about to be resumed, from JDK 24 on; or
-    /// that a thread now runs again. It is resumed in the middle of its code, and the VM itself
-    /// ends the transition.
+    /// A virtual thread that waited for a monitor is about to be resumed (true, from JDK 24 on), or a
+    /// thread runs again (false). It is resumed in the middle of its code, and the VM itself ends the
+    /// transition.
     Resumption(bool),
 }
 
@@ -110,18 +111,18 @@ impl Notice {
             (b"notifyJvmtiMount" | b"notifyJvmtiUnmount", b"(Z)V") => Some(Self::AsArgument),
             (b"notifyJvmtiStart", b"()V") => Some(Self::Transition(false)),
             (b"notifyJvmtiEnd", b"()V") => Some(Self::Transition(true)),
-            // From JDK 26 on; here the argument says whether the virtual thread is mounted.
+            // These exist from JDK 26 on; their argument says whether the virtual thread is mounted.
             (b"startTransition", b"(Z)V") | (b"startFinalTransition", b"()V") => {
                 Some(Self::Transition(true))
             }
             (b"endTransition", b"(Z)V") | (b"endFirstTransition", b"()V") => {
                 Some(Self::Transition(false))
             }
-            // The scheduler consumes the permit of the thread to go on.
+            // The scheduler consumes the permit that lets the thread continue.
             (b"blockPermit", b"Z") if method.name() == b"runContinuation" => {
                 Some(Self::Resumption(true))
             }
-            // The last field that `Continuation` reads, which cannot be rewritten itself.
+            // This is the last field that `Continuation` reads. That method itself cannot be rewritten.
             (b"VTHREAD_SCOPE", _) if method.name() == b"continuationScope" => {
                 Some(Self::Resumption(false))
             }

@@ -1,23 +1,24 @@
-//! Each version of a class differs from the one before in all of its methods.
+//! Makes each version of a class differ from the previous one in all of its methods.
 //!
-//! HotSpot gives a method of an old version an ID of its own if the next version has changed the method. If the
-//! next version has left the method as it is and a later one has not, frames of the old version have the ID of the
-//! newest one, and bytecode indexes of their own: nobody can tell which code these belong to. HotSpot also
-//! compares the numbers of local variables. So each rewritten version has another number of unused ones than
-//! the one before: 1 or 2. The original has none.
+//! HotSpot gives a method of an old version its own ID if the next version has changed the method. Suppose the next
+//! version leaves the method unchanged and a later one changes it. Then frames of the old version have the ID of the
+//! newest version but their own bytecode indexes, so it is unknown which code these refer to. HotSpot also compares the
+//! numbers of local variables. So each rewritten version has 1 or 2 unused ones, alternately. The original version has
+//! none.
 
 use crate::jvm;
 use classfile::{ClassFile, Method};
 use jni_sys::{jclass, jmethodID};
 
-/// Returns the number of local variables that the methods of the next version get. `class` is NULL if it is just being loaded.
+/// Returns the number of local variables to add to the methods of the next version. `class` is NULL while it is being
+/// loaded.
 pub fn added_locals(file: &ClassFile<'_>, class: jclass) -> u16 {
     let added_now = if class.is_null() { None } else { added_to(file, class) };
     if added_now == Some(1) { 2 } else { 1 }
 }
 
-/// Returns the number of local variables that the present version has more than the file. None if the class is not
-/// linked: then none of its methods is running.
+/// Returns the number of local variables that the present version has in addition to those of the file. None if the
+/// class is not linked, so that none of its methods is running.
 fn added_to(file: &ClassFile<'_>, class: jclass) -> Option<u16> {
     let jvmti = jvm::get().jvmti;
     let methods = jvmti.class_methods(class).ok()?;
