@@ -1,4 +1,4 @@
-//! HotSpot's `AsyncGetCallTrace`: the stack of the current thread, in a signal handler.
+//! HotSpot's `AsyncGetCallTrace`, which returns the stack trace of the current thread in a signal handler.
 
 use super::{internals, symbols};
 use jni_sys::{JNIEnv, jint, jmethodID};
@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct RawFrame {
-    /// The bytecode index. It is negative in a native method, but also where compiled code has entered
-    /// a method and not come to its first instruction.
+    /// The bytecode index. It is negative in a native method, and where compiled code has entered a method but not
+    /// reached its first instruction.
     pub bci: jint,
-    /// The method; the VM gives it only if the method has an ID already.
+    /// The method. The VM returns it only if the method already has an ID.
     pub method: jmethodID,
 }
 
@@ -28,7 +28,7 @@ type Function = unsafe extern "C" fn(*mut CallTrace, jint, *mut c_void);
 
 static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
 
-/// Whether the VM has the function. Looks for it the first time, which a signal handler must not.
+/// Returns true if the VM has the function. The first call looks it up, which is not allowed in a signal handler.
 pub fn is_available() -> bool {
     FUNCTION.get_or_init(find).is_some()
 }
@@ -39,19 +39,18 @@ fn find() -> Option<Function> {
     Some(unsafe { std::mem::transmute::<*mut c_void, Function>(address.as_ptr()) })
 }
 
-/// The VM's reason if the thread executes Java code, but where no frame can be recognized.
+/// The VM's error code for a thread that executes Java code in a place where no frame can be recognized.
 const UNKNOWN_JAVA: jint = -5;
 
-/// Writes the innermost frames of the current thread; the VM's
-/// reason, a negative number, if it cannot walk it just here.
+/// Writes the innermost frames of the current thread and returns their number, or the VM's negative error code.
 ///
-/// The VM walks wrongly where compiled code has removed its frame: then it gets the registers as they were before. It
-/// does not walk where compiled code has not made its frame, and in a routine of its own that has none, as those that
-/// look up what a virtual call calls: then the walk begins where that returns to, if the VM recognizes this.
+/// The VM walks wrongly if compiled code has removed its frame, so it gets the registers from before. It does not walk
+/// if compiled code has not created its frame, or in its own frameless routines, as for the target of a virtual call.
+/// Then the walk begins at the caller, if the VM recognizes that.
 ///
 /// # Safety
-/// Called in a signal handler with the handler's own context; [`is_available`] has been asked
-/// before; `env` is the environment of the thread.
+/// Called in a signal handler with the handler's own context, after [`is_available`]. `env` is the environment of the
+/// thread.
 pub unsafe fn walk(
     env: *mut JNIEnv,
     frames: &mut [RawFrame],
@@ -59,21 +58,23 @@ pub unsafe fn walk(
 ) -> Result<usize, jint> {
     // SAFETY: the caller promises the context.
     let mut registers = unsafe { *context.cast::<ucontext_t>() };
-    // SAFETY: they are the registers of the code that was interrupted.
+    // SAFETY: the registers are those of the interrupted code.
     let returns = unsafe { registers::complete_frame(&mut registers) };
     // SAFETY: as the caller promises; the VM only reads the registers.
     let walked = unsafe { walk_from(env, frames, (&raw mut registers).cast()) };
     if walked != Err(UNKNOWN_JAVA) {
         return walked;
     }
-    // SAFETY: they are the registers of the code that was interrupted.
+    // SAFETY: the registers are those of the interrupted code.
     unsafe { registers::return_at_once(&mut registers, returns) };
     // SAFETY: as above.
     unsafe { walk_from(env, frames, (&raw mut registers).cast()) }
 }
 
+/// Calls the VM's function.
+///
 /// # Safety
-/// As for [`walk`]; the registers of `context` may be those of a caller.
+/// The same as for [`walk`]; the registers of `context` may be those of a caller.
 unsafe fn walk_from(
     env: *mut JNIEnv,
     frames: &mut [RawFrame],
@@ -82,7 +83,7 @@ unsafe fn walk_from(
     const UNAVAILABLE: jint = jint::MIN;
     let function = FUNCTION.get().copied().flatten().ok_or(UNAVAILABLE)?;
     let mut trace = CallTrace { env, num_frames: 0, frames: frames.as_mut_ptr() };
-    // SAFETY: the caller promises the context, and the frames have room for as many as asked for.
+    // SAFETY: the caller promises the context, and `frames` has space for the requested number of frames.
     unsafe { function(&mut trace, frames.len() as jint, context) };
     usize::try_from(trace.num_frames).map_err(|_| trace.num_frames)
 }
@@ -96,11 +97,12 @@ mod registers {
     #[cfg(target_arch = "x86_64")]
     use libc::{REG_RIP as NEXT, REG_RSP as STACK};
 
-    /// Makes the registers those with which a compiled method has its whole frame, if it has removed that. Returns how many
-    /// bytes above the stack pointer the return address is if the code is at an end of a compiled method, else 0.
+    /// Restores the registers of a compiled method with a complete frame, if the method has removed its frame. Returns
+    /// the distance in bytes from the stack pointer to the return address if the code is a prologue or epilogue, else
+    /// 0.
     ///
     /// # Safety
-    /// The registers are those of code that was interrupted.
+    /// The registers are those of interrupted code.
     #[cfg(target_arch = "x86_64")]
     pub unsafe fn complete_frame(context: &mut ucontext_t) -> usize {
         use crate::jvm::compiled_code::{AT, BEFORE, Frame, frame};
@@ -110,8 +112,8 @@ mod registers {
         unsafe { read_around(registers[NEXT as usize] as usize, &mut code) };
         match frame(&code[..BEFORE], &code[BEFORE..]) {
             Some(Frame::Removed { bytes, size }) => {
-                // The VM reads the caller's address and frame pointer, which are still on the stack: the kernel does not
-                // write to the 128 bytes below the stack pointer.
+                // The VM reads the caller's address and frame pointer, which are still on the stack: the kernel does
+                // not write to the 128 bytes below the stack pointer.
                 registers[STACK as usize] -= bytes as libc::greg_t;
                 size
             }
@@ -120,7 +122,7 @@ mod registers {
         }
     }
 
-    /// Frames are whole as far as is known, or the return address is in a register.
+    /// Returns 0: on this machine no incomplete frames are known, or the return address is in a register.
     ///
     /// # Safety
     /// None is needed.
@@ -129,8 +131,8 @@ mod registers {
         0
     }
 
-    /// Reads bytes of code around an instruction, [`BEFORE`](crate::jvm::compiled_code::BEFORE) of them in front of it. They
-    /// stay 0 if there is no memory there.
+    /// Reads bytes of code around an instruction, [`BEFORE`](crate::jvm::compiled_code::BEFORE) of them before it. They
+    /// stay 0 if no memory is mapped there.
     ///
     /// # Safety
     /// There is an instruction at the address.
@@ -141,32 +143,32 @@ mod registers {
         let start = next.wrapping_sub(BEFORE);
         if start / PAGE == (start + code.len() - 1) / PAGE {
             let bytes: *const u8 = std::ptr::with_exposed_provenance(start);
-            // SAFETY: all of them lie on the page of the instruction, whose code can be read.
+            // SAFETY: all bytes are on the page of the instruction, whose code can be read.
             unsafe { bytes.copy_to_nonoverlapping(code.as_mut_ptr(), code.len()) };
             return;
         }
         let local = libc::iovec { iov_base: code.as_mut_ptr().cast(), iov_len: code.len() };
         let remote =
             libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(start), ..local };
-        // SAFETY: the kernel writes to `code`, and fails where it cannot read.
+        // SAFETY: the kernel writes to `code`, and fails if it cannot read the memory.
         unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
     }
 
-    /// Makes the registers those after a return, if the return address is `above` bytes above the stack pointer.
+    /// Sets the registers as after a return, with the return address `above` bytes above the stack pointer.
     ///
     /// # Safety
-    /// The stack pointer is that of code that was interrupted, whose stack can be read from there.
+    /// The stack pointer is that of interrupted code, whose stack can be read from there.
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     pub unsafe fn return_at_once(context: &mut ucontext_t, above: usize) {
         let registers = &mut context.uc_mcontext.gregs;
         let stack = registers[STACK as usize] as usize + above;
         let top: *const usize = std::ptr::with_exposed_provenance(stack);
-        // SAFETY: as the caller promises; the compiler of Java code need not align it.
+        // SAFETY: as the caller promises; the compiler of Java code need not align the stack.
         registers[NEXT as usize] = unsafe { top.read_unaligned() } as libc::greg_t;
         registers[STACK as usize] = (stack + size_of::<usize>()) as libc::greg_t;
     }
 
-    /// As above; the return address is in a register.
+    /// Sets the registers as after a return; the return address is in a register.
     ///
     /// # Safety
     /// None is needed.

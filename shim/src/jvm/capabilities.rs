@@ -67,12 +67,13 @@ fn sampled_allocations() -> jvmtiCapabilities {
     sampled
 }
 
-/// `can_generate_sampled_object_alloc_events`, which only one agent can have. It may be taken at any time, and again.
+/// Adds `can_generate_sampled_object_alloc_events`, which only one agent can have. It may be added and removed
+/// repeatedly.
 pub fn take_sampled_allocations(jvmti: Jvmti) -> Result<()> {
     jvmti.add_capabilities(&sampled_allocations())
 }
 
-/// Lets others have `can_generate_sampled_object_alloc_events`.
+/// Relinquishes `can_generate_sampled_object_alloc_events`, so that another agent can have it.
 pub fn give_back_sampled_allocations(jvmti: Jvmti) -> Result<()> {
     jvmti.relinquish_capabilities(&sampled_allocations())
 }

@@ -1,11 +1,11 @@
-//! The instructions with which compiled methods make and remove their frames on x86-64.
+//! The instructions with which compiled methods create and remove their frames on x86-64.
 //!
-//! HotSpot finds the caller of a compiled method by the size of its frame, which it takes for whole at every
-//! instruction behind the first ones of the method. Behind the instruction that removes the frame it is not.
+//! HotSpot finds the caller of a compiled method by its frame size. It assumes a complete frame at every instruction
+//! after the first few ones. After the instruction that removes the frame, this is wrong.
 
-/// The most bytes in front of an instruction that are looked at.
+/// The maximum number of bytes before an instruction that are examined.
 pub const BEFORE: usize = 7 + POP.len() + 7 + 6;
-/// The most bytes of an instruction that are looked at.
+/// The maximum number of bytes of an instruction that are examined.
 pub const AT: usize = 9;
 
 /// pop rbp
@@ -17,21 +17,21 @@ const RETURN: u8 = 0xc3;
 /// The state of a compiled method's frame at an instruction.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub enum Frame {
-    /// The method has removed the last `bytes` bytes of its frame. Without them, the return address would lie `size` bytes
-    /// above the stack pointer.
+    /// The method has removed the last `bytes` bytes of its frame. If these were put back, the return address would be
+    /// `size` bytes above the stack pointer.
     Removed { bytes: usize, size: usize },
-    /// The method has not made all of its frame: the return address lies this many bytes above the stack pointer.
+    /// The frame is not complete yet. The return address is this many bytes above the stack pointer.
     Begun(usize),
 }
 
-/// Finds the state of the frame from the bytes `before` an instruction and from its own. None if the frame is whole, or if
-/// the instruction belongs to neither end of a method that is known.
+/// Finds the state of the frame from the bytes `before` an instruction and from its own. None if the frame is complete,
+/// or if the instruction is not part of a known prologue or epilogue.
 pub fn frame(before: &[u8], at: &[u8]) -> Option<Frame> {
     removed(before, at).or_else(|| begun(before, at).map(Frame::Begun))
 }
 
-/// add rsp, size; pop rbp; then, to see if a safepoint is due, cmp rsp, [r15 + poll]; ja slow_path, or, on JDK 11,
-/// mov r10, [r15 + poll]; test [r10], eax; then ret, or jmp in the handler of exceptions.
+/// Recognizes an epilogue: add rsp, size; pop rbp; a safepoint check; then ret, or jmp in the exception handler. The
+/// check is cmp rsp, [r15 + poll]; ja slow_path, or, on JDK 11, mov r10, [r15 + poll]; test [r10], eax.
 fn removed(before: &[u8], at: &[u8]) -> Option<Frame> {
     let size = |before: &[u8]| changed(before, 0xc4).unwrap_or(0);
     if at.starts_with(&POP) {
@@ -50,7 +50,7 @@ fn removed(before: &[u8], at: &[u8]) -> Option<Frame> {
     (size > 8 || is_end(at)).then_some(Frame::Removed { bytes: size, size })
 }
 
-/// True if the code is that of a method that has removed its frame and is about to return.
+/// Returns true if the code belongs to a method that has removed its frame and is about to return.
 fn is_end(at: &[u8]) -> bool {
     let starts = |length, is_one: fn(&[u8]) -> bool| at.get(..length).is_some_and(is_one);
     at.first() == Some(&RETURN)
@@ -79,7 +79,7 @@ fn is_test(code: &[u8]) -> bool {
     code == [0x41, 0x85, 0x02]
 }
 
-/// The bytes before an instruction that has one of these lengths.
+/// Returns the bytes before an instruction that has one of these lengths.
 fn without(before: &[u8], lengths: [usize; 2], is_one: fn(&[u8]) -> bool) -> Option<&[u8]> {
     lengths.into_iter().find_map(|length| {
         let (rest, last) = before.split_at(before.len().checked_sub(length)?);
@@ -87,7 +87,8 @@ fn without(before: &[u8], lengths: [usize; 2], is_one: fn(&[u8]) -> bool) -> Opt
     })
 }
 
-/// push rbp; sub rsp, size; or sub rsp, size; mov [rsp + size - 8], rbp; then cmp [r15 + state], value; jne slow_path.
+/// Recognizes a prologue: push rbp; sub rsp, size; or sub rsp, size; mov [rsp + size - 8], rbp; then cmp; jne
+/// slow_path.
 fn begun(before: &[u8], at: &[u8]) -> Option<usize> {
     let stored = |before| changed(without(before, [5, 8], is_store)?, 0xec);
     let pushed = |before| {
@@ -111,12 +112,12 @@ fn is_store(code: &[u8]) -> bool {
     matches!(code, [0x48, 0x89, 0x6c, 0x24, _] | [0x48, 0x89, 0xac, 0x24, _, _, _, _])
 }
 
-/// The size in the instruction that ends here, if it is add rsp, size (0xc4) or sub rsp, size (0xec).
+/// Returns the size in the instruction that ends here, if it is add rsp, size (0xc4) or sub rsp, size (0xec).
 fn changed(before: &[u8], which: u8) -> Option<usize> {
     split_changed(before, which).map(|(_, size)| size)
 }
 
-/// Returns the bytes before the instruction, and the size as [`changed`] does.
+/// Returns the bytes before the instruction, and the size like [`changed`].
 fn split_changed(before: &[u8], which: u8) -> Option<(&[u8], usize)> {
     let (rest, size) = match before {
         [rest @ .., 0x48, 0x83, found, size] if *found == which => (rest, i32::from(*size as i8)),
@@ -132,7 +133,7 @@ fn split_changed(before: &[u8], which: u8) -> Option<(&[u8], usize)> {
 mod tests {
     use super::*;
 
-    /// The states at each of a sequence of instructions.
+    /// Returns the states at each of a sequence of instructions.
     fn states(code: &[&[u8]]) -> Vec<Option<Frame>> {
         let all = code.concat();
         let starts = code.iter().scan(0, |at, one| {
@@ -160,13 +161,13 @@ mod tests {
         assert_eq!(states(&[NOP, add, &POP, short, ABOVE, RET]), expected);
         let (load, test): (&[u8], &[u8]) = (&[0x4d, 0x8b, 0x97, 8, 1, 0, 0], &[0x41, 0x85, 2]);
         assert_eq!(states(&[NOP, add, &POP, load, test, RET]), expected);
-        // In the handler of exceptions.
+        // This is the end of an exception handler.
         assert_eq!(states(&[NOP, add, &POP, &[0xe9, 1, 2, 3, 4]])[3], removed(0x38));
         let add: &[u8] = &[0x48, 0x81, 0xc4, 0x30, 1, 0, 0];
         let removed = |bytes, size| Some(Frame::Removed { bytes, size });
         let expected = [None, None, removed(0x130, 0x138), removed(0x138, 0x138)];
         assert_eq!(states(&[NOP, add, &POP, RET]), expected);
-        // A frame of nothing but rbp.
+        // This frame contains only rbp.
         let expected = [None, None, removed(8, 8), removed(8, 8), removed(8, 8)];
         assert_eq!(states(&[NOP, &POP, POLL, ABOVE, RET]), expected);
     }
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn other_code_is_left_alone() {
-        // mov rbx, [rbp + 0x5d] ends in the byte of pop rbp.
+        // mov rbx, [rbp + 0x5d] ends with the byte of pop rbp.
         let code: &[&[u8]] = &[&[0x48, 0x8b, 0x5d, 0x5d], &[0x48, 0x89, 0xd8], RET, &[0x55], NOP];
         assert!(states(code).iter().all(Option::is_none), "{:?}", states(code));
     }

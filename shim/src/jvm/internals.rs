@@ -1,5 +1,5 @@
 //! The JVM and system internals that the shim relies on although no specification guarantees them, each under a name
-//! (docs/explanation/internals.md). Where one is missing, agents get less, and one line in the log says what.
+//! (docs/explanation/internals.md). If one is missing, agents get less, and a log line says what they lose.
 //!
 //! In builds with debug assertions, which the tests load, the environment variable `JVMPI_TEST_WITHOUT` makes
 //! internals unavailable: it contains their names, separated by commas, or `all`.

@@ -49,8 +49,8 @@ macro_rules! jni {
     }};
 }
 
-/// As `jni!`, but calls the function that was there before the shim replaced it: the shim's own
-/// references are not reported.
+/// Calls a function like `jni!`, but the original if the shim has replaced it: the shim's own references are not
+/// reported.
 macro_rules! original {
     ($jni:expr, $slot:ident, $argument:expr) => {{
         assert_none_held();
@@ -211,7 +211,7 @@ impl Jni {
         jni!(self, GetArrayLength, array)
     }
 
-    /// A new array of references, all of them NULL; None if memory is short.
+    /// Creates an array of references, all of them NULL. `None` if memory is short.
     pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
         assert_may_allocate();
         let array = jni!(self, NewObjectArray, length, class, ptr::null_mut());

@@ -1,5 +1,5 @@
-//! The state of a thread in HotSpot's own structure of it, which is read without a call: JVMTI holds up virtual threads
-//! that are mounted or unmounted while anybody asks it.
+//! A thread's state in HotSpot's own structure, which can be read without a call. JVMTI would hold up virtual threads
+//! that are being mounted or unmounted while it answers.
 
 use super::{internals, vm_structs};
 use crate::lock::Memo;
@@ -15,22 +15,22 @@ const IN_JAVA: i32 = 8;
 const BLOCKED: i32 = 10;
 
 impl ThreadState {
-    /// True if the thread executes Java code or code of the VM, or is about to. The odd numbers are changes from the state
-    /// before.
+    /// Returns true if the thread executes Java code or code of the VM, or is about to. An odd number is the transition
+    /// from the state before.
     pub fn executes(self) -> bool {
         matches!(self.0 & !1, IN_VM | IN_JAVA)
     }
 
-    /// True if the thread is blocked in the VM.
+    /// Returns true if the thread is blocked in the VM.
     pub fn is_blocked(self) -> bool {
         self.0 & !1 == BLOCKED
     }
 }
 
-/// The distance of the state from the beginning of the structure.
+/// The offset of the state in the structure.
 static OFFSET: Memo<Option<usize>> = Memo::new();
 
-/// Looks for the state in the structure of the current thread, which executes native code. Called before any thread is
+/// Finds the state in the structure of the current thread, which executes native code. Called before any thread is
 /// suspended.
 ///
 /// # Safety
@@ -44,7 +44,7 @@ pub unsafe fn locate(thread: usize) {
     OFFSET.get_or_find(|| internals::THREAD_STATE.find(find));
 }
 
-/// The state of a thread; None if it is not known where it is.
+/// Returns the state of a thread; None if its offset is not known.
 ///
 /// # Safety
 /// `thread` is the address of a thread's structure, which lives until this returns.
@@ -54,11 +54,13 @@ pub unsafe fn of(thread: usize) -> Option<ThreadState> {
     Some(ThreadState(unsafe { read(thread, offset) }))
 }
 
+/// Reads the state.
+///
 /// # Safety
-/// The structure at `thread` lives and has the state at this distance.
+/// The structure at `thread` lives and has the state at this offset.
 unsafe fn read(thread: usize, offset: usize) -> i32 {
     let state = std::ptr::with_exposed_provenance::<AtomicI32>(thread + offset);
-    // SAFETY: as the caller promises; it is aligned, and changed by the thread itself.
+    // SAFETY: as the caller promises. The field is aligned, and the thread itself changes it.
     unsafe { (*state).load(Ordering::SeqCst) }
 }
 

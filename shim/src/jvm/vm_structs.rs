@@ -1,18 +1,18 @@
-//! HotSpot's description of its own structures, which it publishes for debuggers: tables in variables whose names
-//! begin with `gHotSpotVM`. Further variables give the layout of their entries.
+//! HotSpot's description of its own structures, which it publishes for debuggers. The tables are in variables
+//! whose names begin with `gHotSpotVM`. Further variables give the layout of their entries.
 
 use super::symbols;
 use std::ffi::{CStr, c_char};
 use std::ptr::{self, NonNull};
 
-/// The value of an exported variable.
+/// Returns the value of an exported variable.
 fn exported<T: Copy>(name: &CStr) -> Option<T> {
     let variable: NonNull<T> = symbols::find(name)?.cast();
     // SAFETY: the VM exports a variable of this type under this name, and never changes it.
     Some(unsafe { variable.read() })
 }
 
-/// A table: where it begins, and how long each entry is.
+/// A table: its start, and the size of each entry.
 #[derive(Clone, Copy)]
 struct Table {
     start: *const u8,
@@ -26,7 +26,7 @@ impl Table {
         (!start.is_null() && stride > 0).then_some(Self { start, stride })
     }
 
-    /// The entries, up to the one whose `name` is NULL.
+    /// Returns the entries, up to the one whose `name` is NULL.
     fn entries(self, name: usize) -> impl Iterator<Item = Entry> {
         let all = (0..).map(move |i| Entry(self.start.wrapping_add(i * self.stride)));
         all.take_while(move |entry| entry.text(name).is_some())
@@ -39,7 +39,7 @@ struct Entry(*const u8);
 
 impl Entry {
     fn read<T: Copy>(self, offset: usize) -> T {
-        // SAFETY: the VM's table has a value of this type there, by the offset that it exports; entries behind the
+        // SAFETY: the VM's table has a value of this type at this offset, which the VM exports. Entries after the
         // last one are not read.
         unsafe { ptr::read_unaligned(self.0.wrapping_add(offset).cast()) }
     }
@@ -57,9 +57,9 @@ fn offset(name: &CStr) -> Option<usize> {
 
 /// A field of one of the VM's structures.
 struct Field {
-    /// Of a field of each object, where it lies in that.
+    /// The offset of an instance field in its object.
     offset: usize,
-    /// Of a static field, where it is.
+    /// The address of a static field.
     address: *const u8,
 }
 
@@ -79,15 +79,15 @@ fn field(structure: &CStr, name: &CStr) -> Option<Field> {
     Some(Field { offset, address: entry.read(addresses) })
 }
 
-/// The distance of a field from the beginning of its structure.
+/// Returns the offset of a field in its structure.
 pub fn offset_of(structure: &CStr, name: &CStr) -> Option<usize> {
     field(structure, name).map(|field| field.offset)
 }
 
-/// The value of a static field that is a pointer or as large as one.
+/// Returns the value of a static field that is a pointer or has the size of one.
 fn static_word(structure: &CStr, name: &CStr) -> Option<usize> {
     let address = field(structure, name)?.address;
-    // SAFETY: the VM's table says that the field is there.
+    // SAFETY: the VM's table says that the field is at this address.
     (!address.is_null()).then(|| unsafe { ptr::read(address.cast()) })
 }
 
@@ -108,7 +108,7 @@ pub fn first_set_flag(flags: &[&'static CStr]) -> Option<&'static CStr> {
         Table { start: ptr::with_exposed_provenance(all), stride: size_of_structure(FLAG)? };
     let is_set = |flag: &Entry| {
         let value: *const u8 = flag.read(values);
-        // SAFETY: the VM's table says that the value is there; a flag that is true or false is a byte.
+        // SAFETY: the VM's table says that the value is at this address; a boolean flag is one byte.
         !value.is_null() && unsafe { value.read() } == 1
     };
     let mut set = flags.iter().filter(|name| {
@@ -119,7 +119,7 @@ pub fn first_set_flag(flags: &[&'static CStr]) -> Option<&'static CStr> {
     set.next().copied()
 }
 
-/// The address at which the VM counts its collections, in an `unsigned int`.
+/// Returns the address of the VM's collection counter, an `unsigned int`.
 pub fn count_of_collections() -> Option<usize> {
     let heap = static_word(c"Universe", c"_collectedHeap").filter(|heap| *heap != 0)?;
     Some(heap + field(c"CollectedHeap", c"_total_collections")?.offset)
