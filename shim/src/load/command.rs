@@ -18,12 +18,12 @@ pub unsafe fn of(text: *const c_char) -> Option<String> {
     text.strip_prefix('!').map(String::from)
 }
 
-/// The settings that a command sets before the shim starts.
+/// Returns the settings that a command sets before the shim starts.
 pub fn settings(command: &str) -> Option<&str> {
     command.strip_prefix("set ")
 }
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 /// Returns the reason in one line if no agent is loaded or the command is unknown.

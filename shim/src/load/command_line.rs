@@ -114,7 +114,7 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
 
 /// Splits the text of an `@argfile` into words. It differs from [`words`] in three ways: a backslash within quotes
 /// escapes a character or continues the line, a quote ends at the end of the line at the latest, and `#` starts a
-/// comment. As in the launcher, a `#` in the middle of a word drops that word.
+/// comment. A `#` in the middle of a word drops that word, as in the launcher.
 fn argfile_words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;

@@ -24,7 +24,7 @@ pub struct Pending {
 static PENDING: Lock<Vec<Pending>> = Lock::new(Vec::new());
 
 impl Pending {
-    /// Returns the time at which its JVM_OnLoad is to be called.
+    /// Returns the time at which the agent's JVM_OnLoad is to be called.
     fn on_load(&self) -> OnLoad {
         let options = self.options.as_deref().map(CStr::to_string_lossy).unwrap_or_default();
         get_env::settings_of(&self.library.path, &options).onload
@@ -63,7 +63,7 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     Ok(Some(Pending { library, options }))
 }
 
-/// Loads an agent library by its absolute path, because some agents look for files beside their library.
+/// Loads an agent library by its absolute path, because some agents look for files next to their library.
 fn open(name: &OsStr) -> Result<AgentLibrary, LibraryError> {
     let path = find(name)?;
     let path = std::path::absolute(&path).unwrap_or(path);

@@ -11,8 +11,8 @@ use jvmpi_sys::Arm;
 
 /// An event of the current thread on its way to the agents that get it.
 ///
-/// They are chosen once, when the delivery begins. An agent that enables the event type later gets the next event. As
-/// long as the delivery lives, the event is in flight: no ID dies or changes.
+/// The agents are chosen once, when the delivery begins. An agent that enables the event type later gets the next
+/// event. While the delivery lives, the event is in flight: no ID dies or changes.
 pub struct Delivery<'a> {
     thread: &'a Thread,
     event_type: jint,
@@ -75,8 +75,8 @@ impl<'a> Delivery<'a> {
     /// Does the same as [`send`](Self::send), with `env_id` as the event's thread.
     #[inline]
     pub fn send_as<A: Arm>(&self, agent: &Agent, env_id: *mut JNIEnv, arm: A) -> A {
-        // Both may have changed since the beginning: a handler that got an announcement may have disabled the event
-        // type, and the VM does not wait for a handler that waits for it.
+        // Both may have changed since the beginning. A handler that got an announcement may have disabled the event
+        // type, and the VM does not wait for a handler that waits for the VM.
         if agent.wants(self.event_type) && is_open(self.thread, self.event_type) {
             call_inside(agent, env_id, self.event_type, arm)
         } else {

@@ -1,4 +1,4 @@
-//! Which events reach agents from a thread.
+//! Decides which events of a thread reach agents.
 
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};

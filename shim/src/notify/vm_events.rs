@@ -1,5 +1,5 @@
-//! The events that are no [`Delivery`](super::Delivery): those that no thread of the program causes, and those that an
-//! agent requests.
+//! The events that are not a [`Delivery`](super::Delivery): those that no thread of the program causes, and those that
+//! an agent requests.
 
 use super::handler::call_inside;
 use crate::gc::gate;
@@ -9,9 +9,9 @@ use crate::threads::Thread;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{Arm, JVMPI_REQUESTED_EVENT};
 
-/// Sends an event that no thread of the program causes: what a collection does, and what the VM has not reported.
-/// `env_id` is that of a live thread that is announced to the agent, as agents look up its thread-local data and
-/// its `time`, which is None for that of the current thread.
+/// Sends an event that no thread of the program causes: a GC event, or one that the VM has not reported. `env_id`
+/// names a live thread that is announced to the agent, because agents look up its thread-local data. `time` is what
+/// GetCurrentThreadCpuTime returns meanwhile; None for the time of the current thread.
 pub fn deliver_for_vm<A: Arm>(
     agent: &Agent,
     current: &Thread,
@@ -30,11 +30,11 @@ pub fn deliver_for_vm<A: Arm>(
     }
 }
 
-/// Sends the event that an agent has requested. During the events of a collection it is sent in the
-/// name of the same thread as those. False if the VM has ended meanwhile, so that it was not sent.
+/// Sends the event that an agent has requested. During the events of a collection, the event names the same thread as
+/// those. Returns false, without sending it, if the VM has ended meanwhile.
 #[must_use]
 pub fn request<A: Arm>(agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> bool {
-    // Asked when it has passed, as the VM may end while the request is served.
+    // Checked after the gate, because the VM may end while the request is served.
     let _passage = gate::enter(thread);
     let is_open = phase::vm_answers();
     if is_open {

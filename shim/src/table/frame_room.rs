@@ -24,7 +24,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Calls `f` with the space for an agent's array; not if there is no memory.
+    /// Calls `f` with the space for an agent's array. Does nothing if there is no memory.
     ///
     /// # Safety
     /// `shown` has space for `depth` frames, and no other code uses it during the call.
@@ -45,7 +45,7 @@ impl Room {
         unsafe { slice::from_raw_parts_mut(self.walked, self.depth) }
     }
 
-    /// Returns a frame of JVMTI's.
+    /// Returns a JVMTI frame.
     ///
     /// # Safety
     /// The stack walk wrote this frame, and [`Self::show`] was not called for this index or a later one since.

@@ -105,7 +105,7 @@ fn walk(
     }
 }
 
-/// Walks the stack of another thread now, or that of the virtual thread that is mounted on it. To suspend a carrier does not
+/// Walks the current stack of another thread, or of the virtual thread mounted on it. Suspending a carrier does not
 /// stop its virtual thread.
 fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walked, usize) {
     let is_suspended = thread.suspension.is_suspended();
@@ -141,9 +141,9 @@ fn resolve_while_suspended(
     shown.take(room.depth()).enumerate().map(|(at, frame)| room.show(at, frame)).count()
 }
 
-/// Turns so many frames as JVMTI gives them into those of JVMPI. Every method's class is
-/// announced before the agent gets the frame; a method that the VM does not know any more is left
-/// out. How many are left: none of a virtual thread's, unless `shows_virtual`.
+/// Converts `count` JVMTI frames to JVMPI frames and returns how many remain. Each method's class is announced before
+/// the agent gets the frame. A method that the VM no longer knows is left out. Unless `shows_virtual`, the result is 0
+/// for the stack of a virtual thread.
 fn resolve(
     jni: Jni,
     agent: &Agent,
@@ -164,7 +164,7 @@ fn resolve(
             kept += 1;
         }
         if resolver.met_carrier && kept > 0 {
-            // The thread's own handler walks on into the frames of the carrier, JVMTI does not.
+            // AsyncGetCallTrace continues into the frames of the carrier; JVMTI does not.
             break;
         }
     }
