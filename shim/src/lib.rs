@@ -1,8 +1,8 @@
 //! `libjvmpi.so`: lets an unmodified JVMPI profiler agent run on JDK 11 and later.
 //!
-//! This file has the exported symbols. An event takes one way: from a JVMTI callback in `translate`, which looks
-//! up IDs in the modules below, to `notify`, which calls the agent. A call of an agent takes one way: from `table`
-//! to the modules below. `docs/explanation/architecture.md` has the modules and their order.
+//! This file has the exported symbols. An event has one path: from a JVMTI callback in `translate`, which looks up
+//! IDs in the modules below, to `notify`, which calls the agent. A call by an agent has one path: from `table` to
+//! the modules below. `docs/explanation/architecture.md` has the modules and their order.
 
 mod boundary;
 mod classes;
@@ -31,7 +31,7 @@ use std::ffi::{c_char, c_void};
 /// JVMTI's entry point for `-agentpath:/path/libjvmpi.so[=agent[:options]]`.
 ///
 /// # Safety
-/// As JVMTI calls it.
+/// JVMTI calls this with valid arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnLoad(
     vm: *mut JavaVM,
@@ -42,10 +42,10 @@ pub unsafe extern "system" fn Agent_OnLoad(
     guard(JNI_ERR, || unsafe { load::at_start(vm, options) })
 }
 
-/// JVMTI's entry point for a VM that runs: `jcmd PID JVMTI.agent_load /path/libjvmpi.so "agent:options"`.
+/// JVMTI's entry point for a running VM: `jcmd PID JVMTI.agent_load /path/libjvmpi.so "agent:options"`.
 ///
 /// # Safety
-/// As JVMTI calls it.
+/// JVMTI calls this with valid arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnAttach(
     vm: *mut JavaVM,
@@ -59,14 +59,14 @@ pub unsafe extern "system" fn Agent_OnAttach(
 /// Called by JVMTI when the VM ends.
 ///
 /// # Safety
-/// As JVMTI calls it.
+/// JVMTI calls this with valid arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
     guard((), load::at_end);
 }
 
 jvm::caller::with_return_address! {
-    /// Gives a program that embeds the VM the JVMPI interface; see `jvmpi.h`.
+    /// Returns the JVMPI interface to a program that embeds the VM; see `jvmpi.h`.
     ///
     /// # Safety
     /// `vm` is the JVM of this process, and `interface` is NULL or may be written.
@@ -90,7 +90,7 @@ unsafe extern "system" fn get_interface_for(
         Ok(table) => (JNI_OK, table),
         Err(code) => (code, std::ptr::null_mut()),
     };
-    // SAFETY: `interface` is not NULL, so the caller wants it written.
+    // SAFETY: `interface` is not NULL, so the caller promises that it may be written.
     unsafe { interface.write(table.cast()) };
     result
 }

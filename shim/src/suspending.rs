@@ -1,12 +1,12 @@
 //! The rule that a thread allocates nothing while it has other threads suspended.
 //!
-//! A suspended thread may be inside a JNI critical section, where HotSpot cannot collect garbage. An allocation in
-//! the Java heap that needs a collection would wait for that thread, which waits for this one. SuspendThread and
-//! SuspendThreadList do not call `malloc` or `free` either. With debug assertions, as all tests run, a call that breaks
-//! the rule aborts the process.
+//! A suspended thread may be inside a JNI critical section, where HotSpot cannot collect garbage. An allocation in the
+//! Java heap that needs a collection would wait for that thread, which waits for this one. SuspendThread and
+//! SuspendThreadList do not call `malloc` or `free` either. With debug assertions, which all tests have, a call that
+//! breaks the rule aborts the process.
 //!
-//! `malloc` is allowed where threads are looked at: in dumps and GetCallTrace. JVMTI suspends no thread inside
-//! `malloc`, so none has its lock.
+//! Dumps and GetCallTrace may call `malloc`. JVMTI suspends no thread inside `malloc`, so no suspended thread holds its
+//! lock.
 
 #[cfg(all(debug_assertions, not(test)))]
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 thread_local! {
-    /// How many [`Suspending`]s the current thread has, and how many of them forbid `malloc`.
+    /// The number of [`Suspending`]s of the current thread, and the number of those that forbid `malloc`.
     static COUNTS: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
@@ -22,7 +22,7 @@ fn counts() -> (u32, u32) {
     COUNTS.try_with(Cell::get).unwrap_or_default()
 }
 
-/// The current thread has other threads suspended until this is dropped.
+/// A guard for the time during which the current thread has other threads suspended.
 #[must_use]
 pub struct Suspending {
     forbids_malloc: bool,
@@ -50,12 +50,12 @@ pub fn begin() -> Suspending {
     Suspending::new(false)
 }
 
-/// As [`begin`], also without `malloc` and `free`.
+/// Begins like [`begin`], and also forbids `malloc` and `free`.
 pub fn begin_without_malloc() -> Suspending {
     Suspending::new(true)
 }
 
-/// True if the current thread has other threads suspended.
+/// Returns true if the current thread has other threads suspended.
 pub fn is_suspending() -> bool {
     counts().0 > 0
 }
@@ -69,14 +69,14 @@ pub fn assert_may_allocate() {
 }
 
 fn fail(what: &str) -> ! {
-    // What follows allocates.
+    // The following code allocates.
     let _ = COUNTS.try_with(|counts| counts.set((0, 0)));
     let stack = std::backtrace::Backtrace::force_capture();
     eprintln!("[jvmpi] error: {what} while threads are suspended\n{stack}");
     std::process::abort();
 }
 
-/// The system's allocator, with the check.
+/// The system's allocator with the check.
 #[cfg(all(debug_assertions, not(test)))]
 struct Checked;
 
