@@ -24,7 +24,7 @@ pub struct ClassObjects {
 }
 
 impl ClassObjects {
-    /// Allocates an array for so many classes.
+    /// Allocates an array for this many classes.
     pub fn with_room(jni: Jni, num_classes: usize) -> Result<Self> {
         let find =
             || Some((jni.find_class(c"java/lang/Class")?, jni.find_class(c"java/lang/Object")?));
@@ -37,7 +37,7 @@ impl ClassObjects {
         Ok(Self { array: array.unwrap_or(ptr::null_mut()), fields, num_classes })
     }
 
-    /// Returns true if the array is large enough for so many classes.
+    /// Returns true if the array is large enough for this many classes.
     pub fn fits(&self, num_classes: usize) -> bool {
         num_classes <= self.num_classes
     }

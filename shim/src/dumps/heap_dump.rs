@@ -227,7 +227,7 @@ fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMa
     resting.iter().enumerate().map(stack).collect()
 }
 
-/// Counts the shim's own global references by object: one to every registered Thread object.
+/// Returns the number of the shim's own global references by object: one to every registered Thread object.
 fn own_references() -> HashMap<Id, usize> {
     let known = threads::all().into_iter().filter(|thread| thread.object().is_some());
     known.map(|thread| (thread.id().addr(), 1)).collect()

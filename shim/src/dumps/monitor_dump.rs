@@ -345,7 +345,7 @@ fn owned_by_virtual(
 /// the stacks of threads whose monitors the VM does not list completely.
 struct Roots<'a> {
     new_ids: &'a Supply,
-    /// The IDs of the threads whose monitors are known without a look at their stacks.
+    /// The IDs of the threads whose monitors are known without their stacks.
     complete: &'a HashSet<usize>,
     /// The ID of the class `java.lang.VirtualThread`.
     virtual_threads: Option<jobjectID>,

@@ -133,7 +133,7 @@ pub fn mirror(id: Id, meta: Id, layout: &Layout) -> Result<Buffer> {
     Ok(writer.finish())
 }
 
-/// Returns a writer for the record of an object with so many bytes of values.
+/// Returns a writer for the record of an object with this many bytes of values.
 fn writer(values: usize) -> std::result::Result<HeapWriter, Full> {
     let buffer = Buffer::with_capacity(HeapWriter::HEAD + values)?;
     Ok(HeapWriter::new(buffer, Level::Values))

@@ -63,7 +63,7 @@ impl Listener {
         bounded_wait::count_step();
     }
 
-    /// Sends ARENA_NEW, unless the agent has received it for this arena.
+    /// Sends ARENA_NEW, if the agent has enabled it and has not received it for this arena.
     fn announce(&self, thread: &Thread, arena: jint) {
         if self.agent.wants(JVMPI_EVENT_ARENA_NEW) {
             announcements::once(arenas::announced(arena), self.agent, || {

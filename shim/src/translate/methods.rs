@@ -185,9 +185,9 @@ pub fn prepare(jni: Jni) {
 }
 
 /// Handles an exception that a method has caught: the calls inside it have been left. Most exits were
-/// reported. Missing is the exit of a constructor whose `super()` or `this()` has thrown, because the
-/// verifier allows no handler around that call. Exits that happened while the stack was too full for a
-/// report are missing too.
+/// reported, but not the exit of a constructor whose `super()` or `this()` has thrown: the verifier allows
+/// no handler around that call. Exits during a stack overflow are missing too, because the stack had no
+/// space for a report.
 #[inline]
 pub fn caught(jni: Jni, exception: jobject, number: jint, constructs: jboolean) {
     let class = OVERFLOW.get().and_then(Option::as_ref);

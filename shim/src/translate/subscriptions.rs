@@ -80,7 +80,8 @@ pub fn start() -> jvm::Result<()> {
     Ok(())
 }
 
-/// Returns the capabilities that only one JVMTI agent can hold, if no JVMPI agent has needed them so far.
+/// Relinquishes the capabilities that only one JVMTI agent can hold, if no JVMPI agent has needed them so
+/// far.
 pub fn give_back_unwanted(jni: Jni) {
     let switch = || {
         if !agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {

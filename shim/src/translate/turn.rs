@@ -61,8 +61,8 @@ impl Turn {
         }
     }
 
-    /// Returns true if no thread works. A worker that begins after this call sees all requests that
-    /// were made before it.
+    /// Returns true if no thread is working. A worker that begins after this call sees all requests
+    /// that were made before it.
     pub fn is_free(&self) -> bool {
         self.state.lock().worker.is_none()
     }
