@@ -54,7 +54,8 @@ pub unsafe extern "system" fn native_method_bind(
         let function = blocking::instead_of(address);
         let slot = if have_stubs() { bind(method, function.unwrap_or(address)) } else { None };
         if let Some(instead) = slot.map(native_stubs::stub).or(function) {
-            // SAFETY: JVMTI passes a valid pointer for the new address; the stub has the type of the original.
+            // SAFETY: JVMTI passes a valid pointer for the new address; the replacement has the type of the
+            // original.
             unsafe { new_address.write(instead) };
         }
         match slot {

@@ -238,7 +238,7 @@ unsafe extern "system" fn apply(env: *mut JNIEnv, this: jobject, argument: jobje
     guard(ptr::null_mut(), || {
         // SAFETY: the VM passes the environment of the thread that runs this.
         let jni = unsafe { Jni::new(env) };
-        // When the walker passes on its frames, the VM has filled them, so nothing is left to do.
+        // The VM has filled a walker's frames before the walker passes them on, so nothing is left to do.
         let is_rehearsal = jni.same_object(this, argument);
         let walk = WALK.get().and_then(Option::as_ref).filter(|_| is_rehearsal);
         const CALLER: jint = 1;
