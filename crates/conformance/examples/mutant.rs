@@ -13,7 +13,7 @@ use jvmpi_sys::{
     JVMPI_Interface, JVMPI_REQUESTED_EVENT, JVMPI_RawMonitor, JVMPI_VERSION_1, JVMPI_VERSION_1_2,
     for_each_function, jobjectID,
 };
-use libloading::os::unix::{Library, RTLD_LAZY, Symbol};
+use libloading::os::unix::{Library, RTLD_LAZY};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem;
 use std::ptr;
@@ -125,7 +125,8 @@ pub unsafe extern "system" fn JVM_OnLoad(
 
         let Ok(library) = Library::open(Some(library), RTLD_LAZY) else { return JNI_ERR };
         let library = AGENT.get_or_init(|| library);
-        let Ok(on_load) = library.get::<OnLoad>(b"JVM_OnLoad\0") else { return JNI_ERR };
+        let on_load = library.get::<Option<OnLoad>>(b"JVM_OnLoad\0");
+        let Some(on_load) = on_load.ok().and_then(|symbol| *symbol) else { return JNI_ERR };
         let options = options.map(|options| CString::new(options).unwrap_or_default().into_raw());
         on_load(own, options.unwrap_or(ptr::null_mut()), reserved)
     }
@@ -140,8 +141,8 @@ pub unsafe extern "system" fn JVM_OnUnload(vm: *mut JavaVM) {
     let Some(library) = AGENT.get() else { return };
     // SAFETY: the function has the type of the specification, the VM is that of JVM_OnLoad.
     unsafe {
-        let on_unload: Result<Symbol<OnUnload>, _> = library.get(b"JVM_OnUnload\0");
-        if let Ok(on_unload) = on_unload {
+        let on_unload = library.get::<Option<OnUnload>>(b"JVM_OnUnload\0");
+        if let Some(on_unload) = on_unload.ok().and_then(|symbol| *symbol) {
             on_unload(vm);
         }
     }

@@ -64,10 +64,12 @@ pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, Libr
 /// [`LibraryError::Unloadable`], [`LibraryError::NoOnLoad`].
 pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
     let library = load(path.as_os_str()).map_err(|error| unloadable(path, error))?;
-    // SAFETY: the specification requires this type for a symbol of this name.
-    let on_load = unsafe { library.get::<JVM_OnLoad>("JVM_OnLoad") }
-        .map(|symbol| *symbol)
-        .map_err(|_| LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing })?;
+    // SAFETY: the specification requires this type for a symbol of this name. The symbol can be NULL, as that of an
+    // indirect function.
+    let on_load = unsafe { library.get::<Option<JVM_OnLoad>>("JVM_OnLoad") }
+        .ok()
+        .and_then(|symbol| *symbol)
+        .ok_or_else(|| LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing })?;
     // The library is never closed.
     let handle = library.into_raw();
     // If the JVM loaded the library first, it did so lazily, and symbols are unresolved.
@@ -228,6 +230,22 @@ mod tests {
         let file = directory.library("file", "int JVM_OnLoad2(void) { return 0; }\n");
         let line = open(&file).unwrap_err().to_string();
         assert_eq!(line, examine(&file).unwrap_err().to_string());
+    }
+
+    /// Builds an agent whose entry point is an indirect function. The function that chooses its implementation chooses
+    /// none, so `dlsym` finds the symbol and returns NULL.
+    #[test]
+    fn library_whose_on_load_is_null_is_rejected() {
+        let directory = Directory::new("null");
+        let source = "static int (*none(void))(void) { return 0; }\n\
+                      int JVM_OnLoad(void) __attribute__((ifunc(\"none\")));\n";
+        let file = directory.library("file", source);
+        examine(&file).unwrap();
+        assert_eq!(
+            complaint(&file, open(&file).unwrap_err()),
+            "does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the right library and that \
+             nothing hides the symbol"
+        );
     }
 
     /// Builds an agent the way old toolchains did: linked against symbol versions that the C library keeps only for
