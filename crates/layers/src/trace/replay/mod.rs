@@ -27,6 +27,7 @@ use order::Order;
 use player::Player;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -140,12 +141,7 @@ pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<
         known: Mutex::default(),
         functions: Mutex::default(),
     });
-    // SAFETY: runs the initialisers of the library that the user has named.
-    let library = unsafe { Library::open(Some(library), RTLD_NOW | RTLD_LOCAL) };
-    let library = library.map_err(|error| error.to_string())?;
-    // SAFETY: the type is the one that the interface prescribes for a symbol of this name.
-    let on_load = unsafe { library.get::<JVM_OnLoad>("JVM_OnLoad") }.map(|symbol| *symbol);
-    let on_load = on_load.map_err(|_| "it has no function JVM_OnLoad".to_owned())?;
+    let (library, on_load) = open(library)?;
     // The agent may keep and change the string.
     let options = options.map_or(ptr::null_mut(), CString::into_raw);
 
@@ -176,14 +172,35 @@ pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<
         }
     }
     let took = began.elapsed();
-    // SAFETY: as above.
-    if let Ok(on_unload) = unsafe { library.get::<JVM_OnUnload>("JVM_OnUnload") } {
+    // SAFETY: the type is the one that the interface prescribes for a symbol of this name, which may be NULL.
+    let on_unload = unsafe { library.get::<Option<JVM_OnUnload>>("JVM_OnUnload") };
+    if let Some(on_unload) = on_unload.ok().and_then(|symbol| *symbol) {
         // SAFETY: this is how the library for JVMs calls it.
         unsafe { on_unload(vm::java_vm()) };
     }
-    // Threads of the agent may still run in it.
-    _ = library.into_raw();
     Ok(summary(replay, took))
+}
+
+/// Loads the library of an agent, and returns it with the agent's entry point. The library stays loaded even if the
+/// replay fails: threads of the agent may run in it.
+fn open(path: &Path) -> Result<(ManuallyDrop<Library>, JVM_OnLoad), String> {
+    // SAFETY: runs the initializers of the library that the user has named.
+    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    let library = ManuallyDrop::new(library.map_err(|error| {
+        let message = match error {
+            libloading::Error::DlOpen { source } => source.to_string(),
+            other => other.to_string(),
+        };
+        // The message usually begins with the path, which the caller adds.
+        let prefix = format!("{}: ", path.display());
+        message.strip_prefix(&prefix).unwrap_or(&message).to_owned()
+    })?);
+    // SAFETY: the type is the one that the interface prescribes for a symbol of this name, which may be NULL.
+    let on_load = unsafe { library.get::<Option<JVM_OnLoad>>("JVM_OnLoad") };
+    match on_load.ok().and_then(|symbol| *symbol) {
+        Some(on_load) => Ok((library, on_load)),
+        None => Err("it has no function JVM_OnLoad".to_owned()),
+    }
 }
 
 /// Events that the agent wants and the recorded one has not enabled.
@@ -201,4 +218,37 @@ fn summary(replay: &Replay, took: Duration) -> Summary {
         delivered.map(|(event_type, count)| (event_type, count.load(Ordering::Relaxed)));
     let notes = replay.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Summary { delivered: delivered.filter(|(_, count)| *count > 0).collect(), notes, took }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{self, Command};
+    use std::{env, fs};
+
+    #[test]
+    fn error_of_a_library_that_cannot_be_loaded_has_the_reason() {
+        assert_eq!(
+            open(Path::new("/nowhere/libagent.so")).err().as_deref(),
+            Some("cannot open shared object file: No such file or directory")
+        );
+    }
+
+    /// Builds an agent whose entry point is an indirect function. The function that chooses its implementation chooses
+    /// none, so `dlsym` finds the symbol and returns NULL.
+    #[test]
+    fn library_whose_on_load_is_null_is_rejected() {
+        let library = env::temp_dir().join(format!("jvmpi-replay-{}-null.so", process::id()));
+        let source = library.with_extension("c");
+        let text = "static int (*none(void))(void) { return 0; }\n\
+                    int JVM_OnLoad(void) __attribute__((ifunc(\"none\")));\n";
+        fs::write(&source, text).unwrap();
+        let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+        assert!(cc.status().unwrap().success(), "{cc:?}");
+        let opened = open(&library);
+        fs::remove_file(&source).unwrap();
+        fs::remove_file(&library).unwrap();
+        assert_eq!(opened.err().as_deref(), Some("it has no function JVM_OnLoad"));
+    }
 }
