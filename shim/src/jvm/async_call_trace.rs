@@ -92,8 +92,9 @@ unsafe fn walk_from(
 mod registers {
     use libc::ucontext_t;
 
+    // The kernel writes the stack pointer to both ESP and UESP. HotSpot reads UESP.
     #[cfg(target_arch = "x86")]
-    use libc::{REG_EIP as NEXT, REG_ESP as STACK};
+    use libc::{REG_EIP as NEXT, REG_UESP as STACK};
     #[cfg(target_arch = "x86_64")]
     use libc::{REG_RIP as NEXT, REG_RSP as STACK};
 
@@ -176,5 +177,31 @@ mod registers {
     pub unsafe fn return_at_once(context: &mut ucontext_t, _: usize) {
         const LINK: usize = 30;
         context.uc_mcontext.pc = context.uc_mcontext.regs[LINK];
+    }
+}
+
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "x86")))]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "x86")]
+    use libc::{REG_EIP, REG_ESP, REG_UESP};
+    #[cfg(target_arch = "x86_64")]
+    use libc::{REG_RIP as REG_EIP, REG_RSP as REG_ESP, REG_RSP as REG_UESP};
+
+    /// Checks the registers that HotSpot reads: on 32-bit x86 the stack pointer is `UESP`.
+    #[test]
+    fn return_changes_the_registers_that_the_vm_reads() {
+        let stack = [1_usize, 2, 3];
+        let address = |place: usize| (&raw const stack[place]).expose_provenance();
+        // SAFETY: all bits zero are a valid context.
+        let mut context: ucontext_t = unsafe { std::mem::zeroed() };
+        // The kernel writes both.
+        for register in [REG_ESP, REG_UESP] {
+            context.uc_mcontext.gregs[register as usize] = address(0) as libc::greg_t;
+        }
+        // SAFETY: the stack pointer is the address of the array, which has a word above its first.
+        unsafe { registers::return_at_once(&mut context, size_of::<usize>()) };
+        let register = |number: i32| context.uc_mcontext.gregs[number as usize] as usize;
+        assert_eq!((register(REG_EIP), register(REG_UESP)), (2, address(2)));
     }
 }
