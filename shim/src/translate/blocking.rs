@@ -9,7 +9,7 @@ use crate::jvm::{self, Jni, internals, symbols};
 use crate::lock::Memo;
 use crate::records::{tracker, waits};
 use crate::threads;
-use jni_sys::{JNI_OK, JNIEnv, JNINativeMethod, jboolean, jclass, jint, jlong, jobject};
+use jni_sys::{JNI_OK, JNIEnv, JNINativeMethod, jclass, jint, jlong, jobject};
 use jvmpi_settings::Park;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -18,7 +18,9 @@ use std::{ptr, slice};
 
 type Sleep = unsafe extern "system" fn(*mut JNIEnv, jclass, jlong);
 type Wait = unsafe extern "system" fn(*mut JNIEnv, jobject, jlong);
-type ParkFunction = unsafe extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
+/// The Java `boolean` is a byte here. The verifier lets code pass any number for it, and `jboolean` is `bool`, which
+/// must be 0 or 1.
+type ParkFunction = unsafe extern "system" fn(*mut JNIEnv, jobject, u8, jlong);
 
 /// The function that the VM exports for the sleeping native of `Thread`, whose name varies.
 struct Sleeping {
@@ -191,15 +193,10 @@ pub fn bind_park(jni: Jni) {
 }
 
 /// Replaces `Unsafe.park`.
-unsafe extern "system" fn park(
-    env: *mut JNIEnv,
-    receiver: jobject,
-    is_absolute: jboolean,
-    time: jlong,
-) {
+unsafe extern "system" fn park(env: *mut JNIEnv, receiver: jobject, is_absolute: u8, time: jlong) {
     // SAFETY: the VM passes the environment of the thread that runs this.
     let jni = || unsafe { Jni::new(env) };
-    let timeout = timeout_of_park(is_absolute, time);
+    let timeout = timeout_of_park(is_absolute != 0, time);
     let is_reported = guard(false, || timeout.is_some_and(|time| monitors::parking(jni(), time)));
     // SAFETY: `PARK` holds the function that this one replaces, which has this type.
     let original =
@@ -213,7 +210,7 @@ unsafe extern "system" fn park(
 
 /// Returns the time that `Unsafe.park` waits with these arguments: zero for no limit, None if it does not
 /// wait.
-fn timeout_of_park(is_absolute: jboolean, time: jlong) -> Option<Duration> {
+fn timeout_of_park(is_absolute: bool, time: jlong) -> Option<Duration> {
     if !is_absolute {
         return u64::try_from(time).ok().map(Duration::from_nanos);
     }
@@ -225,6 +222,20 @@ fn timeout_of_park(is_absolute: jboolean, time: jlong) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU8;
+
+    #[test]
+    fn park_passes_on_a_boolean_that_is_any_byte() {
+        static SEEN: AtomicU8 = AtomicU8::new(0);
+        unsafe extern "system" fn original(_: *mut JNIEnv, _: jobject, is_absolute: u8, _: jlong) {
+            SEEN.store(is_absolute, Ordering::SeqCst);
+        }
+        PARK.store(original as *mut c_void, Ordering::SeqCst);
+        // SAFETY: parking until a time in the past is not reported, so nothing uses the environment.
+        unsafe { park(ptr::null_mut(), ptr::null_mut(), 2, -1) };
+        PARK.store(ptr::null_mut(), Ordering::SeqCst);
+        assert_eq!(SEEN.load(Ordering::SeqCst), 2);
+    }
 
     #[test]
     fn only_parking_for_a_time_ends_by_itself() {
