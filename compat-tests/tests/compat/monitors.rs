@@ -16,6 +16,7 @@ cases![
     trusted_classes,
     waiting_lets_others_in,
     notified,
+    waits_for_an_initializer_are_whole,
     waiting,
     parking,
     parking_is_not_told_unasked,
@@ -142,6 +143,22 @@ fn notified(vm: &Vm<'_>) -> Result<(), String> {
     }
     let enters = count(report, "enter");
     equal("entered", count(report, "entered"), enters)
+}
+
+/// The JVM itself waits at a monitor for a class that another thread initializes, and reports only the end of such a wait.
+/// Nothing is sent for it. Each wait to enter the monitor ends.
+fn waits_for_an_initializer_are_whole(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Initializers")?.agent("counter", "events=54+55+57+58")?.run()?;
+    equal("output", outcome.stdout.as_str(), "initialized\n")?;
+    let count = |event: i64| -> i64 {
+        let is_it = |line: &&Line| line.int("type") == Ok(event);
+        let line = outcome.report().all().iter().find(is_it);
+        line.and_then(|line| line.int("count").ok()).unwrap_or(0)
+    };
+    equal("entered monitors", count(55), count(54))?;
+    // System threads wait at the end.
+    ensure!(count(58) <= count(57), "{} of {} waits ended", count(58), count(57));
+    Ok(())
 }
 
 /// A parked thread waits for the object that `LockSupport.getBlocker` returns.

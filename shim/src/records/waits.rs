@@ -26,7 +26,8 @@ impl Era {
     }
 }
 
-/// True if the shim sees threads return from `Object.wait`, when they own the monitor again.
+/// True if the native of `Object.wait` is replaced. So the shim sees threads return from it, when they own the monitor
+/// again.
 pub static RETURNS_ARE_SEEN: AtomicBool = AtomicBool::new(false);
 
 /// The waits of one thread. Only the thread itself uses this.
@@ -38,6 +39,8 @@ pub struct Waits {
     waits: AtomicU32,
     /// The time at which it began to wait in `Object.wait`; 0 if it does not wait.
     since: AtomicU64,
+    /// True while it calls `Object.wait`, whose native is replaced.
+    called: AtomicBool,
     /// True if it was notified and is entering the monitor again.
     enters_again: AtomicBool,
 }
@@ -67,6 +70,18 @@ impl Waits {
     pub fn begin(&self) {
         WAITS.has_ended_since(&self.waits);
         self.since.store(now(), Ordering::Relaxed);
+    }
+
+    /// Records whether the thread calls `Object.wait`. Returns what was recorded before: a handler that is called in a
+    /// wait may wait too.
+    pub fn set_called(&self, called: bool) -> bool {
+        self.called.swap(called, Ordering::Relaxed)
+    }
+
+    /// Returns true if the thread calls `Object.wait`. The VM also waits for itself, for a class that another thread
+    /// initializes, and reports only the end of that.
+    pub fn returns_are_seen(&self) -> bool {
+        self.called.load(Ordering::Relaxed)
     }
 
     /// Records that the thread was notified and is about to enter the monitor again.

@@ -103,9 +103,14 @@ unsafe extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
 /// then the VM must not be called. In that case the carrier's record has nothing to report.
 unsafe extern "system" fn wait(env: *mut JNIEnv, object: jobject, time: jlong) {
     let Some(Some(original)) = WAIT.get() else { return };
+    let outer = threads::known_current().map(|thread| thread.waits.set_called(true));
     // SAFETY: the arguments are those that the VM passes to the native.
     unsafe { original(env, object, time) };
-    if threads::known_current().is_some_and(|thread| thread.waits.has_entered_again()) {
+    let entered_again = threads::known_current().is_some_and(|thread| {
+        thread.waits.set_called(outer.unwrap_or(false));
+        thread.waits.has_entered_again()
+    });
+    if entered_again {
         // SAFETY: the VM passes the environment of the thread that runs this.
         guard((), || monitors::entered_again(unsafe { Jni::new(env) }, object));
     }

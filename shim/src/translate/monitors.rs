@@ -12,7 +12,6 @@ use crate::lock::Memo;
 use crate::notify;
 use crate::records::agents::{self, Agent};
 use crate::records::virtual_thread;
-use crate::records::waits;
 use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
@@ -23,7 +22,6 @@ use jvmpi_sys::{
 };
 use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use std::ptr;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub unsafe extern "system" fn monitor_contended_enter(
@@ -116,8 +114,7 @@ pub unsafe extern "system" fn monitor_waited(
         // A notifying thread owns the monitor, so this one has to wait for it. After a timeout or an interrupt
         // the VM itself reports a wait for the monitor.
         let was_notified = !timed_out && !is_interrupted() && !jni.is_virtual(waiting);
-        if was_notified && waits::RETURNS_ARE_SEEN.load(Ordering::Relaxed) && is_contention_wanted()
-        {
+        if was_notified && thread.waits.returns_are_seen() && is_contention_wanted() {
             contended_enter(jni, &thread, object);
             thread.waits.enter_again();
         }
