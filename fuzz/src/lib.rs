@@ -4,7 +4,7 @@
 //! `cargo fuzz run NAME` searches for inputs that break these rules. The test `seeds` of xtask includes this file
 //! too, and calls the targets with the files of `seeds` on every run.
 
-use classfile::ClassFile;
+use jvmpi_classfile::ClassFile;
 use jvmpi_formats::dump::{
     Buffer, Classes, HeapWriter, Id, Level, List, Monitors, Records, Shape, Type,
 };

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use classfile::ClassFile;
 use compat_tests::report::Report;
 use compat_tests::run::{Outcome, Vm};
+use jvmpi_classfile::ClassFile;
 
 use crate::assert::equal;
 use crate::cases;

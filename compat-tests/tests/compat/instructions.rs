@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use classfile::{ClassFile, Instruction, opcode};
 use compat_tests::build;
 use compat_tests::report::Line;
 use compat_tests::run::Vm;
+use jvmpi_classfile::{ClassFile, Instruction, opcode};
 
 use crate::assert::equal;
 use crate::cases;
@@ -99,7 +99,8 @@ fn follow(
                 opcode::ATHROW | opcode::IASTORE | opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE
             );
             if throws {
-                let covers = |h: &classfile::Handler| (h.start..h.end).contains(&instruction.bci);
+                let covers =
+                    |h: &jvmpi_classfile::Handler| (h.start..h.end).contains(&instruction.bci);
                 let handlers = code.handlers().filter(covers).map(|h| i64::from(h.handler));
                 next.extend(handlers);
             }

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use classfile::{ClassFile, Editor, Skip};
+use jvmpi_classfile::{ClassFile, Editor, Skip};
 
 /// The operation on every class. It returns the number of skipped methods.
-type Job = fn(&[u8]) -> Result<usize, classfile::Error>;
+type Job = fn(&[u8]) -> Result<usize, jvmpi_classfile::Error>;
 
 const JOBS: [(&str, Job); 6] = [
     ("parse", |bytes| {
@@ -62,15 +62,15 @@ const JOBS: [(&str, Job); 6] = [
 
 struct Probes {
     id: i32,
-    enter: classfile::MethodRef,
-    exit: classfile::MethodRef,
-    flag: classfile::FieldRef,
+    enter: jvmpi_classfile::MethodRef,
+    exit: jvmpi_classfile::MethodRef,
+    flag: jvmpi_classfile::FieldRef,
 }
 
 fn instrument(
     bytes: &[u8],
-    edit: impl Fn(&mut classfile::MethodEditor<'_>, &Probes),
-) -> Result<usize, classfile::Error> {
+    edit: impl Fn(&mut jvmpi_classfile::MethodEditor<'_>, &Probes),
+) -> Result<usize, jvmpi_classfile::Error> {
     let class = ClassFile::parse(bytes)?;
     let mut editor = Editor::new(&class);
     let constants = editor.constants();

@@ -205,7 +205,7 @@ impl Body<'_> {
 /// A closure that receives a [`Snippet`] writes the code:
 ///
 /// ```
-/// # fn edit(mut method: classfile::MethodEditor<'_>, enter: classfile::MethodRef) {
+/// # fn edit(mut method: jvmpi_classfile::MethodEditor<'_>, enter: jvmpi_classfile::MethodRef) {
 /// method.at_entry(|code| code.push_int(42).invoke_static(enter));
 /// # }
 /// ```

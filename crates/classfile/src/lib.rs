@@ -6,9 +6,9 @@
 //! the file's length. It does not use a running JVM.
 //!
 //! ```
-//! # fn main() -> Result<(), classfile::Error> {
-//! # fn instrument(bytes: &[u8]) -> Result<Vec<u8>, classfile::Error> {
-//! use classfile::{ClassFile, Editor};
+//! # fn main() -> Result<(), jvmpi_classfile::Error> {
+//! # fn instrument(bytes: &[u8]) -> Result<Vec<u8>, jvmpi_classfile::Error> {
+//! use jvmpi_classfile::{ClassFile, Editor};
 //!
 //! let class = ClassFile::parse(bytes)?;
 //! let mut editor = Editor::new(&class);

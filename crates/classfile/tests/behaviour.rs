@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use classfile::{ClassFile, Editor, Handler, Kind, Place, Uninitialized, opcode};
+use jvmpi_classfile::{ClassFile, Editor, Handler, Kind, Place, Uninitialized, opcode};
 use support::{Jdk, class_files, hide_frames, scratch, succeed};
 
 /// The results of a run of the program.

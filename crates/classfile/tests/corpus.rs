@@ -8,7 +8,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use classfile::{
+use jvmpi_classfile::{
     ClassFile, Editor, FieldRef, Kind, Method, MethodRef, Place, Skip, Snippet, Uninitialized,
     opcode,
 };

@@ -5,9 +5,9 @@
 
 mod support;
 
-use classfile::builder::{Body, ClassBuilder};
-use classfile::opcode::*;
-use classfile::{
+use jvmpi_classfile::builder::{Body, ClassBuilder};
+use jvmpi_classfile::opcode::*;
+use jvmpi_classfile::{
     ClassFile, Code, Editor, Error, Initialization, MethodEditor, Place, Rewritten, Skip, Snippet,
     Uninitialized,
 };

@@ -6,9 +6,9 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 
-use classfile::builder::{Body, ClassBuilder};
-use classfile::opcode::*;
-use classfile::{ClassFile, Editor, MethodRef, Rewritten, Skip, Snippet};
+use jvmpi_classfile::builder::{Body, ClassBuilder};
+use jvmpi_classfile::opcode::*;
+use jvmpi_classfile::{ClassFile, Editor, MethodRef, Rewritten, Skip, Snippet};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -447,7 +447,7 @@ fn verifiers_accept_methods_with_widened_branches() {
         }
         let class = ClassFile::parse(&rewritten.bytes).unwrap();
         let code = class.method(0).unwrap().code().unwrap().unwrap();
-        let inverted = |window: &[classfile::Instruction<'_>]| {
+        let inverted = |window: &[jvmpi_classfile::Instruction<'_>]| {
             (IFEQ..=IF_ACMPNE).contains(&window[0].opcode())
                 && window[0].branch_target() == Some(i64::from(window[0].bci) + 8)
                 && window[1].opcode() == GOTO_W

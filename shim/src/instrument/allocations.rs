@@ -4,7 +4,7 @@
 //! code.
 
 use crate::records::tracker::NAME;
-use classfile::{ClassFile, Editor, MemberRef, MethodRef, opcode};
+use jvmpi_classfile::{ClassFile, Editor, MemberRef, MethodRef, opcode};
 
 /// A native of the Tracker that reports allocations: its name and descriptor.
 type Reporter = (&'static str, &'static str);
@@ -17,7 +17,7 @@ const UNCONSTRUCTED: Reporter = ("unconstructed", "(Ljava/lang/Object;)V");
 const STRING: Reporter = ("string", "(Ljava/lang/Object;)V");
 
 /// Adds reports of everything that the class allocates.
-pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
+pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_classfile::Error> {
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         for instruction in code.instructions() {
@@ -35,7 +35,7 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
 fn tracker(
     editor: &mut Editor<'_>,
     (name, descriptor): Reporter,
-) -> Result<MethodRef, classfile::Error> {
+) -> Result<MethodRef, jvmpi_classfile::Error> {
     editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
 }
 
@@ -44,7 +44,7 @@ fn tracker(
 pub fn report_constructed(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
-) -> Result<(), classfile::Error> {
+) -> Result<(), jvmpi_classfile::Error> {
     let native = tracker(editor, INITIALIZED)?;
     for constructor in class.methods().filter(|method| method.is_constructor()) {
         if let Some(mut method) = editor.method(constructor.index()) {
@@ -56,7 +56,10 @@ pub fn report_constructed(
 
 /// Returns the native that reports the instruction's result on the stack, if the instruction
 /// allocates.
-fn reporter(class: &ClassFile<'_>, instruction: classfile::Instruction<'_>) -> Option<Reporter> {
+fn reporter(
+    class: &ClassFile<'_>,
+    instruction: jvmpi_classfile::Instruction<'_>,
+) -> Option<Reporter> {
     match instruction.opcode() {
         opcode::NEWARRAY | opcode::ANEWARRAY => Some(ARRAY),
         opcode::MULTIANEWARRAY => Some(ARRAYS),

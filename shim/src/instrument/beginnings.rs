@@ -1,7 +1,7 @@
 //! Determines from their code how constructors begin.
 
 use crate::records::construction::{Beginning, Signature};
-use classfile::{ClassFile, Method, opcode};
+use jvmpi_classfile::{ClassFile, Method, opcode};
 
 /// Returns how a constructor begins.
 pub fn of(class: &ClassFile<'_>, constructor: &Method<'_>) -> Beginning {

@@ -7,8 +7,8 @@
 use crate::jvm::{GlobalRef, Jni};
 use crate::lock::Memo;
 use crate::records::tracker::NAME;
-use classfile::{ClassFile, Editor, Kind, Method};
 use jni_sys::jclass;
+use jvmpi_classfile::{ClassFile, Editor, Kind, Method};
 
 /// Returns true if the class is a class loader.
 pub fn is_loader(jni: Jni, class: jclass) -> bool {
@@ -32,7 +32,7 @@ fn loads(method: &Method<'_>) -> bool {
 }
 
 /// Makes that method answer for the Tracker.
-pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
+pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_classfile::Error> {
     const NAME_OF_CLASS: u16 = 1;
     let constants = editor.constants();
     let is_tracker =

@@ -6,8 +6,8 @@
 
 use crate::classes;
 use crate::jvm::{self, Jni};
-use classfile::ClassFile;
 use jni_sys::jclass;
+use jvmpi_classfile::ClassFile;
 
 /// The first JDK that checks the limit.
 const MENDED: u32 = 23;

@@ -3,8 +3,8 @@
 
 use crate::records::lookupswitch;
 use crate::records::tracker::NAME;
-use classfile::opcode::*;
-use classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
+use jvmpi_classfile::opcode::*;
+use jvmpi_classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
 
 /// The conditions of branches, numbered by the offset of the opcode from the first of its kind.
 pub const EQ: i32 = 0;
@@ -28,7 +28,7 @@ pub fn edit(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
     first: usize,
-) -> Result<(), classfile::Error> {
+) -> Result<(), jvmpi_classfile::Error> {
     if !class.methods().any(|method| method.has_code()) {
         return Ok(());
     }
@@ -60,10 +60,10 @@ pub fn edit(
 }
 
 /// The branches whose outcome is known in advance.
-struct Known(Vec<classfile::UninitializedComparison>);
+struct Known(Vec<jvmpi_classfile::UninitializedComparison>);
 
 impl Known {
-    fn of(code: &Code<'_>) -> Result<Self, classfile::Error> {
+    fn of(code: &Code<'_>) -> Result<Self, jvmpi_classfile::Error> {
         code.uninitialized_comparisons().map(Self)
     }
 

@@ -5,7 +5,7 @@ use super::beginnings;
 use super::reports::{Calls, Reports};
 use crate::classes::method_numbers;
 use crate::records::tracker::NAME;
-use classfile::{ClassFile, Editor, Method, MethodRef};
+use jvmpi_classfile::{ClassFile, Editor, Method, MethodRef};
 
 /// Adds reports of the calls of all methods that have code. The methods have the numbers from `first` on.
 pub fn edit(
@@ -13,7 +13,7 @@ pub fn edit(
     editor: &mut Editor<'_>,
     reports: Reports,
     first: usize,
-) -> Result<(), classfile::Error> {
+) -> Result<(), jvmpi_classfile::Error> {
     let calls = reports.calls;
     if calls == Calls::NONE || !class.methods().any(|method| method.has_code()) {
         return Ok(());
@@ -66,6 +66,6 @@ fn native(
     editor: &mut Editor<'_>,
     name: &str,
     descriptor: &str,
-) -> Result<MethodRef, classfile::Error> {
+) -> Result<MethodRef, jvmpi_classfile::Error> {
     editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
 }

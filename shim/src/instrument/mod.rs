@@ -23,8 +23,8 @@ use crate::lock::Lock;
 use crate::records::class::Class;
 use crate::records::virtual_thread;
 use crate::threads;
-use classfile::{ClassFile, Editor};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
+use jvmpi_classfile::{ClassFile, Editor};
 use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use reports::{Calls, Reports};
 pub use selection::is_chosen;
@@ -164,7 +164,7 @@ fn edit(
     class: &ClassFile<'_>,
     place: Target,
     reports: Reports,
-) -> Result<Option<Vec<u8>>, classfile::Error> {
+) -> Result<Option<Vec<u8>>, jvmpi_classfile::Error> {
     let is_asked = reports != Reports::NONE && delegation::is_asked(class);
     let mut reports = reports.of(class.name(), place.is_boot);
     if transitions::serves(class) {

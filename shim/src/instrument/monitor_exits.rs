@@ -3,7 +3,7 @@
 //! that is set only while a thread waits for a monitor.
 
 use crate::records::tracker::{CONTENDED, NAME};
-use classfile::{
+use jvmpi_classfile::{
     ClassFile, Code, Constants, Editor, FieldRef, Instruction, Kind, Method, MethodRef, Snippet,
     access, opcode,
 };
@@ -13,7 +13,7 @@ pub fn edit(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
     first: usize,
-) -> Result<(), classfile::Error> {
+) -> Result<(), jvmpi_classfile::Error> {
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
         let exits = Exit::all(&code)?;
@@ -51,7 +51,7 @@ enum Exit {
 }
 
 impl Exit {
-    fn all(code: &Code<'_>) -> Result<Vec<Self>, classfile::Error> {
+    fn all(code: &Code<'_>) -> Result<Vec<Self>, jvmpi_classfile::Error> {
         let instructions = code.instructions().collect::<Result<Vec<_>, _>>()?;
         let exits = instructions.iter().enumerate();
         let exits = exits.filter(|(_, instruction)| instruction.opcode() == opcode::MONITOREXIT);
@@ -99,7 +99,7 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(constants: &mut Constants) -> Result<Self, classfile::Error> {
+    fn new(constants: &mut Constants) -> Result<Self, jvmpi_classfile::Error> {
         let name = NAME.to_bytes();
         let flag = constants.field_ref(name, CONTENDED.to_bytes(), "Z")?;
         let leaving = constants.method_ref(name, "leaving", "(Ljava/lang/Object;)V")?;

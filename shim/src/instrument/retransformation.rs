@@ -4,8 +4,8 @@ use crate::classes;
 use crate::jvm::{self, Error, GlobalRef, Jni};
 use crate::platform::{cpu_clock, os_thread};
 use crate::records::class::{self, Class};
-use classfile::access;
 use jni_sys::{jclass, jint, jmethodID};
+use jvmpi_classfile::access;
 use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
 use std::time::{Duration, Instant};
 

@@ -5,9 +5,9 @@
 
 use crate::jvm::{GlobalRef, Jni};
 use crate::records::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
-use classfile::builder::{Body, ClassBuilder};
-use classfile::{access, opcode};
 use jni_sys::{JNINativeMethod, jclass};
+use jvmpi_classfile::builder::{Body, ClassBuilder};
+use jvmpi_classfile::{access, opcode};
 use std::ffi::{CStr, c_void};
 
 /// The interface that it implements.
@@ -96,7 +96,7 @@ mod tests {
             Native { name, descriptor: c"(I)V", is_static, function }
         };
         let file = class_file(&[native(c"f", true), native(c"g", false)]);
-        let class = classfile::ClassFile::parse(&file).unwrap();
+        let class = jvmpi_classfile::ClassFile::parse(&file).unwrap();
         assert_eq!(
             (class.name(), class.super_name()),
             (&b"jvmpi/Tracker"[..], Some(&b"java/lang/Object"[..]))

@@ -6,7 +6,7 @@
 use crate::jvm::{self, internals};
 use crate::records::tracker::NAME;
 use crate::threads;
-use classfile::{ClassFile, Editor, Instruction, Method, opcode};
+use jvmpi_classfile::{ClassFile, Editor, Instruction, Method, opcode};
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -38,7 +38,7 @@ pub fn wait_for_all() {
 }
 
 /// Adds reports of the transitions that the class makes.
-pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classfile::Error> {
+pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_classfile::Error> {
     let notices = notices(class)?;
     let has = |kind: fn(&Notice) -> bool| notices.iter().any(|(_, _, notice)| kind(notice));
     let is_complete = || has(Notice::begins) && has(Notice::ends);
@@ -61,7 +61,7 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), classf
 }
 
 /// Returns the reports to be added to the class, each with the method's index and the bytecode index.
-fn notices(class: &ClassFile<'_>) -> Result<Vec<(usize, u16, Notice)>, classfile::Error> {
+fn notices(class: &ClassFile<'_>) -> Result<Vec<(usize, u16, Notice)>, jvmpi_classfile::Error> {
     let mut notices = Vec::new();
     for method in class.methods() {
         let Some(code) = method.code()? else { continue };
@@ -99,7 +99,7 @@ impl Notice {
         class: &ClassFile<'_>,
         method: &Method<'_>,
         instruction: Instruction<'_>,
-    ) -> Result<Option<Self>, classfile::Error> {
+    ) -> Result<Option<Self>, jvmpi_classfile::Error> {
         let is_member = matches!(
             instruction.opcode(),
             opcode::INVOKEVIRTUAL | opcode::INVOKESPECIAL | opcode::GETSTATIC | opcode::PUTFIELD

@@ -7,8 +7,8 @@
 //! none.
 
 use crate::jvm;
-use classfile::{ClassFile, Method};
 use jni_sys::{jclass, jmethodID};
+use jvmpi_classfile::{ClassFile, Method};
 
 /// Returns the number of local variables to add to the methods of the next version. `class` is NULL while it is being
 /// loaded.

@@ -8,8 +8,8 @@ use crate::jvm::bound_functions::BoundFunctions;
 use crate::jvm::{self, Jni, internals};
 use crate::records::{native_methods, tracker};
 use crate::threads;
-use classfile::access;
 use jni_sys::{JNINativeMethod, jclass, jmethodID};
+use jvmpi_classfile::access;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -9,8 +9,8 @@ use crate::instrument::{self, Reports};
 use crate::jvm::{self, Jni};
 use crate::records::native_methods::{self, Shape};
 use crate::records::phase::{self, Phase};
-use classfile::access;
 use jni_sys::{JNIEnv, jmethodID};
+use jvmpi_classfile::access;
 use jvmpi_settings::Natives;
 use jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, JVMTI_PHASE_ONLOAD, jthread, jvmtiEnv};
 use std::ffi::c_void;
@@ -134,7 +134,7 @@ fn shape(jni: Jni, method: jmethodID) -> Shape {
     };
     let modifiers = jvm::get().jvmti.method_modifiers(method).unwrap_or(0) as u16;
     let class = known.class.internal_name();
-    let parameters = classfile::parameters(descriptor.to_bytes());
+    let parameters = jvmpi_classfile::parameters(descriptor.to_bytes());
     let Ok(parameters) = parameters else { return Shape::SILENT };
     let number = || method_numbers::reserve_for_method(known.id(), &known.class) as u32;
     Shape {

@@ -1,6 +1,6 @@
 //! All operations of the crate on a file with arbitrary contents.
 
-use classfile::{ClassFile, Editor, Place, Rewritten, Uninitialized};
+use jvmpi_classfile::{ClassFile, Editor, Place, Rewritten, Uninitialized};
 
 /// Reads and rewrites a file in every way. Returns true if it could be parsed.
 ///

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use classfile::opcode::*;
+use jvmpi_classfile::opcode::*;
 
 /// An observable effect of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod machine;
 
 use super::native_calls::{entered, left};
 use crate::records::native_methods::SLOTS;
-use classfile::Kind;
+use jvmpi_classfile::Kind;
 use machine::{FLOATS, GROUP, GROUP_SIZE, INTEGERS, STUB_SIZE};
 use std::ffi::c_void;
 
@@ -67,7 +67,7 @@ mod tests {
 
     /// Returns a reporting stub for a function with these parameters.
     fn stub_of(method: usize, function: *mut c_void, descriptor: &[u8]) -> *mut c_void {
-        let kinds = classfile::parameters(descriptor).unwrap();
+        let kinds = jvmpi_classfile::parameters(descriptor).unwrap();
         let slot = native_methods::bind(ptr::without_provenance_mut(method), function).unwrap();
         let shape = Shape { stack_words: stack_words(&kinds) as u16, ..Shape::SILENT };
         native_methods::at(slot).set_shape(shape);
