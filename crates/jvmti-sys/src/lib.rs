@@ -17,7 +17,7 @@
 //! `SetEventCallbacks` with its size, and an older JVM reads only the part that it knows.
 //!
 //! ```
-//! use jvmti_sys::{JVMTI_ERROR_NONE, jvmtiEnv, jvmtiError, jvmtiPhase};
+//! use jvmpi_jvmti_sys::{JVMTI_ERROR_NONE, jvmtiEnv, jvmtiError, jvmtiPhase};
 //!
 //! /// # Safety
 //! ///

@@ -17,7 +17,7 @@ use std::panic;
 use bindgen::callbacks::{DeriveTrait, ImplementsTrait, ParseCallbacks};
 use bindgen::{Builder, EnumVariation, Formatter, RustEdition, RustTarget};
 use headers::Headers;
-use jvmti_sys::{JVMTI_VERSION, JVMTI_VERSION_MASK_MAJOR, JVMTI_VERSION_SHIFT_MAJOR};
+use jvmpi_jvmti_sys::{JVMTI_VERSION, JVMTI_VERSION_MASK_MAJOR, JVMTI_VERSION_SHIFT_MAJOR};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 const BINDINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bindings.rs");

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 use headers::Headers;
-use jvmti_sys::*;
+use jvmpi_jvmti_sys::*;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The numbers that change when a release adds an event or a function.

@@ -3,7 +3,7 @@
 use super::methods::{self, Method};
 use crate::jvm::Jni;
 use jni_sys::jint;
-use jvmti_sys::jvmtiFrameInfo;
+use jvmpi_jvmti_sys::jvmtiFrameInfo;
 use std::cell::Cell;
 use std::sync::Arc;
 

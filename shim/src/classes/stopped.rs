@@ -11,7 +11,7 @@ use crate::suspension::can_suspend::{self, Borrowed};
 use crate::sync::claims::{self, ToSuspend};
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
-use jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, jthread};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, jthread};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;

@@ -6,7 +6,7 @@ use crate::records::class::{self, Class, Instances};
 use crate::records::layout::{Declared, Layout, Objects, Own};
 use jni_sys::jclass;
 use jvmpi_formats::dump::Type;
-use jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use std::sync::Arc;
 
 /// The JDK classes whose first field JVMTI hides.

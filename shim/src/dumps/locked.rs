@@ -9,8 +9,8 @@ use crate::jvm::{self, Jni, thread_snapshot};
 use crate::suspension::executing::cpu_time;
 use crate::threads::{self, Thread};
 use jni_sys::jobject;
+use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
 use jvmpi_sys::jobjectID;
-use jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 

@@ -19,8 +19,10 @@ use crate::translate::frames::hidden_frames;
 use crate::translate::objects;
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_formats::dump::{Buffer, Id, Kind, Monitor, write_monitor};
+use jvmpi_jvmti_sys::{
+    JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT,
+};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
-use jvmti_sys::{JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT};
 use std::collections::{HashMap, HashSet};
 
 /// Answers RequestEvent(MONITOR_DUMP). Returns false if the dump failed.

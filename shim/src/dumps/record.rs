@@ -8,7 +8,7 @@ use jni_sys::{jint, jobject};
 use jvmpi_formats::dump::{
     Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value,
 };
-use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};
 
 /// Reads objects. `name` returns the ID of a referenced object.
 pub struct Reader<F> {

@@ -7,7 +7,7 @@ use crate::suspension::thread_status;
 use crate::threads::Thread;
 use crate::translate::frames::Frame;
 use jni_sys::jint;
-use jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
+use jvmpi_jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;

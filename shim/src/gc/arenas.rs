@@ -14,9 +14,9 @@ use crate::sync::bounded_wait;
 use crate::sync::contention;
 use crate::threads;
 use jni_sys::jint;
+use jvmpi_jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
 use jvmpi_settings::Arenas;
 use jvmpi_sys::jobjectID;
-use jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, Ordering};
 

@@ -15,7 +15,7 @@ use crate::records::pauses::Pauses;
 use crate::records::thread::Thread;
 use crate::sync::bounded_wait::BoundedWait;
 use crate::threads;
-use jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
+use jvmpi_jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 

@@ -8,7 +8,7 @@ use crate::records::class::{self, name_in_signature};
 use crate::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_classfile::builder::ClassBuilder;
-use jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_uchar};
 

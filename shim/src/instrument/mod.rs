@@ -25,7 +25,7 @@ use crate::records::virtual_thread;
 use crate::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_classfile::{ClassFile, Editor};
-use jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
+use jvmpi_jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use reports::{Calls, Reports};
 pub use selection::is_chosen;
 use std::ffi::{CStr, c_char, c_uchar};

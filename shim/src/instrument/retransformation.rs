@@ -6,7 +6,7 @@ use crate::platform::{cpu_clock, os_thread};
 use crate::records::class::{self, Class};
 use jni_sys::{jclass, jint, jmethodID};
 use jvmpi_classfile::access;
-use jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
+use jvmpi_jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
 use std::time::{Duration, Instant};
 
 /// Maximum number of classes in a call of RetransformClasses. Meanwhile the VM keeps both versions of these classes in

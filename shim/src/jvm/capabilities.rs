@@ -6,7 +6,7 @@
 
 use super::error::Result;
 use super::jvmti::Jvmti;
-use jvmti_sys::jvmtiCapabilities;
+use jvmpi_jvmti_sys::jvmtiCapabilities;
 
 /// Adds those of the shim's capabilities that the VM can still grant.
 ///

@@ -1,6 +1,6 @@
 //! JVMTI error codes as Rust errors.
 
-use jvmti_sys::{JVMTI_ERROR_MAX, JVMTI_ERROR_NONE, jvmtiError};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_MAX, JVMTI_ERROR_NONE, jvmtiError};
 use std::fmt;
 
 /// A JVMTI error code other than `JVMTI_ERROR_NONE`, or [`Error::NO_IDS`].

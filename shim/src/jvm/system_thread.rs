@@ -5,7 +5,7 @@ use super::jni::Jni;
 use super::vm;
 use crate::boundary::guard;
 use jni_sys::{JNIEnv, jint, jobject, jvalue};
-use jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY, jvmtiEnv};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY, jvmtiEnv};
 use std::ffi::{CStr, c_void};
 use std::ptr;
 

@@ -8,7 +8,7 @@ use super::internals;
 use super::jni::{FieldId, Jni, MethodId};
 use crate::lock::Memo;
 use jni_sys::{jobject, jvalue};
-use jvmti_sys::jthread;
+use jvmpi_jvmti_sys::jthread;
 use std::ffi::CStr;
 
 /// The class, method and fields for making and reading snapshots.

@@ -6,7 +6,7 @@ use super::jni::{FieldId, Jni};
 use super::jvmti::extensions::MountedVirtualThread;
 use crate::lock::{Memo, assert_none_held};
 use jni_sys::{JNI_FALSE, jclass, jint, jmethodID, jobject, jvalue};
-use jvmti_sys::{JVMTI_CLASS_STATUS_INITIALIZED, jthread};
+use jvmpi_jvmti_sys::{JVMTI_CLASS_STATUS_INITIALIZED, jthread};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::ptr;

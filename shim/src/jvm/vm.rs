@@ -6,7 +6,7 @@ use super::jni::Jni;
 use super::jvmti::Jvmti;
 use crate::lock::Memo;
 use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
-use jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
+use jvmpi_jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 

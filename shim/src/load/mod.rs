@@ -18,8 +18,8 @@ use crate::threads::agent_clock;
 use crate::translate::{callbacks, lifecycle, subscriptions};
 use get_env::interface_for;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
+use jvmpi_jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use jvmpi_settings::OnLoad;
-use jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use on_load::Pending;
 use std::ffi::{c_char, c_void};
 use std::slice;
@@ -191,7 +191,7 @@ pub unsafe fn embed(
     library_of(caller.addr()).filter(|l| !get_env::is_of_the_vm(l)).and_then(get_env::claim);
     let interface = interface_for(version, caller)?;
     let started_late = phase::now() == Phase::Loading
-        && jvm::get().jvmti.phase() == Ok(jvmti_sys::JVMTI_PHASE_LIVE);
+        && jvm::get().jvmti.phase() == Ok(jvmpi_jvmti_sys::JVMTI_PHASE_LIVE);
     if let Some(jni) = jvm::get().jni().filter(|_| started_late) {
         lifecycle::go_live(jni, agents::all());
     }

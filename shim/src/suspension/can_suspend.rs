@@ -3,7 +3,7 @@
 //! it, threads that an agent suspends keep running, and their call traces are taken meanwhile.
 
 use crate::jvm::{self, Error, capabilities};
-use jvmti_sys::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
+use jvmpi_jvmti_sys::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// True if agents suspend threads. Then the capability is never returned, because they could not resume the

@@ -9,7 +9,7 @@ use crate::lock::Memo;
 use crate::records::virtual_thread;
 use crate::threads::{self, Thread};
 use jni_sys::jint;
-use jvmti_sys::*;
+use jvmpi_jvmti_sys::*;
 
 static MOUNTED: Memo<Option<MountedVirtualThread>> = Memo::new();
 

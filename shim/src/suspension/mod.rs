@@ -23,7 +23,7 @@ use crate::records::suspension::{RUNNING, SUSPENDED, UNSTOPPED};
 use crate::suspending::{self, Suspending};
 use crate::sync::claims;
 use crate::threads::{self, Thread};
-use jvmti_sys::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

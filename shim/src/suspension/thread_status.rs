@@ -4,11 +4,11 @@ use super::executing;
 use crate::records::virtual_thread;
 use crate::threads::Thread;
 use jni_sys::jint;
+use jvmpi_jvmti_sys::*;
 use jvmpi_sys::{
     JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT,
     JVMPI_THREAD_RUNNABLE, JVMPI_THREAD_SUSPENDED,
 };
-use jvmti_sys::*;
 
 /// Returns the thread's JVMTI state, without a suspension by an agent. None if it is unknown.
 pub fn state(thread: &Thread) -> Option<jint> {

@@ -20,7 +20,7 @@ use crate::lock::assert_none_held;
 use crate::platform::futex;
 use crate::platform::os_thread::os_thread;
 use crate::records::{registry, running};
-use jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
+use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A lock that is held during calls of the VM.

@@ -16,8 +16,8 @@ use crate::suspension::{
 use crate::threads::{self, Thread};
 use crate::translate::frames::{self, Frame, Resolver, Walked};
 use jni_sys::jint;
+use jvmpi_jvmti_sys::{jthread, jvmtiFrameInfo};
 use jvmpi_sys::JVMPI_CallTrace;
-use jvmti_sys::{jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 
 /// # Safety

@@ -10,7 +10,7 @@ use crate::records::running::{Current, known_current, own};
 use crate::records::thread::Thread;
 use crate::records::virtual_thread;
 use jni_sys::{jint, jobject};
-use jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
+use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::ptr;
 use std::sync::atomic::Ordering;
 

@@ -8,8 +8,8 @@
 
 use crate::jvm::{self, capabilities};
 use jni_sys::jint;
+use jvmpi_jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use jvmpi_settings::Alloc;
-use jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first JDK whose own reports are complete.

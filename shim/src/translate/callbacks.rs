@@ -5,7 +5,7 @@ use super::{
     threads,
 };
 use crate::instrument;
-use jvmti_sys::jvmtiEventCallbacks;
+use jvmpi_jvmti_sys::jvmtiEventCallbacks;
 
 /// Returns the callbacks of the environment that reads class files.
 pub fn of_reader_env() -> jvmtiEventCallbacks {

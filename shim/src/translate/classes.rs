@@ -16,11 +16,11 @@ use crate::records::class::Class;
 use crate::sync::{announcements, claims};
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID};
+use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_settings::ClassLoad;
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_Event_class_load, JVMPI_Field, JVMPI_Method, jobjectID,
 };
-use jvmti_sys::{jthread, jvmtiEnv};
 use std::ffi::CString;
 use std::ptr;
 use std::sync::Arc;

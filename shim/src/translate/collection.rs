@@ -16,9 +16,9 @@ use crate::sync::{announcements, bounded_wait};
 use crate::threads::agent_clock::Told;
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jlong};
+use jvmpi_jvmti_sys::jvmtiEnv;
 use jvmpi_settings::Unload;
 use jvmpi_sys::*;
-use jvmti_sys::jvmtiEnv;
 use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_start(_: *mut jvmtiEnv) {

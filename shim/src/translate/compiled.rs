@@ -9,11 +9,11 @@ use crate::jvm;
 use crate::records::agents::{self, Agent};
 use crate::threads;
 use jni_sys::{jint, jmethodID};
+use jvmpi_jvmti_sys::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
     JVMPI_Event_compiled_method_load, JVMPI_Event_compiled_method_unload, JVMPI_Lineno,
 };
-use jvmti_sys::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::{ptr, slice};

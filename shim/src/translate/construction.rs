@@ -11,8 +11,8 @@ use crate::records::ids::Tag;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jobject};
+use jvmpi_jvmti_sys::jvmtiFrameInfo;
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC};
-use jvmti_sys::jvmtiFrameInfo;
 use std::ptr;
 
 /// Handles the entry of a constructor.

@@ -15,13 +15,13 @@ use crate::records::phase::{self, Phase};
 use crate::records::thread as thread_records;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
+use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_settings::Reset;
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_COMPILED_METHOD_LOAD,
     JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE,
     JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START,
 };
-use jvmti_sys::{jthread, jvmtiEnv};
 
 pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     // SAFETY: JVMTI passes the environment of the main thread, which runs this.

@@ -15,12 +15,12 @@ use crate::records::virtual_thread;
 use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
+use jvmpi_jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
     JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
     JVMPI_Event_monitor, JVMPI_Event_monitor_wait, jobjectID,
 };
-use jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use std::ptr;
 use std::time::Duration;
 

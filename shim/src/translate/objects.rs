@@ -17,8 +17,8 @@ use crate::sync::announcements;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
+use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_sys::*;
-use jvmti_sys::{jthread, jvmtiEnv};
 use std::ptr;
 use std::sync::Arc;
 

@@ -16,9 +16,9 @@ use crate::suspension;
 use crate::sync::contention;
 use crate::threads;
 use jni_sys::jint;
+use jvmpi_jvmti_sys::*;
 use jvmpi_settings::Virtual;
 use jvmpi_sys::*;
-use jvmti_sys::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The JVMTI events that the shim itself always needs, to register threads and to follow the VM's phases.

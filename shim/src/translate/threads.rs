@@ -9,10 +9,10 @@ use crate::records::agents::{self, Agent};
 use crate::sync::announcements;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
+use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_THREAD_END, JVMPI_EVENT_THREAD_START, JVMPI_Event_thread_start, jobjectID,
 };
-use jvmti_sys::{jthread, jvmtiEnv};
 use std::ffi::CString;
 
 pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {

@@ -11,7 +11,7 @@ use crate::lock::{Condition, Lock};
 use crate::suspension::executing;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
-use jvmti_sys::{
+use jvmpi_jvmti_sys::{
     JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_SUSPENDED,
     JVMTI_THREAD_STATE_WAITING,
 };

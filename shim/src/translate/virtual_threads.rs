@@ -6,8 +6,8 @@ use crate::jvm::{self, Jni, capabilities, virtual_env};
 use crate::records::agents;
 use crate::records::virtual_thread;
 use crate::threads::current;
+use jvmpi_jvmti_sys::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START};
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT};
-use jvmti_sys::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Enables the VM's events for virtual threads. If the VM has none, virtual threads belong to their carriers.

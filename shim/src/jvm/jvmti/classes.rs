@@ -3,7 +3,7 @@
 use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::Result;
 use jni_sys::{jclass, jfieldID, jint, jmethodID, jobject};
-use jvmti_sys::jvmtiClassDefinition;
+use jvmpi_jvmti_sys::jvmtiClassDefinition;
 use std::ffi::CString;
 use std::ptr;
 

@@ -3,7 +3,7 @@
 use super::{Jvmti, jvmti};
 use crate::jvm::error::{Error, Result};
 use jni_sys::JNIEnv;
-use jvmti_sys::*;
+use jvmpi_jvmti_sys::*;
 use std::ffi::CStr;
 use std::ptr;
 

@@ -4,7 +4,7 @@ use super::{Jvmti, jvmti};
 use crate::boundary::guard;
 use crate::jvm::error::Result;
 use jni_sys::{jint, jlong, jobject, jvalue};
-use jvmti_sys::*;
+use jvmpi_jvmti_sys::*;
 use std::ffi::c_void;
 use std::{ptr, slice};
 

@@ -3,7 +3,7 @@
 use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::Result;
 use jni_sys::{jclass, jint, jmethodID};
-use jvmti_sys::jvmtiLineNumberEntry;
+use jvmpi_jvmti_sys::jvmtiLineNumberEntry;
 use std::ffi::CString;
 use std::ptr;
 

@@ -12,7 +12,7 @@ mod threads;
 use super::error::{Error, Result};
 use crate::lock::assert_none_held;
 use jni_sys::{jint, jlong};
-use jvmti_sys::*;
+use jvmpi_jvmti_sys::*;
 use std::ffi::{CStr, CString, c_char};
 use std::mem::{MaybeUninit, size_of};
 use std::ops::Deref;
@@ -37,7 +37,7 @@ macro_rules! jvmti {
         unsafe {
             match (**$jvmti.0).$slot {
                 Some(function) => $crate::jvm::error::Error::check(function($jvmti.0 $(, $argument)*)),
-                None => Err($crate::jvm::error::Error(jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
+                None => Err($crate::jvm::error::Error(jvmpi_jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
             }
         }
     }};

@@ -3,7 +3,7 @@
 use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::Result;
 use jni_sys::jobject;
-use jvmti_sys::{jthread, jvmtiMonitorUsage};
+use jvmpi_jvmti_sys::{jthread, jvmtiMonitorUsage};
 use std::ptr;
 
 /// The result of `GetObjectMonitorUsage`, with local references.

@@ -3,7 +3,7 @@
 use super::{Allocated, Jvmti, jvmti};
 use crate::jvm::error::{Error, Result};
 use jni_sys::{JNIEnv, jint, jlong, jobject};
-use jvmti_sys::*;
+use jvmpi_jvmti_sys::*;
 use std::ffi::{CString, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
