@@ -2,10 +2,10 @@
 
 use crate::jdk::{self, Gc};
 use crate::{build, text, workspace_root};
-use conformance::compile::Compiled;
-use conformance::manifest::Manifest;
-use conformance::mutation::{self, Noticed};
-use conformance::run::{Implementation, Place};
+use jvmpi_conformance::compile::Compiled;
+use jvmpi_conformance::manifest::Manifest;
+use jvmpi_conformance::mutation::{self, Noticed};
+use jvmpi_conformance::run::{Implementation, Place};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use conformance::own_time::LOOK;
+use jvmpi_conformance::own_time::LOOK;
 
 use crate::patience::{self, PATIENCE};
 use crate::{build, stacks};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conformance::own_time::Patience;
+use jvmpi_conformance::own_time::Patience;
 
 use crate::machine::Machine;
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use conformance::own_time::Patience;
+use jvmpi_conformance::own_time::Patience;
 
 use crate::echo::Echo;
 use crate::jdk::{Gc, HEAP, Jdk};

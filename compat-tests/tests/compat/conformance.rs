@@ -4,11 +4,11 @@ use crate::cases;
 use compat_tests::conformance::{COMPILER, compiled, mutated, place, zero};
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
-use conformance::manifest::Manifest;
-use conformance::mutation;
-use conformance::report;
-use conformance::results::Results;
-use conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
+use jvmpi_conformance::manifest::Manifest;
+use jvmpi_conformance::mutation;
+use jvmpi_conformance::report;
+use jvmpi_conformance::results::Results;
+use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
 use std::fs;
 
 cases![

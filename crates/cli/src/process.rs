@@ -1,7 +1,7 @@
 //! A running process, by its number.
 
 use crate::directory::Directory;
-use conformance::own_time::Patience;
+use jvmpi_conformance::own_time::Patience;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs::{self, File};

@@ -1,8 +1,8 @@
 //! The manifest is consistent, names what there is, and `docs/reference/conformance.md` is made from it.
 
-use conformance::document;
-use conformance::header;
-use conformance::manifest::Manifest;
+use jvmpi_conformance::document;
+use jvmpi_conformance::header;
+use jvmpi_conformance::manifest::Manifest;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

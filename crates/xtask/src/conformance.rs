@@ -4,9 +4,9 @@ use compat_tests::conformance::{self as suite, compiled, places, workers};
 use compat_tests::jdk::Gc;
 use compat_tests::machine::Machine;
 use compat_tests::{build, workspace_root};
-use conformance::manifest::Manifest;
-use conformance::run::{Implementation, PATIENCE, Shard, run_all};
-use conformance::{document, mutation, report};
+use jvmpi_conformance::manifest::Manifest;
+use jvmpi_conformance::run::{Implementation, PATIENCE, Shard, run_all};
+use jvmpi_conformance::{document, mutation, report};
 use std::fs;
 use std::path::PathBuf;
 
