@@ -3,7 +3,7 @@
 use jvmpi_formats::profile::{
     self, BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile, printable,
 };
-use report::Recording;
+use jvmpi_report::Recording;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -45,8 +45,10 @@ impl Output {
             Format::Html => {
                 let mut out = out;
                 match recording {
-                    Some(recording) => report::write_recorded(name, file, recording, &mut out)?,
-                    None => report::write_files(&[(name, file)], &mut out)?,
+                    Some(recording) => {
+                        jvmpi_report::write_recorded(name, file, recording, &mut out)?;
+                    }
+                    None => jvmpi_report::write_files(&[(name, file)], &mut out)?,
                 }
                 LeftOut::default()
             }

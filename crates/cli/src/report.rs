@@ -28,7 +28,7 @@ pub fn report(Arguments { files, output }: &Arguments) -> Result<ExitCode, Failu
     let opened = files.iter().map(|path| Ok((name_of(path), open(path)?)));
     let opened = opened.collect::<Result<Vec<_>, String>>()?;
     let named: Vec<_> = opened.iter().map(|(name, file)| (name.as_str(), file)).collect();
-    page.finish(|mut out| report::write_files(&named, &mut out))?;
+    page.finish(|mut out| jvmpi_report::write_files(&named, &mut out))?;
     let mut status = ExitCode::SUCCESS;
     for (path, (_, file)) in files.iter().zip(&opened) {
         if let Some(problem) = file.problem() {

@@ -5,7 +5,7 @@ use jvmpi_formats::profile::heap::Record;
 use jvmpi_formats::profile::{
     ClassSerial, EachRecord, Format, HeapDump, Profile, Section, ThreadSerial, Writer, write_stacks,
 };
-use report::heap::{Collector, Graph};
+use jvmpi_report::heap::{Collector, Graph};
 use std::io::{self, Write};
 
 /// The dumped data.
@@ -31,8 +31,14 @@ impl Made {
         let result = if self.format == Format::Html {
             let name = format!("process {}", std::process::id());
             let heap = self.heap.as_ref();
-            report::write(
-                &[report::Input { name: &name, profile, heap, problem: None, recording: None }],
+            jvmpi_report::write(
+                &[jvmpi_report::Input {
+                    name: &name,
+                    profile,
+                    heap,
+                    problem: None,
+                    recording: None,
+                }],
                 out,
             )
         } else {

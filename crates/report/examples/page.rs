@@ -13,6 +13,6 @@ fn main() -> io::Result<()> {
         names.iter().map(|name| File::open(Path::new(name))).collect::<io::Result<Vec<_>>>()?;
     let files: Vec<(&str, &File)> = names.iter().map(String::as_str).zip(&files).collect();
     let mut page = BufWriter::new(std::fs::File::create(out)?);
-    report::write_files(&files, &mut page)?;
+    jvmpi_report::write_files(&files, &mut page)?;
     page.flush()
 }

@@ -4,9 +4,9 @@ use jvmpi_formats::profile::heap::{
     Class, Elements, Field, Instance, Objects, Primitives, Record, Root, RootKind,
 };
 use jvmpi_formats::profile::{self, ObjectId, ThreadSerial, TraceSerial, Type, Value};
+use jvmpi_report::heap::{Analysis, Builder, Collector, Dominators, Graph, Kind, Path, Paths};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use report::heap::{Analysis, Builder, Collector, Dominators, Graph, Kind, Path, Paths};
 
 /// A heap: for each object its kind, its size and the objects that it refers to; and the roots.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::Arguments;
 use crate::process::{Process, version_of_jdk};
-use report::Recording;
+use jvmpi_report::Recording;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

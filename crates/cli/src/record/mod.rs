@@ -555,7 +555,11 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// Returns one line, also if everything to write is cut off.
-    fn write(self, jvms: BTreeMap<usize, Jvm>, about: &report::Recording) -> Result<(), String> {
+    fn write(
+        self,
+        jvms: BTreeMap<usize, Jvm>,
+        about: &jvmpi_report::Recording,
+    ) -> Result<(), String> {
         if jvms.is_empty() {
             return Err(
                 "no JVM has been profiled: the program has started none, or one without the \

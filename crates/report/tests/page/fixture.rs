@@ -9,7 +9,7 @@ use jvmpi_formats::profile::{
     ObjectId, Profile, Section, Site, Sites, Thread, ThreadSerial, ThreadState, ThreadStatus, Time,
     TraceSerial, Value,
 };
-use report::heap::{Collector, Graph};
+use jvmpi_report::heap::{Collector, Graph};
 
 /// Text that would run if it were interpreted as markup.
 pub const HOSTILE: &str =

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chromium::Browser;
 use jvmpi_formats::profile::File;
+use jvmpi_report::Input;
 use libtest_mimic::{Arguments, Trial};
-use report::Input;
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -82,7 +82,7 @@ fn open_comparison(browser: &mut Browser) {
 
 fn open(browser: &mut Browser, inputs: &[Input<'_>]) {
     let mut page = Vec::new();
-    report::write(inputs, &mut page).expect("memory takes a page");
+    jvmpi_report::write(inputs, &mut page).expect("memory takes a page");
     open_page(browser, &page);
 }
 
@@ -90,7 +90,8 @@ fn open(browser: &mut Browser, inputs: &[Input<'_>]) {
 fn open_file(browser: &mut Browser, content: &str) {
     let file = File::from_bytes(content.into()).expect("a file of HPROF");
     let mut page = Vec::new();
-    report::write_files(&[("java.hprof.txt", &file)], &mut page).expect("memory takes a page");
+    jvmpi_report::write_files(&[("java.hprof.txt", &file)], &mut page)
+        .expect("memory takes a page");
     open_page(browser, &page);
 }
 

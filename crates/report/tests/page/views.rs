@@ -2,7 +2,7 @@
 
 use crate::chromium::Browser;
 use jvmpi_formats::profile::{self, Profile};
-use report::{Input, Recording};
+use jvmpi_report::{Input, Recording};
 use std::time::Duration;
 
 use crate::fixture::{self, HOSTILE};
