@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::bytes::Reader;
-use crate::{Attribute, Attributes, Code, ConstantPool, Error};
+use crate::{Attribute, Attributes, ConstantPool, Error};
 
 /// Flags of classes, fields and methods (JVMS tables 4.1-B, 4.5-A, 4.6-A).
 pub mod access {
@@ -349,14 +349,9 @@ impl<'c> Method<'c> {
         self.member.code.is_some()
     }
 
-    /// Returns its `Code` attribute (JVMS §4.7.3), `None` if it has none.
-    ///
-    /// # Errors
-    /// Fails if the attribute is malformed. Its instructions are not checked.
-    pub fn code(&self) -> Result<Option<Code<'c>>, Error> {
-        let Some(span) = self.member.code.clone() else { return Ok(None) };
-        let info = &self.class.bytes[span][6..];
-        Code::read(*self, info).map(Some)
+    /// Returns the contents of its `Code` attribute, after the attribute's name and length.
+    pub(crate) fn code_info(&self) -> Option<&'c [u8]> {
+        self.member.code.clone().map(|span| &self.class.bytes[span][6..])
     }
 
     pub(crate) fn class(&self) -> &'c ClassFile<'c> {

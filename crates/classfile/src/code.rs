@@ -17,9 +17,19 @@ pub struct Code<'c> {
     pub(crate) attributes: Attributes<'c>,
 }
 
+impl<'c> Method<'c> {
+    /// Returns its `Code` attribute (JVMS §4.7.3), `None` if it has none.
+    ///
+    /// # Errors
+    /// Fails if the attribute is malformed. Its instructions are not checked.
+    pub fn code(&self) -> Result<Option<Code<'c>>, Error> {
+        self.code_info().map(|info| Code::read(*self, info)).transpose()
+    }
+}
+
 impl<'c> Code<'c> {
     /// Reads the contents after the attribute's name and length.
-    pub(crate) fn read(method: Method<'c>, info: &'c [u8]) -> Result<Self, Error> {
+    fn read(method: Method<'c>, info: &'c [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(info, "Code attribute");
         let (max_stack, max_locals, length) = if has_old_format(method) {
             (reader.u1()?.into(), reader.u1()?.into(), reader.u2()?.into())

@@ -80,7 +80,7 @@ pub(crate) fn caught_frame<'c>(code: &Code<'c>, this: This) -> Result<Frame<'c>,
         This::Usable => Vec::new(),
         This::Kept => vec![this_type(code)?],
     };
-    Ok(Frame { locals, stack: vec![Type::class("java/lang/Throwable")] })
+    Ok(Frame::caught(locals))
 }
 
 fn this_type<'c>(code: &Code<'c>) -> Result<Type<'c>, Error> {

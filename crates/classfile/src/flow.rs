@@ -7,7 +7,6 @@
 
 use crate::bytes::Reader;
 use crate::constant_pool::tag;
-use crate::cover::{This, caught_frame};
 use crate::descriptor::{self, Kind};
 use crate::frame::{Class, Element, Frame, Type, push};
 use crate::opcode::*;
@@ -100,7 +99,7 @@ fn follow_branches<'c>(
     let mut queued = seen.clone();
     let mut queue = vec![(0, initial_frame(code)?)];
     // A handler can be reached from anywhere, so only the exception is certain.
-    let caught = caught_frame(code, This::Usable)?;
+    let caught = Frame::caught(Vec::new());
     let mut handlers = code.handlers();
     loop {
         let (start, mut frame) = match queue.pop() {

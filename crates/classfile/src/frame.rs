@@ -138,6 +138,11 @@ pub(crate) struct Frame<'c> {
 }
 
 impl<'c> Frame<'c> {
+    /// Returns the frame at the start of a handler for all exceptions.
+    pub fn caught(locals: Vec<Type<'c>>) -> Self {
+        Self { locals, stack: vec![Type::class("java/lang/Throwable")] }
+    }
+
     /// Copies another frame and reuses the allocated memory.
     pub fn copy_from(&mut self, other: &Self) {
         self.locals.clone_from(&other.locals);
