@@ -1,21 +1,15 @@
 //! Settings for one agent, chosen among the sources by its library and its own options.
 
-use super::config_file::{CHECKSUM, Config, Section, Sections};
+use super::config_file::Config;
+use super::section::{Agents, CHECKSUM, Section, Sections};
+use super::setting::Setting;
 use super::settings::{AgentOptions, Options};
-use super::sources::{Setting, overlay};
+use super::sources::overlay;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
-
-/// The settings that [`Options::agent`] chooses from; later fields override earlier ones.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Agents {
-    pub top: Vec<Setting>,
-    pub sections: Sections,
-    pub environment: Vec<Setting>,
-}
 
 /// The built-in settings of known agents.
 static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {

@@ -1,18 +1,16 @@
 //! The TOML file that `JVMPI_CONFIG` names: settings for all, and sections for agents.
 
-use super::error::{OptionsError, one_line};
+use super::error::OptionsError;
+use super::section::{CHECKSUM, Section, Sections};
+use super::setting::Setting;
 use super::settings::AgentOptions;
-use super::sources::{Setting, find_key, missing_value, names};
-use std::collections::BTreeMap;
-use std::fmt;
+use super::sources::{find_key, missing_value, names};
 use std::fs;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 /// The environment variable that names the file.
 pub const CONFIG_VARIABLE: &str = "JVMPI_CONFIG";
-/// The prefix of a checksum where a section names a library by it.
-pub const CHECKSUM: &str = "sha256:";
 
 /// The settings in a file.
 #[derive(Default)]
@@ -67,37 +65,6 @@ impl Config {
             }
         }
         Ok(config)
-    }
-}
-
-/// The sections of a file by the agents that they are for.
-pub type Sections = BTreeMap<Section, Vec<Setting>>;
-
-/// The agents that a section is for: `[agent."libfoo.so"]`, or `[agent."libfoo.so"."a=b"]`.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Section {
-    /// The name of the library's file, or its checksum behind [`CHECKSUM`].
-    pub library: String,
-    /// The text that must be among the agent's own options; empty if they do not matter.
-    pub option: String,
-}
-
-impl Section {
-    fn new(library: &str, option: &str) -> Self {
-        Self { library: library.into(), option: option.into() }
-    }
-
-    /// Returns true if it is for a library of this name, loaded with these options.
-    pub fn is_for(&self, library: &str, options: &str) -> bool {
-        let has_option = || options.split(',').any(|option| option.trim() == self.option);
-        self.library == library && (self.option.is_empty() || has_option())
-    }
-}
-
-impl fmt::Display for Section {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&one_line(&self.library))?;
-        if self.option.is_empty() { Ok(()) } else { write!(f, " with {}", one_line(&self.option)) }
     }
 }
 

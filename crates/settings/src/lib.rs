@@ -21,14 +21,16 @@ mod config_file;
 mod error;
 pub mod library;
 mod patterns;
+mod section;
+mod setting;
 mod settings;
 mod sources;
 mod trace_file;
 
-use agents::Agents;
 pub use agents::{Quirk, quirks_of};
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
+use section::Agents;
 pub use settings::{
     AgentOptions, Alloc, Arenas, Check, ClassLoad, CpuTime, Hook, Ids, Instructions, Log, Names,
     Natives, OnLoad, Options, Park, Reset, Suspend, Unload, Virtual,

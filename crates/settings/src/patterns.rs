@@ -1,6 +1,6 @@
 //! Patterns of class names.
 
-use super::settings::Value;
+use super::setting::Value;
 use std::fmt;
 
 /// Patterns of class names: a class must match one of them. In `com.acme.Foo:org.*`, a `*` stands

@@ -1,29 +1,10 @@
 //! The one table of the settings (`settings!` below), and the types that it makes of it.
 
-use super::agents::Agents;
 use super::patterns::Patterns;
+use super::section::Agents;
+use super::setting::{Key, Value};
 use super::trace_file::TraceFile;
 use std::fmt;
-
-/// A setting as the table below declares it.
-#[derive(Debug, PartialEq)]
-pub struct Key {
-    /// The name of the setting, as it is written.
-    pub name: &'static str,
-    /// The values it takes.
-    pub valid: &'static [&'static str],
-    /// One line for the user.
-    pub help: &'static str,
-}
-
-/// The type of a setting.
-pub trait Value: Sized + Clone + PartialEq + fmt::Display {
-    /// The valid values, as errors and the documentation list them.
-    const VALID: &'static [&'static str];
-
-    /// The value written as `text`; `None` if it is not valid.
-    fn parse(text: &str) -> Option<Self>;
-}
 
 /// Turns a table of settings into typed structs. A line `key: Type { Variant = "word", … } =
 /// default;` becomes a field, a [`Key`] and the enum `Type`; without the words in braces, `Type`

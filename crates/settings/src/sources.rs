@@ -1,18 +1,11 @@
 //! `key=value` from one of the sources; of these, the environment variable `JVMPI_OPTIONS`.
 
 use super::error::OptionsError;
-use super::settings::{AgentOptions, Key, Options};
+use super::setting::{Key, Setting};
+use super::settings::{AgentOptions, Options};
 
 /// The environment variable that holds `key=value` settings.
 pub const OPTIONS_VARIABLE: &str = "JVMPI_OPTIONS";
-
-/// `key=value` as it was read, and where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    pub source: String,
-    pub key: &'static Key,
-    pub value: String,
-}
 
 /// Built-in defaults overridden by each of `layers` in turn.
 pub fn overlay<const N: usize>(

@@ -1,6 +1,6 @@
 //! The file that a recording goes to.
 
-use super::settings::Value;
+use super::setting::Value;
 use std::fmt;
 
 /// The file in which an agent is recorded, if it is.

@@ -1,6 +1,6 @@
 //! The errors that reject an agent library.
 
-use super::Machine;
+use super::machine::Machine;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;

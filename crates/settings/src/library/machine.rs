@@ -1,0 +1,83 @@
+//! The machines that libraries are built for.
+
+use object::Endianness;
+use object::elf;
+use object::read::elf::FileHeader;
+use std::fmt;
+
+/// A machine that a library was built for: the architecture, its word size and its byte order.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Machine {
+    bits: u8,
+    big_endian: bool,
+    architecture: elf::Machine,
+}
+
+impl Machine {
+    /// The machine of this process.
+    pub const THIS: Self = Self {
+        bits: if cfg!(target_pointer_width = "64") { 64 } else { 32 },
+        big_endian: cfg!(target_endian = "big"),
+        architecture: if cfg!(target_arch = "x86_64") {
+            elf::EM_X86_64
+        } else if cfg!(target_arch = "x86") {
+            elf::EM_386
+        } else if cfg!(target_arch = "aarch64") {
+            elf::EM_AARCH64
+        } else if cfg!(target_arch = "arm") {
+            elf::EM_ARM
+        } else if cfg!(target_arch = "powerpc64") {
+            elf::EM_PPC64
+        } else if cfg!(target_arch = "riscv64") {
+            elf::EM_RISCV
+        } else if cfg!(target_arch = "s390x") {
+            elf::EM_S390
+        } else if cfg!(target_arch = "loongarch64") {
+            elf::EM_LOONGARCH
+        } else {
+            panic!("name the ELF machine of this architecture here")
+        },
+    };
+
+    /// The machine of most agents of JVMPI's time.
+    pub(super) const I386: Self = Self { bits: 32, big_endian: false, architecture: elf::EM_386 };
+
+    pub(super) fn of<Elf: FileHeader<Endian = Endianness>>(
+        header: object::Result<&Elf>,
+    ) -> object::Result<Self> {
+        let header = header?;
+        Ok(Self {
+            bits: if header.is_class_64() { 64 } else { 32 },
+            big_endian: header.is_big_endian(),
+            architecture: header.e_machine(header.endian()?),
+        })
+    }
+
+    /// Returns the name of the architecture, for example `x86-64`.
+    pub fn architecture(self) -> String {
+        let name = match self.architecture {
+            elf::EM_386 => "i386",
+            elf::EM_X86_64 => "x86-64",
+            elf::EM_AARCH64 => "AArch64",
+            elf::EM_ARM => "ARM",
+            elf::EM_SPARC | elf::EM_SPARC32PLUS | elf::EM_SPARCV9 => "SPARC",
+            elf::EM_PPC | elf::EM_PPC64 => "PowerPC",
+            elf::EM_IA_64 => "Itanium",
+            elf::EM_MIPS => "MIPS",
+            elf::EM_PARISC => "PA-RISC",
+            elf::EM_RISCV => "RISC-V",
+            elf::EM_S390 => "z/Architecture",
+            elf::EM_LOONGARCH => "LoongArch",
+            elf::Machine(other) => return format!("machine {other}"),
+        };
+        name.into()
+    }
+}
+
+/// Formats the machine like `32-bit (i386)`.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let big_endian = if self.big_endian { "big-endian " } else { "" };
+        write!(f, "{}-bit ({big_endian}{})", self.bits, self.architecture())
+    }
+}
