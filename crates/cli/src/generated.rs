@@ -1,7 +1,6 @@
 //! `jvmpi completions` and `jvmpi man`: what is made from the definition of the arguments.
 
 use crate::failure::Failure;
-use clap::CommandFactory;
 use clap_complete::Shell;
 use std::fs;
 use std::io;
@@ -27,15 +26,18 @@ pub struct Man {
 }
 
 /// `jvmpi completions`.
-pub fn completions(Completions { shell }: &Completions) -> Result<ExitCode, Failure> {
-    clap_complete::generate(*shell, &mut crate::Arguments::command(), "jvmpi", &mut io::stdout());
+pub fn completions(
+    Completions { shell }: &Completions,
+    mut command: clap::Command,
+) -> Result<ExitCode, Failure> {
+    clap_complete::generate(*shell, &mut command, "jvmpi", &mut io::stdout());
     Ok(ExitCode::SUCCESS)
 }
 
 /// `jvmpi man`.
-pub fn man(Man { directory }: &Man) -> Result<ExitCode, Failure> {
+pub fn man(Man { directory }: &Man, command: clap::Command) -> Result<ExitCode, Failure> {
     fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(crate::Arguments::command(), directory))
+        .and_then(|()| clap_mangen::generate_to(command, directory))
         .map_err(|error| format!("{}: {error}", directory.display()))?;
     Ok(ExitCode::SUCCESS)
 }

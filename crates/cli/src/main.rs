@@ -29,7 +29,7 @@ mod trace;
 mod waiting;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -73,8 +73,8 @@ fn main() -> ExitCode {
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
-        Command::Completions(arguments) => generated::completions(&arguments),
-        Command::Man(arguments) => generated::man(&arguments),
+        Command::Completions(arguments) => generated::completions(&arguments, Arguments::command()),
+        Command::Man(arguments) => generated::man(&arguments, Arguments::command()),
     };
     done.unwrap_or_else(Failure::report)
 }
@@ -104,7 +104,6 @@ fn end_quietly_with_the_reader() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_consistent() {

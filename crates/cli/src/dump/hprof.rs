@@ -175,7 +175,7 @@ fn class(class: &Class<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn fields(before: &str, fields: &[Field<'_>], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{before}[")?;
     for (i, Field { name, value }) in fields.iter().enumerate() {
-        write!(out, "{}{name}={}", if i == 0 { "" } else { " " }, super::value(*value))?;
+        write!(out, "{}{name}={}", if i == 0 { "" } else { " " }, super::value::text(*value))?;
     }
     write!(out, "]")
 }

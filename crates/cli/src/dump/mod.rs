@@ -2,10 +2,11 @@
 
 mod hprof;
 mod raw;
+mod value;
 
 use crate::failure::Failure;
 use crate::output::Printable;
-use jvmpi_formats::profile::{self, ObjectId, Value};
+use jvmpi_formats::profile;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -72,22 +73,4 @@ fn show_hprof(show: &Show, out: &mut dyn Write) -> Result<(), String> {
 
 fn in_file(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
-}
-
-/// A value as text.
-fn value(value: Value) -> String {
-    match value {
-        Value::Reference(ObjectId(0)) => "null".into(),
-        Value::Reference(id) => format!("{:#x}", id.0),
-        Value::Boolean(value) => value.to_string(),
-        Value::Char(value) => char::from_u32(value.into())
-            .filter(|c| !c.is_control())
-            .map_or_else(|| format!("\\u{value:04x}"), |c| format!("'{c}'")),
-        Value::Float(value) => value.to_string(),
-        Value::Double(value) => value.to_string(),
-        Value::Byte(value) => value.to_string(),
-        Value::Short(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Long(value) => value.to_string(),
-    }
 }

@@ -81,7 +81,7 @@ impl Universe {
     fn values(&self, types: Option<Vec<Type>>, level: Level, bytes: &[u8]) -> String {
         let told = types.map(|types| types.into_iter().filter(|t| level.has(*t)));
         match told.and_then(|types| Value::read_all(types, bytes)) {
-            Some(values) => list(values.into_iter().map(|value| super::value(value.into()))),
+            Some(values) => list(values.into_iter().map(|value| super::value::text(value.into()))),
             None => format!("{} bytes", bytes.len()),
         }
     }

@@ -1,38 +1,30 @@
 //! Describes what is recorded, for the page.
 
-use super::Arguments;
 use crate::process::{Process, version_of_jdk};
 use jvmpi_report::Recording;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// A JVM that runs already.
-pub fn of_process(arguments: &Arguments, pid: libc::pid_t, process: &Process) -> Recording {
+pub fn of_process(pid: libc::pid_t, process: &Process) -> Recording {
     Recording {
         command: process.command_line(),
         pid: u32::try_from(pid).ok(),
         java: process.java(),
-        ..of(arguments)
+        ..Recording::default()
     }
 }
 
 /// A program that was started as this process.
-pub fn of_program(arguments: &Arguments, pid: u32) -> Recording {
-    let words: Vec<_> = arguments.program.iter().map(|word| word.to_string_lossy()).collect();
+pub fn of_program(program: &[OsString], pid: u32) -> Recording {
+    let words: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
     Recording {
         command: words.join(" "),
         pid: Some(pid),
-        java: arguments.program.first().and_then(java_of_program),
-        ..of(arguments)
+        java: program.first().and_then(java_of_program),
+        ..Recording::default()
     }
-}
-
-fn of(arguments: &Arguments) -> Recording {
-    let samples = arguments.hprof_options().starts_with("cpu=samples");
-    let interval = Duration::from_millis(arguments.interval.into());
-    Recording { interval: samples.then_some(interval), ..Recording::default() }
 }
 
 /// Returns the version of the JDK if the program is its `java`.

@@ -133,6 +133,12 @@ impl Arguments {
         of_locks.into_iter().chain(self.settings.iter().cloned()).collect()
     }
 
+    /// The time from one CPU sample to the next, if CPU time is sampled.
+    fn sampling_interval(&self) -> Option<Duration> {
+        let samples = self.hprof_options().starts_with("cpu=samples");
+        samples.then(|| Duration::from_millis(self.interval.into()))
+    }
+
     /// The options of HPROF, without where it connects to.
     fn hprof_options(&self) -> String {
         let cpu = match (self.cpu, self.calls, self.alloc || self.locks) {
@@ -172,7 +178,8 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     let channel = Channel::open(Some(&process))?;
     let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.options()))?;
     serve(channel, &sender);
-    let mut about = about::of_process(arguments, pid, &process);
+    let mut about = about::of_process(pid, &process);
+    about.interval = arguments.sampling_interval();
     let progress = Progress::line(format!("process {pid}"));
     progress.show_attaching(arguments.rewrites());
     agent.attach(&process, &waiting)?;
@@ -216,7 +223,8 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let program = signals::pass_to(&mut program).spawn();
     let program = program.map_err(|error| not_executed(&arguments.program[0], &error))?;
     hear_of_the_end(&program, &sender);
-    let mut about = about::of_program(arguments, program.id());
+    let mut about = about::of_program(&arguments.program, program.id());
+    about.interval = arguments.sampling_interval();
 
     let mut recording = Recording::new(events, arguments.every, Progress::title());
     recording.program = Some(program);
