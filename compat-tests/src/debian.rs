@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::jdk::tool;
 use crate::machine::Machine;
+use crate::tool::tool;
 
 /// Downloads packages into a directory. This system need not be configured for their architecture.
 ///

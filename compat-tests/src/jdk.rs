@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 
 use crate::debian;
 use crate::machine::{Machine, Source};
+use crate::tool::tool;
 
 /// The command that installs missing tools.
 const INSTALL: &str = "apt-get install openjdk-17-jdk-headless gcc python3-pip";
@@ -413,19 +414,6 @@ fn downloaded(directory: &Path, extension: &str) -> Result<String, String> {
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .find(|name| name.ends_with(extension))
         .ok_or_else(|| format!("the download contains no {extension} file"))
-}
-
-pub(crate) fn tool(name: &str, arguments: &[&str], directory: &Path) -> Result<(), String> {
-    let output = Command::new(name)
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .map_err(|e| format!("{name}: {e}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{name} {}: {}", arguments.join(" "), why.trim_end()))
 }
 
 fn make_executable(path: &Path) -> std::io::Result<()> {

@@ -19,6 +19,7 @@ pub mod run;
 pub mod soak;
 pub mod spinning;
 pub mod stacks;
+mod tool;
 pub mod watchdog;
 
 /// The root of the workspace, where `jvmpi.h` lies: that of the package which Cargo runs, or, if something else
