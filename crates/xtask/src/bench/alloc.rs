@@ -6,8 +6,9 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::text;
 
+use super::comparison::{Figure, Side, compare};
+use super::floor;
 use super::program::{self, Printed};
-use super::{Figure, Side, compare, floor};
 
 const ROUNDS: usize = 3;
 

@@ -6,7 +6,8 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, program};
+use super::comparison::{Figure, Side, compare};
+use super::{floor, program};
 
 /// The numbers of objects, each with its number of runs.
 const HEAPS: [(&str, usize); 3] = [("500_000", 7), ("2_000_000", 5), ("8_000_000", 3)];

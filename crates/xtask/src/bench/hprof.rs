@@ -8,8 +8,9 @@ use compat_tests::programs::{Found, Program};
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
 
+use super::comparison::{Figure, Side, compare};
 use super::thread_time::Watch;
-use super::{Figure, Side, compare, floor, program};
+use super::{floor, program};
 
 const ROUNDS: usize = 5;
 

@@ -7,7 +7,8 @@ use std::time::Instant;
 use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
-use super::{Figure, Side, compare, floor, program};
+use super::comparison::{Figure, Side, compare};
+use super::{floor, program};
 
 /// The number of runs of a program that only starts.
 const STARTS: usize = 41;

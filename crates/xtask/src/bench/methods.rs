@@ -6,8 +6,9 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
+use super::comparison::{Figure, Side, compare};
 use super::idle::{STARTED, start_up};
-use super::{Figure, Side, asm, compare, floor, program};
+use super::{asm, floor, program};
 
 /// The number of rounds; the sides take turns.
 const ROUNDS: usize = 5;

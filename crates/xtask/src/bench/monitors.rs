@@ -6,7 +6,8 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, program};
+use super::comparison::{Figure, Side, compare};
+use super::{floor, program};
 
 const ROUNDS: usize = 7;
 

@@ -6,8 +6,6 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
-use super::number_after;
-
 /// The output of a program.
 pub struct Printed {
     pub stdout: String,
@@ -50,4 +48,11 @@ pub fn shim(jdk: &Jdk, agent: &str, options: &str) -> Result<String, String> {
 /// Returns the file that the agent loaded by [`shim`] writes.
 pub fn report(jdk: &Jdk, agent: &str) -> PathBuf {
     build::output_dir().join(format!("bench-{agent}-{}.txt", jdk.feature))
+}
+
+/// Returns the number after `key` in a line of output, for example in `seconds=0.6` or `ticks per second 900`.
+pub fn number_after(key: &str, text: &str) -> Result<f64, String> {
+    let rest = text.split_once(key).ok_or_else(|| format!("no `{key}` in: {text}"))?.1;
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    rest[..end].parse().map_err(|_| format!("no number after `{key}` in: {text}"))
 }

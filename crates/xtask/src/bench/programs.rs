@@ -5,7 +5,7 @@ use compat_tests::programs::{Found, Program};
 use compat_tests::run::Vm;
 use compat_tests::text;
 
-use super::{Figure, Side, compare};
+use super::comparison::{Figure, Side, compare};
 
 /// The number of runs of each side, if one program is measured.
 const ROUNDS: usize = 3;

@@ -5,7 +5,9 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::{build, text, workspace_root};
 
-use super::{Figure, Side, asm, compare, number_after, program};
+use super::asm;
+use super::comparison::{Figure, Side, compare};
+use super::program::{self, number_after};
 
 /// The number of runs of each side, and of rounds per run, of which the best counts.
 const RUNS: usize = 5;

@@ -6,7 +6,8 @@ use compat_tests::build::{self, RustAgent};
 use compat_tests::jdk::Jdk;
 use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, program};
+use super::comparison::{Figure, Side, compare};
+use super::{floor, program};
 
 /// The number of rounds; the sides take turns.
 const ROUNDS: usize = 7;

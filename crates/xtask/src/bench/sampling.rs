@@ -7,7 +7,9 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::text;
 
-use super::{Figure, Side, compare, floor, number_after, program};
+use super::comparison::{Figure, Side, compare};
+use super::floor;
+use super::program::{self, number_after};
 
 const ROUNDS: usize = 5;
 

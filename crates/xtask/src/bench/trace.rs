@@ -6,7 +6,9 @@ use std::process::Command;
 use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
-use super::{Figure, Side, compare, floor, number_after, program};
+use super::comparison::{Figure, Side, compare};
+use super::floor;
+use super::program::{self, number_after};
 
 /// The number of rounds; both sides take turns.
 const ROUNDS: usize = 7;

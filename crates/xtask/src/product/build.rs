@@ -7,6 +7,9 @@ use std::process::Command;
 use compat_tests::machine::Machine;
 use compat_tests::{machine_dir, target_dir, workspace_root};
 
+/// The version of the product.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The configuration of a build.
 pub struct Build {
     /// Cargo's profile.

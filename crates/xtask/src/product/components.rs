@@ -9,8 +9,7 @@ use std::process::Command;
 use compat_tests::workspace_root;
 use serde_json::{Value, json};
 
-use super::VERSION;
-use super::build::{Build, run};
+use super::build::{Build, VERSION, run};
 
 /// The packages that are built.
 const ROOTS: [&str; 3] = ["jvmpi-shim", "jvmpi-hprof", "jvmpi-cli"];

@@ -10,12 +10,9 @@ use std::path::{Path, PathBuf};
 
 use compat_tests::workspace_root;
 
-pub use build::{Anywhere, Build, run};
+pub use build::{Anywhere, Build, VERSION, run};
 use components::Components;
 pub use glibc::{OLDEST_GLIBC, linker, newest_glibc, version};
-
-/// The version of the product.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The directory of the documentation under the prefix.
 pub const DOCUMENTATION: &str = "share/doc/jvmpi";
