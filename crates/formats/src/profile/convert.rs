@@ -1,6 +1,7 @@
 //! Writes what was read in another of HPROF's encodings.
 
-use crate::profile::file::{Encoding, Error, File};
+use crate::profile::error::Error;
+use crate::profile::file::{Encoding, File};
 use crate::profile::model::{HeapDump, Section};
 use crate::profile::writer::{EachRecord, Writer};
 use std::io;

@@ -1,11 +1,11 @@
 //! A file of HPROF that is read.
 
 use crate::profile::binary::NamesById;
+use crate::profile::error::Error;
 use crate::profile::heap::Record;
 use crate::profile::model::{HeapDump, Profile};
 use crate::profile::{binary, text};
 use memmap2::Mmap;
-use std::fmt::{self, Display};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,34 +39,6 @@ pub enum Encoding {
         /// The size of an ID in bytes: 4 or 8.
         id_size: usize,
     },
-}
-
-/// The place where reading had to end, and the reason.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Error {
-    /// The place in the file, in bytes.
-    pub at: u64,
-    /// The line of a text file, from 1.
-    pub line: Option<u64>,
-    /// Why.
-    pub what: String,
-}
-
-impl Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.what),
-            None => write!(f, "byte {}: {}", self.at, self.what),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<Error> for io::Error {
-    fn from(error: Error) -> Self {
-        Self::new(io::ErrorKind::InvalidData, error)
-    }
 }
 
 impl File {

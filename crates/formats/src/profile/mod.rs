@@ -7,6 +7,7 @@
 
 mod binary;
 mod convert;
+mod error;
 mod file;
 mod formats;
 pub mod heap;
@@ -20,7 +21,8 @@ mod writer;
 
 pub use binary::{BinaryWriter, Version};
 pub use convert::LeftOut;
-pub use file::{Encoding, Error, File, HeapReader};
+pub use error::Error;
+pub use file::{Encoding, File, HeapReader};
 pub use formats::write_difference;
 pub use formats::{Format, UnknownFormat, write_stacks};
 pub use model::*;

@@ -1,6 +1,6 @@
 //! Bytes that are read one after the other.
 
-use crate::profile::file::Error;
+use crate::profile::error::Error;
 use crate::profile::model::{ObjectId, Type, Value};
 
 /// A place in a file.

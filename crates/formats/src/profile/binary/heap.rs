@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::read::NamesById;
 use crate::heap_tag::{self, NO_FRAME};
-use crate::profile::file::Error;
+use crate::profile::error::Error;
 use crate::profile::heap::{
     Class, Constant, Elements, Field, FieldType, Instance, Objects, Place, Primitives, Record,
     Root, RootKind,

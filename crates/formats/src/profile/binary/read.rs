@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::{settings_flag, sites_flag, tag};
-use crate::profile::file::Error;
+use crate::profile::error::Error;
 use crate::profile::model::{
     Amount, Class, ClassSerial, CpuSample, CpuSamples, Frame, FrameId, HeapDump, HeapSummary, Line,
     Method, NameId, ObjectId, Profile, Section, Settings, Site, Sites, Thread, ThreadSerial, Time,

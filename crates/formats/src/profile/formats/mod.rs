@@ -2,6 +2,7 @@
 
 mod collapsed;
 mod flame_graph;
+mod made_frames;
 mod name_tree;
 mod pprof;
 mod speedscope;
@@ -111,11 +112,3 @@ pub fn write_stacks(
 }
 
 pub use flame_graph::write_difference;
-
-/// The text in place of the frames of a trace that has none.
-const NO_FRAMES: &str = "<empty trace>";
-
-/// The name of a thread as a frame has it.
-fn thread_name(profile: &Profile, thread: crate::profile::ThreadSerial) -> Option<&str> {
-    profile.threads.get(&thread).map(|thread| profile.names.get(thread.name))
-}

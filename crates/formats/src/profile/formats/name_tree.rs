@@ -1,6 +1,6 @@
 //! The stacks of a profile as a tree of names. Stacks that differ in lines only are one.
 
-use super::{NO_FRAMES, thread_name};
+use super::made_frames::{NO_FRAMES, thread_name};
 use crate::profile::model::{FrameId, Profile, StackId, ThreadSerial};
 use crate::profile::printable;
 use crate::profile::weight::{Stack, Weight, stacks};

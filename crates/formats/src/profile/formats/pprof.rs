@@ -1,6 +1,6 @@
 //! The format of pprof: `profile.proto` of github.com/google/pprof, compressed.
 
-use super::{NO_FRAMES, thread_name};
+use super::made_frames::{NO_FRAMES, thread_name};
 use crate::profile::model::{FrameId, Line, NameId, Profile, ThreadSerial};
 use crate::profile::weight::{Stack, Weight, stacks};
 use flate2::Compression;

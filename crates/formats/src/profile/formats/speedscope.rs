@@ -1,6 +1,6 @@
 //! The format of speedscope, <https://www.speedscope.app/file-format-schema.json>: JSON.
 
-use super::{NO_FRAMES, thread_name};
+use super::made_frames::{NO_FRAMES, thread_name};
 use crate::profile::model::{Line, NameId, Profile, ThreadSerial};
 use crate::profile::weight::{Unit, Weight, stacks};
 use indexmap::IndexSet;

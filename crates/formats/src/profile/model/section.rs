@@ -1,8 +1,7 @@
 //! The sections of a dump: allocation sites, CPU time, monitors, the heap's size.
 
 use super::{
-    ClassSerial, MethodId, NameId, ObjectId, Profile, StackId, ThreadSerial, Time, TraceSerial,
-    Type,
+    ClassSerial, MethodId, NameId, ObjectId, StackId, ThreadSerial, Time, TraceSerial, Type,
 };
 use std::ops::Range;
 use std::time::Duration;
@@ -19,44 +18,6 @@ pub enum Section {
     CpuSamples(CpuSamples),
     CpuTimes(CpuTimes),
     CpuOld(CpuOld),
-}
-
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $function:ident: $kind:ident;)*) => {
-        impl Profile {$(
-            $(#[$doc])*
-            pub fn $function(&self) -> impl DoubleEndedIterator<Item = &$kind> {
-                self.sections.iter().filter_map(|section| match section {
-                    Section::$kind(content) => Some(content),
-                    _ => None,
-                })
-            }
-        )*}
-        $(impl From<$kind> for Section {
-            fn from(content: $kind) -> Self {
-                Self::$kind(content)
-            }
-        })*
-    };
-}
-
-kinds! {
-    /// The monitor dumps in the order of the file; `next_back()` is the last.
-    monitor_dumps: MonitorDump;
-    /// The monitor times in the order of the file; each counts from the one before.
-    monitor_times: MonitorTimes;
-    /// The heap dumps in the order of the file; `next_back()` is the last.
-    heap_dumps: HeapDump;
-    /// The sizes of the heap in the order of the file; `next_back()` is the last.
-    heap_summaries: HeapSummary;
-    /// The allocation sites in the order of the file; `next_back()` covers the whole run.
-    sites: Sites;
-    /// The CPU samples in the order of the file; each counts from the one before.
-    cpu_samples: CpuSamples;
-    /// The CPU times in the order of the file; each counts from the one before.
-    cpu_times: CpuTimes;
-    /// The calls of `cpu=old` in the order of the file.
-    cpu_old: CpuOld;
 }
 
 impl Section {

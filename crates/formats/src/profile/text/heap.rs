@@ -1,7 +1,7 @@
 //! Reads the records of heap dumps.
 
 use super::lines::{Lines, Words};
-use crate::profile::file::Error;
+use crate::profile::error::Error;
 use crate::profile::heap::{
     Class, Constant, Elements, Field, Instance, Objects, Place, Primitives, Record, Root, RootKind,
 };

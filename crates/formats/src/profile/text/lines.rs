@@ -1,6 +1,6 @@
 //! The lines of a text, and the words of a line.
 
-use crate::profile::file::Error;
+use crate::profile::error::Error;
 use std::borrow::Cow;
 use std::str::FromStr;
 

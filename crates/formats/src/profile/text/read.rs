@@ -2,7 +2,7 @@
 
 use super::heading;
 use super::lines::{Lines, Words};
-use crate::profile::file::Error;
+use crate::profile::error::Error;
 use crate::profile::model::{
     Amount, Call, Class, ClassSerial, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
     FrameId, HeapDump, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime,

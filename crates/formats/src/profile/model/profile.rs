@@ -1,0 +1,191 @@
+//! The profile itself, with its threads and classes.
+
+use super::{
+    ClassSerial, CpuOld, CpuSamples, CpuTimes, Frame, FrameId, Frames, HeapDump, HeapSummary,
+    Method, Methods, MonitorDump, MonitorTimes, NameId, Names, ObjectId, Section, Site, Sites,
+    ThreadSerial, Time, TraceSerial, Traces,
+};
+use crate::profile::heap::type_name;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::borrow::Cow;
+
+/// The contents of a file of HPROF, without the objects of its heap dumps.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// The time when the profiler started.
+    pub created: Time,
+    /// The text between the first line and `--------` (text).
+    pub preamble: String,
+    /// The settings of the profiler (binary).
+    pub settings: Option<Settings>,
+    /// The names that the other tables refer to.
+    pub names: Names,
+    /// The methods of the frames.
+    pub methods: Methods,
+    /// The frames of the traces.
+    pub frames: Frames,
+    /// The traces that sections refer to.
+    pub traces: Traces,
+    /// The threads, ended ones too, in the order in which they started.
+    pub threads: IndexMap<ThreadSerial, Thread, FxBuildHasher>,
+    /// The classes that sections and heap dumps refer to.
+    pub classes: Classes,
+    /// The dumped sections, in the order of the file; [`Profile::sites`] and its like pick one kind.
+    pub sections: Vec<Section>,
+}
+
+/// The settings of a profiler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Settings {
+    /// True if objects have the trace of their allocation.
+    pub alloc_traces: bool,
+    /// True if the CPU is sampled.
+    pub cpu_sampling: bool,
+    /// The greatest number of frames in a trace.
+    pub depth: u16,
+}
+
+/// A thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Thread {
+    /// Its number.
+    pub serial: ThreadSerial,
+    /// The `java.lang.Thread`.
+    pub object: ObjectId,
+    /// Its name.
+    pub name: NameId,
+    /// The name of its group.
+    pub group: NameId,
+    /// The name of the parent of its group (binary).
+    pub parent_group: NameId,
+    /// The trace of its start (binary).
+    pub trace: TraceSerial,
+    /// The time of its start (binary).
+    pub started: Option<Time>,
+    /// True if it has ended.
+    pub ended: bool,
+}
+
+/// A class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Class {
+    /// Its number.
+    pub serial: ClassSerial,
+    /// Its Class object; NULL where sections of text name it without one.
+    pub object: ObjectId,
+    /// Its name, with dots.
+    pub name: NameId,
+    /// The trace of its loading (binary).
+    pub trace: TraceSerial,
+    /// True if it was unloaded (binary).
+    pub unloaded: bool,
+}
+
+/// The classes of a profile.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    by_serial: IndexMap<ClassSerial, Class, FxBuildHasher>,
+    by_object: FxHashMap<ObjectId, ClassSerial>,
+}
+
+impl Classes {
+    /// Adds a class. One that has its number is replaced.
+    pub fn insert(&mut self, class: Class) {
+        if class.object != ObjectId(0) {
+            self.by_object.insert(class.object, class.serial);
+        }
+        self.by_serial.insert(class.serial, class);
+    }
+
+    /// The class with this number.
+    pub fn get(&self, serial: ClassSerial) -> Option<&Class> {
+        self.by_serial.get(&serial)
+    }
+
+    /// The class with this number, to be changed.
+    pub fn get_mut(&mut self, serial: ClassSerial) -> Option<&mut Class> {
+        self.by_serial.get_mut(&serial)
+    }
+
+    /// The class of this Class object; if there were several, the last that was added.
+    pub fn of_object(&self, object: ObjectId) -> Option<&Class> {
+        self.by_object.get(&object).and_then(|serial| self.get(*serial))
+    }
+
+    /// All classes in the order in which they were added.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Class> {
+        self.by_serial.values()
+    }
+}
+
+impl Profile {
+    /// A frame with its method.
+    pub fn frame(&self, id: FrameId) -> Option<(Frame, Method)> {
+        let frame = self.frames.get(id)?;
+        self.methods.get(frame.method).map(|method| (frame, method))
+    }
+
+    /// Returns the name of the objects allocated at a site: that of the class, or `[I` and the like for an array
+    /// of unknown class.
+    pub fn site_name(&self, site: &Site) -> &str {
+        match (self.classes.get(site.class), site.array_of) {
+            (Some(class), _) => self.names.get(class.name),
+            (None, Some(elements)) => elements.array_name(),
+            (None, None) => "<Unknown>",
+        }
+    }
+
+    /// Returns the type of the objects allocated at a site, in Java source: `java.lang.Object[]`, for which a
+    /// site has the class of the elements, or `int[]`.
+    pub fn site_type(&self, site: &Site) -> Cow<'_, str> {
+        let name = self.site_name(site);
+        let is_array = site.array_of.is_some();
+        if !is_array && !name.starts_with('[') {
+            return name.into();
+        }
+        let mut name = type_name(name);
+        if is_array && !name.ends_with("[]") {
+            name.push_str("[]");
+        }
+        name.into()
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $function:ident: $kind:ident;)*) => {
+        impl Profile {$(
+            $(#[$doc])*
+            pub fn $function(&self) -> impl DoubleEndedIterator<Item = &$kind> {
+                self.sections.iter().filter_map(|section| match section {
+                    Section::$kind(content) => Some(content),
+                    _ => None,
+                })
+            }
+        )*}
+        $(impl From<$kind> for Section {
+            fn from(content: $kind) -> Self {
+                Self::$kind(content)
+            }
+        })*
+    };
+}
+
+kinds! {
+    /// The monitor dumps in the order of the file; `next_back()` is the last.
+    monitor_dumps: MonitorDump;
+    /// The monitor times in the order of the file; each counts from the one before.
+    monitor_times: MonitorTimes;
+    /// The heap dumps in the order of the file; `next_back()` is the last.
+    heap_dumps: HeapDump;
+    /// The sizes of the heap in the order of the file; `next_back()` is the last.
+    heap_summaries: HeapSummary;
+    /// The allocation sites in the order of the file; `next_back()` covers the whole run.
+    sites: Sites;
+    /// The CPU samples in the order of the file; each counts from the one before.
+    cpu_samples: CpuSamples;
+    /// The CPU times in the order of the file; each counts from the one before.
+    cpu_times: CpuTimes;
+    /// The calls of `cpu=old` in the order of the file.
+    cpu_old: CpuOld;
+}
