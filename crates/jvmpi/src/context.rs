@@ -1,6 +1,6 @@
 //! The mode in which a thread runs the agent's code, and the functions that the mode permits.
 
-use crate::{ClassId, Frame, Frames, Jvmpi, MethodId, ObjectId, ThreadId, ThreadStatus};
+use crate::{ClassId, Frame, Frames, Jvmpi, MethodId, ObjectId, ThreadId};
 use jni_sys::{JNIEnv, jobject};
 use jvmpi_sys::{JVMPI_CallTrace, Mode as SpecifiedMode};
 use std::fmt;
@@ -230,12 +230,6 @@ impl<M: Loaded> Context<'_, M> {
         // SAFETY: `trace.frames` points to `room.1` frames.
         unsafe { (self.table().GetCallTrace)(&mut trace, room.1) };
         frames.filled(trace.num_frames)
-    }
-
-    /// GetThreadStatus: returns the status of a thread, or `None` if there is no such thread.
-    pub fn thread_status(&self, thread: ThreadId) -> Option<ThreadStatus> {
-        // SAFETY: GetThreadStatus accepts invalid threads.
-        ThreadStatus::of(unsafe { (self.table().GetThreadStatus)(thread.as_ptr()) })
     }
 }
 

@@ -192,6 +192,12 @@ impl Drop for Suspended<'_, '_> {
 }
 
 impl<M: Loaded> Context<'_, M> {
+    /// GetThreadStatus: returns the status of a thread, or `None` if there is no such thread.
+    pub fn thread_status(&self, thread: ThreadId) -> Option<ThreadStatus> {
+        // SAFETY: GetThreadStatus accepts invalid threads.
+        ThreadStatus::of(unsafe { (self.table().GetThreadStatus)(thread.as_ptr()) })
+    }
+
     /// ThreadHasRun: returns true if the thread used CPU time between two suspensions.
     ///
     /// `libjvmpi.so` also answers for a thread that is not suspended: true if it is runnable and has used CPU
