@@ -4,7 +4,7 @@ use jvmpi_formats::profile::ThreadSerial;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::{NONE, Shared};
+use super::shared::{NONE, Shared};
 use crate::heap::{Analysis, Graph, Kind, Path, Paths, Step, referrers};
 
 /// The number of objects of the dominator tree that are shown.

@@ -5,21 +5,20 @@ mod code;
 mod heap;
 mod hidden;
 mod monitors;
+mod shared;
 mod stacks;
 mod threads;
 
-use jvmpi_formats::profile::{Profile, ThreadSerial, TraceSerial};
+use jvmpi_formats::profile::Profile;
 use serde::Serialize;
 
 use crate::{Input, Recording};
 use code::Code;
 use heap::Heap;
 use monitors::Dump;
+use shared::Shared;
 use stacks::{Calls, Table, microseconds};
 use threads::Threads;
-
-/// The value for "none" in a column of indices.
-const NONE: i64 = -1;
 
 /// Everything on the page.
 #[derive(Serialize)]
@@ -68,23 +67,6 @@ impl<'a> Recorded<'a> {
             microseconds: microseconds(recording.duration),
             interval: recording.interval.map(microseconds),
         }
-    }
-}
-
-/// The data that all parts share while they are built.
-#[derive(Default)]
-struct Shared {
-    strings: code::Strings,
-    code: code::Nodes,
-    threads: threads::Merged,
-}
-
-impl Shared {
-    /// Returns the node of a trace and the index of the thread that it belongs to.
-    fn place(&mut self, number: usize, profile: &Profile, trace: TraceSerial) -> (u32, i64) {
-        let node = self.code.of_trace(&mut self.strings, number, profile, trace);
-        let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
-        (node, self.threads.index(number, thread))
     }
 }
 

@@ -3,7 +3,7 @@
 use jvmpi_formats::profile::{Profile, ThreadSerial, ThreadState};
 use serde::Serialize;
 
-use super::Shared;
+use super::shared::Shared;
 use super::stacks::{is_hidden, monitor_name};
 
 /// All threads and monitors at one moment. A thread is an index, or −1 if it is not

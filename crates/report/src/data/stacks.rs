@@ -7,7 +7,7 @@ use jvmpi_formats::profile::{Monitor, Profile, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::{NONE, Shared};
+use super::shared::{NONE, Shared};
 
 /// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and its
 /// object: the class of the allocated objects, or the monitor that was waited for.

@@ -1,12 +1,9 @@
-//! The threads of all profiles. Threads of two profiles are the same if they have the same name and group.
-//! Several threads with the same name and group are matched in their order.
+//! The threads of all profiles.
 
-use jvmpi_formats::profile::{Profile, ThreadSerial};
-use rustc_hash::FxHashMap;
+use jvmpi_formats::profile::Profile;
 use serde::Serialize;
 
-use super::code::Strings;
-use super::{NONE, Shared};
+use super::shared::Shared;
 
 /// The threads as columns of the page.
 #[derive(Default, Serialize)]
@@ -21,39 +18,6 @@ pub(super) struct Threads {
     started: Vec<Vec<u64>>,
     /// For each profile: the node where the thread was started.
     node: Vec<Vec<u32>>,
-}
-
-/// The threads of all profiles, matched.
-#[derive(Default)]
-pub(super) struct Merged {
-    /// Name and group.
-    threads: Vec<(u32, u32)>,
-    indices: FxHashMap<(usize, ThreadSerial), usize>,
-    of_name: FxHashMap<(u32, u32), Vec<usize>>,
-}
-
-impl Merged {
-    /// Adds the threads of a profile.
-    pub(super) fn add(&mut self, strings: &mut Strings, number: usize, profile: &Profile) {
-        let mut seen: FxHashMap<(u32, u32), usize> = FxHashMap::default();
-        for thread in profile.threads.values() {
-            let [name, group] =
-                [thread.name, thread.group].map(|name| strings.number(profile.names.get(name)));
-            let seen = seen.entry((name, group)).or_default();
-            let same = self.of_name.entry((name, group)).or_default();
-            if *seen == same.len() {
-                same.push(self.threads.len());
-                self.threads.push((name, group));
-            }
-            self.indices.insert((number, thread.serial), same[*seen]);
-            *seen += 1;
-        }
-    }
-
-    /// Returns the index of a profile's thread, or −1 if it has none of this number.
-    pub(super) fn index(&self, number: usize, thread: ThreadSerial) -> i64 {
-        self.indices.get(&(number, thread)).map_or(NONE, |&index| index as i64)
-    }
 }
 
 impl Threads {

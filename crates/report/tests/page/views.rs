@@ -6,7 +6,7 @@ use jvmpi_report::{Input, Recording};
 use std::time::Duration;
 
 use crate::fixture::{self, HOSTILE};
-use crate::{open, open_as, open_comparison, open_file, open_single};
+use crate::opening::{open, open_as, open_comparison, open_file, open_single};
 
 type Case = (&'static str, fn(&mut Browser));
 
