@@ -1,280 +1,34 @@
-//! The agent: the events that it enables, and its handler for each of them.
+//! The agent: its handler for each event.
 
-use crate::known::{Known, NewClass, NewThread};
+use crate::dumps::Dumps;
+use crate::events::events;
+use crate::known::NewThread;
 use crate::message::error;
-use crate::objects::{Object, Objects};
+use crate::objects::Object;
+use crate::orders::Orders;
 use crate::output::Output;
-use crate::per_thread::{InUse, Own, Slot, Waited, pass_barrier};
-use crate::sampler::{self, Orders, Sampled};
+use crate::per_thread::{InUse, Own, Slot, Waited};
 use crate::session::Session;
-use crate::sites::SiteKey;
-use crate::{dumps, listener, locks};
+use crate::shared::{Heap, Live, Shared, lock, new_class, text};
+use crate::{listener, locks, sampler};
 use jvmpi::{
-    Agent, ArenaId, ClassId, ClassLoad, Context, EventType, Field, Frame, Frames, GcDisabled,
-    GlobalrefAlloc, HeapUse, LoadError, MethodId, ModifiedUtf8, MonitorWait, MultiThreaded,
-    ObjectAlloc, ObjectId, ObjectMove, OnLoad, Priority, RawMonitor, RawMonitorContended,
-    ReferenceId, Stopped, ThreadId, ThreadLocal, ThreadStart, mode,
+    Agent, ArenaId, ClassId, ClassLoad, Context, Frames, GcDisabled, GlobalrefAlloc, HeapUse,
+    LoadError, MethodId, MonitorWait, MultiThreaded, ObjectAlloc, ObjectId, ObjectMove, OnLoad,
+    Priority, RawMonitor, RawMonitorContended, ReferenceId, Stopped, ThreadId, ThreadLocal,
+    ThreadStart, mode,
 };
 use jvmpi_formats::hprof::options::{Cpu, HELP, Options, Request};
-use jvmpi_formats::profile::{
-    self, Amount, ClassSerial, Format, Line, Monitor, NameId, ThreadSerial, TraceSerial, Type,
-};
-use rustc_hash::FxHashMap;
+use jvmpi_formats::profile::{self, Amount, Format, Monitor, TraceSerial};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// HPROF.
 #[derive(Debug)]
 pub struct Hprof {
     shared: Arc<Shared>,
-}
-
-/// The data that all threads share.
-#[derive(Debug)]
-pub struct Shared {
-    of_thread: ThreadLocal<Slot>,
-    /// Classes, methods, threads.
-    pub known: Mutex<Known>,
-    /// The heap; entered from GC_START to GC_FINISH.
-    pub heap: RawMonitor<RefCell<Heap>>,
-    /// The instructions to the sampler.
-    pub sampler: RawMonitor<Orders>,
-    /// The monitor under which one thread at a time makes dumps or ends the profiling.
-    pub dumps: dumps::Dumps,
-    session: Mutex<Arc<Session>>,
-    /// A counter that changes with anything that threads have cached: the session, its depth, the method of a
-    /// `jmethodID`, and the number of a thread.
-    epoch: AtomicU32,
-    live: Mutex<FxHashMap<ThreadId, Live>>,
-    references: Mutex<FxHashMap<usize, (u64, TraceSerial)>>,
-}
-
-/// The data on the heap.
-#[derive(Debug, Default)]
-pub struct Heap {
-    /// The objects.
-    pub objects: Objects,
-    /// The objects that have died, by the numbers of their sites.
-    pub freed: Vec<Amount>,
-    /// The classes that the collection has unloaded.
-    unloaded: Vec<u64>,
-}
-
-/// A live thread.
-#[derive(Clone, Copy, Debug)]
-struct Live {
-    serial: ThreadSerial,
-    object: u64,
-}
-
-/// Locks a mutex, even if a thread has panicked while it held it.
-pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Heap {
-    /// Counts an object that has died.
-    fn free(&mut self, id: u64) {
-        if let Some(object) = self.objects.remove(id) {
-            Self::count_freed(&mut self.freed, object);
-        }
-    }
-
-    fn count_freed(freed: &mut Vec<Amount>, object: Object) {
-        let site = object.site as usize;
-        // GC_START has made room for all existing sites.
-        if freed.len() <= site {
-            freed.resize(site + 1, Amount::default());
-        }
-        freed[site].instances += 1;
-        freed[site].bytes += object.size;
-    }
-}
-
-impl Shared {
-    /// Returns the current session, which may be over.
-    pub fn session(&self) -> Arc<Session> {
-        Arc::clone(&lock(&self.session))
-    }
-
-    fn epoch(&self) -> u32 {
-        self.epoch.load(Ordering::Relaxed)
-    }
-
-    /// Makes all threads renew what they have cached. Returns the new epoch.
-    pub fn next_epoch(&self) -> u32 {
-        self.epoch.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
-    }
-
-    /// Lists the live threads that are to be sampled. None of them ends until the caller drops the returned
-    /// value: THREAD_END waits for it.
-    pub fn live_threads(
-        &self,
-        sampled: &Sampled,
-        to: &mut Vec<(ThreadId, ThreadSerial)>,
-    ) -> impl Drop + '_ {
-        to.clear();
-        let live = lock(&self.live);
-        let wanted = live.iter().filter(|(_, live)| sampled.has(live.object));
-        to.extend(wanted.map(|(thread, live)| (*thread, live.serial)));
-        live
-    }
-
-    /// Converts a frame to the form that the tables use.
-    pub fn raw_frame(&self, session: &Session, frame: &Frame) -> (usize, Line) {
-        let line = match frame.line() {
-            _ if !session.options.lines => Line::Unknown,
-            jvmpi::Line::Number(line) => Line::Number(line),
-            jvmpi::Line::Unknown => Line::Unknown,
-            jvmpi::Line::Compiled => Line::Compiled,
-            jvmpi::Line::Native => Line::Native,
-        };
-        (frame.method().as_usize(), line)
-    }
-
-    /// Returns the number of the trace with these frames in this thread.
-    pub fn trace(&self, session: &Session, thread: ThreadSerial, frames: &[Frame]) -> TraceSerial {
-        let thread = if session.options.threads { thread } else { ThreadSerial(0) };
-        lock(&self.known).trace(thread, frames.iter().map(|frame| self.raw_frame(session, frame)))
-    }
-
-    /// Returns the number of the current trace of a thread.
-    fn trace_of<M: mode::Loaded + mode::MayLock>(
-        &self,
-        jvmpi: &Context<'_, M>,
-        session: &Session,
-        thread: ThreadId,
-    ) -> TraceSerial {
-        let mut frames = Frames::with_depth(session.depth());
-        let frames = jvmpi.call_trace(thread, &mut frames);
-        let serial = lock(&self.known).thread(thread.as_usize());
-        self.trace(session, serial, frames)
-    }
-
-    /// Returns the number of a thread's trace after it has waited for a lock. The trace begins at the method
-    /// that locked it.
-    fn trace_of_locking<M: mode::Loaded + mode::MayLock>(
-        &self,
-        jvmpi: &Context<'_, M>,
-        session: &Session,
-        thread: ThreadId,
-    ) -> TraceSerial {
-        let depth = session.depth();
-        let mut frames = Frames::with_depth(depth + locks::MACHINERY);
-        let frames = jvmpi.call_trace(thread, &mut frames);
-        let known = lock(&self.known);
-        let is_machinery =
-            |frame: &&Frame| locks::are_machinery(known.class_of(frame.method().as_usize()));
-        let machinery = frames.iter().take_while(is_machinery).count();
-        let serial = known.thread(thread.as_usize());
-        drop(known);
-        let wanting = &frames[machinery..];
-        self.trace(session, serial, &wanting[..wanting.len().min(depth)])
-    }
-
-    /// Returns the site of an object that was allocated at this trace.
-    fn site(&self, session: &Session, alloc: &ObjectAlloc, trace: TraceSerial) -> u32 {
-        let class = alloc.class().map(|class| class.as_usize() as u64);
-        let known = lock(&self.known);
-        let class = match class {
-            Some(class) => known.class(class).map_or(ClassSerial(0), |class| class.serial),
-            // Besides arrays, only the Class object of Class itself has no class.
-            None => ClassSerial(0),
-        };
-        drop(known);
-        let array_of = alloc.elements().and_then(|elements| Type::from_code(elements as u8));
-        session.sites.number(SiteKey { class, array_of, trace })
-    }
-
-    /// Requests the classes of methods that no event has reported. If the class was unloaded in the meantime,
-    /// its methods have no names.
-    pub fn learn_methods(&self, jvmpi: &mut GcDisabled<'_>, frames: &[Frame]) {
-        for frame in frames {
-            let method = frame.method();
-            if lock(&self.known).is_known(method.as_usize()) {
-                continue;
-            }
-            if let Some(class) = jvmpi.method_class(method) {
-                let add = |_: &mut GcDisabled<'_>, class: ClassLoad<'_>| {
-                    lock(&self.known).class_load(new_class(&class), TraceSerial(0));
-                };
-                // A class that the VM does not report now remains unknown.
-                let _ = jvmpi.class_load(class, add);
-            }
-        }
-    }
-
-    /// Returns the record of an object. If no event has reported the object, it is requested from the VM; its
-    /// trace is then unknown.
-    pub fn object(&self, jvmpi: &mut GcDisabled<'_>, id: ObjectId) -> Option<Object> {
-        let number = id.as_usize() as u64;
-        let known = self.heap.enter(jvmpi).borrow().objects.get(number);
-        if known.is_some() {
-            return known;
-        }
-        let alloc = jvmpi.object_alloc(id).ok()?;
-        Some(self.add_without_trace(jvmpi, &alloc))
-    }
-
-    fn add_without_trace(&self, jvmpi: &GcDisabled<'_>, alloc: &ObjectAlloc) -> Object {
-        let session = self.session();
-        let object = Object {
-            site: self.site(&session, alloc, TraceSerial(0)),
-            size: alloc.size().into(),
-            arena: alloc.arena().0 as u8,
-        };
-        let number = alloc.object().as_usize() as u64;
-        let heap = self.heap.enter(jvmpi);
-        let is_new = heap.borrow_mut().objects.insert(number, object).is_none();
-        drop(heap);
-        if is_new {
-            session.add_without_trace(object.site, object.size);
-        }
-        object
-    }
-
-    /// Returns the name of an object's class, in the form used for monitors.
-    pub fn class_name(&self, jvmpi: &mut GcDisabled<'_>, id: ObjectId) -> NameId {
-        let session = self.session();
-        let object = self.object(jvmpi, id);
-        let key = object.and_then(|object| session.sites.key(object.site));
-        let mut known = lock(&self.known);
-        let profile = &mut known.profile;
-        let name = match key {
-            None => "<Unknown>",
-            Some(SiteKey { class, array_of, .. }) => match (profile.classes.get(class), array_of) {
-                (Some(class), _) => return class.name,
-                (None, Some(elements)) => elements.array_name(),
-                (None, None) => "<Unknown>",
-            },
-        };
-        profile.names.intern(name)
-    }
-
-    /// Frees the recorded data after the profiling has ended and while the program continues.
-    pub fn forget_recorded(&self, jvmpi: &MultiThreaded<'_>) {
-        self.heap.enter(jvmpi).replace(Heap::default());
-        lock(&self.references).clear();
-        let epoch = self.next_epoch();
-        if pass_barrier() {
-            let mut threads = Vec::new();
-            drop(self.live_threads(&Sampled::ALL, &mut threads));
-            for (thread, _) in threads {
-                drop(self.of_thread.of(jvmpi, thread).and_then(|slot| slot.take(epoch)));
-            }
-        }
-        self.session().forget();
-        lock(&self.known).end();
-        // SAFETY: the function has no precondition.
-        unsafe { libc::malloc_trim(0) };
-    }
-
-    /// Returns the object of a JNI global reference and the trace that created the reference.
-    pub fn reference(&self, reference: usize) -> Option<(u64, TraceSerial)> {
-        lock(&self.references).get(&reference).copied()
-    }
+    dumps: Arc<Dumps>,
 }
 
 impl Hprof {
@@ -389,87 +143,14 @@ fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadErr
     Ok((options, output))
 }
 
-/// Returns the events that the options need.
-fn events(options: &Options) -> Vec<EventType> {
-    use EventType::*;
-    let mut events = vec![
-        ClassUnload,
-        ThreadStart,
-        ThreadEnd,
-        DataDumpRequest,
-        DataResetRequest,
-        JvmInitDone,
-        JvmShutDown,
-        GcStart,
-        GcFinish,
-    ];
-    if !options.names_methods_only() {
-        events.push(ClassLoad);
-    }
-    events.extend(costly_events(options));
-    events
-}
-
-/// Returns the costly ones of these events. They are disabled when the profiling ends.
-pub fn costly_events(options: &Options) -> Vec<EventType> {
-    use EventType::*;
-    let mut events = Vec::new();
-    if matches!(options.cpu, Some(Cpu::Times | Cpu::Old)) {
-        events.extend([MethodEntry, MethodExit]);
-    }
-    if options.monitor {
-        events.extend([
-            RawMonitorContendedEnter,
-            RawMonitorContendedEntered,
-            MonitorContendedEnter,
-            MonitorContendedEntered,
-            MonitorWait,
-            MonitorWaited,
-        ]);
-    }
-    if options.sites || options.heap_dump {
-        events.push(ObjectAlloc);
-    }
-    if options.sites || options.heap_dump || options.monitor {
-        events.extend([ObjectFree, ObjectMove, ArenaDelete]);
-    }
-    if options.heap_dump {
-        events.extend([JniGlobalrefAlloc, JniGlobalrefFree]);
-    }
-    events
-}
-
-fn text(text: ModifiedUtf8<'_>) -> String {
-    text.to_str().into_owned()
-}
-
-fn new_class(class: &ClassLoad<'_>) -> NewClass {
-    let field = |field: Field<'_>| {
-        let descriptor = field.signature().as_bytes().first().copied();
-        (text(field.name()), descriptor.unwrap_or(b'L'))
-    };
-    let method = |method: jvmpi::Method<'_>| {
-        (method.id().as_usize(), text(method.name()), text(method.signature()))
-    };
-    NewClass {
-        object: class.class().as_usize() as u64,
-        name: text(class.name()),
-        source: text(class.source_name()),
-        interfaces: class.num_interfaces(),
-        methods: class.methods().map(method).collect(),
-        statics: class.static_fields().map(field).collect(),
-        fields: class.instance_fields().map(field).collect(),
-    }
-}
-
 impl Agent for Hprof {
     fn load(jvmpi: &mut OnLoad, options: &str) -> Result<Self, LoadError> {
         let (options, output) = start(jvmpi, options)?;
+        let dumps = Dumps::new(jvmpi, &options, output);
         let shared = Shared {
             known: Mutex::default(),
             heap: RawMonitor::new(jvmpi, c"_hprof heap", RefCell::default()),
             sampler: RawMonitor::new(jvmpi, c"_hprof sampler", Orders::of(&options)),
-            dumps: dumps::Dumps::new(jvmpi, &options, output),
             session: Mutex::new(Arc::new(Session::new(options))),
             // The data of a new thread has epoch 0, so this one must differ.
             epoch: AtomicU32::new(1),
@@ -477,13 +158,13 @@ impl Agent for Hprof {
             live: Mutex::default(),
             references: Mutex::default(),
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), dumps: Arc::new(dumps) })
     }
 
     /// Keeps the known classes and threads, because their events stay enabled between recordings.
     fn load_again(&self, jvmpi: &mut OnLoad, options: &str) -> Result<(), LoadError> {
         let shared = &self.shared;
-        if !shared.dumps.have_ended(jvmpi) {
+        if !self.dumps.have_ended(jvmpi) {
             return Err("HPROF is at work in this VM already: end that, or load a copy of the \
                         library under another name"
                 .into());
@@ -502,25 +183,27 @@ impl Agent for Hprof {
         // An earlier sampler that has not ended yet detects that the session has changed.
         orders.notify_all(jvmpi);
         drop(orders);
-        shared.dumps.begin_again(jvmpi, &session.options, output);
+        self.dumps.begin_again(jvmpi, &session.options, output);
         Ok(())
     }
 
     fn jvm_init_done(&self, jvmpi: &mut MultiThreaded<'_>) {
         let options = &self.shared.session().options;
-        let commands = self.shared.dumps.connection(jvmpi);
+        let commands = self.dumps.connection(jvmpi);
         if options.cpu == Some(Cpu::Samples) || commands.is_some() {
             self.start(jvmpi, c"HPROF CPU profiler", Priority::Maximum, sampler::run);
         }
         if let Some(commands) = commands {
-            let listen = |shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>| {
-                listener::run(shared, jvmpi, commands);
+            let dumps = Arc::clone(&self.dumps);
+            let listen = move |shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>| {
+                listener::run(&dumps, shared, jvmpi, commands);
             };
             self.start(jvmpi, c"HPROF listener", Priority::Normal, listen);
         }
         if let Some(duration) = options.duration {
+            let dumps = Arc::clone(&self.dumps);
             let end = move |shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>| {
-                shared.dumps.end_after(shared, jvmpi, duration);
+                dumps.end_after(shared, jvmpi, duration);
             };
             self.start(jvmpi, c"HPROF timer", Priority::Normal, end);
         }
@@ -528,11 +211,11 @@ impl Agent for Hprof {
 
     fn jvm_shut_down(&self, jvmpi: &mut MultiThreaded<'_>) {
         let dump = self.shared.session().options.dump_on_exit;
-        self.shared.dumps.end(&self.shared, jvmpi, dump);
+        self.dumps.end(&self.shared, jvmpi, dump);
     }
 
     fn data_dump_request(&self, jvmpi: &mut MultiThreaded<'_>) {
-        self.shared.dumps.dump(&self.shared, jvmpi);
+        self.dumps.dump(&self.shared, jvmpi);
     }
 
     fn data_reset_request(&self, _: &mut MultiThreaded<'_>) {
@@ -755,28 +438,4 @@ impl Agent for Hprof {
 
 fn cpu_time(jvmpi: &MultiThreaded<'_>) -> u64 {
     u64::try_from(jvmpi.current_thread_cpu_time()).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_are_told_of_where_more_is_wanted_than_names_of_methods() {
-        for (options, told) in [
-            ("cpu=samples", false),
-            ("cpu=samples,file=x.svg,thread=y", false),
-            ("cpu=samples,file=x.hprof", true),
-            ("cpu=samples,monitor=y", true),
-            ("cpu=samples,heap=sites", true),
-            ("cpu=samples,net=localhost:1", true),
-            ("cpu=times", true),
-            ("", true),
-        ] {
-            let Ok(Request::Run(parsed)) = Request::parse(options, 1) else {
-                panic!("{options} is refused")
-            };
-            assert_eq!(events(&parsed).contains(&EventType::ClassLoad), told, "{options}");
-        }
-    }
 }

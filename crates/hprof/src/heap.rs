@@ -1,8 +1,8 @@
 //! HEAP_DUMP: the conversion of its records to those of the profile.
 
-use crate::agent::{Shared, lock};
 use crate::known::{LoadedClass, bring_up_to_date};
 use crate::objects::Objects;
+use crate::shared::{Shared, lock};
 use crate::sites::SiteKey;
 use jvmpi::dump::{self, Classes, Shape};
 use jvmpi::{GcDisabled, HeapDump, ObjectId as RawObjectId};

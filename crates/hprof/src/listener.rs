@@ -1,21 +1,21 @@
 //! The thread that executes the commands of a front end over `net=`.
 
-use crate::agent::Shared;
+use crate::dumps::Dumps;
 use crate::message::error;
+use crate::shared::Shared;
 use jvmpi::MultiThreaded;
 use jvmpi_formats::hprof::control::Command;
 use std::io::{BufReader, ErrorKind};
 use std::net::TcpStream;
-use std::sync::Arc;
 
 /// Executes commands until either end closes the connection or a command ends the profiling. A closed
 /// connection also ends the profiling, because nobody reads its data.
-pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>, commands: TcpStream) {
+pub fn run(dumps: &Dumps, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, commands: TcpStream) {
     let mut commands = BufReader::new(commands);
     loop {
         match Command::read(&mut commands) {
             Ok(Some(command)) => {
-                if !shared.dumps.command(shared, jvmpi, command) {
+                if !dumps.command(shared, jvmpi, command) {
                     return;
                 }
             }
@@ -29,5 +29,5 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>, commands: TcpStr
         }
     }
     // Without a front end, nobody receives the recorded data.
-    shared.dumps.stop(shared, jvmpi, false);
+    dumps.stop(shared, jvmpi, false);
 }

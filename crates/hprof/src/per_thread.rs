@@ -76,7 +76,7 @@ impl Own {
 #[derive(Debug, Default)]
 pub struct Slot {
     is_used: AtomicBool,
-    /// The [`epoch`](crate::agent::Shared) of the data. Only the thread writes it.
+    /// The [`epoch`](crate::shared::Shared) of the data. Only the thread writes it.
     epoch: AtomicU32,
     own: UnsafeCell<Option<Box<Own>>>,
     changing: Mutex<()>,
