@@ -3,11 +3,7 @@
 //! The agent gets a copy in pages of its own. The processor stops a thread that touches them when it must
 //! not. A handler of SIGSEGV reports the access and lets it continue with the old contents.
 
-use crate::check::rules;
-use crate::check::stack::Stack;
-use crate::check::thread;
-use crate::check::{Check, Neighbours};
-use crate::layer::Layer;
+use crate::layer::Neighbours;
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -22,8 +18,8 @@ const PAGES: usize = 1 << 16;
 const PLAIN: u8 = 4;
 
 /// The states of a page, besides 0 for unused.
-const NOW: u8 = 1;
-const OVER: u8 = 2;
+pub const NOW: u8 = 1;
+pub const OVER: u8 = 2;
 
 /// The pages of one agent.
 pub struct Guard {
@@ -80,8 +76,52 @@ impl Guard {
         (page < PAGES && !self.pages.is_null()).then_some(page)
     }
 
-    fn use_of(&self, page: usize) -> u8 {
-        self.uses[page].load(Ordering::Acquire)
+    /// A page was touched that may not be. Makes it accessible and returns its state with the type of its event;
+    /// `None` if it is no page of this agent's.
+    pub fn touched(&self, address: usize) -> Option<(u8, jint)> {
+        let page = self.page_of(address)?;
+        let state = self.uses[page].load(Ordering::Acquire);
+        if state != NOW && state != OVER {
+            return None;
+        }
+        // SAFETY: the page is within the mapping.
+        unsafe {
+            let start = self.pages.add(page * self.page);
+            libc::mprotect(start.cast(), self.page, libc::PROT_READ | libc::PROT_WRITE);
+        }
+        Some((state, jint::from(self.types[page].load(Ordering::Relaxed))))
+    }
+
+    /// Hands the event to the agent, guarded if it points to something, or is one of the first.
+    ///
+    /// # Safety
+    /// The same as for [`Layer::NotifyEvent`](crate::layer::Layer::NotifyEvent).
+    pub unsafe fn pass(&self, next: &Neighbours, event: *mut JVMPI_Event) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let event_type = (*event).event_type & !JVMPI_REQUESTED_EVENT;
+            let plain = &self.plain[event_type as usize & 63];
+            let points = points(event_type);
+            // Dumps may be as large as the heap.
+            let is_one_more = || {
+                event_type != JVMPI_EVENT_HEAP_DUMP && plain.load(Ordering::Relaxed) < PLAIN && {
+                    plain.fetch_add(1, Ordering::Relaxed);
+                    true
+                }
+            };
+            if !points && !is_one_more() {
+                return next.NotifyEvent(event);
+            }
+            let mut counter = Copier { to: None, bytes: 0 };
+            counter.event(event);
+            let pages = self.take(event_type, counter.bytes);
+            let Some(pages) = pages else { return next.NotifyEvent(event) };
+            let mut copier = Copier { to: Some(pages.start()), bytes: 0 };
+            copier.event(event);
+            pages.protect(libc::PROT_READ, NOW);
+            next.NotifyEvent(pages.start().cast());
+            pages.protect(libc::PROT_NONE, OVER);
+        }
     }
 }
 
@@ -237,73 +277,24 @@ impl Copier {
     }
 }
 
-impl Check {
-    /// Hands the event to the agent, guarded if it points to something, or is one of the first.
-    ///
-    /// # Safety
-    /// The same as for [`Layer::NotifyEvent`].
-    pub unsafe fn pass_guarded(&self, next: &Neighbours, event: *mut JVMPI_Event) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let event_type = (*event).event_type & !JVMPI_REQUESTED_EVENT;
-            let plain = &self.guard.plain[event_type as usize & 63];
-            let points = points(event_type);
-            // Dumps may be as large as the heap.
-            let is_one_more = || {
-                event_type != JVMPI_EVENT_HEAP_DUMP && plain.load(Ordering::Relaxed) < PLAIN && {
-                    plain.fetch_add(1, Ordering::Relaxed);
-                    true
-                }
-            };
-            if !points && !is_one_more() {
-                return next.NotifyEvent(event);
-            }
-            let mut counter = Copier { to: None, bytes: 0 };
-            counter.event(event);
-            let pages = self.guard.take(event_type, counter.bytes);
-            let Some(pages) = pages else { return next.NotifyEvent(event) };
-            let mut copier = Copier { to: Some(pages.start()), bytes: 0 };
-            copier.event(event);
-            pages.protect(libc::PROT_READ, NOW);
-            next.NotifyEvent(pages.start().cast());
-            pages.protect(libc::PROT_NONE, OVER);
-        }
-    }
-
-    /// A page was touched that may not be; true if it is one of this agent's, and may be now.
-    fn touched(&self, address: usize) -> bool {
-        let Some(page) = self.guard.page_of(address) else { return false };
-        let (rule, what) = match self.guard.use_of(page) {
-            NOW => (rules::EVENT_WRITTEN, "written to while it is handled"),
-            OVER => (rules::EVENT_READ_LATE, "touched when it was handled already"),
-            _ => return false,
-        };
-        let place = Stack::of_agent();
-        // SAFETY: the page is within the mapping.
-        unsafe {
-            let start = self.guard.pages.add(page * self.guard.page);
-            libc::mprotect(start.cast(), self.guard.page, libc::PROT_READ | libc::PROT_WRITE);
-        }
-        let event = thread::name(jint::from(self.guard.types[page].load(Ordering::Relaxed)));
-        let what = format!("what belongs to a {event} was {what}, at {address:#x}");
-        self.findings.report_at(rule, place, what);
-        true
-    }
-}
-
 /// The handler of SIGSEGV that was set before ours.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Installs the handler, once. The VM's has its turn when the address is none of ours.
-pub fn install() {
+/// Reports that an address was touched, and returns true, if it is in a page of any agent.
+static TOUCHED: OnceLock<fn(usize) -> bool> = OnceLock::new();
+
+/// Installs the handler, once, and the function that it asks about each address. The VM's has its turn when the
+/// address is none of ours.
+pub fn install(touched: fn(usize) -> bool) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         // SAFETY: both structures are whole, and the handler has the type that SA_SIGINFO asks for. It needs
-        // `BEFORE` as soon as it is in place.
+        // `BEFORE` and `TOUCHED` as soon as it is in place.
         unsafe {
             let mut action: libc::sigaction = mem::zeroed();
             libc::sigaction(libc::SIGSEGV, ptr::null(), &raw mut action);
             BEFORE.get_or_init(|| action);
+            TOUCHED.get_or_init(|| touched);
             action.sa_sigaction = on_signal as *const () as usize;
             action.sa_flags |= libc::SA_SIGINFO;
             libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut());
@@ -314,8 +305,7 @@ pub fn install() {
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a whole structure.
     let address = unsafe { (*info).si_addr() }.addr();
-    let touched = |slot| Check::slots().get(slot).is_some_and(|check| check.touched(address));
-    if (0..crate::layer::SLOTS).any(touched) {
+    if TOUCHED.get().is_some_and(|touched| touched(address)) {
         return;
     }
     // SAFETY: it is called as the system would have called it.

@@ -5,9 +5,11 @@
 
 #![allow(non_snake_case, reason = "the names are the specification's")]
 
+mod arguments;
 mod finding;
 mod guard;
 mod hook;
+mod monitor_calls;
 mod monitors;
 mod names;
 pub mod rules;
@@ -99,7 +101,7 @@ impl Check {
     /// process after the first finding.
     #[must_use]
     pub fn new(agent: &Path, slot: usize, aborts: bool) -> Self {
-        guard::install();
+        guard::install(touched);
         let name = agent.file_name().unwrap_or(agent.as_os_str()).to_string_lossy().into_owned();
         Self {
             slot,
@@ -233,7 +235,7 @@ impl Check {
             if number == JVMPI_EVENT_CLASS_LOAD_HOOK {
                 self.pass_hook(next, event);
             } else {
-                self.pass_guarded(next, event);
+                self.guard.pass(next, event);
             }
         }
         thread.end();
@@ -269,6 +271,19 @@ impl Check {
         self.findings.report_at(rule, Stack::of_function(handler), what);
     }
 
+    /// Reports the access to guarded memory at this address, and returns true; false if it is not this agent's.
+    fn report_touch(&self, address: usize) -> bool {
+        let Some((state, event_type)) = self.guard.touched(address) else { return false };
+        let (rule, what) = match state {
+            guard::NOW => (rules::EVENT_WRITTEN, "written to while it is handled"),
+            _ => (rules::EVENT_READ_LATE, "touched when it was handled already"),
+        };
+        let event = thread::name(event_type);
+        let what = format!("what belongs to a {event} was {what}, at {address:#x}");
+        self.findings.report_at(rule, Stack::of_agent(), what);
+        true
+    }
+
     fn at_end(&self, next: &Neighbours) {
         if self.over.swap(true, Ordering::AcqRel) {
             return;
@@ -283,6 +298,12 @@ impl Check {
         }
         self.findings.summarize();
     }
+}
+
+/// Reports the access to guarded memory of any agent at this address, and returns true; false if there is none.
+fn touched(address: usize) -> bool {
+    let reports = |slot| Check::slots().get(slot).is_some_and(|check| check.report_touch(address));
+    (0..crate::layer::SLOTS).any(reports)
 }
 
 // SAFETY of what follows: each call is passed on as it came, for which the caller has promised what the

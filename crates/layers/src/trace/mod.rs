@@ -12,6 +12,7 @@ mod functions;
 mod read;
 mod record;
 mod replay;
+mod shared;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,15 @@
 //! The layer that records.
 //!
 //! Each thread writes into memory of its own ([`thread_buffer`](crate::trace::thread_buffer)), without a lock, a
-//! system call or an allocation. A full buffer goes through a [queue](Queue) to a thread that writes the file.
+//! system call or an allocation. A full buffer goes through a [queue](Shared) to a thread that writes the file.
 //! If events come faster than they can be written, those of methods and instructions are dropped and counted;
 //! threads with other records wait.
 
 use crate::layer::{Layer, Neighbours, SLOTS, Slots};
 use crate::trace::fields::address;
-use crate::trace::file::{self, Header};
+use crate::trace::file;
 use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, ThreadFunction, Word};
+use crate::trace::shared::{Shared, lock};
 use crate::trace::thread_buffer::ThreadBuffer;
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
@@ -21,24 +22,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use std::time::Duration;
-
-/// The greatest number of bytes that wait to be written.
-const QUEUE: usize = 16 << 20;
-
-/// The period that a killed process may lose. Nothing else depends on it.
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
-
-/// The time, in nanoseconds.
-pub fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours to fill.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// The description of a recording in its file.
 #[derive(Clone, Debug, Default)]
@@ -52,129 +38,44 @@ pub struct About {
 /// Records what happens between an agent and what is below, in a file.
 pub struct Recorder {
     slot: usize,
-    shared: Arc<Shared>,
+    recording: Arc<Recording>,
 }
 
-/// The state that all threads of a recording share.
-pub struct Shared {
-    /// The number of records that have a place in the order.
-    pub order: AtomicU64,
+/// A recording that is being made.
+struct Recording {
+    shared: Shared,
     threads: AtomicU32,
-    /// True if the queue had no room for a thread that does not wait.
-    pub is_full: AtomicBool,
     path: PathBuf,
     buffers: Mutex<Vec<Arc<ThreadBuffer>>>,
-    queue: Mutex<Queue>,
-    /// Something is to be written.
-    filled: Condvar,
-    /// Something was written.
-    written: Condvar,
 }
 
-/// The chunks to be written.
-#[derive(Default)]
-struct Queue {
-    bytes: Vec<u8>,
-    /// The writer is writing what was here before.
-    writing: bool,
-    /// The file cannot be written any more.
-    failed: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Shared {
-    /// Hands a chunk to the writer. If the queue is full, it waits if it `must`, else it returns false.
-    pub fn push(&self, header: &Header, records: &[u8], must: bool) -> bool {
-        let header = header.write(&[records]);
-        let mut queue = lock(&self.queue);
-        while !queue.failed && !queue.bytes.is_empty() && queue.bytes.len() + records.len() > QUEUE
-        {
-            if !must {
-                self.is_full.store(true, Ordering::Relaxed);
-                return false;
-            }
-            queue = wait(&self.written, queue);
-        }
-        if !queue.failed {
-            queue.bytes.extend_from_slice(&header);
-            queue.bytes.extend_from_slice(records);
-            self.filled.notify_one();
-        }
-        true
-    }
-
+impl Recording {
     /// Has all that was recorded written.
     fn finish(&self) {
         self.flush(false);
-        let header = Header { flags: Header::LAST, thread: u32::MAX, ..Header::default() };
-        self.push(&header, &[], true);
-        let mut queue = lock(&self.queue);
-        while !queue.failed && (queue.writing || !queue.bytes.is_empty()) {
-            queue = wait(&self.written, queue);
-        }
+        self.shared.finish();
     }
 
     fn flush(&self, at_once: bool) {
         let buffers = lock(&self.buffers).clone();
-        buffers.iter().for_each(|buffer| buffer.flush(self, at_once));
+        buffers.iter().for_each(|buffer| buffer.flush(&self.shared, at_once));
     }
 
     /// The thread that writes.
     fn write(&self, mut file: File) {
-        let mut spare = Vec::new();
-        loop {
-            let mut queue = lock(&self.queue);
-            if queue.bytes.is_empty() {
-                let (again, timeout) = self
-                    .filled
-                    .wait_timeout(queue, FLUSH_EVERY)
-                    .unwrap_or_else(PoisonError::into_inner);
-                queue = again;
-                if timeout.timed_out() && queue.bytes.is_empty() {
-                    drop(queue);
-                    self.flush(true);
-                    continue;
-                }
-            }
-            mem::swap(&mut queue.bytes, &mut spare);
-            queue.writing = true;
-            self.is_full.store(false, Ordering::Relaxed);
-            drop(queue);
-            self.written.notify_all();
-            let result = file.write_all(&spare);
-            // A heap dump may have made it large.
-            spare = if spare.capacity() > 2 * QUEUE { Vec::new() } else { spare };
-            spare.clear();
-            let mut queue = lock(&self.queue);
-            queue.writing = false;
-            if let Err(error) = result {
-                queue.failed = true;
-                drop(queue);
-                self.written.notify_all();
-                let removed = if remove(&self.path, &file) { "; the file is removed" } else { "" };
-                log::error!("cannot record in {}: {error}{removed}", self.path.display());
-                return;
-            }
-            drop(queue);
-            self.written.notify_all();
-        }
+        let error = self.shared.write(&mut file, || self.flush(true));
+        let removed = if remove(&self.path, &file) { "; the file is removed" } else { "" };
+        log::error!("cannot record in {}: {error}{removed}", self.path.display());
     }
 }
 
 /// The recordings of this process.
-static RECORDINGS: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
+static RECORDINGS: Mutex<Vec<Arc<Recording>>> = Mutex::new(Vec::new());
 
 /// Called when the process ends.
 extern "C" fn finish_all() {
     let recordings = lock(&RECORDINGS).clone();
-    recordings.iter().for_each(|shared| shared.finish());
+    recordings.iter().for_each(|recording| recording.finish());
 }
 
 /// Points to the current thread's [`Buffers::places`].
@@ -194,15 +95,15 @@ thread_local! {
 /// The buffers of a thread.
 struct Buffers {
     places: Places,
-    kept: RefCell<Vec<(Arc<Shared>, Arc<ThreadBuffer>)>>,
+    kept: RefCell<Vec<(Arc<Recording>, Arc<ThreadBuffer>)>>,
 }
 
 impl Drop for Buffers {
     fn drop(&mut self) {
         current::set(ptr::null::<Places>());
-        for (shared, buffer) in self.kept.take() {
-            buffer.flush(&shared, false);
-            lock(&shared.buffers).retain(|other| !Arc::ptr_eq(other, &buffer));
+        for (recording, buffer) in self.kept.take() {
+            buffer.flush(&recording.shared, false);
+            lock(&recording.buffers).retain(|other| !Arc::ptr_eq(other, &buffer));
         }
     }
 }
@@ -222,26 +123,22 @@ impl Recorder {
                 path.display()
             ));
         }
-        let shared = Arc::new(Shared {
-            order: AtomicU64::new(0),
+        let recording = Arc::new(Recording {
+            shared: Shared::default(),
             threads: AtomicU32::new(0),
-            is_full: AtomicBool::new(false),
             path: path.clone(),
             buffers: Mutex::new(Vec::new()),
-            queue: Mutex::new(Queue::default()),
-            filled: Condvar::new(),
-            written: Condvar::new(),
         });
         create(&path, about)
-            .and_then(|file| spawn_writer(shared.clone(), file))
+            .and_then(|file| spawn_writer(recording.clone(), file))
             .map_err(|error| format!("cannot record in {}: {error}", path.display()))?;
         if recordings.is_empty() {
             // SAFETY: the function may be called at any time. That it cannot be registered has no other
             // effect than that of being killed.
             unsafe { libc::atexit(finish_all) };
         }
-        recordings.push(shared.clone());
-        Ok(Self { slot, shared })
+        recordings.push(recording.clone());
+        Ok(Self { slot, recording })
     }
 
     /// The buffer of the current thread; None while the thread ends.
@@ -257,11 +154,11 @@ impl Recorder {
     #[cold]
     fn new_buffer(&self) -> Option<&ThreadBuffer> {
         let made = BUFFERS.try_with(|buffers| {
-            let number = self.shared.threads.fetch_add(1, Ordering::Relaxed);
-            let buffer = Arc::new(ThreadBuffer::new(number, &self.shared));
-            lock(&self.shared.buffers).push(buffer.clone());
+            let number = self.recording.threads.fetch_add(1, Ordering::Relaxed);
+            let buffer = Arc::new(ThreadBuffer::new(number, &self.recording.shared));
+            lock(&self.recording.buffers).push(buffer.clone());
             let place = Arc::as_ptr(&buffer);
-            buffers.kept.try_borrow_mut().ok()?.push((self.shared.clone(), buffer));
+            buffers.kept.try_borrow_mut().ok()?.push((self.recording.clone(), buffer));
             buffers.places[self.slot].set(place);
             current::set(&raw const buffers.places);
             // SAFETY: it is kept until the thread ends.
@@ -332,7 +229,7 @@ impl Recorder {
             }
             _ => {}
         }
-        buffer.end_call(&self.shared, function, said, result, details);
+        buffer.end_call(&self.recording.shared, function, said, result, details);
     }
 }
 
@@ -366,14 +263,14 @@ fn remove(path: &Path, file: &File) -> bool {
 }
 
 /// Starts the thread that writes. Signals are for the threads of the program and the VM.
-fn spawn_writer(shared: Arc<Shared>, file: File) -> std::io::Result<()> {
+fn spawn_writer(recording: Arc<Recording>, file: File) -> std::io::Result<()> {
     // SAFETY: the sets are ours to fill, and the thread's mask is as it was in the end.
     unsafe {
         let (mut all, mut before) = (mem::zeroed(), mem::zeroed());
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let thread = thread::Builder::new().name("jvmpi trace".into());
-        let spawned = thread.spawn(move || shared.write(file));
+        let spawned = thread.spawn(move || recording.write(file));
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
         spawned.map(drop)
     }
@@ -393,10 +290,10 @@ unsafe extern "C" fn run<const FUNCTION: usize>(arg: *mut c_void) {
     if let Some(recorder) = recorder
         && let Some(buffer) = recorder.buffer()
     {
-        buffer.run(&recorder.shared, number);
+        buffer.run(&recorder.recording.shared, number);
         // SAFETY: the agent passed it to be called.
         unsafe { function(arg) };
-        buffer.end_run(&recorder.shared);
+        buffer.end_run(&recorder.recording.shared);
     } else {
         // SAFETY: as above.
         unsafe { function(arg) };
@@ -481,7 +378,7 @@ impl Recorder {
         let event_type = unsafe { (*event).event_type };
         let recorded = self.buffer().and_then(|buffer| {
             // SAFETY: as the caller promises.
-            let recorded = unsafe { buffer.event(&self.shared, event) }?;
+            let recorded = unsafe { buffer.event(&self.recording.shared, event) }?;
             Some((buffer, recorded))
         });
         // SAFETY: as the caller promises.
@@ -491,10 +388,10 @@ impl Recorder {
                 // SAFETY: as the caller promises; the handler has filled what is new.
                 unsafe { self.answer(buffer, &(*event).u.class_load_hook) };
             }
-            buffer.after_event(&self.shared, recorded);
+            buffer.after_event(&self.recording.shared, recorded);
         }
         if event_type == JVMPI_EVENT_JVM_SHUT_DOWN {
-            self.shared.finish();
+            self.recording.finish();
         }
     }
 
@@ -506,15 +403,21 @@ impl Recorder {
             // SAFETY: as the caller promises.
             let bytes =
                 unsafe { slice::from_raw_parts(data, usize::try_from(length).unwrap_or(0)) };
-            buffer.answer(&self.shared, bytes);
+            buffer.answer(&self.recording.shared, bytes);
         }
     }
 
     /// ProfilerExit does not return.
     fn before_exit(&self, arguments: [u64; 3]) {
         if let Some(buffer) = self.buffer() {
-            buffer.end_call(&self.shared, Function::ProfilerExit, arguments, 0, Details::NONE);
+            buffer.end_call(
+                &self.recording.shared,
+                Function::ProfilerExit,
+                arguments,
+                0,
+                Details::NONE,
+            );
         }
-        self.shared.finish();
+        self.recording.finish();
     }
 }

@@ -4,7 +4,7 @@ use crate::trace::events;
 use crate::trace::fields::{Write, address};
 use crate::trace::file::Header;
 use crate::trace::functions::{self, Details, Function};
-use crate::trace::record::{Shared, now};
+use crate::trace::shared::{Shared, now};
 use crate::trace::state::{Out, Room, State, slot_of, tag};
 use jni_sys::jint;
 use jvmpi_sys::*;
