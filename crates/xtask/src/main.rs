@@ -91,7 +91,7 @@ const COMMANDS: [Command; 14] = [
     },
     Command {
         usage: "check-layers",
-        about: "fail if a file of the shim imports one that does not lie below it, or the product creates files unsafely",
+        about: "fail if files of a crate import each other in a circle, the shim imports a module above, or files are created unsafely",
         run: layers::run,
     },
     Command {

@@ -1,0 +1,221 @@
+//! `cargo xtask check-layers`: no files of a crate import each other in a circle, and the imports of the shim run down.
+//!
+//! A layer is a module of the shim's root with all files in it. Tests may import from everywhere.
+
+mod circles;
+mod imports;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use circles::circles;
+use compat_tests::workspace_root;
+use imports::{Arrows, Module, arrows_in};
+
+/// The modules from top to bottom. Each may import those below it, and none beside it.
+const LAYERS: [&[&str]; 15] = [
+    &["lib"],
+    &["load"],
+    &["table"],
+    &["dumps"],
+    &["translate"],
+    &["notify", "instrument"],
+    &["gc"],
+    &["classes"],
+    &["suspension"],
+    &["threads"],
+    &["sync"],
+    &["records"],
+    &["jvm"],
+    &["boundary", "lock", "logging", "suspending"],
+    &["platform"],
+];
+
+/// The folder of the crate that has [`LAYERS`].
+const SHIM: &str = "shim/src";
+
+/// The only files that may import each other in a circle, with the folder of their crate.
+const RECURSIVE: [(&str, &[&str]); 2] = [
+    // To send an event is to announce what it names first, and an announcement is an event: a class names its
+    // superclass, an object its class, and each of them its thread.
+    (
+        SHIM,
+        &[
+            "translate/classes",
+            "translate/construction",
+            "translate/frames",
+            "translate/methods",
+            "translate/objects",
+            "translate/send",
+            "translate/threads",
+        ],
+    ),
+    // To play an event is to call the agent through its table; the agent calls functions of the table and of the VM,
+    // and to answer a call is to play the events in it. No function has a context, so all of them find the replay.
+    (
+        "crates/layers/src",
+        &[
+            "trace/replay",
+            "trace/replay/dumps",
+            "trace/replay/envs",
+            "trace/replay/jni",
+            "trace/replay/monitors",
+            "trace/replay/order",
+            "trace/replay/player",
+            "trace/replay/table",
+            "trace/replay/vm",
+        ],
+    ),
+];
+
+/// Fails with every circle of imports but [`RECURSIVE`], every import of the shim that does not run down, every module
+/// of [`LAYERS`] and [`RECURSIVE`] that is not there, and every file that `docs/explanation/architecture.md` names
+/// although it is not there.
+pub fn run(_: &[String]) -> Result<(), String> {
+    let root = workspace_root();
+    let mut crates = Vec::new();
+    find_crates(root, &mut crates)?;
+    let mut faults = missing_files()?;
+    faults.extend(crate::file_creation::faults()?);
+    let mut files = 0;
+    let mut not_found = BTreeMap::from(RECURSIVE);
+    for source in &crates {
+        let folder = source.strip_prefix(root).unwrap_or(source).to_string_lossy();
+        let arrows = arrows_in(source)?;
+        files += arrows.len();
+        if folder == SHIM {
+            faults.extend(imports_that_run_up(&arrows));
+            faults.extend(missing_modules(&arrows));
+        }
+        let allowed = not_found.remove(&*folder).unwrap_or_default();
+        faults.extend(
+            wrong_circles(&arrows, allowed).iter().map(|fault| format!("{folder}: {fault}")),
+        );
+    }
+    faults.extend(not_found.keys().map(|folder| format!("{folder}: there is no crate")));
+    if faults.is_empty() {
+        println!(
+            "{files} files in {} crates: the shim's imports run down, and no files import each other in a circle \
+             except the {} groups in RECURSIVE",
+            crates.len(),
+            RECURSIVE.len()
+        );
+        Ok(())
+    } else {
+        Err(format!("{} faults in the layers:\n{}", faults.len(), faults.join("\n")))
+    }
+}
+
+/// Finds the folders with a `lib.rs` or a `main.rs`. Tests of several files are crates too.
+fn find_crates(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
+    if ["lib.rs", "main.rs"].iter().any(|root| folder.join(root).is_file()) {
+        found.push(folder.to_owned());
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let is_source = name != "target" && !name.to_string_lossy().starts_with('.');
+        if is_source && entry.file_type().map_err(failed)?.is_dir() {
+            find_crates(&entry.path(), found)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the circles that are not allowed, with their imports, and the files that are allowed one but are in none.
+fn wrong_circles(arrows: &Arrows, allowed: &[&str]) -> Vec<String> {
+    let circles = circles(arrows);
+    let is_allowed = |module: &Module| allowed.contains(&name(module).as_str());
+    let mut wrong = Vec::new();
+    for circle in circles.iter().filter(|circle| !circle.iter().all(is_allowed)) {
+        wrong.push(format!("{} files import each other:", circle.len()));
+        for module in circle {
+            let imported = arrows[module].iter().filter(|to| circle.contains(to)).map(name);
+            let imported: Vec<String> = imported.collect();
+            wrong.push(format!("    {} imports {}", name(module), imported.join(", ")));
+        }
+    }
+    let is_in_one = |file: &str| circles.iter().flatten().any(|module| name(module) == file);
+    let in_none = allowed.iter().filter(|file| !is_in_one(file));
+    wrong.extend(in_none.map(|file| format!("{file} may be in a circle, but is in none")));
+    wrong
+}
+
+/// Returns the imports from a layer above or beside.
+fn imports_that_run_up(arrows: &Arrows) -> Vec<String> {
+    let all = arrows.iter().flat_map(|(from, all)| all.iter().map(move |to| (from, to)));
+    let up = all.filter(|(from, to)| !runs_down(from, to));
+    up.map(|(from, to)| format!("{} imports {}", name(from), name(to))).collect()
+}
+
+/// The modules of [`LAYERS`] that have no file.
+fn missing_modules(arrows: &Arrows) -> Vec<String> {
+    let is_there = |layer: &str| arrows.keys().any(|module| layer_of(module) == layer);
+    let missing = LAYERS.iter().copied().flatten().filter(|layer| !is_there(layer));
+    missing.map(|layer| format!("there is no module {layer}")).collect()
+}
+
+/// The files that `docs/explanation/architecture.md` names and that are not there, below the root or the shim's
+/// source.
+fn missing_files() -> Result<Vec<String>, String> {
+    let root = workspace_root();
+    let path = root.join("docs/explanation/architecture.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let in_code = text.split('`').skip(1).step_by(2);
+    let files = in_code.filter(|name| name.contains('/') && name.ends_with(".rs"));
+    let places = [root.to_owned(), root.join("crates"), root.join("shim/src")];
+    let is_missing = |name: &&str| !places.iter().any(|place| place.join(name).is_file());
+    Ok(files
+        .filter(is_missing)
+        .map(|name| format!("docs/explanation/architecture.md names {name}"))
+        .collect())
+}
+
+fn name(module: &Module) -> String {
+    module
+        .get(1..)
+        .filter(|below| !below.is_empty())
+        .map_or("lib".to_owned(), |below| below.join("/"))
+}
+
+fn runs_down(from: &Module, to: &Module) -> bool {
+    let height = |layer: &str| LAYERS.iter().position(|layers| layers.contains(&layer));
+    let (from, to) = (layer_of(from), layer_of(to));
+    from == to || height(from).zip(height(to)).is_some_and(|(from, to)| from < to)
+}
+
+/// The layer of a module.
+fn layer_of(module: &Module) -> &str {
+    module.get(1).map_or("lib", String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn layer_without_a_file_is_missing() {
+        let modules = LAYERS.iter().copied().flatten().filter(|layer| **layer != "notify");
+        let mut arrows: Arrows = modules
+            .map(|layer| (vec!["crate".to_owned(), (*layer).to_owned()], BTreeSet::new()))
+            .collect();
+        arrows.insert(vec!["crate".to_owned()], BTreeSet::new());
+        assert_eq!(missing_modules(&arrows), ["there is no module notify"]);
+    }
+
+    #[test]
+    fn circle_is_wrong_unless_it_is_allowed() {
+        let module = |name: &str| vec!["crate".to_owned(), name.to_owned()];
+        let imports = |from: &str, to: &str| (module(from), BTreeSet::from([module(to)]));
+        let arrows = Arrows::from([imports("a", "b"), imports("b", "a"), imports("c", "a")]);
+        let faults = |allowed: &[&str]| wrong_circles(&arrows, allowed);
+        let wrong = ["2 files import each other:", "    a imports b", "    b imports a"];
+        assert_eq!(faults(&[]), wrong);
+        assert!(faults(&["a", "b"]).is_empty());
+        assert_eq!(faults(&["a", "b", "c"]), ["c may be in a circle, but is in none"]);
+    }
+}
