@@ -25,7 +25,7 @@ const ENTRY_POINTS: [&str; 6] = [
 /// A symbol by which a library opts out of the quirks that its file name would select.
 const NO_QUIRKS: &str = "jvmpi_no_quirks";
 
-/// The contents of a library that [`examine`] accepts.
+/// The contents of a library that [`examine`](super::examine) accepts.
 #[derive(Debug)]
 pub struct Contents {
     /// The machine that the library was built for.
