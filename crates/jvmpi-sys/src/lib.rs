@@ -1,19 +1,6 @@
 //! `jvmpi.h` in Rust: the types and constants of the Java Virtual Machine Profiler Interface,
 //! versions 1 to 1.2, under the names they have in C.
 //!
-//! The names and the layout are those of the header; tests compare every member. The header also documents what
-//! these definitions omit: the modes in which each function may be called and each event is sent, and the format
-//! of dumps. The modes are:
-//!
-//! - **MT**: multithreaded, GC enabled. Everything is permitted.
-//! - **GC-off**: multithreaded, GC disabled. IDs stay valid and do not change.
-//! - **stopped**: threads are suspended. No memory allocation, no I/O, no locks.
-//!
-//! The memory that an event points to belongs to the VM and is valid until `NotifyEvent` returns. Strings are
-//! NUL-terminated modified UTF-8.
-//!
-//! JNI types come from [`jni_sys`]. Its `jboolean` is `bool`, so C code must write only 0 and 1.
-//!
 //! This agent counts the classes that are loaded. The crate `jvmpi` is a safe interface for the same purpose.
 //!
 //! ```
@@ -54,6 +41,19 @@
 //!     JNI_OK
 //! }
 //! ```
+//!
+//! The names and the layout are those of the header; tests compare every member. The header also documents what
+//! these definitions omit: the modes in which each function may be called and each event is sent, and the format
+//! of dumps. The modes are:
+//!
+//! - **MT**: multithreaded, GC enabled. Everything is permitted.
+//! - **GC-off**: multithreaded, GC disabled. IDs stay valid and do not change.
+//! - **stopped**: threads are suspended. No memory allocation, no I/O, no locks.
+//!
+//! The memory that an event points to belongs to the VM and is valid until `NotifyEvent` returns. Strings are
+//! NUL-terminated modified UTF-8.
+//!
+//! JNI types come from [`jni_sys`]. Its `jboolean` is `bool`, so C code must write only 0 and 1.
 
 #![no_std]
 #![allow(non_camel_case_types, non_snake_case)]

@@ -1,6 +1,17 @@
 //! One self-contained HTML page of a profile: hot methods, flame graph, call tree, allocation sites, heap,
 //! monitors and threads. Two profiles make a comparison.
 //!
+//! ```
+//! use jvmpi_formats::profile::File;
+//!
+//! let text = "JAVA PROFILE 1.0.1, created Wed Oct  4 13:13:42 2006\n\n\n--------\n\n";
+//! let file = File::from_bytes(text.into())?;
+//! let mut page = Vec::new();
+//! jvmpi_report::write_files(&[("java.hprof.txt", &file)], &mut page)?;
+//! assert!(page.starts_with(b"<!doctype html>"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
 //! The page is one file with its data, its style and its scripts. Its content security policy keeps it from
 //! loading or running anything else. `page/` has its parts, `data` prepares its data, and [`heap`] computes
 //! retained sizes.
