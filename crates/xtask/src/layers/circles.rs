@@ -3,7 +3,7 @@
 use super::imports::{Arrows, Module};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the circles of imports: each is all modules of which every one leads to every other.
+/// Returns the circles of imports: the groups of modules in which each module leads to every other.
 pub fn circles(arrows: &Arrows) -> Vec<Vec<Module>> {
     let reached: BTreeMap<&Module, BTreeSet<&Module>> =
         arrows.keys().map(|module| (module, reached_from(module, arrows))).collect();
