@@ -13,6 +13,8 @@ mod jvm;
 mod load;
 mod lock;
 mod logging;
+#[cfg(model)]
+mod models;
 mod notify;
 mod platform;
 mod records;
@@ -22,6 +24,9 @@ mod sync;
 mod table;
 mod threads;
 mod translate;
+
+#[cfg(all(model, not(test)))]
+compile_error!("with `--cfg model` only the unit tests can be built");
 
 use boundary::guard;
 use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};

@@ -7,15 +7,17 @@
 //!
 //! Locks that must be held during calls of the VM are in `crate::sync::claims`.
 
+use crate::platform::sync::{Condvar, Mutex, MutexGuard};
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
 use std::hash::Hash;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
 #[cfg(debug_assertions)]
 mod count {
+    use crate::platform::sync::thread_local;
     use std::cell::Cell;
 
     thread_local! {
@@ -27,19 +29,19 @@ mod count {
 
     impl Counted {
         pub fn new() -> Self {
-            HELD.set(HELD.get() + 1);
+            HELD.with(|held| held.set(held.get() + 1));
             Self(())
         }
     }
 
     impl Drop for Counted {
         fn drop(&mut self) {
-            HELD.set(HELD.get() - 1);
+            HELD.with(|held| held.set(held.get() - 1));
         }
     }
 
     pub fn held() -> u32 {
-        HELD.get()
+        HELD.with(Cell::get)
     }
 }
 

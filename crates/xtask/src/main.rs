@@ -14,6 +14,7 @@ mod hangs;
 mod install;
 mod jdk;
 mod layers;
+mod models;
 mod options;
 mod product;
 mod race;
@@ -27,7 +28,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 14] = [
+const COMMANDS: [Command; 15] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a small program with several threads and show its hottest stacks",
@@ -66,8 +67,13 @@ const COMMANDS: [Command; 14] = [
     },
     Command {
         usage: "race [ARGUMENT...]",
-        about: "run the tests without a JVM under ThreadSanitizer; ARGUMENTs are those of the test program",
+        about: "run the models, and the tests without a JVM under ThreadSanitizer; ARGUMENTs are those of the test program",
         run: race::run,
+    },
+    Command {
+        usage: "models [NAME...]",
+        about: "run the shim's threads without a JVM, with many schedules and a weak memory",
+        run: models::run,
     },
     Command {
         usage: "install [--prefix DIR] [--profile NAME] [--machine NAME]",

@@ -1,8 +1,10 @@
-//! `cargo xtask race`: runs multithreaded tests that need no VM under ThreadSanitizer.
+//! `cargo xtask race`: runs the models, and multithreaded tests that need no VM under ThreadSanitizer.
 
 use std::process::Command;
 
 use compat_tests::workspace_root;
+
+use crate::models;
 
 /// The unit tests of the shim's `world`, and those of thread-local data in the crate `jvmpi`.
 const TESTS: [&[&str]; 2] = [
@@ -21,11 +23,12 @@ const TESTS: [&[&str]; 2] = [
     &["--package", "jvmpi", "--test", "thread_local_race", "--"],
 ];
 
-/// Runs the tests under the sanitizer.
+/// Runs the models, and the tests under the sanitizer.
 ///
 /// The standard library is compiled with the sanitizer too; otherwise accesses protected by std's locks would be
 /// reported as races. `RUSTC_BOOTSTRAP` lets a stable compiler do this.
 pub fn run(arguments: &[String]) -> Result<(), String> {
+    models::run(&[])?;
     TESTS.iter().try_for_each(|tests| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let status = Command::new(cargo)

@@ -3,7 +3,7 @@
 use compat_tests::jdk;
 use compat_tests::machine::Machine;
 
-use crate::cross;
+use crate::{cross, models};
 
 const VM: &str = "--vm";
 /// Selects every JDK and collector.
@@ -12,7 +12,7 @@ const ALL: &str = "--all";
 const CASES: &str = "compat-tests";
 
 /// Runs `cargo test`, with the profile of the library that the compatibility tests load: optimized, with debug
-/// assertions. With `--all`, or for another machine, the cases run on every JDK, which is downloaded if it is missing;
+/// assertions; then the models. With `--all`, or for another machine, the cases run on every JDK, which is downloaded if it is missing;
 /// else on the JDK that is there with G1.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
@@ -45,7 +45,11 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         .args(arguments)
         .status()
         .map_err(|e| format!("cargo: {e}"))?;
-    if status.success() { Ok(()) } else { Err("tests failed".to_owned()) }
+    if !status.success() {
+        return Err("tests failed".to_owned());
+    }
+    // The models do not depend on the machine.
+    if are_all && machine.is_this() { models::run(&[]) } else { Ok(()) }
 }
 
 /// Downloads the machine's JDKs. It is not an error if some cannot be downloaded.

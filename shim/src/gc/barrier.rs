@@ -1,8 +1,9 @@
 //! A memory barrier that the kernel runs on all threads, instead of one barrier per event.
 
 use crate::jvm::internals;
+use crate::platform::membarrier;
+use crate::platform::sync::atomic::{self, Ordering, compiler_fence};
 use std::sync::OnceLock;
-use std::sync::atomic::{Ordering, compiler_fence};
 use std::thread;
 
 /// True if the kernel can run a memory barrier on all threads of the process; unset until that is known.
@@ -20,18 +21,12 @@ pub fn register_early() {
 /// Registers the process, or waits until that has been done. [`of_all_threads`] calls this, so that it never runs a
 /// barrier of its own while another thread relies on the kernel's.
 fn is_registered() -> bool {
-    let register = || membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-    *REGISTERED.get_or_init(|| internals::MEMBARRIER.is_there(register))
+    *REGISTERED.get_or_init(|| internals::MEMBARRIER.is_there(membarrier::register))
 }
 
 /// Returns true if the kernel is known to be able to run a memory barrier on all threads of the process.
 pub fn is_cheap() -> bool {
     REGISTERED.get().copied().unwrap_or(false)
-}
-
-fn membarrier(command: libc::membarrier_cmd) -> bool {
-    // SAFETY: the system call takes no pointers.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
 /// For the side that must be cheap: orders the current thread's stores before its later loads, provided that the
@@ -40,7 +35,7 @@ pub fn fence() {
     if is_cheap() {
         compiler_fence(Ordering::SeqCst);
     } else {
-        std::sync::atomic::fence(Ordering::SeqCst);
+        atomic::fence(Ordering::SeqCst);
     }
 }
 
@@ -48,9 +43,9 @@ pub fn fence() {
 /// here. Each thread that is on a processor is interrupted for it.
 pub fn of_all_threads() {
     if is_registered() {
-        membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        membarrier::of_all_threads();
     } else {
-        std::sync::atomic::fence(Ordering::SeqCst);
+        atomic::fence(Ordering::SeqCst);
     }
 }
 

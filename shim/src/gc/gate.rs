@@ -12,12 +12,12 @@
 use super::{barrier, collections};
 use crate::lock::{Condition, Lock};
 use crate::platform::os_thread::os_thread;
+use crate::platform::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 use crate::records::in_flight::{Passage, TrackedPassage};
 use crate::records::thread::Thread;
 use crate::records::{epoch, gc_switch};
 use crate::records::{registry, running};
 use crate::sync::bounded_wait::BoundedWait;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);

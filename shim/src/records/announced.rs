@@ -3,7 +3,7 @@
 
 use super::agents::{Agent, MAX_AGENTS};
 use crate::platform::os_thread::os_thread;
-use std::sync::atomic::{AtomicI32, Ordering};
+use crate::platform::sync::atomic::{AtomicI32, Ordering};
 
 const NOT_SENT: i32 = 0;
 const SENT: i32 = -1;

@@ -1,7 +1,7 @@
 //! A table that only grows and is read without a lock.
 
+use crate::platform::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Up to `CHUNK * CHUNKS` entries, by number; by default 33 million. They never move, and are never
 /// dropped.

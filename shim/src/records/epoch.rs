@@ -4,7 +4,7 @@
 //! thread and the class, the VM is not ending. They are made once for each thread and method in an
 //! epoch. Until the epoch ends, one comparison replaces them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::platform::sync::atomic::{AtomicU64, Ordering};
 
 /// Odd while the gate is closed. Never [`NONE`].
 static EPOCH: AtomicU64 = AtomicU64::new(2);

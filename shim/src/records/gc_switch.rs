@@ -1,6 +1,6 @@
 //! The switch for garbage collection that agents control with `DisableGC` and `EnableGC`.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::platform::sync::atomic::{AtomicU32, Ordering};
 
 /// The number of DisableGC calls without a matching EnableGC.
 static DISABLED: AtomicU32 = AtomicU32::new(0);

@@ -1,6 +1,6 @@
 //! The events in flight on a thread, each inside the previous one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::platform::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of events in flight, and the reporter of the innermost one. Only the thread itself writes
 /// this, just twice per event, because more would be too expensive for method events. Every store that may

@@ -3,6 +3,7 @@
 use super::registry;
 use super::thread::Thread;
 use crate::jvm;
+use crate::platform::sync::thread_local;
 use crate::platform::thread_local_word;
 use jni_sys::JNIEnv;
 use std::cell::RefCell;

@@ -3,7 +3,7 @@
 use super::agents::Agent;
 use crate::platform::futex;
 use crate::platform::os_thread::os_thread;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use crate::platform::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 
 /// The thread is not suspended.
 pub const RUNNING: u32 = 0;

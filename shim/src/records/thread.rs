@@ -24,12 +24,14 @@ use super::wait_target::Aim;
 use super::waits::Waits;
 use crate::jvm::GlobalRef;
 use crate::lock::Lock;
+use crate::platform::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering,
+};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::jobjectID;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// The record of a thread. No two records share a cache line, because each thread writes its own at every event.
 #[repr(align(128))]

@@ -1,6 +1,6 @@
 //! The wait target of a thread, visible to the threads that wait for it.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use crate::platform::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// The wait target of a thread while it waits. Cycles of waiting threads are found by it. Only the
 /// thread itself writes it.

@@ -7,10 +7,10 @@
 use super::bounded_wait::BoundedWait;
 use crate::lock::{Lock, Locked};
 use crate::platform::os_thread::os_thread;
+use crate::platform::sync::atomic::{AtomicI32, Ordering};
 use crate::records::agents::{Agent, MAX_AGENTS};
 use crate::records::announced::{Announced, Sent};
 use jvmpi_sys::jobjectID;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Calls `try_to` until it begins an announcement. Returns None if the announcement is done, if the
 /// current thread is already making it, or if the thread that makes it cannot continue.

@@ -24,13 +24,13 @@ use crate::platform::cpu_clock;
 use crate::platform::os_thread::os_thread;
 use crate::platform::scheduling::is_asleep;
 use crate::platform::starving::Starving;
+use crate::platform::sync::atomic::{AtomicU64, Ordering};
+use crate::platform::sync::sleep;
 use crate::records::thread::Thread;
 use crate::records::wait_target::Awaited;
 use crate::records::{registry, running};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::sleep;
 use std::time::Duration;
 
 /// Counts the steps of work that other threads wait for: a collection's events, a replay.
@@ -227,7 +227,7 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(model)))]
 mod tests {
     use super::*;
     use crate::platform::starving::SLICE;

@@ -19,9 +19,9 @@ use crate::jvm;
 use crate::lock::assert_none_held;
 use crate::platform::futex;
 use crate::platform::os_thread::os_thread;
+use crate::platform::sync::atomic::{AtomicU32, Ordering};
 use crate::records::{registry, running};
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A lock that is held during calls of the VM.
 struct Claim {

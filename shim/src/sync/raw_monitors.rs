@@ -5,6 +5,7 @@
 
 use crate::lock::{Condition, Lock, Locked};
 use crate::platform::os_thread::os_thread;
+use crate::platform::sync::Instant;
 use crate::records::append_only::AppendOnly;
 use crate::records::running;
 use jni_sys::{JNIEnv, jint};
@@ -13,7 +14,7 @@ use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITO
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An event of a thread at a raw monitor that another thread owns or waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@
 //! the name. So a `mod.rs` or `lib.rs` that only declares and re-exports its children imports nothing, and nothing
 //! imports it. Items that are compiled for tests only do not count.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -170,7 +170,7 @@ impl File<'_> {
         while let Some(token) = tokens.next() {
             match token {
                 // #[cfg(test)] mod tests { … }
-                TokenTree::Group(group) if group.to_string().contains("cfg (test)") => {
+                TokenTree::Group(group) if is_cfg_test(&group) => {
                     is_test = true;
                 }
                 TokenTree::Group(group) if is_test => {
@@ -295,6 +295,12 @@ fn is_ident(token: &TokenTree, name: &str) -> bool {
 
 fn is_punct(token: &TokenTree, character: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
+}
+
+/// True for the attributes of tests: `#[cfg(test)]` and `#[cfg(all(test, …))]`.
+fn is_cfg_test(attribute: &Group) -> bool {
+    let attribute = attribute.to_string();
+    ["cfg (test)", "cfg (all (test"].iter().any(|test| attribute.contains(test))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use imports::{Arrows, Module, arrows_in};
 
 /// The modules from top to bottom. Each may import those below it, and none beside it.
 const LAYERS: [&[&str]; 15] = [
-    &["lib"],
+    &["lib", "models"],
     &["load"],
     &["table"],
     &["dumps"],

@@ -1,0 +1,292 @@
+//! The gate of collections (`gc/gate.rs`).
+
+use super::{AgentLock, spawn};
+use crate::gc::{barrier, gate};
+use crate::platform::model::machine;
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use crate::records::epoch;
+use crate::threads::Thread;
+use shuttle::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::atomic as exact;
+use std::sync::atomic::Ordering::SeqCst;
+
+const SENDERS: usize = 2;
+
+/// An agent without locks of its own: each thread writes to a place of its own, the collection to all of them.
+#[derive(Default)]
+struct Agent {
+    table: [AtomicU64; SENDERS],
+    /// The values that the table must have, whatever reaches memory when.
+    exact: [exact::AtomicU64; SENDERS],
+    /// The events in flight.
+    in_flight: exact::AtomicI32,
+    /// The events of collections in flight.
+    collecting: exact::AtomicI32,
+    /// The calls of DisableGC that have returned, without those of EnableGC.
+    disabled: exact::AtomicI32,
+}
+
+impl Agent {
+    /// Adds to a place in more than one step.
+    fn add(&self, place: usize) {
+        let before = self.table[place].load(Relaxed);
+        assert_eq!(before, self.exact[place].load(SeqCst), "a write is missing");
+        self.exact[place].fetch_add(1, SeqCst);
+        self.table[place].store(before + 1, Relaxed);
+    }
+
+    /// The handler of an event that carries an ID.
+    fn handle_event(&self, place: usize) {
+        let is_collecting = || self.collecting.load(SeqCst) > 0;
+        assert!(!is_collecting(), "an event comes between GC_START and GC_FINISH");
+        self.in_flight.fetch_add(1, SeqCst);
+        self.add(place);
+        machine::step();
+        assert!(!is_collecting(), "GC_START comes while an event is in flight");
+        self.in_flight.fetch_sub(1, SeqCst);
+    }
+
+    /// The handler of the events from GC_START to GC_FINISH.
+    fn handle_collection(&self) {
+        self.collecting.fetch_add(1, SeqCst);
+        assert_eq!(self.in_flight.load(SeqCst), 0, "GC_START comes while an event is in flight");
+        assert_eq!(self.disabled.load(SeqCst), 0, "DisableGC has returned");
+        (0..SENDERS).for_each(|place| self.add(place));
+        assert_eq!(self.disabled.load(SeqCst), 0, "DisableGC returns during a collection");
+        self.collecting.fetch_sub(1, SeqCst);
+    }
+}
+
+/// Sends an event in the way in which the Tracker's natives do: by the short cut if the epoch allows it.
+fn send(thread: &Thread, agent: &Agent, place: usize) {
+    if let Some((_passage, _)) = gate::enter_in_epoch(thread) {
+        return agent.handle_event(place);
+    }
+    let epoch = epoch::now();
+    let _passage = gate::enter(thread);
+    agent.handle_event(place);
+    let _inside = gate::enter(thread);
+    agent.handle_event(place);
+    if epoch::is_open(epoch) {
+        thread.allow_short_cut(epoch);
+    }
+}
+
+/// Delivers a collection at some time.
+fn collect(agent: &Agent) {
+    machine::work(60);
+    loop {
+        if let Some(closed) = gate::close() {
+            assert!(closed.is_quiet(), "an event that can end was not waited for");
+            assert!(gate::close().is_none(), "the gate is closed twice");
+            gate::call_agent(|| agent.handle_collection());
+            return;
+        }
+        machine::step();
+    }
+}
+
+/// Runs the threads after the kernel has registered the process for its barrier.
+fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 'static) {
+    machine::check(rounds, move || {
+        barrier::of_all_threads();
+        assert!(gate::has_epochs());
+        model().into_iter().for_each(machine::join);
+        assert!(epoch::is_open(epoch::now()), "the gate stays closed");
+    });
+}
+
+/// Neither GC_START comes while an event is in flight, nor an event before GC_FINISH; and each sees what the agent has
+/// done in the other.
+///
+/// Fails without the barrier in `close` or the fence in `enter` or `enter_in_epoch`; if `enter` counts the event after
+/// it has looked at the gate; if `close` leaves out `epoch::close`; if a `Passage` or `TrackedPassage` ends with a Relaxed
+/// store; and if `wait_until_quiet` does not look once more whether the events are in flight.
+#[test]
+fn no_event_is_in_flight_during_a_collection() {
+    check(4_000, || {
+        let agent = Arc::new(Agent::default());
+        let sender = |place| {
+            let agent = Arc::clone(&agent);
+            spawn(place, move |thread| (0..4).for_each(|_| send(thread, &agent, place)))
+        };
+        let mut all: Vec<_> = (0..SENDERS).map(sender).collect();
+        let agent = Arc::clone(&agent);
+        all.push(spawn(SENDERS, move |_| (0..2).for_each(|_| collect(&agent))));
+        all
+    });
+}
+
+/// A collection waits for DisableGC's end, and DisableGC for that of a collection.
+///
+/// Fails if `disable_gc` does not wait while a collection is being played, and if `close` does not ask once more whether
+/// collections are disabled.
+#[test]
+fn no_collection_comes_while_collections_are_disabled() {
+    check(1_000, || {
+        let agent = Arc::new(Agent::default());
+        let disable = |number| {
+            let agent = Arc::clone(&agent);
+            spawn(number, move |_| {
+                for _ in 0..2 {
+                    gate::disable_gc();
+                    agent.disabled.fetch_add(1, SeqCst);
+                    machine::step();
+                    agent.disabled.fetch_sub(1, SeqCst);
+                    gate::enable_gc();
+                }
+            })
+        };
+        let mut all: Vec<_> = (0..2).map(disable).collect();
+        let agent = Arc::clone(&agent);
+        all.push(spawn(2, move |_| (0..2).for_each(|_| collect(&agent))));
+        all
+    });
+}
+
+/// After `let_pass` no event is in flight that was sent before a change.
+///
+/// Fails without the barrier in `let_pass`, and without the fence in `enter`.
+#[test]
+fn events_that_began_before_a_change_are_waited_for() {
+    check(1_000, || {
+        let is_wanted = Arc::new(AtomicBool::new(true));
+        let is_over = Arc::new(exact::AtomicBool::new(false));
+        let sender = |place| {
+            let (is_wanted, is_over) = (Arc::clone(&is_wanted), Arc::clone(&is_over));
+            spawn(place, move |thread| {
+                for _ in 0..3 {
+                    let _passage = gate::enter(thread);
+                    if is_wanted.load(Relaxed) {
+                        machine::step();
+                        assert!(!is_over.load(SeqCst), "an event is sent after the change");
+                    }
+                }
+            })
+        };
+        let mut all: Vec<_> = (0..SENDERS).map(sender).collect();
+        all.push(spawn(SENDERS, move |_| {
+            is_wanted.store(false, Relaxed);
+            gate::let_pass();
+            is_over.store(true, SeqCst);
+        }));
+        all
+    });
+}
+
+/// A thread sends an event with the lock held that the agent takes from GC_START to GC_FINISH: it passes the closed gate
+/// while the handler of GC_START waits for the lock, and only then.
+///
+/// Fails if `call_agent` does not note the call.
+#[test]
+fn an_event_passes_the_gate_if_the_collection_waits_for_its_thread() {
+    for shows_owner in [true, false] {
+        check(300, move || {
+            let lock = Arc::new(AgentLock::new(shows_owner));
+            let collector = Arc::new(exact::AtomicI32::new(0));
+            let waits = Arc::new(exact::AtomicBool::new(false));
+            let sender = {
+                let (lock, waits, collector) =
+                    (Arc::clone(&lock), Arc::clone(&waits), Arc::clone(&collector));
+                spawn(0, move |thread| {
+                    for _ in 0..2 {
+                        let _locked = lock.lock();
+                        let _passage = gate::enter(thread);
+                        let collector = collector.load(SeqCst);
+                        assert!(collector == 0 || waits.load(SeqCst), "nothing waits for this");
+                    }
+                })
+            };
+            let other = spawn(1, |thread| drop(gate::enter(thread)));
+            let collector = spawn(2, move |_| {
+                let Some(closed) = gate::close() else { unreachable!("no other thread closes it") };
+                gate::call_agent(|| {
+                    assert!(closed.is_quiet() || lock.is_owned_by(2), "an event can end");
+                    collector.store(machine::number(), SeqCst);
+                    waits.store(true, SeqCst);
+                    let locked = lock.lock();
+                    waits.store(false, SeqCst);
+                    gate::call_agent(machine::step);
+                    collector.store(0, SeqCst);
+                    drop(locked);
+                });
+            });
+            vec![sender, other, collector]
+        });
+    }
+}
+
+/// A thread that owns a lock waits at the gate although, after their collections, the threads that closed it want the
+/// lock.
+///
+/// Fails if `wait_until_open` returns false without looking once more which thread has closed the gate.
+#[test]
+fn no_event_passes_the_gate_because_of_a_collection_that_is_over() {
+    check(4_000, || {
+        let lock = Arc::new(AgentLock::new(true));
+        let collecting = Arc::new(exact::AtomicI32::new(0));
+        let collector = |number| {
+            let (lock, collecting) = (Arc::clone(&lock), Arc::clone(&collecting));
+            spawn(number, move |_| {
+                machine::work(20);
+                let closed = loop {
+                    if let Some(closed) = gate::close() {
+                        break closed;
+                    }
+                    machine::step();
+                };
+                gate::call_agent(|| {
+                    collecting.fetch_add(1, SeqCst);
+                    machine::work(60);
+                    collecting.fetch_sub(1, SeqCst);
+                });
+                drop(closed);
+                drop(lock.lock());
+            })
+        };
+        let mut all: Vec<_> = (1..3).map(collector).collect();
+        all.push(spawn(0, move |thread| {
+            let _locked = lock.lock();
+            for _ in 0..3 {
+                let _passage = gate::enter(thread);
+                assert_eq!(collecting.load(SeqCst), 0, "nothing waits for this thread");
+            }
+        }));
+        all
+    });
+}
+
+/// The caller of RunGC holds a lock that a handler wants: the collection begins although the handler's event is in
+/// flight, and only then.
+///
+/// Fails if `wait_until_quiet` does not look once more whether the events are in flight.
+#[test]
+fn a_collection_does_not_wait_for_an_event_that_waits_for_its_thread() {
+    for shows_owner in [true, false] {
+        check(300, move || {
+            let lock = Arc::new(AgentLock::new(shows_owner));
+            let waiting = Arc::new(exact::AtomicI32::new(0));
+            let sender = |number| {
+                let (lock, waiting) = (Arc::clone(&lock), Arc::clone(&waiting));
+                spawn(number, move |thread| {
+                    for _ in 0..2 {
+                        let _passage = gate::enter(thread);
+                        waiting.fetch_add(1, SeqCst);
+                        let locked = lock.lock();
+                        waiting.fetch_sub(1, SeqCst);
+                        machine::step();
+                        drop(locked);
+                    }
+                })
+            };
+            let mut all: Vec<_> = (0..SENDERS).map(sender).collect();
+            all.push(spawn(SENDERS, move |_| {
+                let _locked = lock.lock();
+                let closed = gate::close().expect("no other thread closes it");
+                assert!(closed.is_quiet() || waiting.load(SeqCst) > 0, "the events can end");
+            }));
+            all
+        });
+    }
+}

@@ -1,0 +1,67 @@
+//! Models: small programs of a few threads that run the shim's own code, without a JVM, with thousands of schedules
+//! each.
+//!
+//! They are unit tests that are built with `--cfg model`; `cargo xtask race models` runs them. What the threads run on
+//! is `platform::model`, whose page says what of the memory and the scheduler is modeled. Each model says which mutations
+//! of the code make it fail.
+
+mod gate;
+
+use crate::platform::model::machine;
+use crate::platform::sync::{Mutex, MutexGuard};
+use crate::threads::{self, Thread};
+use shuttle::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// Runs `run` as a thread that is known by this number.
+fn spawn(number: usize, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandle<()> {
+    machine::spawn(move || {
+        let thread = threads::adopt_for_test(0x1000 * (number + 1));
+        run(&thread);
+        threads::ended(&thread);
+    })
+}
+
+/// A lock of an agent.
+struct AgentLock {
+    mutex: Mutex<()>,
+    owner: Arc<AtomicI32>,
+    shows_owner: bool,
+}
+
+/// The right of the owner of an [`AgentLock`].
+struct AgentLocked<'a> {
+    owner: &'a AtomicI32,
+    _guard: MutexGuard<'a, ()>,
+}
+
+impl AgentLock {
+    /// A mutex of the C library, which shows its owner, or another lock, which does not.
+    fn new(shows_owner: bool) -> Self {
+        Self { mutex: Mutex::new(()), owner: Arc::default(), shows_owner }
+    }
+
+    fn lock(&self) -> AgentLocked<'_> {
+        let lock = || self.mutex.lock().expect("a failed thread ends the model");
+        let guard = if self.shows_owner {
+            machine::while_locking(Arc::clone(&self.owner), lock)
+        } else {
+            lock()
+        };
+        self.owner.store(machine::number(), SeqCst);
+        AgentLocked { owner: &self.owner, _guard: guard }
+    }
+
+    /// Whether the thread with this number owns the lock.
+    fn is_owned_by(&self, os_thread: i32) -> bool {
+        self.owner.load(SeqCst) == os_thread
+    }
+}
+
+impl Drop for AgentLocked<'_> {
+    fn drop(&mut self) {
+        self.owner.store(0, SeqCst);
+    }
+}

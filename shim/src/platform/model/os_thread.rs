@@ -1,0 +1,19 @@
+//! The numbers of threads.
+
+use super::machine;
+
+/// The number of the current thread.
+pub fn os_thread() -> i32 {
+    machine::number()
+}
+
+/// Returns the numbers of all threads.
+pub fn all() -> impl Iterator<Item = i32> {
+    machine::step();
+    machine::numbers().into_iter()
+}
+
+/// Returns the number of the thread with this name: the threads of a model have none.
+pub fn named(_: &str) -> Option<i32> {
+    None
+}
