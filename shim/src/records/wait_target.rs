@@ -1,11 +1,15 @@
 //! The wait target of a thread, visible to the threads that wait for it.
 
-use crate::platform::sync::atomic::{AtomicU64, Ordering, fence};
+use crate::platform::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// The wait target of a thread while it waits. Cycles of waiting threads are found by it. Only the
 /// thread itself writes it.
 #[derive(Default)]
-pub struct Aim(AtomicU64);
+pub struct Aim {
+    target: AtomicU64,
+    /// How often the thread has begun to wait for another one, or continued to.
+    looks: AtomicU32,
+}
 
 /// A thread or raw monitor that a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,7 +26,7 @@ const MONITOR: u32 = 32;
 impl Aim {
     /// Runs `wait`, in which the thread waits for the raw monitor with this number.
     pub fn while_blocked<R>(&self, monitor: usize, wait: impl FnOnce() -> R) -> R {
-        self.0.store((monitor as u64 + 1) << MONITOR, Ordering::SeqCst);
+        self.target.store((monitor as u64 + 1) << MONITOR, Ordering::SeqCst);
         let result = wait();
         self.clear();
         result
@@ -30,18 +34,24 @@ impl Aim {
 
     /// Sets the target to a thread. If two threads wait for each other, at least one sees it.
     pub fn set(&self, os_thread: i32) {
-        self.0.store(os_thread as u64, Ordering::SeqCst);
+        self.looks.store(self.looks().wrapping_add(1), Ordering::Release);
+        self.target.store(os_thread as u64, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    /// A number that changes with each [`Self::set`].
+    pub fn looks(&self) -> u32 {
+        self.looks.load(Ordering::Acquire)
     }
 
     /// Records that the thread no longer waits.
     pub fn clear(&self) {
-        self.0.store(0, Ordering::SeqCst);
+        self.target.store(0, Ordering::SeqCst);
     }
 
     /// Returns the wait target. None if the thread does not wait, or waits for something unknown.
     pub fn awaited(&self) -> Option<Awaited> {
-        match self.0.load(Ordering::SeqCst) {
+        match self.target.load(Ordering::SeqCst) {
             0 => None,
             thread if thread >> MONITOR == 0 => Some(Awaited::Thread(thread as i32)),
             monitor => Some(Awaited::RawMonitor((monitor >> MONITOR) as usize - 1)),

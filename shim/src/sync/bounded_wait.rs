@@ -8,7 +8,9 @@
 //! - There is a wait-for cycle back to the waiting thread. The known edges are: the owner of a raw
 //!   monitor, the owner of a glibc mutex (the VM's locks are such mutexes), the target of another
 //!   bounded wait, and the thread that suspended it. (A chain through another bounded wait that does
-//!   not lead back is no deadlock, because that wait ends.)
+//!   not lead back is no deadlock, because that wait ends.) The edges are not read at the same time, and
+//!   a thread in a bounded wait may be about to see that its wait is over. So a chain of several threads,
+//!   or of one in a bounded wait, must still be there when each such thread has checked again.
 //! - The thread is blocked, on a lock or in a call that the shim does not know, and uses no CPU time in
 //!   [`TURNS`] checks. It is not stopped at a safepoint, because the waiting thread passes a safepoint
 //!   before each check. The owner of the lock is not just without a processor, because every runnable
@@ -57,6 +59,8 @@ pub struct BoundedWait {
     pause: Duration,
     steps: u64,
     seen: Vec<Seen>,
+    /// The links of the chains that lead back to the current thread, as they were found first.
+    links: Vec<Link>,
     /// The threads without a processor since all awaited threads have seemed blocked.
     starving: Starving,
     /// The current thread's record, in which other threads see the wait target.
@@ -80,6 +84,7 @@ impl BoundedWait {
             pause: FIRST_PAUSE,
             steps: steps(),
             seen: Vec::new(),
+            links: Vec::new(),
             starving: Starving::new(),
             me: None,
         }
@@ -134,15 +139,22 @@ impl BoundedWait {
         }
         // By thread, so that each is checked once even if several chains lead to it.
         let (mut ends, mut one_ends) = (BTreeMap::new(), false);
+        let mut links = Vec::new();
         for other in others {
-            match end_of_chain(&threads, *other) {
-                End::Me => {}
+            let mut chain = Vec::new();
+            match end_of_chain(&threads, *other, &mut chain) {
+                End::Me { is_certain: true } => {}
+                End::Me { .. } => {
+                    one_ends |= !self.are_confirmed(&chain);
+                    links.append(&mut chain);
+                }
                 End::BoundedWait => one_ends = true,
                 End::Other { os_thread, has_mutex } => {
                     *ends.entry(os_thread).or_insert(false) |= has_mutex;
                 }
             }
         }
+        self.links.retain(|known| links.iter().any(|link| known.is_same(link)));
         self.seen.retain(|seen| ends.contains_key(&seen.os_thread));
         // No short circuit: every thread has to be checked.
         let goes_on =
@@ -152,6 +164,20 @@ impl BoundedWait {
             self.starving = Starving::new();
         }
         one_goes_on || !ends.is_empty() && self.starving.is_any()
+    }
+
+    /// Takes note of a chain that leads back to the current thread. Returns true if it was found before and is no
+    /// mistake: since then each thread in a wait of this kind has looked again, and continues to wait.
+    fn are_confirmed(&mut self, chain: &[Link]) -> bool {
+        let mut are_confirmed = true;
+        for link in chain {
+            let first = self.links.iter().find(|known| known.is_same(link));
+            are_confirmed &= first.is_some_and(|first| link.has_looked_since(first));
+            if first.is_none() {
+                self.links.push(*link);
+            }
+        }
+        are_confirmed
     }
 
     /// Returns true if a thread that waits for no known thread can continue.
@@ -185,25 +211,48 @@ fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
     threads.iter().find(|thread| thread.os_thread() == os_thread)
 }
 
+/// A thread that waits for the next one of a chain.
+#[derive(Clone, Copy)]
+struct Link {
+    os_thread: i32,
+    /// [`Aim::looks`](crate::records::wait_target::Aim::looks), if the thread is in a wait of this kind.
+    looks: Option<u32>,
+}
+
+impl Link {
+    /// Returns true if this is the same thread in a wait of the same kind.
+    fn is_same(&self, other: &Self) -> bool {
+        self.os_thread == other.os_thread && self.looks.is_some() == other.looks.is_some()
+    }
+
+    /// Returns true if the thread has begun and ended a look since `first`, or is blocked. Before that, it may not know
+    /// yet that what it waits for has happened.
+    fn has_looked_since(&self, first: &Self) -> bool {
+        let looks = self.looks.zip(first.looks);
+        looks.is_none_or(|(looks, first)| looks.wrapping_sub(first) >= 2)
+    }
+}
+
 /// The end of a chain of threads in which each waits for the next.
 enum End {
-    /// The current thread: a deadlock.
-    Me,
+    /// The current thread: a deadlock. It is certain if the current thread itself blocks the first one. The edges of a
+    /// longer chain were not read at the same time, and a thread in a bounded wait may be about to check.
+    Me { is_certain: bool },
     /// The chain contains a bounded wait, which ends by itself.
     BoundedWait,
     /// A thread that waits for no known thread. `has_mutex` is true if its mutex is the last edge.
     Other { os_thread: i32, has_mutex: bool },
 }
 
-/// Follows the wait-for edges from the thread `first`.
-fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
+/// Follows the wait-for edges from the thread `first`, and adds them to `links`.
+fn end_of_chain(threads: &[Arc<Thread>], first: i32, links: &mut Vec<Link>) -> End {
     let me = os_thread();
     let (mut last, mut is_bounded, mut has_mutex) = (first, false, false);
     // The bound ends a cycle of other threads. Any of them then stands for all of them: if it is no
     // deadlock, they wake up.
     for _ in 0..threads.len().max(8) {
         if last == me {
-            return End::Me;
+            break;
         }
         let thread = find(threads, last);
         let awaited = thread.and_then(|thread| thread.waits_for.awaited());
@@ -217,11 +266,14 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32) -> End {
         };
         let Some(next) = next.filter(|next| *next != 0) else { break };
         has_mutex = awaited.is_none() && suspender.is_none();
-        is_bounded |= matches!(awaited, Some(Awaited::Thread(_)));
+        let is_look = matches!(awaited, Some(Awaited::Thread(_)));
+        is_bounded |= is_look;
+        let looks = thread.filter(|_| is_look).map(|thread| thread.waits_for.looks());
+        links.push(Link { os_thread: last, looks });
         last = next;
     }
     match last {
-        last if last == me => End::Me,
+        last if last == me => End::Me { is_certain: links.len() <= 1 && !is_bounded },
         _ if is_bounded => End::BoundedWait,
         last => End::Other { os_thread: last, has_mutex },
     }

@@ -1,0 +1,192 @@
+//! Announcements (`sync/announcements.rs`, `records/announced.rs`).
+
+use super::{AgentLock, spawn};
+use crate::gc::{barrier, gate};
+use crate::platform::model::machine;
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::records::agents::{self, Agent};
+use crate::records::announced::Announced;
+use crate::sync::announcements::{self, Replay};
+use shuttle::thread::JoinHandle;
+use std::ptr::without_provenance_mut;
+use std::sync::Arc;
+use std::sync::atomic as exact;
+use std::sync::atomic::Ordering::SeqCst;
+
+const THREADS: usize = 3;
+
+/// What an agent keeps of a class, thread or object.
+#[derive(Default)]
+struct Record {
+    /// Which the handler of the defining event writes.
+    value: AtomicU64,
+    /// How often the handler was called.
+    calls: exact::AtomicU32,
+    /// Whether the handler has returned.
+    is_complete: exact::AtomicBool,
+}
+
+impl Record {
+    /// The handler of the defining event.
+    fn define(&self) {
+        assert_eq!(self.calls.fetch_add(1, SeqCst), 0, "the defining event is sent twice");
+        machine::work(10);
+        self.value.store(1, Ordering::Relaxed);
+        machine::work(10);
+        self.is_complete.store(true, SeqCst);
+    }
+
+    /// The handler of another event that names it.
+    fn name(&self) {
+        assert!(self.is_complete.load(SeqCst), "an event names what the agent does not know");
+        assert_eq!(self.value.load(Ordering::Relaxed), 1, "the handler does not see the record");
+    }
+}
+
+fn agent() -> &'static Agent {
+    agents::get(0)
+}
+
+fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 'static) {
+    machine::check(rounds, move || {
+        barrier::of_all_threads();
+        model().into_iter().for_each(machine::join);
+    });
+}
+
+/// A class is announced exactly once, and no thread names it before the handler has returned; although a collection
+/// is delivered meanwhile, and a first attempt to announce it may fail.
+///
+/// Fails if `Announced::begin` loads and stores the state in two steps, if `Sending::done` stores it with Relaxed, if a
+/// `Sending` that is dropped does not reset it, if `begin` does not wait for the announcing thread, and if `can_any_go_on`
+/// believes in a chain of waits at its first look.
+#[test]
+fn class_is_announced_once_before_it_is_named() {
+    check(2_000, || {
+        let class = Arc::new((Announced::default(), Record::default()));
+        let use_class = |number| {
+            let class = Arc::clone(&class);
+            spawn(number, move |thread| {
+                let (announced, record) = &*class;
+                for _ in 0..2 {
+                    let _passage = gate::enter(thread);
+                    if number == 0
+                        && let Ok(failing) = announced.begin(agent())
+                    {
+                        machine::work(10);
+                        drop(failing);
+                    }
+                    if !announced.to(agent()) {
+                        announcements::once(announced, agent(), || record.define());
+                    }
+                    record.name();
+                }
+            })
+        };
+        let mut all: Vec<_> = (0..THREADS).map(use_class).collect();
+        all.push(spawn(THREADS, |_| {
+            machine::work(40);
+            let closed = gate::close().expect("no other thread closes it");
+            assert!(closed.is_quiet(), "a thread at the gate is waited for");
+        }));
+        all
+    });
+}
+
+/// As for classes, of objects, which have one bit for the agent in their tag.
+///
+/// Fails if `Announcement::begin` releases the lock between its two steps.
+#[test]
+fn object_is_announced_once_before_it_is_named() {
+    check(2_000, || {
+        let objects: Arc<[(AtomicBool, Record); 2]> = Arc::default();
+        let use_objects = |number| {
+            let objects = Arc::clone(&objects);
+            spawn(number, move |_| {
+                for turn in 0..2 {
+                    let index = (number + turn) % 2;
+                    let (tag, record) = &objects[index];
+                    if !tag.load(Ordering::Acquire) {
+                        let id = without_provenance_mut(16 * (index + 1));
+                        announcements::of_object(agent(), id, || {
+                            if !tag.load(Ordering::Acquire) {
+                                record.define();
+                                tag.store(true, Ordering::Release);
+                            }
+                        });
+                    }
+                    record.name();
+                }
+            })
+        };
+        (0..THREADS).map(use_objects).collect()
+    });
+}
+
+/// Objects that a walk has found are marked before they are announced; no thread names one before that.
+///
+/// Fails if `wait_for_replay` does not wait, and if a `Replay` ends with a Relaxed store.
+#[test]
+fn object_that_a_walk_has_found_is_announced_before_it_is_named() {
+    check(4_000, || {
+        let objects: Arc<[(AtomicBool, Record); 2]> = Arc::default();
+        let replay = {
+            let objects = Arc::clone(&objects);
+            spawn(0, move |_| {
+                let _replay = Replay::begin(agent());
+                objects.iter().for_each(|(tag, _)| tag.store(true, Ordering::Release));
+                objects.iter().for_each(|(_, record)| record.define());
+            })
+        };
+        let user = |number| {
+            let objects = Arc::clone(&objects);
+            spawn(number, move |_| {
+                machine::work(20);
+                for (tag, record) in &*objects {
+                    if tag.load(Ordering::Acquire) {
+                        announcements::wait_for_replay(agent());
+                        record.name();
+                    }
+                }
+            })
+        };
+        vec![replay, user(1), user(2)]
+    });
+}
+
+/// The handler of a defining event wants a lock of a thread that is about to name the class: that thread does not wait,
+/// and another one does.
+///
+/// Fails if `begin` does not ask whether the announcing thread can continue, and if it asks only once.
+#[test]
+fn thread_does_not_wait_for_an_announcement_that_waits_for_it() {
+    for shows_owner in [true, false] {
+        check(300, move || {
+            let class = Arc::new((Announced::default(), Record::default()));
+            let lock = Arc::new(AgentLock::new(shows_owner));
+            let is_blocked = Arc::new(exact::AtomicBool::new(false));
+            let use_class = |number| {
+                let (class, lock) = (Arc::clone(&class), Arc::clone(&lock));
+                let is_blocked = Arc::clone(&is_blocked);
+                spawn(number, move |_| {
+                    let (announced, record) = &*class;
+                    let locked = (number == 0).then(|| lock.lock());
+                    announcements::once(announced, agent(), || {
+                        if number > 0 {
+                            is_blocked.store(true, SeqCst);
+                            drop(lock.lock());
+                            is_blocked.store(false, SeqCst);
+                        }
+                        record.define();
+                    });
+                    // It cannot know that the owner of a lock which shows none gives up in time.
+                    if number > 0 && shows_owner || !is_blocked.load(SeqCst) {
+                        record.name();
+                    }
+                    drop(locked);
+                })
+            };
+            (0..THREADS).map(use_class).collect()
+        });
+    }
+}
