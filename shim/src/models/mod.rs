@@ -7,11 +7,14 @@
 
 mod announcements;
 mod gate;
+mod locks;
 
 use crate::platform::model::machine;
 use crate::platform::sync::{Mutex, MutexGuard};
+use crate::sync::raw_monitors::{self, RawMonitor};
 use crate::threads::{self, Thread};
 use shuttle::thread::JoinHandle;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::SeqCst;
@@ -23,6 +26,16 @@ fn spawn(number: usize, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandl
         run(&thread);
         threads::ended(&thread);
     })
+}
+
+/// A new raw monitor, by the address that is its handle.
+fn new_monitor() -> usize {
+    raw_monitors::create(c"model").addr()
+}
+
+/// The raw monitor of a handle.
+fn monitor(handle: usize) -> RawMonitor {
+    raw_monitors::get(ptr::without_provenance_mut(handle)).expect("it was created")
 }
 
 /// A lock of an agent.
