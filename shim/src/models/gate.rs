@@ -223,7 +223,7 @@ fn an_event_passes_the_gate_if_the_collection_waits_for_its_thread() {
 /// Fails if `wait_until_open` returns false without looking once more which thread has closed the gate.
 #[test]
 fn no_event_passes_the_gate_because_of_a_collection_that_is_over() {
-    check(4_000, || {
+    check(1_000, || {
         let lock = Arc::new(AgentLock::new(true));
         let collecting = Arc::new(exact::AtomicI32::new(0));
         let collector = |number| {

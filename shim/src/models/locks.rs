@@ -83,7 +83,7 @@ fn check(rounds: usize, run: fn(usize, RawMonitor, &Data)) {
 /// Fails if `release` wakes no thread, and if `exit` releases the monitor at the first call.
 #[test]
 fn one_thread_at_a_time_owns_a_raw_monitor() {
-    check(2_000, |_, monitor, data| {
+    check(1_000, |_, monitor, data| {
         for _ in 0..3 {
             enter(monitor);
             enter(monitor);
@@ -102,7 +102,7 @@ fn one_thread_at_a_time_owns_a_raw_monitor() {
 /// count, and if `wait` enters only once.
 #[test]
 fn no_notification_is_lost() {
-    check(2_000, |number, monitor, data| {
+    check(1_000, |number, monitor, data| {
         for _ in 0..2 {
             enter(monitor);
             enter(monitor);

@@ -6,6 +6,7 @@
 //! of the code make it fail.
 
 mod announcements;
+mod detector;
 mod gate;
 mod locks;
 

@@ -231,6 +231,15 @@ pub fn work(at_most: u32) {
     (0..thread_rng().gen_range(0..=at_most)).for_each(|_| step());
 }
 
+/// Begins a step of the current thread, which others keep from the processors until it has been chosen so many times, on
+/// average.
+pub fn starved_step(times: u32) {
+    while !thread_rng().gen_ratio(1, times) {
+        thread::yield_now();
+    }
+    step();
+}
+
 /// Puts a store into the list of the current thread.
 pub fn store(store: Store) {
     if me() == 0 {
