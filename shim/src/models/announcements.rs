@@ -15,14 +15,14 @@ use std::sync::atomic::Ordering::SeqCst;
 
 const THREADS: usize = 3;
 
-/// What an agent keeps of a class, thread or object.
+/// An agent's record of a class, thread or object.
 #[derive(Default)]
 struct Record {
-    /// Which the handler of the defining event writes.
+    /// Written by the handler of the defining event.
     value: AtomicU64,
-    /// How often the handler was called.
+    /// The number of calls of that handler.
     calls: exact::AtomicU32,
-    /// Whether the handler has returned.
+    /// True once that handler has returned.
     is_complete: exact::AtomicBool,
 }
 
@@ -93,7 +93,7 @@ fn class_is_announced_once_before_it_is_named() {
     });
 }
 
-/// As for classes, of objects, which have one bit for the agent in their tag.
+/// An object, which has one bit for the agent in its tag, is announced exactly once, before any thread names it.
 ///
 /// Fails if `Announcement::begin` releases the lock between its two steps.
 #[test]
@@ -179,7 +179,7 @@ fn thread_does_not_wait_for_an_announcement_that_waits_for_it() {
                         }
                         record.define();
                     });
-                    // It cannot know that the owner of a lock which shows none gives up in time.
+                    // If the lock shows no owner, the third thread cannot know that the owner will release it.
                     if number > 0 && shows_owner || !is_blocked.load(SeqCst) {
                         record.name();
                     }

@@ -69,7 +69,7 @@ impl AgentLock {
         AgentLocked { owner: &self.owner, _guard: guard }
     }
 
-    /// Whether the thread with this number owns the lock.
+    /// Returns true if the thread with this number owns the lock.
     fn is_owned_by(&self, os_thread: i32) -> bool {
         self.owner.load(SeqCst) == os_thread
     }

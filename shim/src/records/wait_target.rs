@@ -7,7 +7,7 @@ use crate::platform::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 #[derive(Default)]
 pub struct Aim {
     target: AtomicU64,
-    /// How often the thread has begun to wait for another one, or continued to.
+    /// The number of times that the thread has begun or continued to wait for another one.
     looks: AtomicU32,
 }
 

@@ -23,7 +23,7 @@ pub fn compiler_fence(order: Ordering) {
     }
 }
 
-/// What an operation that loads and stores orders before itself.
+/// Begins an operation that loads and stores, and makes the stores reach memory that it orders before itself.
 fn begin_update(place: usize, order: Ordering) {
     machine::step();
     match order {

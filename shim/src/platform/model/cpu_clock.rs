@@ -2,6 +2,7 @@
 
 use super::machine;
 use libc::timespec;
+use std::time::Duration;
 
 /// Nanoseconds of CPU time that the current thread has consumed.
 pub fn current() -> i64 {
@@ -18,5 +19,5 @@ pub fn of(os_thread: i32) -> Option<i64> {
 /// A time as nanoseconds.
 #[allow(dead_code, reason = "the code that needs it is no part of a model")]
 pub fn nanos(time: &timespec) -> i64 {
-    time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64
 }

@@ -41,7 +41,7 @@ struct Machine {
     threads: Vec<Thread>,
     /// The steps of all threads so far, and those that would have fitted into times when all threads slept.
     now: u64,
-    /// How often all threads slept and one of them woke because its time was over.
+    /// The number of times that all threads slept until the time of one was over.
     idle: u32,
 }
 
@@ -51,7 +51,7 @@ struct Thread {
     handle: Option<thread::Thread>,
     sleep: Option<Sleep>,
     has_ended: bool,
-    /// What it has stored and is not in memory yet, the oldest first.
+    /// Its stores that are not in memory yet, the oldest first.
     stores: Vec<Store>,
     /// The thread-local pointer.
     word: usize,
@@ -61,7 +61,7 @@ struct Thread {
 
 #[derive(Clone, Copy)]
 struct Sleep {
-    /// When it ends by itself.
+    /// The step at which it ends by itself.
     end: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ impl Machine {
 }
 
 impl Thread {
-    /// Whether a store can reach memory before the others.
+    /// Returns true if this store can reach memory before the others.
     fn is_next(&self, index: usize) -> bool {
         let store = &self.stores[index];
         let mut earlier = self.stores[..index].iter();
@@ -185,7 +185,7 @@ pub fn while_locking<R>(owner: Arc<AtomicI32>, lock: impl FnOnce() -> R) -> R {
     result
 }
 
-/// How often nothing happened until the time of a sleeping thread was over.
+/// Returns the number of times that all threads slept until the time of one was over.
 pub fn idle_times() -> u32 {
     with(|machine| machine.idle)
 }

@@ -3,7 +3,7 @@
 use super::machine;
 use std::cell::{RefCell, UnsafeCell};
 use std::ops::{Deref, DerefMut};
-use std::sync::{LockResult, PoisonError};
+use std::sync::LockResult;
 use std::time::Duration;
 
 pub use super::atomic;
@@ -131,7 +131,7 @@ pub struct Condvar(Queue);
 // SAFETY: the threads of a model run one at a time on one thread of the system.
 unsafe impl Sync for Condvar {}
 
-/// Whether a wait has ended because its time was over.
+/// True if a wait has ended because its time was over.
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
@@ -151,15 +151,12 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// As [`Self::wait`], with a time limit.
+    /// Waits like [`Self::wait`], with a time limit.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         at_most: Duration,
-    ) -> Result<
-        (MutexGuard<'a, T>, WaitTimeoutResult),
-        PoisonError<(MutexGuard<'a, T>, WaitTimeoutResult)>,
-    > {
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let is_woken = self.wait_for(&guard, Some(at_most));
         Ok((guard, WaitTimeoutResult(!is_woken)))
     }
