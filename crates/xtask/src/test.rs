@@ -12,8 +12,8 @@ const ALL: &str = "--all";
 const CASES: &str = "compat-tests";
 
 /// Runs `cargo test`, with the profile of the library that the compatibility tests load: optimized, with debug
-/// assertions; then the models. With `--all`, or for another machine, the cases run on every JDK, which is downloaded if it is missing;
-/// else on the JDK that is there with G1.
+/// assertions. Without arguments it runs the models too. With `--all`, or for another machine, the cases run on every
+/// JDK, which is downloaded if it is missing; else on the JDK that is there with G1.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
@@ -26,6 +26,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if needs_jvms && (every_jdk || jdk::usual().is_none()) {
         fetch_jdks(machine)?;
     }
+    // The models do not depend on the machine.
+    let with_models = arguments.is_empty() && machine.is_this();
     let mut cargo = cross::cargo(machine)?;
     if !every_jdk {
         cargo.env(jdk::ONLY_USUAL, "1");
@@ -48,8 +50,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if !status.success() {
         return Err("tests failed".to_owned());
     }
-    // The models do not depend on the machine.
-    if are_all && machine.is_this() { models::run(&[]) } else { Ok(()) }
+    if with_models { models::run(&[]) } else { Ok(()) }
 }
 
 /// Downloads the machine's JDKs. It is not an error if some cannot be downloaded.
