@@ -72,18 +72,21 @@ impl Header {
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (header, rest) = bytes.split_first_chunk::<{ Self::SIZE }>()?;
-        let u32_at = |at| u32::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
-        let u64_at = |at| u64::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
-        if u32_at(0) != CHUNK {
-            return None;
-        }
-        let length = u64_at(8);
-        let records = rest.get(..usize::try_from(length).ok()?)?;
+        let read = Self::from_bytes(header);
+        let records = rest.get(..usize::try_from(read.length).ok()?)?;
         let mut crc = crc32fast::Hasher::new();
         crc.update(&header[8..]);
         crc.update(records);
-        let read = Self {
-            length,
+        let [magic, checksum] = [CHUNK, crc.finalize()].map(u32::to_le_bytes);
+        (header[..8] == *[magic, checksum].as_flattened()).then_some((read, records))
+    }
+
+    /// The fields in these bytes, whatever the checksum is.
+    pub fn from_bytes(header: &[u8; Self::SIZE]) -> Self {
+        let u32_at = |at| u32::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
+        let u64_at = |at| u64::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
+        Self {
+            length: u64_at(8),
             thread: u32_at(16),
             flags: header[20],
             function: header[21],
@@ -91,8 +94,7 @@ impl Header {
             seen: u64_at(32),
             time: u64_at(40),
             env: u64_at(48),
-        };
-        (crc.finalize() == u32_at(4)).then_some((read, records))
+        }
     }
 }
 

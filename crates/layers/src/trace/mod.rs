@@ -23,7 +23,7 @@ pub use events::event_name;
 pub use functions::{FUNCTIONS, Function};
 pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace, TraceError};
 pub use record::{About, Recorder};
-pub use replay::{Summary, replay};
+pub use replay::{Summary, replay, replay_functions};
 pub use text::{
     Differences, Names, Statistics, differences, method_event, show_call, show_event, show_method,
     statistics,

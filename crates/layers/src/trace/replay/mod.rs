@@ -51,6 +51,8 @@ static REPLAY: OnceLock<Replay> = OnceLock::new();
 /// A replay.
 struct Replay {
     trace: Trace,
+    /// The place in the recording of the thread that begins.
+    first: Option<usize>,
     order: Order,
     envs: Envs,
     monitors: Monitors,
@@ -102,6 +104,22 @@ impl Known {
 }
 
 impl Replay {
+    fn new(trace: Trace) -> Self {
+        let first = (0..trace.threads().len()).min_by_key(|i| trace.threads()[*i].first());
+        Self {
+            order: Order::new(&trace, first),
+            first,
+            trace,
+            envs: Envs::new(),
+            monitors: Monitors::new(),
+            enabled: AtomicU64::new(0),
+            delivered: [const { AtomicU64::new(0) }; 64],
+            notes: Mutex::default(),
+            known: Mutex::default(),
+            functions: Mutex::default(),
+        }
+    }
+
     /// The replay.
     fn get() -> &'static Self {
         REPLAY.get().expect("the agent gets the interface from a replay")
@@ -127,25 +145,31 @@ impl Replay {
 /// # Errors
 /// The library is no agent, or refuses to run; one line.
 pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<Summary, String> {
+    let (on_load, on_unload) = open(library)?;
+    // SAFETY: the library stays loaded, and its functions are an agent's.
+    unsafe { replay_functions(trace, on_load, on_unload, options) }
+}
+
+/// Replays the recording into the agent with these functions, once in a process.
+///
+/// # Errors
+/// The agent refuses to run; one line.
+///
+/// # Safety
+/// A VM could call the functions, now and as long as the process runs.
+pub unsafe fn replay_functions(
+    trace: Trace,
+    on_load: JVM_OnLoad,
+    on_unload: Option<JVM_OnUnload>,
+    options: Option<CString>,
+) -> Result<Summary, String> {
     trace.check_word_size()?;
     let statistics = statistics(&trace);
-    let first = (0..trace.threads().len()).min_by_key(|i| trace.threads()[*i].first());
-    let replay = REPLAY.get_or_init(|| Replay {
-        order: Order::new(&trace, first),
-        trace,
-        envs: Envs::new(),
-        monitors: Monitors::new(),
-        enabled: AtomicU64::new(0),
-        delivered: [const { AtomicU64::new(0) }; 64],
-        notes: Mutex::default(),
-        known: Mutex::default(),
-        functions: Mutex::default(),
-    });
-    let (library, on_load) = open(library)?;
+    let replay = REPLAY.get_or_init(|| Replay::new(trace));
     // The agent may keep and change the string.
     let options = options.map_or(ptr::null_mut(), CString::into_raw);
 
-    let player = first.map(|first| Player::new(replay, first));
+    let player = replay.first.map(|first| Player::new(replay, first));
     let load = || {
         // SAFETY: this is how the specification has the VM call an agent.
         let result = unsafe { on_load(vm::java_vm(), options, ptr::null_mut()) };
@@ -167,23 +191,22 @@ pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<
             replay.order.wait_for_the_end();
         }
         None => {
+            player::attach(replay);
             load()?;
             began = Instant::now();
         }
     }
     let took = began.elapsed();
-    // SAFETY: the type is the one that the interface prescribes for a symbol of this name, which may be NULL.
-    let on_unload = unsafe { library.get::<Option<JVM_OnUnload>>("JVM_OnUnload") };
-    if let Some(on_unload) = on_unload.ok().and_then(|symbol| *symbol) {
+    if let Some(on_unload) = on_unload {
         // SAFETY: this is how the library for JVMs calls it.
         unsafe { on_unload(vm::java_vm()) };
     }
     Ok(summary(replay, took))
 }
 
-/// Loads the library of an agent, and returns it with the agent's entry point. The library stays loaded even if the
+/// Loads the library of an agent, and returns its JVM_OnLoad and JVM_OnUnload. The library stays loaded even if the
 /// replay fails: threads of the agent may run in it.
-fn open(path: &Path) -> Result<(ManuallyDrop<Library>, JVM_OnLoad), String> {
+fn open(path: &Path) -> Result<(JVM_OnLoad, Option<JVM_OnUnload>), String> {
     // SAFETY: runs the initializers of the library that the user has named.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     let library = ManuallyDrop::new(library.map_err(|error| {
@@ -195,10 +218,14 @@ fn open(path: &Path) -> Result<(ManuallyDrop<Library>, JVM_OnLoad), String> {
         let prefix = format!("{}: ", path.display());
         message.strip_prefix(&prefix).unwrap_or(&message).to_owned()
     })?);
-    // SAFETY: the type is the one that the interface prescribes for a symbol of this name, which may be NULL.
-    let on_load = unsafe { library.get::<Option<JVM_OnLoad>>("JVM_OnLoad") };
+    // SAFETY: the types are the ones that the interface prescribes for symbols of these names, which may be NULL.
+    let (on_load, on_unload) = unsafe {
+        let on_load = library.get::<Option<JVM_OnLoad>>("JVM_OnLoad");
+        (on_load, library.get::<Option<JVM_OnUnload>>("JVM_OnUnload"))
+    };
+    let on_unload = on_unload.ok().and_then(|symbol| *symbol);
     match on_load.ok().and_then(|symbol| *symbol) {
-        Some(on_load) => Ok((library, on_load)),
+        Some(on_load) => Ok((on_load, on_unload)),
         None => Err("it has no function JVM_OnLoad".to_owned()),
     }
 }
