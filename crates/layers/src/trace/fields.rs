@@ -2,10 +2,12 @@
 
 use crate::trace::state::{In, Out, State, slot_of};
 use jni_sys::{JNIEnv, jint, jmethodID};
+use std::any::Any;
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::slice;
+use std::sync::Arc;
 
 /// Goes through the fields of a structure, in their order.
 ///
@@ -222,6 +224,7 @@ pub struct Memory {
 enum Piece {
     Bytes(#[expect(dead_code, reason = "it is pointed to")] Box<[u8]>),
     Words(#[expect(dead_code, reason = "as above")] Box<[u64]>),
+    Shared(#[expect(dead_code, reason = "as above")] Arc<dyn Any + Send + Sync>),
 }
 
 impl Memory {
@@ -230,6 +233,11 @@ impl Memory {
         let start = bytes.as_mut_ptr();
         self.pieces.push(Piece::Bytes(bytes));
         start
+    }
+
+    /// Keeps what others use too.
+    pub fn share(&mut self, shared: Arc<dyn Any + Send + Sync>) {
+        self.pieces.push(Piece::Shared(shared));
     }
 
     /// Puts other bytes in the place of those between two pointers, if there are any.
@@ -345,6 +353,7 @@ pub struct Look<'a, F> {
 }
 
 /// A field that is looked at.
+#[derive(Hash)]
 pub enum Field<'a> {
     /// A number, an address or an ID.
     Number(u64),

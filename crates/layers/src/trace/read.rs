@@ -1,7 +1,7 @@
 //! Reading a file.
 
 use crate::trace::events;
-use crate::trace::fields::{Memory, Read};
+use crate::trace::fields::{Field, Look, Memory, Read};
 use crate::trace::file::{HEAD, Header, MAGIC, VERSION};
 use crate::trace::functions::{self, Details, Function};
 use crate::trace::state::{HIT_MASK, In, Packed, SLOTS, State, slot_of, tag};
@@ -12,6 +12,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
 use std::fs::File;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ops::Range;
 use std::path::Path;
@@ -134,8 +136,28 @@ pub struct Call {
 // SAFETY: what its pointers point to is its own, or nothing of this process.
 unsafe impl Send for Event {}
 
+// SAFETY: as above, and it is only read.
+unsafe impl Sync for Event {}
+
 // SAFETY: as above.
 unsafe impl Send for Call {}
+
+impl Event {
+    /// Passes on each field with its name.
+    pub(crate) fn look<'a>(&'a self, with: impl FnMut(&'static str, Field<'a>)) {
+        let mut u = self.u;
+        let mut look = Look { with, lifetime: PhantomData };
+        // SAFETY: the event was read, so that all its fields are filled.
+        unsafe { events::fields(&mut look, self.event_type, &mut u) };
+    }
+
+    /// Returns a hash of all fields.
+    pub(crate) fn content(&self, hashes: &impl BuildHasher) -> u64 {
+        let mut hasher = hashes.build_hasher();
+        self.look(|name, field| (name, field).hash(&mut hasher));
+        hasher.finish()
+    }
+}
 
 /// A record.
 pub enum Record<'a> {

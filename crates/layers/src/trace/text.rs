@@ -154,9 +154,10 @@ impl Statistics {
 /// Counts what the recording consists of.
 #[must_use]
 pub fn statistics(trace: &Trace) -> Statistics {
+    let dropped = trace.threads().iter().map(|thread| thread.dropped);
     let mut statistics = Statistics {
         threads: trace.threads().len(),
-        dropped: trace.threads().iter().map(|thread| thread.dropped).sum(),
+        dropped: dropped.fold(0, u64::saturating_add),
         bytes: trace.size(),
         ..Statistics::default()
     };

@@ -1,24 +1,30 @@
 //! The values in dumps that differ in a replay: environments of threads, and raw monitors.
 
 use super::{Known, Replay};
-use crate::trace::fields::{Field, Look};
+use crate::trace::fields::Field;
 use crate::trace::read::Event;
 use jvmpi_formats::dump::{
     Buffer, Classes, Frame, HeapWriter, Id, Kind, Level, Monitors, Record, Records, Root, Shape,
     Type, write_monitor,
 };
-use std::collections::HashMap;
-use std::marker::PhantomData;
 
 /// A heap dump with the environments of this process. None if nothing has to be changed.
 pub fn heap_dump(replay: &'static Replay, level: i32, bytes: &[u8]) -> Option<Box<[u8]>> {
     let level = Level::from_number(level).filter(|level| *level > Level::Objects)?;
-    let shapes = replay.known(Shapes::of);
+    replay.known(|known| heap_dump_of(replay, known, level, bytes))
+}
+
+fn heap_dump_of(
+    replay: &'static Replay,
+    known: &Known,
+    level: Level,
+    bytes: &[u8],
+) -> Option<Box<[u8]>> {
     let mut writer = HeapWriter::new(Buffer::new().ok()?, level);
     let env = |recorded| env(replay, recorded);
     let frame = |frame: Frame| Frame { thread: env(frame.thread), ..frame };
     let mut problem = None;
-    for record in Records::new(bytes, level, &shapes) {
+    for record in Records::new(bytes, level, known) {
         let record = match record {
             Ok(Record::Root(root)) => Record::Root(match root {
                 Root::JniLocal(object, at) => Root::JniLocal(object, frame(at)),
@@ -48,12 +54,16 @@ pub fn heap_dump(replay: &'static Replay, level: i32, bytes: &[u8]) -> Option<Bo
     Some(written.to_vec().into_boxed_slice())
 }
 
-/// A monitor dump with the environments and raw monitors of this process. None if it makes no sense.
-pub fn monitor_dump(replay: &'static Replay, bytes: &[u8]) -> Option<Box<[u8]>> {
-    let mut written = Buffer::new().ok()?;
+/// A monitor dump with the environments and raw monitors of this process, up to the first damaged record: the
+/// recorded names are pointers of another process, which no agent may follow.
+pub fn monitor_dump(replay: &'static Replay, bytes: &[u8]) -> Box<[u8]> {
+    let Ok(mut written) = Buffer::new() else { return Box::default() };
     let env = |recorded| env(replay, recorded);
     for monitor in Monitors::new(bytes) {
-        let mut monitor = monitor.ok()?;
+        let Ok(mut monitor) = monitor else {
+            replay.note("monitor dump that makes no sense from some place on");
+            break;
+        };
         if let Kind::Raw { name, monitor: id } = &mut monitor.kind {
             let known = replay.monitors.of(*id as u64);
             *name = known.map_or(c"", |known| known.name).as_ptr().expose_provenance();
@@ -63,9 +73,11 @@ pub fn monitor_dump(replay: &'static Replay, bytes: &[u8]) -> Option<Box<[u8]>> 
         let threads =
             monitor.waiting_to_enter.iter_mut().chain(&mut monitor.waiting_to_be_notified);
         threads.for_each(|thread| *thread = env(*thread));
-        write_monitor(&mut written, &monitor).ok()?;
+        if write_monitor(&mut written, &monitor).is_err() {
+            break;
+        }
     }
-    Some(written.to_vec().into_boxed_slice())
+    written.to_vec().into_boxed_slice()
 }
 
 /// The environment that stands for a recorded one.
@@ -73,37 +85,33 @@ fn env(replay: &'static Replay, recorded: Id) -> Id {
     if recorded == 0 { 0 } else { replay.envs.of(recorded as u64).pointer().addr() }
 }
 
-/// The shapes of classes that dumps presuppose.
-struct Shapes(HashMap<Id, (usize, Vec<Type>)>);
+/// The properties of a class that a reader of heap dumps needs.
+#[derive(Clone)]
+pub struct ClassShape {
+    interfaces: usize,
+    statics: Vec<Type>,
+}
 
-impl Shapes {
-    fn of(known: &mut Known) -> Self {
-        let shape = |event: &mut Event| {
-            let (mut interfaces, mut statics, mut list) = (0, Vec::new(), "");
-            let with = |name: &'static str, field: Field<'_>| match field {
-                Field::Number(count) if name == "num_interfaces" => interfaces = count as usize,
-                Field::List(_) => list = name,
-                Field::Text(Some(text)) if list == "statics" && name == "field_signature" => {
-                    statics.extend(
-                        text.to_bytes().first().and_then(|first| Type::of_descriptor(*first)),
-                    );
-                }
-                _ => {}
-            };
-            let mut look = Look { with, lifetime: PhantomData };
-            // SAFETY: the event was read, so that all its fields are filled.
-            unsafe { crate::trace::events::fields(&mut look, event.event_type, &mut event.u) };
-            (interfaces, statics)
-        };
-        let classes = known.classes.iter_mut();
-        let last = classes.filter_map(|(class, events)| Some((*class, events.last_mut()?)));
-        Self(last.map(|(class, event)| (class as Id, shape(event))).collect())
+impl ClassShape {
+    /// Returns the shape of the class that a CLASS_LOAD describes.
+    pub fn of(event: &Event) -> Self {
+        let (mut interfaces, mut statics, mut list) = (0, Vec::new(), "");
+        event.look(|name, field| match field {
+            Field::Number(count) if name == "num_interfaces" => interfaces = count as usize,
+            Field::List(_) => list = name,
+            Field::Text(Some(text)) if list == "statics" && name == "field_signature" => {
+                statics
+                    .extend(text.to_bytes().first().and_then(|first| Type::of_descriptor(*first)));
+            }
+            _ => {}
+        });
+        Self { interfaces, statics }
     }
 }
 
-impl Classes for Shapes {
+impl Classes for Known {
     fn shape(&self, class: Id) -> Option<Shape<'_>> {
-        let (interfaces, statics) = self.0.get(&class)?;
+        let ClassShape { interfaces, statics } = &self.classes.get(&(class as u64))?.shape;
         Some(Shape { interfaces: *interfaces, statics })
     }
 }

@@ -5,6 +5,7 @@ use super::slab::Slab;
 use jni_sys::JNIEnv;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::process;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -50,7 +51,12 @@ impl Envs {
         let mut by_recorded = self.by_recorded.lock().unwrap_or_else(PoisonError::into_inner);
         by_recorded.entry(recorded).or_insert_with(|| {
             let env = Env { functions: &FUNCTIONS, recorded, storage: AtomicPtr::default() };
-            self.all.add(env).expect("a recording has less than a million threads at a time")
+            self.all.add(env).unwrap_or_else(|| {
+                eprintln!(
+                    "jvmpi: error: the recording names more threads than the replay can distinguish"
+                );
+                process::exit(1);
+            })
         })
     }
 

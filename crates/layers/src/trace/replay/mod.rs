@@ -13,14 +13,16 @@ mod player;
 mod progress;
 mod slab;
 mod table;
+#[cfg(test)]
+mod tests;
 mod vm;
 
 use crate::trace::read::{Event, Trace};
-use crate::trace::text::{Names, Statistics, show_event};
+use crate::trace::text::Statistics;
 use crate::trace::{event_name, statistics};
 use envs::Envs;
 use jni_sys::{JNI_OK, jint};
-use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
+use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use monitors::Monitors;
 use order::Order;
@@ -28,10 +30,11 @@ use player::Player;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::mem::ManuallyDrop;
+use std::hash::RandomState;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The outcome of a replay.
@@ -68,38 +71,54 @@ struct Replay {
 /// The classes and threads that were announced.
 #[derive(Default)]
 struct Known {
-    /// CLASS_LOAD, by class: each event that says something else than those before. Some agents keep the
-    /// names, so the events live as long as their class.
-    classes: HashMap<u64, Vec<Event>>,
+    classes: HashMap<u64, Class>,
     /// Machine code, by its recorded address.
-    codes: HashMap<u64, Box<[u8]>>,
+    codes: HashMap<u64, Arc<[u8]>>,
     class_of_method: HashMap<u64, u64>,
     thread_objects: HashMap<u64, u64>,
+    hashes: RandomState,
+}
+
+/// The CLASS_LOAD events of a class.
+struct Class {
+    /// Each event with another content than those before, by the hash of the content. Some agents keep the names, so
+    /// the events live as long as their class.
+    events: HashMap<u64, Arc<Event>>,
+    /// The last of them.
+    last: Arc<Event>,
+    shape: dumps::ClassShape,
 }
 
 impl Known {
     /// Returns an earlier event of the class with the same content, if there is one: a VM passes the same strings
     /// each time.
-    fn told(&mut self, class: u64, event: &mut Event) -> Option<JVMPI_Event_u> {
-        let said = |event: &mut Event| {
-            let requested = event.event_type & JVMPI_REQUESTED_EVENT;
-            event.event_type &= !requested;
-            let said = show_event(event, &mut Names::default());
-            event.event_type |= requested;
-            said
-        };
-        let told = self.classes.get_mut(&class)?;
-        let new = said(event);
-        told.iter_mut().find_map(|told| (said(told) == new).then_some(told.u))
+    fn told(&self, class: u64, event: &Event) -> Option<Arc<Event>> {
+        let class = self.classes.get(&class)?;
+        class.events.get(&event.content(&self.hashes)).cloned()
     }
 
-    /// Keeps the machine code that was recorded at this address, and returns its address here.
-    fn learn_code(&mut self, recorded: u64, code: Box<[u8]>) -> *mut u8 {
-        let kept = self.codes.entry(recorded).or_default();
-        if *kept != code {
-            *kept = code;
+    /// Keeps a CLASS_LOAD of the class, unless one with the same content is kept already.
+    fn learn_class(&mut self, class: u64, event: Box<Event>) {
+        let content = event.content(&self.hashes);
+        if self.classes.get(&class).is_some_and(|class| class.events.contains_key(&content)) {
+            return;
         }
-        kept.as_mut_ptr()
+        let shape = dumps::ClassShape::of(&event);
+        let last = Arc::<Event>::from(event);
+        let new =
+            || Class { events: HashMap::new(), last: Arc::clone(&last), shape: shape.clone() };
+        let kept = self.classes.entry(class).or_insert_with(new);
+        kept.events.insert(content, Arc::clone(&last));
+        (kept.last, kept.shape) = (last, shape);
+    }
+
+    /// Keeps the machine code that was recorded at this address.
+    fn learn_code(&mut self, recorded: u64, code: &[u8]) -> Arc<[u8]> {
+        let kept = self.codes.entry(recorded).or_default();
+        if **kept != *code {
+            *kept = code.into();
+        }
+        Arc::clone(kept)
     }
 }
 

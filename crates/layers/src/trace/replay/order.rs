@@ -11,6 +11,7 @@ use super::player::Player;
 use super::progress::{Moment, Progress};
 use crate::trace::read::{Key, Trace};
 use std::collections::{BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
@@ -336,7 +337,12 @@ impl Order {
 fn start(thread: usize) {
     let replay = Replay::get();
     let started = thread::Builder::new().stack_size(STACK).spawn(move || {
-        Player::new(replay, thread).play();
+        let play = || Player::new(replay, thread).play();
+        // The others would wait for this thread.
+        if catch_unwind(AssertUnwindSafe(play)).is_err() {
+            eprintln!("jvmpi: error: the replay has failed");
+            process::exit(1);
+        }
     });
     if let Err(error) = started {
         eprintln!("jvmpi: error: the replay cannot start a thread: {error}");

@@ -13,10 +13,14 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::mem::{self, MaybeUninit};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of calls of an agent's own thread that are searched for one that was recorded.
 const LOOK_AHEAD: usize = 64;
+/// The number of calls inside each other that are played, in events that came in calls. A thread's stack has room for
+/// more, but not for as many as a damaged recording may have.
+const DEEPEST: usize = 64;
 
 thread_local! {
     static CURRENT: Cell<*const Player> = const { Cell::new(ptr::null()) };
@@ -38,6 +42,8 @@ pub struct Player {
     scope: Cell<Scope>,
     /// Calls in this scope that the agent has not made, or not yet.
     passed: RefCell<Vec<Call>>,
+    /// The number of calls whose records are being played, one inside the other.
+    depth: Cell<usize>,
     /// METHOD_ENTRY and METHOD_EXIT, which are too many to be counted with all threads' others.
     methods: [Cell<u64>; 2],
 }
@@ -67,6 +73,7 @@ impl Player {
             limit: Cell::new(Some(key)),
             scope: Cell::new(Scope::None),
             passed: RefCell::default(),
+            depth: Cell::new(0),
             methods: Default::default(),
         }
     }
@@ -264,15 +271,29 @@ impl Player {
     /// Plays the records inside a call, and returns the call. Requested events go to the agent if it has made the same
     /// call.
     fn inside_call(&self, is_made: bool) -> Option<Call> {
+        let depth = self.depth.replace(self.depth.get() + 1);
+        let call = self.inside_call_at(depth, is_made);
+        self.depth.set(depth);
+        call
+    }
+
+    fn inside_call_at(&self, depth: usize, is_made: bool) -> Option<Call> {
+        let is_played = depth < DEEPEST;
+        if !is_played {
+            self.replay.note("calls inside each other, too deep to be played");
+        }
+        // The number of calls that have begun inside this one.
+        let mut inner = 0_usize;
         loop {
             let key = self.next_key()?;
             self.turn(key);
             match self.next()? {
-                Record::Event(event) => self.event(event, is_made),
-                Record::Method { is_exit, method } => self.method(is_exit, method),
-                Record::Call(call) => return Some(*call),
-                Record::Begin(..) => drop(self.inside_call(false)),
-                Record::Run | Record::End | Record::Answer(_) => {}
+                Record::Event(event) if is_played => self.event(event, is_made && inner == 0),
+                Record::Method { is_exit, method } if is_played => self.method(is_exit, method),
+                Record::Call(call) if inner == 0 => return Some(*call),
+                Record::Call(_) => inner -= 1,
+                Record::Begin(..) => inner += 1,
+                _ => {}
             }
         }
     }
@@ -375,13 +396,13 @@ impl Player {
     /// Sends CLASS_LOAD of a class that the agent requests and the recorded one did not, if the class was announced
     /// before. Calls of the handler are not in the recording then.
     pub fn tell_class(&self, class: u64) -> bool {
-        let last = |known: &mut Known| Some(known.classes.get(&class)?.last()?.u);
+        let last = |known: &mut Known| Some(Arc::clone(&known.classes.get(&class)?.last));
         let Some(told) = self.replay.known(last) else {
             return false;
         };
         self.replay.delivered[JVMPI_EVENT_CLASS_LOAD as usize].fetch_add(1, Ordering::Relaxed);
         let requested = JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT;
-        self.notify(requested, Scope::None, &mut |u| *u = told);
+        self.notify(requested, Scope::None, &mut |u| *u = told.u);
         true
     }
 
@@ -476,7 +497,7 @@ impl Player {
     }
 
     /// Puts in what is another one in this process.
-    fn translate(&self, event: &mut Event) {
+    pub fn translate(&self, event: &mut Event) {
         let replay = self.replay;
         // SAFETY: the event was read, so that its arm is filled.
         unsafe {
@@ -490,7 +511,7 @@ impl Player {
                 JVMPI_EVENT_MONITOR_DUMP => {
                     let u = &mut event.u.monitor_dump;
                     let new = dumps::monitor_dump(replay, between(u.begin, u.end));
-                    event.memory.replace(new, &mut u.begin, &mut u.end);
+                    event.memory.replace(Some(new), &mut u.begin, &mut u.end);
                 }
                 JVMPI_EVENT_CLASS_LOAD_HOOK => {
                     let u = &mut event.u.class_load_hook;
@@ -500,14 +521,19 @@ impl Player {
                 JVMPI_EVENT_CLASS_LOAD => {
                     let class = address(event.u.class_load.class_id);
                     if let Some(told) = replay.known(|known| known.told(class, event)) {
-                        event.u = told;
+                        event.u = told.u;
+                        event.memory.share(told);
                     }
                 }
                 JVMPI_EVENT_COMPILED_METHOD_LOAD => {
                     let code = mem::take(&mut event.memory.code);
                     let u = &mut event.u.compiled_method_load;
                     let recorded = address(u.code_addr);
-                    u.code_addr = replay.known(|known| known.learn_code(recorded, code)).cast();
+                    let code = replay.known(|known| known.learn_code(recorded, &code));
+                    u.code_addr = code.as_ptr().cast_mut().cast();
+                    // A damaged recording may have less code than it says.
+                    u.code_size = u.code_size.min(jint::try_from(code.len()).unwrap_or(jint::MAX));
+                    event.memory.share(Arc::new(code));
                 }
                 JVMPI_EVENT_COMPILED_METHOD_UNLOAD => {
                     let u = &mut event.u.compiled_method_unload;
@@ -515,7 +541,8 @@ impl Player {
                     let code = replay.known(|known| known.codes.remove(&recorded));
                     // It is freed after the event.
                     if let Some(code) = code {
-                        u.code_addr = event.memory.bytes(code).cast();
+                        u.code_addr = code.as_ptr().cast_mut().cast();
+                        event.memory.share(Arc::new(code));
                     }
                 }
                 _ => {}
@@ -535,11 +562,7 @@ impl Player {
                     let methods = (0..count).map(|i| address((*u.methods.add(i)).method_id));
                     self.replay.known(|known| {
                         known.class_of_method.extend(methods.map(|method| (method, class)));
-                        let told = known.classes.entry(class).or_default();
-                        let names = |event: &Event| event.u.class_load.class_name;
-                        if !told.iter().any(|told| names(told) == names(&event)) {
-                            told.push(*event);
-                        }
+                        known.learn_class(class, event);
                     });
                 }
                 JVMPI_EVENT_CLASS_UNLOAD => {

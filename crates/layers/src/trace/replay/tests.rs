@@ -1,0 +1,166 @@
+//! Damaged recordings. Without an agent, the replay's own work on the records is left.
+
+use super::*;
+use crate::trace::fields::address;
+use crate::trace::for_tests;
+use crate::trace::functions::Function;
+use crate::trace::read::Record;
+use crate::trace::state::{Out, tag};
+use jvmpi_sys::*;
+use std::process::Command;
+use std::{env, thread};
+
+/// A replay of threads with these records.
+fn replay_of(threads: &[&[u8]]) -> &'static Replay {
+    Box::leak(Box::new(Replay::new(Trace::from_bytes(for_tests::file(threads)).unwrap())))
+}
+
+/// The events in the records of the only thread.
+fn events(replay: &'static Replay) -> impl Iterator<Item = Box<Event>> {
+    replay.trace.records(0).filter_map(|entry| match entry.record {
+        Record::Event(event) => Some(event),
+        _ => None,
+    })
+}
+
+fn text(records: &mut Vec<u8>, text: &[u8]) {
+    records.byte(1);
+    records.number(text.len() as u64);
+    records.bytes(text);
+}
+
+/// A CLASS_LOAD of class 8 whose predecessor in the records has the ID `before`.
+fn class_load(name: &[u8], before: u64) -> Vec<u8> {
+    let mut records = vec![JVMPI_EVENT_CLASS_LOAD as u8];
+    text(&mut records, name);
+    // No source, interfaces, methods or fields.
+    records.bytes(&[0; 5]);
+    records.difference(before, 8);
+    records
+}
+
+#[test]
+fn machine_code_is_no_shorter_than_its_size() {
+    let mut records = vec![JVMPI_EVENT_COMPILED_METHOD_LOAD as u8];
+    for (number, value) in [0x100, 0x2000, 4096].into_iter().enumerate() {
+        // A method has a byte more, as it is none that was named before.
+        records.bytes(&[0][..usize::from(number == 0)]);
+        records.difference(0, value);
+    }
+    records.number(3);
+    records.bytes(&[0xc3; 3]);
+    records.number(0);
+    let replay = replay_of(&[&records]);
+    let event = &mut events(replay).next().unwrap();
+    // SAFETY: the event has this type.
+    let code = |event: &Event| unsafe { event.u.compiled_method_load };
+    assert_eq!((code(event).code_size, address(code(event).code_addr)), (4096, 0x2000));
+    Player::new(replay, 0).translate(event);
+    assert_eq!(code(event).code_size, 3);
+    // SAFETY: this is the memory that the agent gets.
+    let bytes = unsafe { std::slice::from_raw_parts(code(event).code_addr.cast::<u8>(), 3) };
+    assert_eq!(bytes, [0xc3; 3]);
+}
+
+#[test]
+fn damaged_monitor_dump_has_no_pointers_of_the_recorded_process() {
+    let word = |number: usize| number.to_ne_bytes().to_vec();
+    let java = [vec![1], word(0x10), word(0), vec![0; 12]].concat();
+    // A raw monitor with a name, which is not whole.
+    let raw = [vec![2], word(0xdead_beef), word(0x20)].concat();
+    let replay = replay_of(&[]);
+    let dump = dumps::monitor_dump(replay, &[&java[..], &raw].concat());
+    assert_eq!(*dump, *java);
+    let notes = replay.notes.lock().unwrap().clone();
+    assert_eq!(notes.values().sum::<u64>(), 1, "{notes:?}");
+}
+
+#[test]
+fn unloaded_class_keeps_its_names_until_its_events_are_over() {
+    let mut records = class_load(b"A", 0);
+    records.bytes(&class_load(b"A", 8));
+    let replay = replay_of(&[&records]);
+    let mut events = events(replay);
+    replay.known(|known| known.learn_class(8, events.next().unwrap()));
+    let kept = replay.known(|known| Arc::downgrade(&known.classes[&8].last));
+
+    // The second one has the names of the first.
+    let mut second = events.next().unwrap();
+    Player::new(replay, 0).translate(&mut second);
+    // SAFETY: both events have this type.
+    let name = |event: &Event| unsafe { event.u.class_load.class_name };
+    assert_eq!(name(&second), name(&kept.upgrade().unwrap()));
+    replay.known(|known| known.classes.clear());
+    assert!(kept.upgrade().is_some());
+    drop(second);
+    assert!(kept.upgrade().is_none());
+}
+
+#[test]
+fn code_that_is_replaced_stays_until_its_event_is_over() {
+    let replay = replay_of(&[]);
+    let first = replay.known(|known| known.learn_code(0x2000, &[1, 2]));
+    let same = replay.known(|known| known.learn_code(0x2000, &[1, 2]));
+    assert!(Arc::ptr_eq(&first, &same));
+    let other = replay.known(|known| known.learn_code(0x2000, &[3]));
+    assert_eq!((&*first, &*other), (&[1, 2][..], &[3][..]));
+}
+
+#[test]
+fn classes_are_kept_once_for_each_content() {
+    let mut records = class_load(b"A", 0);
+    for name in [b"A", b"B", b"A"] {
+        records.bytes(&class_load(name, 8));
+    }
+    let replay = replay_of(&[&records]);
+    let kept = replay.known(|known| {
+        events(replay).for_each(|event| known.learn_class(8, event));
+        known.classes[&8].events.len()
+    });
+    assert_eq!(kept, 2);
+}
+
+/// Plays the records of the first thread on a small stack.
+fn play(replay: &'static Replay) {
+    let play = move || Player::new(replay, 0).play();
+    thread::Builder::new().stack_size(256 << 10).spawn(play).unwrap().join().unwrap();
+}
+
+#[test]
+fn calls_inside_each_other_need_no_deep_stack() {
+    let begin = [tag::BEGIN, Function::RunGC as u8];
+    play(replay_of(&[&begin.repeat(100_000)]));
+    // Each call is in the handler of an event in the call before.
+    let event = [JVMPI_EVENT_GC_START as u8];
+    let replay = replay_of(&[&[&event[..], &begin].concat().repeat(100_000)]);
+    play(replay);
+    let notes = replay.notes.lock().unwrap().clone();
+    assert!(notes.keys().any(|note| note.contains("too deep")), "{notes:?}");
+}
+
+#[test]
+fn dropped_events_of_all_threads_may_be_any_number() {
+    let mut file = for_tests::file(&[&[], &[]]);
+    let chunks = file.len() - 2 * 56;
+    for chunk in file[chunks..].chunks_mut(56) {
+        chunk[24..32].fill(0xff);
+    }
+    let trace = Trace::from_bytes(for_tests::repaired(&file[chunks..], 2)).unwrap();
+    assert_eq!(statistics(&trace).dropped, u64::MAX);
+}
+
+#[test]
+fn too_many_threads_end_the_replay_with_a_line() {
+    const CHILD: &str = "JVMPI_TEST_TOO_MANY_THREADS";
+    if env::var_os(CHILD).is_some() {
+        let replay = replay_of(&[]);
+        (1..1 << 21).for_each(|recorded| _ = replay.envs.of(recorded));
+        return;
+    }
+    let this = "trace::replay::tests::too_many_threads_end_the_replay_with_a_line";
+    let mut again = Command::new(env::current_exe().unwrap());
+    let output = again.args(["--exact", "--nocapture", this]).env(CHILD, "y").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("error: the recording names more threads than"), "{said}");
+}
