@@ -23,17 +23,20 @@ use std::path::Path;
 mod answer;
 #[path = "../../crates/classfile/tests/support/exercise.rs"]
 mod exercise;
+#[allow(dead_code, reason = "the program of the target has its counters copied")]
+pub mod replay;
 #[allow(dead_code, reason = "`record` also asks what is still coming")]
 #[path = "../../crates/cli/src/record/told.rs"]
 mod told;
 
+pub use replay::replay;
 use told::Told;
 
 /// A fuzz target.
 pub type Target = fn(&[u8]);
 
 /// All targets with their names.
-pub const ALL: [(&str, Target); 11] = [
+pub const ALL: [(&str, Target); 12] = [
     ("attach", attach),
     ("dump", dump),
     ("hprof_binary", hprof_binary),
@@ -42,6 +45,7 @@ pub const ALL: [(&str, Target); 11] = [
     ("library", library),
     ("options", options),
     ("page", page),
+    ("replay", replay),
     ("rewrite", rewrite),
     ("stream", stream),
     ("trace", trace),
