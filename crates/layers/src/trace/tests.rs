@@ -7,7 +7,7 @@ use jvmpi_sys::*;
 use std::ffi::{c_char, c_void};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -656,6 +656,14 @@ fn long_records_begin_wherever_short_ones_end() {
         _ => None,
     });
     assert_eq!(lengths.sum::<u64>(), sent);
+}
+
+#[test]
+fn recording_is_for_its_owner_alone() {
+    let recorded = record::<6>(ignore);
+    let mode = fs::metadata(&recorded.file).unwrap().permissions().mode();
+    recorded.finish();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

@@ -468,4 +468,17 @@ mod tests {
         let note = held_after(DumpKind::Dump, 1, &[tag::NOTE, 3, b'a', b'b', b'c']);
         assert!(dumps[0] + 3 <= note, "{dumps:?} {note}");
     }
+
+    #[test]
+    fn profile_that_takes_too_much_memory_is_refused() {
+        let begin = StreamWriter::new(Vec::new(), &Profile::default()).unwrap().into_inner();
+        let note = [tag::NOTE, 1, b'a'];
+        let mut reader = StreamReader::default();
+        reader.take(&begin, |_| ()).unwrap();
+        reader.held = MOST_HELD / 2;
+        reader.take(&note, |_| ()).unwrap();
+        reader.held = MOST_HELD;
+        let refusal = reader.take(&note, |_| ()).unwrap_err();
+        assert_eq!(refusal, "the profile takes more than 2048 MiB");
+    }
 }
