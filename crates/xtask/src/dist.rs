@@ -19,6 +19,8 @@ const AS_USUAL: &str = "compiled-as-usual";
 /// The library that is loaded into programs, and its maximum size in bytes without symbols.
 const LIBRARY: &str = "lib/libjvmpi.so.1";
 const LARGEST: u64 = 2 << 20;
+/// Makes sha2 use no vector instructions, which need an aligned stack.
+const SHA2_WITHOUT_VECTORS: &str = "--cfg=sha2_backend=\"soft\"";
 
 /// A set of archives in `target/dist`.
 struct Archives<'a> {
@@ -42,7 +44,7 @@ pub fn run_command(arguments: &[String]) -> Result<(), String> {
         None
     } else {
         Some(Anywhere {
-            flags: [without_paths()?, with_small_tables(machine)].concat(),
+            flags: [without_paths()?, for_machine(machine)].concat(),
             linker: product::linker(machine, &target_dir().join("dist"))?,
         })
     };
@@ -76,11 +78,13 @@ fn without_paths() -> Result<Vec<String>, String> {
     flags.collect()
 }
 
-/// Returns flags for small unwind tables. On i386 arguments are pushed, and the tables would describe the frame after
-/// each push. That would make up a fifth of the library.
-fn with_small_tables(machine: &Machine) -> Vec<String> {
+/// Returns the flags that only builds for this machine need.
+///
+/// On i386 arguments are pushed, and unwind tables would describe the frame after each push. That would make up a fifth
+/// of the library. The flags replace those of `.cargo/config.toml`, so the one of sha2 is repeated.
+fn for_machine(machine: &Machine) -> Vec<String> {
     let flags: &[&str] = match machine.name {
-        "i386" => &["-Cllvm-args=-no-x86-call-frame-opt"],
+        "i386" => &["-Cllvm-args=-no-x86-call-frame-opt", SHA2_WITHOUT_VECTORS],
         _ => &[],
     };
     flags.iter().copied().map(String::from).collect()
@@ -265,5 +269,19 @@ impl Archives<'_> {
         run(deb.env("SOURCE_DATE_EPOCH", &self.time))?;
         fs::remove_dir_all(&root).map_err(error)?;
         Ok(package)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_builds_for_i386_compile_sha2_without_vectors() {
+        let machine = compat_tests::machine::ALL.iter().find(|it| it.name == "i386").unwrap();
+        assert!(for_machine(machine).contains(&SHA2_WITHOUT_VECTORS.to_owned()));
+        let section =
+            format!("[target.{}]\nrustflags = ['{SHA2_WITHOUT_VECTORS}']", machine.target);
+        assert!(include_str!("../../../.cargo/config.toml").contains(&section), "{section}");
     }
 }
