@@ -131,7 +131,7 @@ impl<'a> View<'a> {
 
     /// Returns true if this process, with the rights that it has now, can read a file that the JVM sees.
     fn is_readable(&self, library: &Path) -> bool {
-        self.root.in_root(library, libc::O_RDONLY | libc::O_NONBLOCK).is_ok()
+        self.root.file_in_root(library).is_ok()
     }
 
     /// Returns true if a library that is loaded will do. Of libjvmpi.so there can be but one, whatever its version.
@@ -141,12 +141,9 @@ impl<'a> View<'a> {
         }
         let Ok(content) = fs::read(library) else { return false };
         // It may have become anything else by now, such as a pipe or a huge file.
-        let Ok(there) = self.root.in_root(loaded, libc::O_RDONLY | libc::O_NONBLOCK) else {
-            return false;
-        };
+        let Ok(there) = self.root.file_in_root(loaded) else { return false };
         let length = content.len() as u64;
-        let is_as_long =
-            there.metadata().is_ok_and(|there| there.is_file() && there.len() == length);
+        let is_as_long = there.metadata().is_ok_and(|there| there.len() == length);
         let mut read = Vec::new();
         is_as_long && there.take(length).read_to_end(&mut read).is_ok() && read == content
     }

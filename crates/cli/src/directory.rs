@@ -59,6 +59,20 @@ impl Directory {
         opened.map(File::from)
     }
 
+    /// Opens a regular file for reading, found as by [`Self::in_root`]. Nothing else is opened: to open a pipe can take for ever, and
+    /// to open a device can change the machine.
+    ///
+    /// # Errors
+    /// Returns the error of the system, or that it is no regular file.
+    pub fn file_in_root(&self, path: &Path) -> io::Result<File> {
+        let found = self.in_root(path, libc::O_PATH)?;
+        if !found.metadata()?.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // Whatever has the name now, this is the file that was looked at.
+        File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))
+    }
+
     fn openat2(&self, path: &Path, flags: libc::c_int) -> io::Result<OwnedFd> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: all bits zero are valid for numbers.
@@ -262,6 +276,24 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(place.victim()).unwrap(), "precious");
         assert_eq!(fs::read_dir(place.outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_regular_files_are_opened_for_reading() {
+        let place = Place::new();
+        fs::write(place.root.path().join("tmp/file"), "yes").unwrap();
+        let mut text = String::new();
+        let file = place.opened().file_in_root(Path::new("/tmp/file"));
+        file.unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "yes");
+        // Nobody writes to the pipe.
+        let pipe = place.root.path().join("tmp/pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let device = Directory::open(Path::new("/")).unwrap();
+        for (root, path) in [(&place.opened(), "/tmp/pipe"), (&device, "/dev/null")] {
+            let error = root.file_in_root(Path::new(path)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{path}");
+        }
     }
 
     /// The bits are those that the call asks for, so that no umask matters.

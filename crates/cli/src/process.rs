@@ -190,8 +190,7 @@ impl Process {
         // lib/server/libjvm.so
         let release = libjvm.ancestors().nth(3)?.join("release");
         let root = Directory::open(&self.directory().join("root")).ok()?;
-        // Its owner may have put a pipe there.
-        version_in(root.in_root(&release, libc::O_RDONLY | libc::O_NONBLOCK).ok()?)
+        version_in(root.file_in_root(&release).ok()?)
     }
 
     /// The path of a library of this name that the process has loaded, whatever the version behind it. The dynamic
