@@ -321,6 +321,9 @@ fn profiles_are_converted_to_what_the_name_says() {
     }
     let again = jvmpi(&["convert", FILE, "-", "--format", "collapsed"]);
     assert_eq!(again.stdout, to("x.collapsed").0);
+    // The output is a pipe here, which has no name.
+    let piped = jvmpi(&["convert", FILE, "/dev/stdout", "--format", "collapsed"]);
+    assert!(piped.status.success() && piped.stdout == again.stdout, "{piped:?}");
     let other = jvmpi(&["convert", FILE, "-", "--format", "collapsed", "--weight", "live-bytes"]);
     assert!(other.status.success() && other.stdout != again.stdout, "{other:?}");
     let difference = directory.0.join("d.svg");

@@ -12,11 +12,12 @@
 //!
 //! [`dump`] has the dumps that JVMPI passes to agents. `profile` has the model of a profile and the formats of its
 //! files, among them the two of HPROF. `hprof` has what front ends and HPROF send each other. Both need the feature
-//! `profile` of this crate, which is on by default.
+//! `profile` of this crate, which is on by default. [`planted`] recognizes files of other users.
 
 pub mod dump;
 mod heap_tag;
 #[cfg(feature = "profile")]
 pub mod hprof;
+pub mod planted;
 #[cfg(feature = "profile")]
 pub mod profile;

@@ -1,5 +1,6 @@
 //! A file that has its name only while it is whole.
 
+use crate::planted::{Planted, is_planted};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,14 +23,22 @@ impl WholeFile {
     /// one of this name at the same time.
     ///
     /// # Errors
-    /// If it is a directory.
+    /// If it is a directory, or something that another user has put into a directory for everybody.
     pub fn new(path: &Path) -> io::Result<Self> {
-        let path = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
-        let there = fs::metadata(&path).ok();
+        // Looked at once: what is not a link now, or is this user's own, cannot become another's link.
+        let entry = fs::symlink_metadata(path).ok();
+        if entry.as_ref().is_some_and(|entry| is_planted(path, entry)) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, Planted));
+        }
+        let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
-        let part = there.is_none_or(|there| there.is_file()).then(|| {
+        let is_file = there.is_none_or(|there| there.is_file());
+        // A link to a pipe, as /dev/stdout can be, leads to no name.
+        let is_link = is_file && entry.is_some_and(|entry| entry.is_symlink());
+        let path = if is_link { fs::canonicalize(path)? } else { path.to_owned() };
+        let part = is_file.then(|| {
             let mut name = OsString::from(&path);
             // Seeded like std's maps, from the system's random numbers: nobody can have put a file there.
             let random = RandomState::new().build_hasher().finish();
@@ -103,7 +112,7 @@ fn new_file(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown, symlink};
     use std::process::Command;
 
     fn directory(name: &str) -> PathBuf {
@@ -180,6 +189,36 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn what_another_user_has_put_into_a_shared_directory_is_refused() {
+        // SAFETY: geteuid has no precondition.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("skipped: only root can make files of another user");
+            return;
+        }
+        const NOBODY: u32 = 65534;
+        let directory = directory("shared");
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o1777)).unwrap();
+        let victim = directory.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let (link, pipe) = (directory.join("link"), directory.join("pipe"));
+        symlink(&victim, &link).unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for planted in [&link, &pipe] {
+            assert!(WholeFile::new(planted).is_ok(), "its own");
+            lchown(planted, Some(NOBODY), None).unwrap();
+            let error = WholeFile::new(planted).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+            assert!(error.to_string().starts_with("it belongs to another user"), "{error}");
+        }
+        // That user may put anything into a directory of their own.
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+        let file = WholeFile::new(&link).unwrap();
+        assert_eq!(file.path(), victim.canonicalize().unwrap());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         fs::remove_dir_all(&directory).unwrap();
     }
 

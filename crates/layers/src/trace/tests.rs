@@ -7,7 +7,7 @@ use jvmpi_sys::*;
 use std::ffi::{c_char, c_void};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, lchown, symlink};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -715,6 +715,32 @@ fn what_is_no_recording_is_refused() {
     newer[8] = 9;
     assert_eq!(Trace::from_bytes(newer).err(), Some(TraceError::Version(9)));
     assert!(Recorder::start(5, "/nowhere/trace", &About::default()).is_err());
+}
+
+#[test]
+fn recording_is_not_written_where_another_user_has_put_a_link() {
+    // SAFETY: geteuid has no precondition.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("skipped: only root can make files of another user");
+        return;
+    }
+    const NOBODY: u32 = 65534;
+    let directory = std::env::temp_dir().join(format!("jvmpi-trace-{}-shared", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o1777)).unwrap();
+    let victim = directory.join("victim");
+    fs::write(&victim, "precious").unwrap();
+    fs::set_permissions(&victim, fs::Permissions::from_mode(0o666)).unwrap();
+    let link = directory.join("link");
+    symlink(&victim, &link).unwrap();
+    for planted in [&link, &victim] {
+        lchown(planted, Some(NOBODY), None).unwrap();
+        let refused = Recorder::start(5, planted.to_str().unwrap(), &About::default()).err();
+        let line = format!("cannot record in {}: it belongs to another user", planted.display());
+        assert!(refused.as_ref().is_some_and(|why| why.starts_with(&line)), "{refused:?}");
+    }
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
