@@ -9,7 +9,7 @@
 //! 0x4e0 2 [J IBLL java.lang.String
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -67,13 +67,16 @@ impl Universe {
         self.classes.get(&class).map_or_else(|| format!("{class:#x}"), |known| known.name.clone())
     }
 
-    /// The types of all fields of an instance, if the class and its superclasses are known.
-    fn fields(&self, class: Id) -> Option<Vec<Type>> {
-        let mut types = Vec::new();
-        let (mut class, mut depth) = (class, 0);
-        while class != 0 && depth < 1000 {
+    /// The types of all fields of an instance, if the class and its superclasses are known. A class that is its own
+    /// superclass has none.
+    fn fields(&self, mut class: Id) -> Option<Vec<Type>> {
+        let (mut types, mut seen) = (Vec::new(), HashSet::new());
+        while class != 0 {
+            if !seen.insert(class) {
+                return None;
+            }
             types.extend(&self.classes.get(&class)?.instances);
-            (class, depth) = (*self.superclasses.get(&class)?, depth + 1);
+            class = *self.superclasses.get(&class)?;
         }
         Some(types)
     }
@@ -228,4 +231,18 @@ pub fn show(
         Kind::Monitors => print_monitors(&content, out),
     };
     shown.map_err(|e| error(dump, &e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_that_is_its_own_superclass_has_no_fields() {
+        let mut universe = Universe::parse("0x10 0 - I A\n0x20 0 - JL B\n").unwrap();
+        universe.superclasses = HashMap::from([(0x10, 0), (0x20, 0x10)]);
+        assert_eq!(universe.fields(0x20).unwrap().len(), 3);
+        universe.superclasses.insert(0x10, 0x20);
+        assert!(universe.fields(0x20).is_none());
+    }
 }
