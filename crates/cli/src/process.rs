@@ -205,6 +205,16 @@ impl Process {
     }
 }
 
+#[cfg(test)]
+impl Process {
+    /// Returns this process, for tests that need no JVM.
+    pub fn this() -> Self {
+        let number = libc::pid_t::try_from(std::process::id()).unwrap();
+        let identity = Identity::of_this_process();
+        Self { number, own_number: number, identity, caught_signals: 0 }
+    }
+}
+
 /// The version of the JDK in this directory, as in `Java 17.0.9`.
 pub fn version_of_jdk(home: &Path) -> Option<String> {
     version_in(File::open(home.join("release")).ok()?)

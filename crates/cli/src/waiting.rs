@@ -176,3 +176,25 @@ fn connect_now(path: &Path) -> io::Result<UnixStream> {
     stream.set_nonblocking(false)?;
     Ok(stream)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answer_of_more_than_64_kib_is_refused() {
+        const MOST: usize = 64 << 10;
+        for (length, is_taken) in [(MOST, true), (MOST + 1, false), (100 * MOST, false)] {
+            let (mut socket, mut peer) = UnixStream::pair().unwrap();
+            let jvm = thread::spawn(move || {
+                peer.read_exact(&mut [0; 4]).unwrap();
+                // Fails when the command takes no more.
+                let _ = peer.write_all(&vec![b'x'; length]);
+            });
+            let answer = Waiting::default().ask(&Process::this(), &mut socket, b"load");
+            assert_eq!(answer.is_ok(), is_taken, "{length} bytes");
+            drop(socket);
+            jvm.join().unwrap();
+        }
+    }
+}
