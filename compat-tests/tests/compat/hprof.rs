@@ -45,6 +45,7 @@ cases![
     a_full_disk.only(17),
     a_front_end,
     a_front_end_that_goes_away,
+    a_front_end_that_ends_the_program.only(17),
     a_front_end_that_takes_nothing.only(17),
     bad_options,
     help,
@@ -798,6 +799,20 @@ fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
     }
     Ok(())
+}
+
+/// No password protects the program from it; a line says who has ended it.
+fn a_front_end_that_ends_the_program(vm: &Vm<'_>) -> Result<(), String> {
+    let (mut running, mut stream) = connected(vm, "wait calls", "cpu=samples")?;
+    running.wait_for("waits")?;
+    Command::Exit.write(&mut stream, 1).map_err(|e| e.to_string())?;
+    while !running.has_ended_with_input_open()? {
+        sleep(Duration::from_millis(2));
+    }
+    let outcome = running.finish(0)?;
+    ensure!(!outcome.stdout.contains("done"), "{}", outcome.stdout);
+    let line = "HPROF ERROR: the front end ends the program";
+    equal("lines", outcome.stderr.lines().filter(|it| *it == line).count(), 1)
 }
 
 /// HPROF abandons the connection, with a line, and the program continues. This many dumps are more than the system
