@@ -39,9 +39,7 @@ pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, Libr
     }
 
     let file_name = [OsStr::new("lib"), name, OsStr::new(".so")].join(OsStr::new(""));
-    // An empty entry of a search path means the current directory.
-    let directory = |path: &PathBuf| if path == "" { PathBuf::from(".") } else { path.clone() };
-    let candidates = search.iter().map(|path| directory(path).join(&file_name));
+    let candidates = search.iter().map(|directory| directory.join(&file_name));
     let (foreign, fitting): (Vec<_>, Vec<_>) = candidates
         .filter(|path| path.is_file())
         .partition(|path| matches!(examine(path), Err(LibraryError::Foreign { .. })));
@@ -145,8 +143,7 @@ mod tests {
     fn agent_is_found_examined_and_opened() {
         let directory = Directory::new("agent");
         let file = directory.library("libjvmpi_test_agent.so", AGENT);
-        let path =
-            find("jvmpi_test_agent", &["/nowhere".into(), "".into(), directory.0.clone()]).unwrap();
+        let path = find("jvmpi_test_agent", &["/nowhere".into(), directory.0.clone()]).unwrap();
         assert_eq!(path, file);
         assert_eq!(find(&file, &[]).unwrap(), file);
         examine(&path).unwrap();

@@ -79,6 +79,7 @@ fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
     let search: Vec<PathBuf> = directories
         .iter()
         .flat_map(|list| std::env::split_paths(OsStr::from_bytes(list.to_bytes())))
+        // That would be the working directory, where anybody may have put a library.
         .filter(|directory| !directory.as_os_str().is_empty())
         .chain(own.and_then(|own| own.path.parent().map(PathBuf::from)))
         .collect();

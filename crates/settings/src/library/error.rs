@@ -103,7 +103,6 @@ impl fmt::Display for LibraryError {
             Self::NotFound { file_name, search } => {
                 let searched = search
                     .iter()
-                    .filter(|directory| *directory != "")
                     .map(|directory| format!("{}, ", directory.display()))
                     .collect::<String>();
                 let options = colon_forgotten(&file_name.to_string_lossy())
