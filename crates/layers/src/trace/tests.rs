@@ -718,6 +718,14 @@ fn what_is_no_recording_is_refused() {
 }
 
 #[test]
+fn recording_is_for_its_owner_alone() {
+    let recorded = record::<6>(ignore);
+    let mode = fs::metadata(&recorded.file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    recorded.finish();
+}
+
+#[test]
 fn recording_is_not_written_where_another_user_has_put_a_link() {
     // SAFETY: geteuid has no precondition.
     if unsafe { libc::geteuid() } != 0 {
