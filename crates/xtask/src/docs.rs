@@ -324,6 +324,26 @@ mod tests {
     }
 
     #[test]
+    fn tests_that_the_threat_model_names_exist() {
+        let root = workspace_root();
+        let page = fs::read_to_string(root.join("docs/explanation/security.md")).unwrap();
+        let model = page.split("\n## ").find(|part| part.starts_with("Threat model\n")).unwrap();
+        // The fourth cell, below the heading.
+        let rows = model.lines().filter(|line| line.starts_with("| ")).skip(1);
+        let cells = rows.filter_map(|row| row.split('|').nth(4));
+        let names = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+        let names: Vec<_> = names.filter(|name| !name.contains('/')).collect();
+        assert!(names.len() > 30, "{names:?}");
+        let folders = ["crates", "compat-tests/tests", "fuzz/src"];
+        let files = folders.into_iter().flat_map(|folder| files_below(root, folder).unwrap());
+        let sources = files.filter(|file| file.ends_with(".rs"));
+        let read = |file: String| fs::read_to_string(root.join(file)).unwrap();
+        let code: String = sources.map(read).collect();
+        let is_missing = |name: &&str| !code.contains(&format!("fn {name}("));
+        assert_eq!(names.into_iter().filter(is_missing).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
     fn links_in_code_do_not_count() {
         let page = "[a](b.md#c) `[x](y)` [`d`](e)\n```\n[f](g)\n```\n![h](i.png)";
         assert_eq!(links(page), ["b.md#c", "e", "i.png"]);

@@ -659,14 +659,6 @@ fn long_records_begin_wherever_short_ones_end() {
 }
 
 #[test]
-fn recording_is_for_its_owner_alone() {
-    let recorded = record::<6>(ignore);
-    let mode = fs::metadata(&recorded.file).unwrap().permissions().mode();
-    recorded.finish();
-    assert_eq!(mode & 0o777, 0o600);
-}
-
-#[test]
 fn what_nobody_reads_is_dropped_and_counted() {
     let file = std::env::temp_dir().join(format!("jvmpi-trace-{}-fifo", std::process::id()));
     let name = std::ffi::CString::new(file.to_str().unwrap()).unwrap();
