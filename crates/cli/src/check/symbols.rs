@@ -22,7 +22,8 @@ impl Missing {
     }
 }
 
-/// More libraries than any agent needs.
+/// More libraries, and directories in a search path, than any agent needs. A library that names more of both would
+/// keep the command busy for hours.
 const MOST: usize = 1000;
 
 /// Finds what the library needs and does not get, and so for the libraries that it needs.
@@ -36,7 +37,7 @@ pub fn missing(path: &Path) -> Missing {
     while let Some((requirer, linkage_of_requirer)) = loaded.get(next) {
         let mut found = Vec::new();
         for name in &linkage_of_requirer.needed {
-            if is_library_of_the_vm(name) || !known.insert(name.clone()) {
+            if is_library_of_the_vm(name) || known.len() >= MOST || !known.insert(name.clone()) {
                 continue;
             }
             let of_root = &loaded[0];
@@ -123,21 +124,17 @@ impl Cache {
             return load(expanded(name, requirer)?);
         }
         let [rpath, runpath] = &linkage_of_requirer.search;
-        let in_path = |path: &Option<String>, requirer: &Path| -> Vec<PathBuf> {
-            let directories = path.iter().flat_map(|path| path.split(':'));
-            directories.filter_map(|directory| expanded(directory, requirer)).collect()
-        };
         let mut directories = Vec::new();
         // DT_RUNPATH makes DT_RPATH be ignored, also those of the libraries that led here.
         if runpath.is_none() {
-            directories.extend(in_path(rpath, requirer));
+            directories.extend(search_path(rpath, requirer));
             let [rpath, runpath] = &root.1.search;
             if runpath.is_none() {
-                directories.extend(in_path(rpath, root.0));
+                directories.extend(search_path(rpath, root.0));
             }
         }
         directories.extend(library_path());
-        directories.extend(in_path(runpath, requirer));
+        directories.extend(search_path(runpath, requirer));
         let cached = self.0.get(name).into_iter().flatten().cloned();
         // Without a cache, as with musl, the loader has but these.
         let last =
@@ -146,6 +143,12 @@ impl Cache {
         let last = last.into_iter().map(|directory| directory.join(name));
         named.chain(cached).chain(last).find_map(load)
     }
+}
+
+/// The directories that a search path of this library stands for.
+fn search_path(path: &Option<String>, library: &Path) -> Vec<PathBuf> {
+    let entries = path.iter().flat_map(|path| path.split(':')).take(MOST);
+    entries.filter_map(|entry| expanded(entry, library)).collect()
 }
 
 /// The directory that an entry of a library's search path stands for. None if it is relative to what is not known.
@@ -202,6 +205,15 @@ mod tests {
         let file = directory.compile("libfoo.so", source, &["-shared", "-fPIC", &depaudit]);
         assert!(missing(&file).libraries.is_empty());
         assert!(!ran.exists(), "the audit library was run");
+    }
+
+    #[test]
+    fn search_path_has_no_more_entries_than_an_agent_needs() {
+        let library = Path::new("/opt/libfoo.so");
+        let path = search_path(&Some("$ORIGIN/a::/b:$LIB/c".into()), library);
+        assert_eq!(path, [Path::new("/opt/a"), Path::new("/b")]);
+        assert_eq!(search_path(&Some("/:".repeat(5 * MOST)), library).len(), MOST);
+        assert!(search_path(&None, library).is_empty());
     }
 
     #[test]
