@@ -12,7 +12,7 @@ use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
 use std::fs;
 
 cases![
-    every_case,
+    every_case.on_every_gc(),
     every_case_on_zero.only(COMPILER),
     every_function_and_event_is_noticed.only(COMPILER),
     the_programs_are_those_of_the_sources.only(COMPILER),
