@@ -1,13 +1,10 @@
 /*
- * class_hook.c - CLASS_LOAD_HOOK, in all ways a handler may leave its event.
+ * class_hook.c - CLASS_LOAD_HOOK, in several ways a handler may leave its event.
  *
  * Option mode=same       sets the new bytes to the old ones
- *             untouched  sets nothing
- *             null       sets NULL and 0
  *             empty      sets the old bytes and length 0
  *             copied     sets a copy in memory from malloc_f
  *             replaced   changes the text ORIGINAL in Hook$Target to a longer one, in such a copy
- *             in_place   changes it where it is to one as long
  *             pairs      sets the new bytes to the old ones; reports the classes that a thread saw
  *                        in a hook and not in CLASS_LOAD when it ends
  */
@@ -43,16 +40,12 @@ static void hook(JVMPI_Event *e)
            q(name), (int)length, memcmp(data, "\xca\xfe\xba\xbe", 4) == 0);
     if (strcmp(name, "Hook$Target") != 0)
         text = NULL;
-    if (mode_is("untouched"))
-        return;
     if (mode_is("copied") || (mode_is("replaced") && text != NULL)) {
         copy(e, mode_is("replaced") ? text : NULL);
         return;
     }
-    if (mode_is("in_place") && text != NULL)
-        memcpy(text + 3, "MODIFIED", 8);
-    e->u.class_load_hook.new_class_data = mode_is("null") ? NULL : data;
-    e->u.class_load_hook.new_class_data_len = mode_is("null") || mode_is("empty") ? 0 : (jint)length;
+    e->u.class_load_hook.new_class_data = data;
+    e->u.class_load_hook.new_class_data_len = mode_is("empty") ? 0 : (jint)length;
 }
 
 /* The classes of this thread with a CLASS_LOAD still to come. */
