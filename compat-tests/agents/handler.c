@@ -1,5 +1,5 @@
 /*
- * handler.c - when NotifyEvent is set. Options: mode=late, never or replaced.
+ * handler.c - when NotifyEvent is set. Options: mode=never or replaced.
  */
 #include "agent.h"
 
@@ -11,8 +11,7 @@ static void second(JVMPI_Event *e)
 static void first(JVMPI_Event *e)
 {
     report("first type=%d", (int)e->event_type);
-    if (mode_is("replaced"))
-        jvmpi->NotifyEvent = second;
+    jvmpi->NotifyEvent = second;
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)

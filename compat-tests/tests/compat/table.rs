@@ -14,7 +14,6 @@ cases![
     switched_by_many_at_once,
     bad_arguments,
     ids_and_objects.on_every_gc(),
-    handler_set_after_enabling,
     handler_never_set,
     handler_replaced,
     exit_from_jvm_on_load,
@@ -111,12 +110,6 @@ fn bad_arguments(vm: &Vm<'_>) -> Result<(), String> {
 fn ids_and_objects(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Ids")?.agent("ids", "")?.run()?;
     outcome.checks(&["thread id", "and back", "fresh object", "class of a JDK method"])
-}
-
-fn handler_set_after_enabling(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("handler", "mode=late")?.run()?;
-    outcome.report().find("first", "type", "46")?;
-    outcome.report().find("first", "type", "47").map(|_| ())
 }
 
 fn handler_never_set(vm: &Vm<'_>) -> Result<(), String> {
