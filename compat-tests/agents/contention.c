@@ -1,7 +1,6 @@
 /*
- * contention.c - the events of raw monitors: two threads meet at the one named by the option name=NAME. With
- * mode=leave the thread inside leaves it by waiting, with mode=return the other one has to wait again when it was
- * notified.
+ * contention.c - the events of raw monitors: two threads meet at the one named "plain". With mode=leave the thread
+ * inside leaves it by waiting, with mode=return the other one has to wait again when it was notified.
  */
 #include "call.h"
 
@@ -21,10 +20,10 @@ static void notify(JVMPI_Event *e)
         told = 1;
 }
 
-/* Returns true if the other thread waits to enter. It reports that before, unless the monitor's name forbids it. */
+/* Returns true if the other thread waits to enter and has reported that. */
 static int is_blocked(void)
 {
-    return (told || option("name", "plain")[0] == '_') && sleeps(task);
+    return told && sleeps(task);
 }
 
 static void contender(void *unused)
@@ -87,7 +86,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     agent_start(vm, options, notify);
-    m = jvmpi->RawMonitorCreate((char *)option("name", "plain"));
+    m = jvmpi->RawMonitorCreate((char *)"plain");
     enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
     enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
     enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
