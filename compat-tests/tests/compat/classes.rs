@@ -17,12 +17,10 @@ cases![
     used_before_it_can_be_linked,
     used_before_it_is_linked_by_a_thread_with_a_lock,
     hidden_classes_are_announced_and_cannot_be_rewritten,
-    no_class_twice,
     arrays_but_no_primitives,
     names_with_slashes,
     members,
     requests,
-    nested_requests,
     // ZGC has no class unloading there.
     unload.on_every_gc().except(11, Gc::Z),
     unload_waits_until_gc_is_enabled,
@@ -128,17 +126,6 @@ fn hidden_classes_are_announced_and_cannot_be_rewritten(vm: &Vm<'_>) -> Result<(
     Ok(())
 }
 
-fn no_class_twice(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Members")?.agent("events", "events=42")?.run()?;
-    let mut seen = HashSet::new();
-    for line in outcome.report().lines("class_load") {
-        let id = line.id("class")?;
-        ensure!(id >= 16 && id % 16 == 0 && id < 1 << 32, "{line}");
-        ensure!(seen.insert(id), "announced twice: {line}");
-    }
-    Ok(())
-}
-
 fn arrays_but_no_primitives(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Hello")?.agent("events", "events=42")?.run()?;
     let report = outcome.report();
@@ -171,6 +158,7 @@ fn member(line: &Line) -> Result<(String, String), String> {
     Ok((line.text("name")?.to_owned(), line.text("signature")?.to_owned()))
 }
 
+/// The members of a known class, and that no class is announced twice.
 fn members(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Members")?;
     let outcome = java.agent("events", "events=42,class=Members$Known")?.run()?;
@@ -209,6 +197,13 @@ fn members(vm: &Vm<'_>) -> Result<(), String> {
     let ids: HashSet<_> =
         report.lines("method").map(|line| line.id("id")).collect::<Result<_, _>>()?;
     ensure!(ids.len() == report.count("method") && !ids.contains(&0), "method IDs: {ids:?}");
+
+    let mut seen = HashSet::new();
+    for line in report.lines("class_load") {
+        let id = line.id("class")?;
+        ensure!(id >= 16 && id % 16 == 0 && id < 1 << 32, "{line}");
+        ensure!(seen.insert(id), "announced twice: {line}");
+    }
     Ok(())
 }
 
@@ -233,12 +228,9 @@ fn requests(vm: &Vm<'_>) -> Result<(), String> {
     equal("requester", waiting.id("env")?, main_env)?;
     ensure!(waiting.id("thread_env")? != main_env, "{waiting}");
     ensure!(report.find("thread_start", "name", "over").is_err(), "an ended thread started");
-    equal("refused", outcome.expects.one("expect")?.int("refused")?, 8)
-}
+    equal("refused", outcome.expects.one("expect")?.int("refused")?, 8)?;
 
-fn nested_requests(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Request")?.agent("request", "")?.run()?;
-    let report = outcome.report();
+    // From handlers of requested events.
     equal("levels", report.count("nested"), 4)?;
     for line in report.lines("nested") {
         equal("result", line.int("result")?, 0)?;

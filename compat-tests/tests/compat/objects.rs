@@ -24,12 +24,9 @@ cases![
     beside_another_profiler,
     reports_are_left_to_others.since(17),
     replay_after_classes.on_every_gc(),
-    requested_fields,
     requests,
     requests_without_the_event,
-    nested_requests,
     many_requests,
-    object_of_the_event_at_hand,
     ids_of_the_dead.on_every_gc(),
     ids_that_threads_leave,
     no_ids_are_left,
@@ -170,9 +167,15 @@ fn replay_after_classes(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// The outcome of requests by an agent with these options. Some are nested: for the object, in its handler for its
+/// class, in that one's handler for the class of classes, and for the thread.
 fn requested(vm: &Vm<'_>, options: &str) -> Result<Outcome, String> {
     let outcome = vm.java("ObjectRequests")?.agent("object_requests", options)?.run()?;
-    outcome.checks(&[])?;
+    let results = outcome.report().lines("nested").map(|line| line.int("result"));
+    equal("results", results.collect::<Vec<_>>(), [Ok(0), Ok(0), Ok(0), Ok(0)])?;
+    for level in ["1", "2", "3", "4"] {
+        outcome.report().find("object_alloc", "level", level)?;
+    }
     Ok(outcome)
 }
 
@@ -190,8 +193,10 @@ fn requested_object<'a>(outcome: &'a Outcome, what: &str) -> Result<(&'a Line, &
     }
 }
 
-fn requested_fields(vm: &Vm<'_>) -> Result<(), String> {
+/// The fields of the event, and what IDs stand for.
+fn requests_without_the_event(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = requested(vm, "")?;
+    outcome.checks(&["same object", "local reference", "same ID", "made-up ID", "freed ID"])?;
     let id = |what: &str| outcome.report().find("request", "what", what)?.id("id");
     let none = 0;
     for (what, is_array, class) in [
@@ -225,29 +230,18 @@ fn requested_fields(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// IDs that are NULL, made up or freed are refused, also when the agent gets every event.
+/// IDs that are NULL, made up or freed are refused, also when the agent gets every event. Its handler can ask for the
+/// object of the event.
 fn requests(vm: &Vm<'_>) -> Result<(), String> {
-    let names =
-        ["made-up ID", "object of a made-up ID", "freed", "freed ID", "object of a freed ID"];
-    requested(vm, "mode=all")?.checks(&names)
-}
-
-fn requests_without_the_event(vm: &Vm<'_>) -> Result<(), String> {
-    let names = ["same object", "local reference", "same ID", "made-up ID", "freed ID"];
-    requested(vm, "")?.checks(&names)
-}
-
-/// The object, in its handler its class, in that one's the class of classes, and the thread.
-fn nested_requests(vm: &Vm<'_>) -> Result<(), String> {
-    for options in ["", "mode=all"] {
-        let outcome = requested(vm, options)?;
-        let results = outcome.report().lines("nested").map(|line| line.int("result"));
-        equal("results", results.collect::<Vec<_>>(), [Ok(0), Ok(0), Ok(0), Ok(0)])?;
-        for level in ["1", "2", "3", "4"] {
-            outcome.report().find("object_alloc", "level", level)?;
-        }
-    }
-    Ok(())
+    let outcome = requested(vm, "mode=all")?;
+    outcome.checks(&["own object", "own object and back", "own object again"])?;
+    outcome.checks(&[
+        "made-up ID",
+        "object of a made-up ID",
+        "freed",
+        "freed ID",
+        "object of a freed ID",
+    ])
 }
 
 /// One after the other they cost no more than a few looks at the whole heap, in a dump's handler and
@@ -270,10 +264,6 @@ fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn object_of_the_event_at_hand(vm: &Vm<'_>) -> Result<(), String> {
-    requested(vm, "mode=all")?.checks(&["own object", "own object and back", "own object again"])
 }
 
 /// They are given again if that is wanted, or if there are no others; the rules see to it that none has an object

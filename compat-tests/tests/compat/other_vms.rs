@@ -7,14 +7,13 @@ const COMPILES_NOTHING: &str = "the zero VM compiles nothing";
 const DOES_NOT_STOP: &str = "the zero VM does not stop a thread in a loop without calls";
 
 /// The beginnings of the names of cases that zero cannot run, and why.
-const LEFT_OUT_ON_ZERO: [(&str, &str); 7] = [
+const LEFT_OUT_ON_ZERO: [(&str, &str); 6] = [
     ("compiled/", COMPILES_NOTHING),
     ("methods/compiled_methods", COMPILES_NOTHING),
     ("sampling/stacks_have_only_calls", COMPILES_NOTHING),
     ("cli/doctor_tells_what_works", "the command looks at the usual VM of a JDK"),
     ("cli/top_shows_the_hottest_method", "Math.sqrt is a native method, and the hottest one"),
     ("traces/another_thread", DOES_NOT_STOP),
-    ("traces/native_method", DOES_NOT_STOP),
 ];
 
 /// Why the case cannot run on this JVM; None if it can.

@@ -5,24 +5,15 @@ use compat_tests::run::Vm;
 use crate::assert::equal;
 use crate::cases;
 
-cases![
-    in_jvm_on_load_and_later,
-    waiting_does_not_stop_collections.on_every_gc(),
-    contention_is_reported,
-    waiting_leaves_and_enters,
-];
+cases![in_jvm_on_load_and_later.on_every_gc(), contention_is_reported, waiting_leaves_and_enters,];
 
+/// A thread that waits does not stop collections.
 fn in_jvm_on_load_and_later(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("RawMonitors")?.agent("raw_monitors", "")?.run()?;
     outcome.checks(&["not owned at all", "all were notified", "many of one name"])?;
     for place in ["on_load", "java"] {
         outcome.report().find("passed", "where", place)?;
     }
-    Ok(())
-}
-
-fn waiting_does_not_stop_collections(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("RawMonitors")?.agent("raw_monitors", "")?.run()?;
     let alive: Vec<_> =
         outcome.expects.all().iter().map(|line| line.text("alive")).collect::<Result<_, _>>()?;
     equal("alive while it waits, and after", alive, ["true", "false"])

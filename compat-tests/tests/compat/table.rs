@@ -7,9 +7,7 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    results_in_jvm_on_load,
-    results_later,
-    requests_for_nothing,
+    results_of_every_number,
     what_failed_does_not_stick,
     switched_by_many_at_once,
     bad_arguments,
@@ -34,31 +32,22 @@ fn can_be_enabled(event: i64) -> bool {
     matches!(event, 1..=9 | 33..=35 | 38..=49 | 51..=58 | 60 | 61)
 }
 
-fn results(vm: &Vm<'_>, phase: &str) -> Result<(), String> {
+/// The results of the functions that switch events, in `JVM_OnLoad` and later, and of requests for NULL and for an
+/// unknown ID.
+fn results_of_every_number(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Hello")?.agent("table", "")?.run()?;
-    let lines: Vec<_> =
-        outcome.report().lines("results").filter(|line| line.text("phase") == Ok(phase)).collect();
-    equal("numbers tried", lines.len(), 71)?;
-    for line in lines {
-        let event = line.int("type")?;
-        let expected = if can_be_enabled(event) { SUCCESS } else { NOT_AVAILABLE };
-        for call in ["enable", "again", "disable", "disable_again"] {
-            ensure!(line.int(call)? == expected, "{call} is not {expected}: {line}");
+    for phase in ["on_load", "live"] {
+        let lines = outcome.report().lines("results");
+        let lines: Vec<_> = lines.filter(|line| line.text("phase") == Ok(phase)).collect();
+        equal("numbers tried", lines.len(), 71)?;
+        for line in lines {
+            let event = line.int("type")?;
+            let expected = if can_be_enabled(event) { SUCCESS } else { NOT_AVAILABLE };
+            for call in ["enable", "again", "disable", "disable_again"] {
+                ensure!(line.int(call)? == expected, "{call} is not {expected}: {line}");
+            }
         }
     }
-    Ok(())
-}
-
-fn results_in_jvm_on_load(vm: &Vm<'_>) -> Result<(), String> {
-    results(vm, "on_load")
-}
-
-fn results_later(vm: &Vm<'_>) -> Result<(), String> {
-    results(vm, "live")
-}
-
-fn requests_for_nothing(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("table", "")?.run()?;
     outcome.report().one("request_done")?;
     for line in outcome.report().lines("request") {
         let results = [line.int("null")?, line.int("unknown")?];

@@ -15,10 +15,8 @@ cases![
     names,
     local_storage,
     system_threads,
-    system_thread_too_early,
-    attached_native_thread,
+    native_threads,
     native_threads_that_detach_late_leave_no_records,
-    native_thread_that_is_not_attached,
     status,
     suspend_stops_progress,
     suspend_stops_progress.under_load(),
@@ -133,6 +131,8 @@ fn system_threads(vm: &Vm<'_>) -> Result<(), String> {
     for line in report.lines("created") {
         equal("CreateSystemThread", line.int("result")?, 0)?;
     }
+    equal("in JVM_OnLoad", report.one("too_early")?.int("result")?, -1)?;
+    ensure!(report.find("thread_start", "name", "early").is_err(), "it was started");
     report.one("endless")?;
     for (name, priority) in [
         ("priority-0", 1),
@@ -156,15 +156,10 @@ fn system_threads(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn system_thread_too_early(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("SystemThreads")?.agent("system_thread", "")?.run()?;
-    equal("in JVM_OnLoad", outcome.report().one("too_early")?.int("result")?, -1)?;
-    ensure!(outcome.report().find("thread_start", "name", "early").is_err(), "it was started");
-    Ok(())
-}
-
-fn attached_native_thread(vm: &Vm<'_>) -> Result<(), String> {
+/// An attached thread has its events, and one that is not attached can use the interface.
+fn native_threads(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("NativeThreads")?.agent("native_thread", "")?.run()?;
+    outcome.checks(&["time", "enable", "disable", "still not attached"])?;
     let report = outcome.report();
     let start = report.find("thread_start", "name", "native")?;
     let env = report.one("attached")?.id("env")?;
@@ -187,11 +182,6 @@ fn native_threads_that_detach_late_leave_no_records(vm: &Vm<'_>) -> Result<(), S
     let counts: Vec<usize> = words.collect();
     ensure!(counts.len() == 1 && counts[0] < 100, "records: {counts:?}");
     Ok(())
-}
-
-fn native_thread_that_is_not_attached(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("NativeThreads")?.agent("native_thread", "")?.run()?;
-    outcome.checks(&["time", "enable", "disable", "still not attached"])
 }
 
 fn status(vm: &Vm<'_>) -> Result<(), String> {

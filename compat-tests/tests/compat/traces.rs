@@ -11,7 +11,6 @@ cases![
     known_stack_compiled,
     inlined_frames,
     depths,
-    native_method,
     method_without_lines,
     lines_of_rewritten_code,
     lines_of_redefined_code,
@@ -128,13 +127,6 @@ fn depths(vm: &Vm<'_>) -> Result<(), String> {
     equal("last", frames[6].text("method")?, "Traces.depth")
 }
 
-fn native_method(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = trace(vm, "other", &[])?;
-    let frames = last_trace(outcome.report(), "other 100 waiting")?;
-    let park = frames.iter().find(|frame| frame.text("method").is_ok_and(|m| m.ends_with(".park")));
-    equal("line of park", park.ok_or("no frame of park")?.int("line")?, -3)
-}
-
 fn method_without_lines(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = trace(vm, "lineless", &[])?;
     let frames = last_trace(outcome.report(), "self 100")?;
@@ -152,6 +144,10 @@ fn another_thread(vm: &Vm<'_>) -> Result<(), String> {
 fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
     let java = vm.java("Traces")?.agent("traces", "")?.argument("other");
     let outcome = java.settings(way).run()?;
+    outcome.checks(&["within the depth", "nothing beyond"])?;
+    let frames = last_trace(outcome.report(), "other 100 waiting")?;
+    let park = frames.iter().find(|frame| frame.text("method").is_ok_and(|m| m.ends_with(".park")));
+    equal("line of the native method", park.ok_or("no frame of park")?.int("line")?, -3)?;
     for (what, method) in [
         ("other 100 waiting", "Traces.waitHere"),
         ("other 100 spinning", "Traces.spin"),
